@@ -1,0 +1,53 @@
+"""isonn classifies graphs by small templates it learns, matches exactly, and shows."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Names are imported when first used: `isonn --help` must not wait for torch.
+_HOME = {
+    "Graph": "isonn.data",
+    "GraphSet": "isonn.data",
+    "as_graphset": "isonn.data",
+    "load": "isonn.data",
+    "IsoNNClassifier": "isonn.estimators",
+    "load_model": "isonn.estimators",
+}
+
+__all__ = [
+    "Graph",
+    "GraphSet",
+    "IsoNNClassifier",
+    "__version__",
+    "as_graphset",
+    "baselines",
+    "data",
+    "errors",
+    "estimators",
+    "experiments",
+    "load",
+    "load_model",
+    "matching",
+    "nn",
+    "training",
+]
+
+if TYPE_CHECKING:
+    from isonn import baselines, data, errors, estimators, experiments, matching, nn, training
+    from isonn.data import Graph, GraphSet, as_graphset, load
+    from isonn.estimators import IsoNNClassifier, load_model
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in __all__:
+        return importlib.import_module(f"isonn.{name}")
+    raise AttributeError(f"module 'isonn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,37 @@
+"""Every exception isonn raises on purpose.
+
+All inherit from :class:`IsoNNError`, and each also from the built-in or scikit-learn exception a
+caller would already be catching. A message is one sentence: what is wrong, the value, what to do.
+"""
+
+from __future__ import annotations
+
+from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+
+
+class IsoNNError(Exception):
+    """Root of every exception isonn raises on purpose."""
+
+
+class InputError(IsoNNError, ValueError):
+    """A value given by the caller cannot be used; the message names it and the remedy."""
+
+
+class NotFittedError(IsoNNError, _SklearnNotFittedError):
+    """The estimator has to be fitted before this call."""
+
+
+class MissingDependencyError(IsoNNError, ImportError):
+    """An optional package is missing; the message names the extra that brings it."""
+
+
+class DatasetError(IsoNNError):
+    """A dataset could not be found, downloaded, or does not hold what its name promises."""
+
+
+class ModelFileError(IsoNNError):
+    """A model or checkpoint file is missing, damaged, or not one of ours."""
+
+
+class TrainingError(IsoNNError):
+    """Training went wrong in a way other settings can mend; the message names them."""

@@ -1,0 +1,39 @@
+"""One way to show how far long work has come: a bar in a terminal, silence elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+#: Called with the number of steps done and a short text that may change ("loss 0.412").
+Report = Callable[[int, str], None]
+
+
+def silent(done: int, text: str = "") -> None:
+    """A report nobody sees."""
+
+
+@contextmanager
+def bar(title: str, total: int, show: bool = True) -> Iterator[Report]:
+    """A progress bar with the time left, on standard error; nothing when that is not a terminal."""
+    if not show:
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[text]}"),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task(title, total=total, text="")
+
+        def report(done: int, text: str = "") -> None:
+            progress.update(task, completed=done, text=text)
+
+        yield report

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+import isonn
+
+
+@pytest.fixture(params=[torch.float32, torch.float64], ids=["float32", "float64"])
+def dtype(request):
+    """Every numeric test runs in both precisions."""
+    return request.param
+
+
+@pytest.fixture
+def generator():
+    return torch.Generator().manual_seed(20261115)
+
+
+@pytest.fixture(scope="session")
+def mutag():
+    return isonn.load("MUTAG")
+
+
+@pytest.fixture
+def data_folder() -> Path:
+    """The folder of datasets that are not part of the project; tests that need it skip without it."""
+    folder = os.environ.get("ISONN_DATA")
+    if not folder:
+        pytest.skip("ISONN_DATA is not set: no datasets beyond MUTAG")
+    return Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def doctest_names(doctest_namespace):
+    doctest_namespace["isonn"] = isonn
+    doctest_namespace["torch"] = torch

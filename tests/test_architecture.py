@@ -1,0 +1,88 @@
+"""The layers of the design: imports point down only, and heavy packages wait until they are needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import isonn
+
+SOURCE = Path(isonn.__file__).parent
+
+#: From the bottom up; names on one line never import each other.
+LAYERS = [
+    {"errors"},
+    {"seeding", "progress", "files"},
+    {"data", "matching", "training"},
+    {"nn"},
+    {"template"},
+    {"classifier"},
+    {"estimators", "baselines"},
+    {"experiments"},
+    {"cli"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def part_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def imports_of(path: Path) -> list[str]:
+    """Every module of ours that a file imports, wherever in the file."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "isonn":
+            found += [f"isonn.{alias.name}" for alias in node.names if alias.name != "__version__"]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isonn."):
+            found.append(node.module)
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.startswith("isonn.")]
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_down_only(path):
+    part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if part == "__init__":
+        return  # the package's own surface names everything and imports it when asked
+    assert part in LEVEL, f"{part} has no place in the layers"
+    for module in imports_of(path):
+        other = part_of(module)
+        assert other == part or LEVEL[other] < LEVEL[part], f"{path.name} of {part} imports {module}"
+
+
+def loaded_by(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(run.stdout.splitlines()[-1].split())
+
+
+HEAVY = {"torch_geometric", "grakel", "igraph", "networkx", "matplotlib", "typer", "dask", "distributed"}
+
+
+def test_using_the_library_loads_no_optional_package():
+    code = "import isonn\nisonn.load('MUTAG'), isonn.IsoNNClassifier, isonn.load_model, isonn.matching, isonn.nn"
+    assert not loaded_by(code) & HEAVY
+
+
+def test_help_does_not_load_torch():
+    code = "import isonn.cli\ntry:\n    isonn.cli.app(['--help'])\nexcept SystemExit:\n    pass"
+    assert not loaded_by(code) & {"torch", "sklearn", "scipy", "numpy"}
+
+
+def test_every_public_name_is_there():
+    for name in isonn.__all__:
+        assert getattr(isonn, name) is not None
+    assert set(isonn.__all__) <= set(dir(isonn))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = isonn.nothing
+
+
+def test_no_source_file_is_longer_than_400_lines():
+    long = {path.name: n for path in SOURCE.rglob("*.py") if (n := len(path.read_text().splitlines())) > 400}
+    assert not long
