@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from reference import distance_by_definition, renumbered
+
+from isonn.errors import InputError
+from isonn.matching import exact, exact_distance
+
+
+def draw(generator, dtype, c, w, k):
+    templates = torch.randn(c, k, k, dtype=dtype, generator=generator)
+    return templates, torch.randn(w, k, k, dtype=dtype, generator=generator)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+def test_equals_the_definition(k, dtype, generator):
+    templates, regions = draw(generator, dtype, 3, 5, k)
+    torch.testing.assert_close(exact_distance(templates, regions), distance_by_definition(templates, regions))
+
+
+def test_equals_the_definition_at_k_6(generator, dtype):
+    templates, regions = draw(generator, dtype, 1, 2, 6)
+    torch.testing.assert_close(exact_distance(templates, regions), distance_by_definition(templates, regions))
+
+
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_zero_one_regions_with_many_ties_equal_the_definition(k, dtype, generator):
+    templates = torch.randint(0, 2, (2, k, k), generator=generator).to(dtype)
+    regions = torch.randint(0, 2, (8, k, k), generator=generator).to(dtype)
+    torch.testing.assert_close(
+        exact_distance(templates, regions), distance_by_definition(templates, regions), rtol=0, atol=0
+    )
+
+
+@pytest.mark.parametrize("k", [4, 6])
+def test_relabelling_a_region_changes_nothing(k, dtype, generator):
+    templates, regions = draw(generator, dtype, 2, 20, k)
+    order = torch.randperm(k, generator=generator)
+    other = torch.stack([renumbered(region, order) for region in regions])
+    torch.testing.assert_close(exact_distance(templates, regions), exact_distance(templates, other))
+
+
+def test_a_renumbered_copy_of_the_template_is_at_distance_zero_exactly(dtype, generator):
+    template = 1000 * torch.randn(5, 5, dtype=dtype, generator=generator)
+    copy = renumbered(template, torch.randperm(5, generator=generator))
+    assert exact_distance(template[None], copy[None]).item() == 0
+
+
+@pytest.mark.parametrize(
+    ("k", "numbers", "orderings"),
+    [(4, 1, 1), (4, 7, 5), (4, 2**30, 2**30), (6, 2**12, 64), (7, 2**12, 999), (7, 2**30, 2**30)],
+)
+def test_chunking_changes_nothing(k, numbers, orderings, dtype, generator, monkeypatch):
+    templates, regions = draw(generator, dtype, 2, 30, k)
+    expected = exact_distance(templates, regions)
+    monkeypatch.setattr(exact, "BLOCK_NUMBERS", numbers)
+    monkeypatch.setattr(exact, "BLOCK_ORDERINGS", orderings)
+    torch.testing.assert_close(exact_distance(templates, regions), expected)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_gradients_of_both_arguments_are_those_of_the_definition(k, generator):
+    templates, regions = draw(generator, torch.float64, 2, 4, k)
+    templates.requires_grad_()
+    regions.requires_grad_()
+    assert torch.autograd.gradcheck(exact_distance, (templates, regions))
+    weights = torch.randn(4, 2, dtype=torch.float64, generator=generator)
+    ours = torch.autograd.grad((exact_distance(templates, regions) * weights).sum(), (templates, regions))
+    slow = torch.autograd.grad((distance_by_definition(templates, regions) * weights).sum(), (templates, regions))
+    torch.testing.assert_close(ours, slow)
+
+
+def test_sums_by_winner_are_those_of_index_add(generator, dtype):
+    _, regions = draw(generator, dtype, 2, 50, 4)
+    expected = exact._sum_by_winner(regions.flatten(1), regions[:, 0, 0], torch.arange(50) % 24, 24)
+    added = torch.zeros(24, 16, dtype=dtype).index_add_(
+        0, torch.arange(50) % 24, regions.flatten(1) * regions[:, 0, 0, None]
+    )
+    torch.testing.assert_close(expected, added)
+
+
+def test_no_regions_give_an_empty_result(dtype, generator):
+    templates, regions = draw(generator, dtype, 3, 0, 3)
+    templates.requires_grad_()
+    distance = exact_distance(templates, regions)
+    assert distance.shape == (0, 3)
+    distance.sum().backward()
+    torch.testing.assert_close(templates.grad, torch.zeros_like(templates))
+
+
+def test_one_region_and_one_template_keep_their_axes(dtype, generator):
+    assert exact_distance(*draw(generator, dtype, 1, 1, 3)).shape == (1, 1)
+
+
+def test_transposed_regions_give_the_same_as_a_copy(dtype, generator):
+    templates, regions = draw(generator, dtype, 2, 6, 4)
+    view = regions.transpose(1, 2)
+    torch.testing.assert_close(exact_distance(templates, view), exact_distance(templates, view.contiguous()))
+
+
+def test_k_8_runs_exactly(generator):
+    template = torch.randn(8, 8, generator=generator)
+    copies = torch.stack([renumbered(template, torch.randperm(8, generator=generator)) for _ in range(5)])
+    torch.testing.assert_close(exact_distance(template[None], copies), torch.zeros(5, 1))
+
+
+@pytest.mark.parametrize(
+    ("templates", "regions", "message"),
+    [
+        (torch.zeros(2, 3, 4), torch.zeros(1, 3, 3), r"templates have shape \(2, 3, 4\)"),
+        (torch.zeros(2, 3, 3), torch.zeros(3, 3), r"regions have shape \(3, 3\)"),
+        (torch.zeros(2, 3, 3), torch.zeros(1, 4, 4), "k=3 nodes and regions 4"),
+        (torch.zeros(2, 3, 3), torch.zeros(1, 3, 3, dtype=torch.float64), "float32.*float64"),
+        (torch.zeros(2, 3, 3, dtype=torch.int64), torch.zeros(1, 3, 3), "convert them to float32"),
+        (torch.zeros(1, 12, 12), torch.zeros(1, 12, 12), "k=12 means 479,001,600 orderings"),
+    ],
+)
+def test_refuses_what_it_cannot_match(templates, regions, message):
+    with pytest.raises(InputError, match=message):
+        exact_distance(templates, regions)
