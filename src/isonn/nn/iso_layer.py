@@ -1,0 +1,98 @@
+"""The graph isomorphic layer with min-pooling and softmax: the paper's feature extraction."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import torch
+from torch import Tensor, nn
+
+from isonn.errors import InputError
+from isonn.matching import MATCHERS, WindowBank, cut_windows
+from isonn.matching.permutations import check_enumerable
+
+NORMALIZATIONS = ("positions", "templates")
+
+
+class IsoLayer(nn.Module):
+    r"""Match ``c`` learnable ``k x k`` templates against every window of a graph.
+
+    With :math:`M_{st}` the window of the adjacency matrix at row s, column t and :math:`K_i` template i,
+
+    .. math:: z_i(s,t) = \min_P \lVert P K_i P^\top - M_{st} \rVert_F^2, \qquad q_i = \mathrm{softmax}(-z_i)
+
+    so :math:`q_i` is a map over windows, large where the graph looks like template i under some
+    ordering of its nodes.
+
+    Args:
+        k: nodes per template. Cost grows as k!.
+        c: number of templates.
+        matching: how the minimum over P is found, one of `isonn.matching.MATCHERS`.
+        normalize: "positions" takes the softmax over all windows, per template, as the authors' code does;
+            "templates" over the templates, per window, as the paper's text says (needs c >= 2).
+        generator: draws the templates, uniform between 0 and 1.
+
+    Shapes:
+        - adjacency ``(batch, n, n)``, n >= k, or a `WindowBank` of such graphs
+        - output ``(batch, c, n-k+1, n-k+1)``
+
+    Example:
+        >>> IsoLayer(k=2, c=3)(torch.zeros(5, 4, 4)).shape
+        torch.Size([5, 3, 3, 3])
+    """
+
+    def __init__(
+        self,
+        k: int,
+        c: int,
+        matching: str = "exact",
+        normalize: str = "positions",
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        check_layer(k, c, matching, normalize)
+        self.k, self.c, self.matching, self.normalize = k, c, matching, normalize
+        self.templates = nn.Parameter(nn.init.uniform_(torch.empty(c, k, k), generator=generator))
+
+    def forward(self, graphs: Tensor | WindowBank) -> Tensor:
+        maps = -self.distances(graphs)
+        if self.normalize == "templates":
+            return maps.softmax(1)
+        return maps.flatten(2).softmax(2).view(maps.shape)
+
+    def distances(self, graphs: Tensor | WindowBank) -> Tensor:
+        """The features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
+        match = MATCHERS[self.matching]
+        if isinstance(graphs, WindowBank):
+            distances = match(self.templates, graphs.regions).t().index_select(1, graphs.index.flatten())
+            batch, m, _ = graphs.index.shape
+        else:
+            windows = cut_windows(graphs, self.k)
+            batch, m = windows.shape[:2]
+            distances = match(self.templates, windows.reshape(-1, self.k, self.k)).t()
+        return distances.reshape(self.c, batch, m, m).transpose(0, 1)
+
+    def extra_repr(self) -> str:
+        return f"k={self.k}, c={self.c}, matching={self.matching!r}, normalize={self.normalize!r}"
+
+
+def check_layer(k: int, c: int, matching: str = "exact", normalize: str = "positions") -> None:
+    """Refuse settings no layer can have."""
+    check_sizes(k, c)
+    if matching not in MATCHERS:
+        raise InputError(f"matching={matching!r} is unknown; use one of {', '.join(map(repr, MATCHERS))}")
+    if matching == "exact":
+        check_enumerable(k)
+    if matching == "assigned" and k == 1:
+        raise InputError("matching='assigned' with k=1 has nothing to assign; use matching='exact'")
+    if normalize not in NORMALIZATIONS:
+        raise InputError(f"normalize={normalize!r} is unknown; use one of {', '.join(map(repr, NORMALIZATIONS))}")
+    if normalize == "templates" and c == 1:
+        raise InputError("normalize='templates' with c=1 makes every feature 1; use c >= 2 or normalize='positions'")
+
+
+def check_sizes(k: int, c: int) -> None:
+    """Refuse anything but whole numbers of at least one node and one template."""
+    for name, value in (("k", k), ("c", c)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise InputError(f"{name}={value!r} is not a number of {'nodes' if name == 'k' else 'templates'}; use >= 1")

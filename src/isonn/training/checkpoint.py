@@ -1,0 +1,100 @@
+"""Save a training run and take it up again, to the bit.
+
+One safetensors file holds the weights, the optimiser's state and the random state as tensors, and the
+history as JSON in the header: no pickle, and one rename makes it appear whole.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from isonn.errors import ModelFileError
+from isonn.files import atomic_file
+from isonn.training.history import History
+
+FORMAT = "isonn-checkpoint-1"
+
+
+@dataclass
+class Checkpoint:
+    """Where a run is saved, and how often.
+
+    Attributes:
+        path: the file.
+        identity: text that says which data and settings the run belongs to; another text is refused.
+        every: seconds between saves; the first is made after the first epoch. A save that takes long is made
+            less often, so that saving never takes more than a twentieth of the time.
+    """
+
+    path: Path
+    identity: str
+    every: float = 10.0
+    _last: float = -math.inf
+    _cost: float = 0.0
+
+    def due(self) -> bool:
+        """Whether it is time to save."""
+        return time.monotonic() - self._last >= max(self.every, 20 * self._cost)
+
+    def save(
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator, history: History
+    ) -> None:
+        """Write the whole state of a run that has just finished an epoch."""
+        start = time.monotonic()
+        tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+        state = optimizer.state_dict()["state"]
+        for number, entries in state.items():
+            for name, value in entries.items():
+                tensors[f"optimizer.{number}.{name}"] = torch.as_tensor(value)
+        tensors["generator"] = generator.get_state()
+        header = {"format": FORMAT, "identity": self.identity, "history": json.dumps(asdict(history))}
+        with atomic_file(self.path) as temporary:
+            save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, temporary, header)
+        self._last = time.monotonic()
+        self._cost = self._last - start
+
+    def load(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator) -> History:
+        """Put the saved state back; everything after this goes as if the run had never stopped."""
+        header, tensors = self._read()
+        history = History(**json.loads(header["history"]))
+        try:
+            model.load_state_dict(_below(tensors, "model."))
+        except RuntimeError as error:
+            raise ModelFileError(f"checkpoint {self.path} holds another model; remove it to start anew") from error
+        state: dict[int, dict[str, Any]] = {}
+        for name, tensor in _below(tensors, "optimizer.").items():
+            number, entry = name.split(".", 1)
+            state.setdefault(int(number), {})[entry] = tensor
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+        generator.set_state(tensors["generator"])
+        return history
+
+    def _read(self) -> tuple[dict[str, str], dict[str, Tensor]]:
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                header = file.metadata() or {}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+        except (SafetensorError, OSError) as error:
+            raise ModelFileError(f"checkpoint {self.path} cannot be read ({error}); remove it to start anew") from error
+        if header.get("format") != FORMAT or "generator" not in tensors:
+            raise ModelFileError(f"{self.path} is not a checkpoint of this version; remove it to start anew")
+        if header["identity"] != self.identity:
+            raise ModelFileError(
+                f"checkpoint {self.path} belongs to other data or other settings; "
+                f"go on with the same ones, or remove it to start anew"
+            )
+        return header, tensors
+
+
+def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

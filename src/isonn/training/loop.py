@@ -1,0 +1,111 @@
+"""The training loop. It knows nothing of graphs: inputs are anything that ``[rows]`` selects from."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from isonn.errors import TrainingError
+from isonn.progress import Report, silent
+from isonn.training.checkpoint import Checkpoint
+from isonn.training.history import History
+from isonn.training.interrupt import deferred_interrupt
+from isonn.training.stopping import EarlyStopping
+
+
+class Inputs(Protocol):
+    """What a model is fed: a tensor, or anything that selects examples as a tensor does."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: Tensor, /) -> Any: ...
+
+
+def train(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    targets: Tensor,
+    loss: Callable[[Tensor, Tensor], Tensor],
+    *,
+    epochs: int,
+    learning_rate: float,
+    generator: torch.Generator,
+    batch_size: int | None = None,
+    patience: int | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
+    report: Report = silent,
+) -> History:
+    """Train ``model`` in place with Adam.
+
+    Args:
+        model: maps ``inputs[rows]`` to outputs.
+        loss: mean loss of outputs and targets.
+        generator: shuffles the batches; nothing else is random here.
+        batch_size: examples per step; None takes all at once.
+        patience: stop after this many epochs without a lower loss; None never stops early.
+        checkpoint: where to save the run as it goes. On Ctrl-C the epoch is finished and saved first.
+        resume: go on from the checkpoint if its file exists.
+        report: called after each epoch.
+    """
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    stopping = EarlyStopping(patience) if patience is not None else None
+    history = History()
+    if resume and checkpoint is not None and checkpoint.path.exists():
+        history = checkpoint.load(model, optimizer, generator)
+    stopped = stopping is not None and stopping.replay(history.loss)
+    model.train()
+    with deferred_interrupt() if checkpoint is not None else nullcontext(lambda: False) as interrupted:
+        while len(history) < epochs and not stopped:
+            start = time.perf_counter()
+            mean = _epoch(model, optimizer, inputs, targets, loss, batch_size, generator)
+            if not math.isfinite(mean):
+                raise TrainingError(
+                    f"the loss became {mean} in epoch {len(history) + 1}; "
+                    f"use a learning_rate below {learning_rate}, or scale the weights of the graphs"
+                )
+            history.add(mean, time.perf_counter() - start)
+            report(len(history), f"loss {mean:.4f}")
+            stopped = stopping is not None and stopping.update(mean)
+            if checkpoint is not None and (interrupted() or checkpoint.due()):
+                checkpoint.save(model, optimizer, generator, history)
+            if interrupted():
+                raise KeyboardInterrupt
+    model.eval()
+    return history
+
+
+def _epoch(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    inputs: Inputs,
+    targets: Tensor,
+    loss: Callable[[Tensor, Tensor], Tensor],
+    batch_size: int | None,
+    generator: torch.Generator,
+) -> float:
+    """One pass over the data; the mean loss before each step."""
+    total = 0.0
+    for batch, target in _batches(inputs, targets, batch_size, generator):
+        optimizer.zero_grad()
+        value = loss(model(batch), target)
+        value.backward()
+        optimizer.step()
+        total += value.item() * len(target)
+    return total / len(targets)
+
+
+def _batches(
+    inputs: Inputs, targets: Tensor, batch_size: int | None, generator: torch.Generator
+) -> Iterator[tuple[Any, Tensor]]:
+    if batch_size is None or batch_size >= len(targets):
+        yield inputs, targets  # all at once: neither shuffling nor copying
+        return
+    order = torch.randperm(len(targets), generator=generator).to(targets.device)
+    for rows in order.split(batch_size):
+        yield inputs[rows], targets[rows]

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+import torch
+from torch import nn
+
+from isonn.errors import ModelFileError, TrainingError
+from isonn.training import Checkpoint, EarlyStopping, train
+
+
+def problem():
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(30, 4, generator=generator)
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    return model, inputs, (inputs[:, 0] > 0).long()
+
+
+def run(epochs, checkpoint=None, resume=False, batch_size=7, **options):
+    model, inputs, targets = problem()
+    generator = torch.Generator().manual_seed(2)
+    history = train(
+        model,
+        inputs,
+        targets,
+        nn.CrossEntropyLoss(),
+        epochs=epochs,
+        learning_rate=0.01,
+        batch_size=batch_size,
+        generator=generator,
+        checkpoint=checkpoint,
+        resume=resume,
+        **options,
+    )
+    return model, history
+
+
+def assert_same_run(one, other):
+    torch.testing.assert_close(dict(one[0].state_dict()), dict(other[0].state_dict()), rtol=0, atol=0)
+    assert one[1].loss == other[1].loss
+
+
+def test_the_loss_falls():
+    _, history = run(40)
+    assert history.loss[-1] < 0.5 * history.loss[0]
+    assert len(history.seconds) == 40
+
+
+def test_one_full_batch_step_is_one_step_of_adam():
+    model, _ = run(1, batch_size=None)
+    other, inputs, targets = problem()
+    optimizer = torch.optim.Adam(other.parameters(), lr=0.01)
+    nn.functional.cross_entropy(other(inputs), targets).backward()
+    optimizer.step()
+    torch.testing.assert_close(dict(model.state_dict()), dict(other.state_dict()), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("stop", [1, 5, 9])
+def test_a_stopped_run_goes_on_to_the_same_bits(stop, tmp_path):
+    path = tmp_path / "run.checkpoint"
+    run(stop, Checkpoint(path, "same", every=0))
+    assert_same_run(run(10, Checkpoint(path, "same", every=0), resume=True), run(10))
+
+
+def test_ctrl_c_finishes_the_epoch_and_keeps_it(tmp_path):
+    path = tmp_path / "run.checkpoint"
+
+    def press(done, text):
+        if done == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(10, Checkpoint(path, "same", every=1e9), report=press)
+    resumed = run(10, Checkpoint(path, "same"), resume=True)
+    assert_same_run(resumed, run(10))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_resuming_without_a_checkpoint_starts_from_the_beginning(tmp_path):
+    assert_same_run(run(3, Checkpoint(tmp_path / "none", "same"), resume=True), run(3))
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    run(2, Checkpoint(path, "this", every=0))
+    with pytest.raises(ModelFileError, match="other data or other settings"):
+        run(4, Checkpoint(path, "that"), resume=True)
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    run(2, Checkpoint(path, "this", every=0))
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(ModelFileError, match="cannot be read.*remove it to start anew"):
+        run(4, Checkpoint(path, "this"), resume=True)
+
+
+def test_a_failing_save_leaves_the_older_checkpoint_whole(tmp_path, monkeypatch):
+    path = tmp_path / "run.checkpoint"
+    run(2, Checkpoint(path, "this", every=0))
+    before = path.read_bytes()
+
+    def fail(tensors, target, header):
+        target.write_bytes(b"half")
+        raise OSError("no space left")
+
+    monkeypatch.setattr("isonn.training.checkpoint.save_file", fail)
+    with pytest.raises(OSError, match="no space left"):
+        run(4, Checkpoint(path, "this", every=0), resume=True)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_early_stopping_is_off_by_default_and_stops_when_asked():
+    assert len(run(30, batch_size=None)[1]) == 30
+    stopping = EarlyStopping(3)
+    assert [stopping.update(loss) for loss in (1.0, 0.5, 0.5, 0.6, 0.7, 0.1)] == [False] * 4 + [True, False]
+
+
+def test_a_run_that_stopped_early_stays_stopped_when_resumed(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    options = {"patience": 1, "batch_size": 2}
+    _, history = run(200, Checkpoint(path, "same", every=0), **options)
+    assert len(history) < 200
+    _, again = run(200, Checkpoint(path, "same"), resume=True, **options)
+    assert again.loss == history.loss
+
+
+def test_a_loss_that_is_not_a_number_names_the_learning_rate():
+    model, inputs, targets = problem()
+    inputs[3, 0] = float("nan")
+    with pytest.raises(TrainingError, match=r"loss became nan in epoch 1; use a learning_rate below 0.01"):
+        train(
+            model,
+            inputs,
+            targets,
+            nn.CrossEntropyLoss(),
+            epochs=2,
+            learning_rate=0.01,
+            generator=torch.Generator(),
+        )
