@@ -1,0 +1,69 @@
+"""How many nodes have how many neighbours, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.baselines.links import links_of
+from isonn.baselines.logistic import LogisticGraphClassifier
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError
+
+
+class DegreeHistogramClassifier(LogisticGraphClassifier):
+    """Logistic regression on the histogram of node degrees: nodes with 0, 1, 2, ... neighbours.
+
+    A neighbour is another node with an edge in either direction. The last bin is open: it holds every node
+    with ``bins - 1`` neighbours or more. Weighted training graphs are often complete (every brain region
+    correlates with every other), and then all degrees are equal and say nothing; so with weights the
+    strength of a node takes the place of its degree, the sum of the absolute weights of its edges, binned
+    at the quantiles of the training nodes, the first and the last bin open.
+
+    Args:
+        bins: number of bins, at least 2.
+    """
+
+    def __init__(self, bins: int = 32) -> None:
+        self.bins = bins
+
+    def check_settings(self) -> None:
+        """Refuse fewer than two bins."""
+        if not isinstance(self.bins, (int, np.integer)) or isinstance(self.bins, bool) or self.bins < 2:
+            raise InputError(f"bins={self.bins!r} makes no histogram; use an integer >= 2")
+
+    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        self.weighted_ = graphs.weights is not None
+        if self.weighted_:
+            quantiles = np.quantile(strengths(graphs), np.linspace(0, 1, self.bins + 1)[1:-1])
+            self.edges_ = np.unique(quantiles)
+        else:
+            self.edges_ = np.arange(1, self.bins, dtype=np.float64)
+        super()._fit(graphs, targets)
+
+    def _features(self, graphs: GraphSet) -> NDArray[np.float64]:
+        values: NDArray[Any] = strengths(graphs) if self.weighted_ else degrees(graphs)
+        bins = len(self.edges_) + 1
+        owner = np.repeat(np.arange(len(graphs)), graphs.sizes)
+        place = owner * bins + np.searchsorted(self.edges_, values, side="right")
+        return np.bincount(place, minlength=len(graphs) * bins).reshape(len(graphs), bins).astype(np.float64)
+
+
+def degrees(graphs: GraphSet) -> NDArray[np.int64]:
+    """ndarray of shape (nodes,): neighbours of each node of the set, itself not counted."""
+    ends = links_of(graphs).ends
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    return np.bincount(ends.ravel(), minlength=int(graphs.node_offsets[-1]))
+
+
+def strengths(graphs: GraphSet) -> NDArray[np.float64]:
+    """ndarray of shape (nodes,): absolute weight of each node's edges; of a directed one, half at either end."""
+    loop = graphs.edges[:, 0] == graphs.edges[:, 1]
+    weights = np.ones(len(loop)) if graphs.weights is None else np.abs(graphs.weights)
+    nodes = graphs.edges + graphs.node_offsets[graphs.graph_of_cell][:, None]
+    halves = np.repeat(np.where(loop, 0.0, weights / 2), 2)
+    total: NDArray[np.float64] = np.zeros(int(graphs.node_offsets[-1]))
+    np.add.at(total, nodes.ravel(), halves)
+    return total

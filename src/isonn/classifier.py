@@ -1,0 +1,154 @@
+"""What every classifier of graphs shares: graphs in, classes out, scikit-learn's rules in between.
+
+A method fills in two hooks and never meets a user's types:
+
+- ``_fit(graphs, targets)``: learn from a checked `GraphSet`; ``targets`` are class numbers of shape (g,)
+  or, when ``self.multilabel_``, a 0/1 matrix of shape (g, labels);
+- ``_probabilities(graphs)``: an array of shape (g, outputs), columns in the order of ``classes_``.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import type_of_target
+from typing_extensions import Self
+
+from isonn.data.convert import as_graphset
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError, NotFittedError
+
+
+class GraphClassifier(ClassifierMixin, BaseEstimator):
+    """Base of every classifier in isonn; see the module's text for the hooks.
+
+    Attributes set by ``fit``:
+        classes_: ndarray of shape (n_classes,), or the column numbers of an indicator matrix.
+        multilabel_: whether ``y`` was an indicator matrix.
+        size_: nodes there is room for: ``size`` where the method has it, else the largest training graph.
+    """
+
+    #: Methods whose features have one place per node index cannot take a graph larger than the training ones.
+    _fixed_size = False
+    #: Whether the method can learn an indicator matrix.
+    _supports_multilabel = True
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from graphs ``X`` and classes ``y``.
+
+        Args:
+            X: a `GraphSet`, or anything `isonn.as_graphset` takes.
+            y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels). A `GraphSet`
+                that carries its own classes needs none.
+        """
+        self.check_settings()
+        graphs, targets = self._start(X, y)
+        self._fit(graphs, targets)
+        self._fitted = True
+        return self
+
+    def check_settings(self) -> None:
+        """Refuse constructor arguments that mean nothing; ``fit`` does this first."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each graph, shape (g,), or a 0/1 matrix of shape (g, labels)."""
+        probabilities = self.predict_proba(X)
+        if self.multilabel_:
+            return (probabilities > 0.5).astype(np.int64)
+        chosen: NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
+        return chosen
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``."""
+        return self._probabilities(self._checked(X))
+
+    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        raise TypeError(f"{type(self).__name__} does not say how to fit")
+
+    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+        raise TypeError(f"{type(self).__name__} does not say how to predict")
+
+    def _start(self, X: Any, y: Any) -> tuple[GraphSet, NDArray[Any]]:
+        """Forget an earlier fit; check and encode what the new one learns from."""
+        self._fitted = False
+        graphs = as_graphset(X)
+        y = graphs.y if y is None else y
+        if y is None:
+            raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a GraphSet that carries them")
+        targets = self._encode(y, len(graphs))
+        self.size_ = self._room(graphs)
+        return graphs, targets
+
+    def _room(self, graphs: GraphSet) -> int:
+        """Nodes there is room for: the largest training graph, or ``size`` where the method has that argument."""
+        largest, size = int(graphs.sizes.max()), getattr(self, "size", None)
+        if size is None:
+            return largest
+        if isinstance(size, bool) or not isinstance(size, Integral) or size < largest:
+            raise InputError(f"size={size!r} is too small for a graph of {largest} nodes; use size={largest} or None")
+        return int(size)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return getattr(self, "_fitted", False)
+
+    def _require_fit(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet; call fit first")
+
+    def _checked(self, X: Any) -> GraphSet:
+        """The graphs to predict, once the estimator is fitted and able to take them."""
+        self._require_fit()
+        graphs = as_graphset(X)
+        if self._fixed_size and graphs.sizes.max() > self.size_:
+            i = int(graphs.sizes.argmax())
+            raise InputError(
+                f"graph {i} of {len(graphs)} has {graphs.sizes[i]} nodes, more than the {self.size_} that this "
+                f"{type(self).__name__} was fitted with room for; fit with size={graphs.sizes[i]}, or leave it out"
+            )
+        return graphs
+
+    def _encode(self, y: Any, g: int) -> NDArray[Any]:
+        """Class numbers, or the 0/1 matrix as floats; sets ``classes_`` and ``multilabel_``."""
+        labels = np.asarray(y)
+        if len(labels) != g:
+            raise InputError(f"y has {len(labels)} entries for {g} graphs; give one per graph")
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels[:, 0]
+        if labels.ndim == 2:
+            return self._encode_indicators(labels)
+        if labels.ndim != 1:
+            raise InputError(f"y has shape {labels.shape}; give (graphs,) or an indicator matrix (graphs, labels)")
+        missing = [i for i, label in enumerate(labels.tolist()) if label is None or label != label]
+        if missing:
+            raise InputError(f"y[{missing[0]}] is {labels[missing[0]]}; give every graph a class")
+        if labels.dtype.kind == "f" and type_of_target(labels).startswith("continuous"):
+            raise InputError(f"y holds measurements such as {labels[labels % 1 != 0][0]}, not classes; bin them first")
+        self.multilabel_ = False
+        self.classes_, targets = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError(f"y holds one class only ({self.classes_[0]!r}); give graphs of at least two classes")
+        return targets.astype(np.int64)
+
+    def _encode_indicators(self, labels: NDArray[Any]) -> NDArray[Any]:
+        if not self._supports_multilabel:
+            raise InputError(f"{type(self).__name__} takes one class per graph; fit one estimator per column of y")
+        if not np.isin(labels, (0, 1)).all():
+            wrong = labels[~np.isin(labels, (0, 1))].flat[0]
+            raise InputError(f"y is a matrix holding {wrong!r}; an indicator matrix holds 0 and 1 only")
+        self.multilabel_ = True
+        self.classes_ = np.arange(labels.shape[1])
+        return labels.astype(np.float32)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.classifier_tags.multi_class = True
+        tags.classifier_tags.multi_label = self._supports_multilabel
+        tags.target_tags.multi_output = self._supports_multilabel
+        tags.no_validation = True
+        return tags

@@ -1,0 +1,222 @@
+"""What every learned-template classifier shares: train, predict, save, load."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from typing_extensions import Self
+
+from isonn import progress
+from isonn.classifier import GraphClassifier
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError, ModelFileError
+from isonn.estimators.model_files import classes_from_json, classes_to_json, read_model, write_model
+from isonn.seeding import resolve_seed, torch_stream
+from isonn.template import Template
+from isonn.training import Checkpoint, History, Inputs, train
+
+#: Numbers a batch of graphs may be cut into when predicting: 256 MB of float32.
+PREDICTION_CELLS = 2**26
+
+
+class TemplateClassifier(GraphClassifier):
+    """Base of the estimators whose model is a torch module over graphs.
+
+    A subclass has the constructor arguments used below and fills in these hooks:
+
+    - ``_inputs(graphs)``: what its model is fed, as a tensor or anything ``[rows]`` selects from;
+    - ``_build(generator)``: the model, once ``size_`` and ``classes_`` are known;
+    - ``_cells_per_graph()``: how many numbers one graph is cut into;
+    - ``_features(inputs)`` and ``_templates()``: what the head sees, and what was learned.
+
+    Attributes set by ``fit``:
+        history_: loss and seconds of each epoch.
+        seed_: the integer behind ``random_state``.
+    """
+
+    #: Every saved class by name, so that a model file can only name one of ours.
+    registry: ClassVar[dict[str, type[TemplateClassifier]]] = {}
+
+    epochs: int
+    learning_rate: float
+    batch_size: int | None
+    patience: int | None
+    device: str
+    random_state: Any
+    threads: int
+    verbose: int
+
+    history_: History
+    seed_: int
+    model_: nn.Module
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        TemplateClassifier.registry[cls.__name__] = cls
+
+    def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None, resume: bool = False) -> Self:
+        """Learn templates and head from graphs ``X`` and classes ``y``.
+
+        Args:
+            X: a `GraphSet`, or anything `isonn.as_graphset` takes.
+            y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels).
+            checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
+            resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
+        """
+        self.check_settings()
+        graphs, targets = self._start(X, y)
+        self.seed_ = resolve_seed(self.random_state)
+        saved = None if checkpoint is None else Checkpoint(Path(checkpoint), self._identity(graphs, targets))
+        self._train(graphs, targets, saved, resume)
+        self._fitted = True
+        return self
+
+    def check_settings(self) -> None:
+        """Refuse constructor arguments that mean nothing."""
+        for name in ("epochs", "threads"):
+            _check_count(name, getattr(self, name))
+        for name in ("batch_size", "patience"):
+            if getattr(self, name) is not None:
+                _check_count(name, getattr(self, name))
+        if not self.learning_rate > 0:
+            raise InputError(f"learning_rate={self.learning_rate!r} is not above 0; 0.001 is a good start")
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:
+            raise InputError(f"device={self.device!r} cannot be used here; use 'cpu'") from error
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """The features the head sees, one row per graph."""
+        return self._in_batches(self._checked(X), self._features)
+
+    @property
+    def templates_(self) -> list[Template]:
+        """The learned templates of the first layer."""
+        self._require_fit()
+        return self._templates()
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as a new folder; `isonn.load_model` reads it."""
+        self._require_fit()
+        params = self.get_params(deep=False)
+        params["random_state"] = self.seed_ if self.random_state is not None else None
+        description = {
+            "class": type(self).__name__,
+            "params": params,
+            "classes": classes_to_json(self.classes_),
+            "multilabel": self.multilabel_,
+            "size": self.size_,
+            "seed": self.seed_,
+            "history": {"loss": self.history_.loss, "seconds": self.history_.seconds},
+        }
+        write_model(Path(path), description, self.model_.state_dict())
+
+    def _inputs(self, graphs: GraphSet) -> Inputs:
+        raise TypeError(f"{type(self).__name__} does not say what its model is fed")
+
+    def _build(self, generator: torch.Generator | None) -> nn.Module:
+        raise TypeError(f"{type(self).__name__} does not say what its model is")
+
+    def _cells_per_graph(self) -> int:
+        raise TypeError(f"{type(self).__name__} does not say how large its inputs are")
+
+    def _features(self, inputs: Any) -> Tensor:
+        raise TypeError(f"{type(self).__name__} does not say what its features are")
+
+    def _templates(self) -> list[Template]:
+        raise TypeError(f"{type(self).__name__} does not say what its templates are")
+
+    def _train(self, graphs: GraphSet, targets: NDArray[Any], checkpoint: Checkpoint | None, resume: bool) -> None:
+        with _torch_threads(self.threads):
+            # The weights have a stream of their own, so that they do not depend on how batches are shuffled.
+            model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
+            loss: Callable[[Tensor, Tensor], Tensor]
+            loss = nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
+            with progress.bar("training", self.epochs, show=self.verbose > 0) as report:
+                self.history_ = train(
+                    model,
+                    self._inputs(graphs),
+                    torch.from_numpy(targets).to(self.device),
+                    loss,
+                    epochs=self.epochs,
+                    learning_rate=self.learning_rate,
+                    batch_size=self.batch_size,
+                    patience=self.patience,
+                    generator=torch_stream(self.seed_, "batches"),
+                    checkpoint=checkpoint,
+                    resume=resume,
+                    report=report,
+                )
+        self.model_ = model
+
+    def _identity(self, graphs: GraphSet, targets: NDArray[Any]) -> str:
+        """Says which run a checkpoint belongs to."""
+        # A longer run may go on from a shorter one, and how it is shown or threaded is not what it computes.
+        free = ("epochs", "verbose", "device", "random_state")
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
+        identity = [type(self).__name__, settings, self.seed_, graphs.digest, targets.tolist()]
+        return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()
+
+    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+        logits = torch.from_numpy(self._in_batches(graphs, self.model_)).double()
+        return (logits.sigmoid() if self.multilabel_ else logits.softmax(1)).numpy()
+
+    def _in_batches(self, graphs: GraphSet, compute: Callable[[Any], Tensor]) -> NDArray[np.float32]:
+        parts = []
+        with _torch_threads(self.threads), torch.inference_mode():
+            batch = max(1, PREDICTION_CELLS // self._cells_per_graph())
+            for start in range(0, len(graphs), batch):
+                parts.append(compute(self._inputs(graphs[start : start + batch])).cpu().numpy())
+        return np.concatenate(parts)
+
+
+def load_model(path: str | Path) -> TemplateClassifier:
+    """Read a model that ``save`` wrote; a damaged or altered one is refused."""
+    description, tensors = read_model(Path(path))
+    name = description.get("class")
+    if name not in TemplateClassifier.registry:
+        raise ModelFileError(
+            f"{path} holds a model of kind {name!r}; this version knows {sorted(TemplateClassifier.registry)}"
+        )
+    try:
+        params = {key: tuple(v) if isinstance(v, list) else v for key, v in description["params"].items()}
+        clf = TemplateClassifier.registry[name](**params)
+        clf.check_settings()
+        clf.classes_ = classes_from_json(description["classes"])
+        clf.multilabel_ = bool(description["multilabel"])
+        clf.size_ = int(description["size"])
+        clf.seed_ = int(description["seed"])
+        clf.history_ = History(**description["history"])
+        with torch.device("meta"):  # shapes first: a false size must not allocate anything
+            clf.model_ = clf._build(None)
+        clf.model_.load_state_dict(tensors, assign=True)
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise ModelFileError(f"{path} does not describe the weights it holds; save the model again") from error
+    clf.model_.to(clf.device).eval()
+    clf._fitted = True
+    return clf
+
+
+@contextmanager
+def _torch_threads(count: int) -> Iterator[None]:
+    """Sums are split by thread, so the same bits need the same number of threads, whatever runs beside."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name}={value!r} is not a count; use an integer >= 1")
