@@ -1,0 +1,50 @@
+"""The command line: parses, calls, prints. Heavy imports wait inside the commands, so that --help is quick."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from isonn.cli.cost import cost
+from isonn.cli.data import app as data_app
+from isonn.cli.evaluate import evaluate
+from isonn.cli.fit import fit
+from isonn.cli.predict import predict
+
+app = typer.Typer(
+    name="isonn",
+    help="Classify graphs by small templates that are learned, matched exactly, and shown.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def version(show: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    """Classify graphs by small templates that are learned, matched exactly, and shown."""
+    if show:
+        import isonn
+
+        print(isonn.__version__)
+        raise typer.Exit
+
+
+for command in (evaluate, fit, predict, cost):
+    app.command()(command)
+app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
+
+
+def main() -> None:
+    """Run the command line; a mistake in the input is one sentence and exit code 2."""
+    try:
+        app()
+    except Exception as error:
+        from isonn.errors import IsoNNError
+
+        if not isinstance(error, (IsoNNError, OSError)):
+            raise
+        print(f"isonn: {error}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -1,0 +1,49 @@
+"""`isonn cost`: what a template size costs on a dataset, before paying for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from isonn.cli.options import AsJson, Data
+
+
+def cost(
+    data: Data,
+    k: Annotated[int, typer.Option(help="Nodes per template.")] = 4,
+    c: Annotated[int, typer.Option(help="Number of templates.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Print what matching C templates of K nodes costs on DATA, measured on a sample of its regions."""
+    import isonn
+    from isonn.experiments.cost import estimate_cost
+
+    graphs = isonn.load(data)
+    found = estimate_cost(graphs, k, c)
+    if as_json:
+        print(json.dumps({"data": graphs.name, "k": k, "c": c, **asdict(found)}, indent=1))
+        return
+    print(f"{graphs.name}: {len(graphs)} graphs, templates of k={k} nodes, c={c}")
+    print(f"  orderings k!      {found.orderings:,}")
+    print(f"  regions           {found.regions:,}")
+    print(f"  distinct          {found.distinct:,}")
+    print(f"  memory            {found.memory / 1e6:,.1f} MB")
+    for name, matching in found.matchings.items():
+        if matching.seconds is None:
+            print(f"  {name:<17} not possible: too many orderings to try")
+            continue
+        agrees = "" if matching.rank_correlation is None else f", rank correlation {matching.rank_correlation:.2f}"
+        print(f"  {name:<17} about {_duration(matching.seconds)} a pass{'' if name == 'exact' else agrees}")
+
+
+def _duration(seconds: float) -> str:
+    return (
+        f"{1000 * seconds:.1f} ms"
+        if seconds < 1
+        else f"{seconds:.1f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+    )

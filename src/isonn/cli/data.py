@@ -1,0 +1,88 @@
+"""`isonn data`: which datasets there are, what they hold, where they lie."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from isonn.cli.options import AsJson, Data
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command("list")
+def list_datasets(as_json: AsJson = False) -> None:
+    """List the datasets isonn knows by name, and where each lies on this machine."""
+    from isonn.data import find, known
+
+    rows = [(entry, find(entry.name)) for entry in known()]
+    if as_json:
+        print(
+            json.dumps([{"name": e.name, "about": e.about, "path": path and str(path)} for e, path in rows], indent=1)
+        )
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("name", "graphs", "what it is", "here", box=None)
+    for entry, path in rows:
+        graphs = "" if entry.graphs is None else str(entry.graphs)
+        table.add_row(entry.name, graphs, entry.about, "yes" if path else "download" if entry.url else "no")
+    console = Console()
+    console.print(table)
+    console.print("Any other name of the TU collection works, too, and so does a path.", style="dim")
+
+
+@app.command()
+def info(data: Data, as_json: AsJson = False) -> None:
+    """Describe a dataset: graphs, classes, sizes, labels, and what it is."""
+    import isonn
+
+    graphs = isonn.load(data)
+    facts = _facts(graphs)
+    if as_json:
+        print(json.dumps(facts, indent=1))
+        return
+    for name, value in facts.items():
+        if value is not None:
+            print(f"{name:16} {value}")
+
+
+@app.command()
+def fetch(name: Annotated[str, typer.Argument(help="A known dataset, or any name of the TU collection.")]) -> None:
+    """Make sure a dataset is on this machine; download it if it is public and missing."""
+    from isonn import data, progress
+
+    with progress.bar(f"fetching {name}", total=100) as report:
+
+        def on_progress(done: int, total: int | None) -> None:
+            report(0 if not total else 100 * done // total, f"{done / 1e6:.1f} MB")
+
+        path = data.fetch(name, on_progress)
+    print(path)
+
+
+def _facts(graphs: Any) -> dict[str, Any]:
+    from isonn.data import find, known
+
+    sizes = graphs.sizes
+    entry = next((entry for entry in known() if entry.name == graphs.name), None)
+    classes = None
+    if graphs.y is not None and graphs.y.ndim == 1:
+        classes = {str(value): int((graphs.y == value).sum()) for value in graphs.classes}
+    return {
+        "name": graphs.name,
+        "about": entry and entry.about,
+        "path": entry and str(find(entry.name)),
+        "graphs": len(graphs),
+        "classes": classes,
+        "nodes": f"{sizes.min()} to {sizes.max()}, mean {sizes.mean():.1f}",
+        "edges": "weighted" if graphs.weights is not None else "0/1",
+        "node labels": None if graphs.node_labels is None else len(set(graphs.node_labels.tolist())),
+        "edge labels": None if graphs.edge_labels is None else len(set(graphs.edge_labels.tolist())),
+        "node attributes": None if graphs.node_attributes is None else graphs.node_attributes.shape[1],
+        "sha256": graphs.digest,
+        "source": entry and entry.source,
+    }

@@ -1,0 +1,32 @@
+"""Arguments that several commands share, and how their text is read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Data = Annotated[str, typer.Argument(help="A known dataset (see `isonn data list`) or a path.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text.")]
+
+
+def parse_layers(text: str | None) -> tuple[tuple[int, int], ...] | None:
+    """``"2x3,3x4"`` as ((2, 3), (3, 4)): 2 templates of size 3, then 3 of size 4.
+
+    Example:
+        >>> parse_layers("2x3,3x4")
+        ((2, 3), (3, 4))
+    """
+    if text is None:
+        return None
+    layers = []
+    for part in text.split(","):
+        c, cross, k = part.partition("x")
+        if not (cross and c.strip().isdecimal() and k.strip().isdecimal()):
+            from isonn.errors import InputError
+
+            raise InputError(
+                f"--layers {text!r} is not a list of layers; write 2x3,3x4 for 2 templates of 3, then 3 of 4"
+            )
+        layers.append((int(c), int(k)))
+    return tuple(layers)

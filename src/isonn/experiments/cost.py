@@ -1,0 +1,104 @@
+"""What matching templates against a dataset costs, measured on a sample of that dataset."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import torch
+from scipy.stats import spearmanr
+from torch import Tensor
+
+from isonn.data.graphs import GraphSet
+from isonn.matching import MATCHERS, bank_windows, cut_windows
+from isonn.matching.permutations import MAX_ENUMERABLE_K
+from isonn.nn.iso_layer import check_sizes
+from isonn.nn.iso_stack import map_shape
+from isonn.seeding import torch_stream
+
+#: Product of the orderings and cells one sample may cost, so that the answer comes within seconds.
+SAMPLE_COST = 2e9
+MAX_SAMPLE = 2000
+
+
+@dataclass(frozen=True)
+class MatchingCost:
+    """One way to match: seconds per pass over the data, and how it ranks regions compared with "exact".
+
+    Attributes:
+        seconds: estimated time of one forward and backward pass, or None when it cannot be done.
+        rank_correlation: Spearman's, with the exact distances of the sample; None where those cannot be had.
+    """
+
+    seconds: float | None
+    rank_correlation: float | None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What ``c`` templates of ``k`` nodes cost on a dataset.
+
+    Attributes:
+        orderings: k!.
+        regions: windows of all graphs.
+        distinct: regions to match: the distinct ones up to renumbering, or all of a weighted dataset.
+        memory: bytes of the regions, of the index into them, and of the maps.
+        matchings: per name of `isonn.matching.MATCHERS`.
+    """
+
+    orderings: int
+    regions: int
+    distinct: int
+    memory: int
+    matchings: dict[str, MatchingCost]
+
+
+def estimate_cost(graphs: GraphSet, k: int, c: int, seed: int = 0) -> Cost:
+    """Measure on a sample of regions what a pass over all of them would cost."""
+    check_sizes(k, c)
+    map_shape(int(graphs.sizes.max()), ((c, k),))
+    adjacency = torch.from_numpy(graphs.dense())
+    bank = bank_windows(adjacency, k)
+    windows = cut_windows(adjacency, k)
+    n_regions = math.prod(windows.shape[:3])
+    generator = torch_stream(seed, "cost")
+    if bank is None:
+        chosen = torch.randint(n_regions, (MAX_SAMPLE,), generator=generator)
+        m = windows.shape[1]
+        sample = windows[chosen // (m * m), chosen // m % m, chosen % m]
+    else:
+        sample = bank.regions[torch.randperm(len(bank.regions), generator=generator)[:MAX_SAMPLE]]
+    distinct = n_regions if bank is None else len(bank.regions)
+    index = 0 if bank is None else 8 * n_regions
+    return Cost(
+        orderings=math.factorial(k),
+        regions=n_regions,
+        distinct=distinct,
+        memory=4 * distinct * k * k + index + 4 * c * n_regions,
+        matchings=_measure(torch.rand(c, k, k, generator=generator), sample, distinct),
+    )
+
+
+def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, MatchingCost]:
+    c, k, _ = templates.shape
+    exact = None
+    costs = {}
+    for name, match in MATCHERS.items():
+        regions = sample
+        if name == "exact":
+            if k > MAX_ENUMERABLE_K:
+                costs[name] = MatchingCost(None, None)
+                continue
+            regions = sample[: max(20, int(SAMPLE_COST / (c * math.factorial(k) * k * k)))]
+            exact = match(templates, regions)
+        learnable = templates.clone().requires_grad_()
+        start = time.perf_counter()
+        distances = match(learnable, regions)
+        distances.sum().backward()
+        seconds = (time.perf_counter() - start) * distinct / len(regions)
+        correlation = None
+        if exact is not None:
+            correlation = float(spearmanr(distances.detach()[: len(exact)].flatten(), exact.flatten()).statistic)
+        costs[name] = MatchingCost(seconds, correlation)
+    return costs

@@ -1,0 +1,100 @@
+"""Run tasks, in this process or in several; the numbers are the same."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import traceback
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError, IsoNNError
+from isonn.experiments.run import Task, run_task
+from isonn.experiments.store import Store
+
+#: A worker that dies is most often out of memory; its tasks get this many further chances.
+RESTARTS = 2
+
+
+def execute(
+    tasks: Iterable[Task], datasets: Mapping[str, GraphSet], store: Store, jobs: int = 1
+) -> Generator[dict[str, Any], None, None]:
+    """Run every one of the tasks, keep each outcome in the store as it comes, and yield it.
+
+    An outcome is a result of `run_task`, or, of a task that failed, its ``id``, ``task``, ``error`` (a sentence)
+    and ``traceback``; the other tasks go on. Stopping the iteration, or Ctrl-C, leaves what is finished.
+
+    Args:
+        tasks: usually ``store.missing(tasks)``.
+        datasets: by the name the tasks call them.
+        jobs: processes, one thread each; 1 runs everything in this process.
+    """
+    if jobs < 1:
+        raise InputError(f"{jobs} jobs cannot run anything; use at least 1")
+    todo = list(tasks)
+    jobs = min(jobs, len(todo))
+    outcomes = _in_processes(todo, datasets, jobs) if jobs > 1 else (_attempt(t, datasets[t.dataset]) for t in todo)
+    with closing(outcomes):
+        for outcome in outcomes:
+            (store.put_error if "error" in outcome else store.put)(outcome)
+            yield outcome
+
+
+def _in_processes(
+    tasks: Sequence[Task], datasets: Mapping[str, GraphSet], jobs: int
+) -> Generator[dict[str, Any], None, None]:
+    todo = {task.id: task for task in tasks}
+    for restarts_left in range(RESTARTS, -1, -1):
+        # The pool is reused between calls; one thread each is set before the workers load any library.
+        with parallel_config("loky", inner_max_num_threads=1):
+            parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+            with _interrupts_ignored():
+                outcomes = parallel(delayed(_attempt)(task, datasets[task.dataset]) for task in list(todo.values()))
+        try:
+            with closing(outcomes):
+                for outcome in outcomes:
+                    del todo[outcome["id"]]
+                    yield outcome
+            return
+        except BrokenProcessPool as error:
+            if not restarts_left:
+                raise IsoNNError(
+                    f"worker processes died {RESTARTS + 1} times with {len(todo)} of {len(tasks)} tasks to go, most "
+                    f"likely for want of memory; finished tasks are kept, run the rest with fewer jobs"
+                ) from error
+
+
+def _attempt(task: Task, graphs: GraphSet) -> dict[str, Any]:
+    try:
+        return run_task(task, graphs)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other tasks go on
+        sentence = str(error) if isinstance(error, IsoNNError) else f"{type(error).__name__}: {error}"
+        return {
+            "id": task.id,
+            "task": asdict(task),
+            "error": " ".join(sentence.split()),
+            "traceback": traceback.format_exc(),
+        }
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes started within inherit that Ctrl-C is ignored: it is this process that stops them, in order.
+
+    A terminal sends Ctrl-C to every process of the command, and each worker would print its own traceback.
+    Blocking the signal instead does not last: starting multiprocessing's resource tracker unblocks it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python sets signal handlers in the main thread only
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

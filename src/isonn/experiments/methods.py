@@ -1,0 +1,113 @@
+"""Every method by its name: what the command line, the specs and the tables call it.
+
+Nothing is imported until a method is built, so that listing the names costs nothing and a method whose extra
+is not installed does not get in the way of the others.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isonn.classifier import GraphClassifier
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Method:
+    """Where the estimator of a method is found.
+
+    Attributes:
+        module, estimator: the estimator is ``estimator`` of ``module``.
+        about: what it does, in a few words.
+        variant_of: the method whose settings it takes over, changed by ``adapt``, or None.
+    """
+
+    module: str
+    estimator: str
+    about: str
+    variant_of: str | None = None
+    adapt: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+
+
+def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    return lambda settings: {**settings, "matching": name}
+
+
+def _deep(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The deep counterpart the paper gives a shallow model."""
+    from isonn.nn import IsoNN
+
+    layers = settings.get("layers") or IsoNN.deep_equivalent(settings["k"], settings["c"])
+    return {**{key: value for key, value in settings.items() if key not in ("k", "c")}, "layers": layers}
+
+
+def _isonn(about: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Method:
+    return Method("isonn.estimators", "IsoNNClassifier", about, "isonn", adapt)
+
+
+#: Adding a method is one line here.
+METHODS: dict[str, Method] = {
+    "isonn": Method("isonn.estimators", "IsoNNClassifier", "the paper's model, exact matching"),
+    "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", _matching("fast")),
+    "isonn-assigned": _isonn("matching by assignment and swaps", _matching("assigned")),
+    "isonn-deep": _isonn("the paper's deep IsoNN", _deep),
+    "majority": Method("isonn.baselines", "MajorityClassifier", "the most frequent class"),
+    "size": Method("isonn.baselines", "GraphSizeClassifier", "nodes, edges and cycles"),
+    "degrees": Method("isonn.baselines", "DegreeHistogramClassifier", "histogram of node degrees"),
+}
+
+
+def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
+    """The methods a caller asked for, each once, in the order given; ``all`` stands for every one.
+
+    Example:
+        >>> resolve_methods("size, majority,size")
+        ('size', 'majority')
+    """
+    asked = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    chosen = dict.fromkeys(method for name in asked if name for method in (METHODS if name == ALL else [_known(name)]))
+    if not chosen:
+        from isonn.errors import InputError  # here, because it loads scikit-learn
+
+        raise InputError(f"no method was named; name some of {', '.join(METHODS)}, or {ALL}")
+    return tuple(chosen)
+
+
+def build(name: str, settings: Mapping[str, Any], seed: int, size: int) -> GraphClassifier:
+    """An estimator of that method, not fitted.
+
+    Args:
+        settings: arguments of the estimator.
+        seed: for methods that draw random numbers.
+        size: nodes of the largest graph of the dataset, for methods that pad to one size; like the paper's, they
+            leave room for it although it may be a test graph.
+    """
+    method = METHODS[_known(name)]
+    estimator = getattr(importlib.import_module(method.module), method.estimator)
+    parameters = inspect.signature(estimator).parameters
+    unknown = sorted(set(settings) - set(parameters))
+    if unknown:
+        from isonn.errors import InputError
+
+        takes = f"it takes {', '.join(parameters)}" if parameters else "it takes none"
+        raise InputError(f"{name} has no setting {unknown[0]!r}; {takes}")
+    given = {key: value for key, value in (("random_state", seed), ("size", size)) if key in parameters}
+    built: GraphClassifier = estimator(**{**given, **settings})
+    return built
+
+
+def _known(name: str) -> str:
+    if name in METHODS:
+        return name
+    from isonn.errors import InputError
+
+    near = difflib.get_close_matches(name.lower(), METHODS, n=1, cutoff=0.5)
+    meant = f"; did you mean {near[0]}?" if near else ";"
+    raise InputError(f"there is no method {name!r}{meant} Known methods are {', '.join(METHODS)}, and {ALL}")

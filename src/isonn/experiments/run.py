@@ -1,0 +1,148 @@
+"""One task: one method trained and tested on one fold. What is run, and what comes out of it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from isonn import __version__
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError
+from isonn.experiments.methods import build
+from isonn.experiments.protocols import find_protocol
+from isonn.experiments.scoring import score
+from isonn.seeding import derive_seed
+
+
+@dataclass(frozen=True)
+class Task:
+    """A method on one fold of a dataset.
+
+    Attributes:
+        dataset: its name.
+        method, settings: what is trained; a name of `methods.METHODS`, and arguments of its estimator.
+        protocol, fold: a name of `protocols.PROTOCOLS`, and which of its folds.
+        seed: draws the folds and the weights.
+        digest: SHA-256 of the graphs and classes (`GraphSet.digest`): other data is another task.
+    """
+
+    dataset: str
+    method: str
+    settings: Mapping[str, Any]
+    protocol: str
+    fold: int
+    seed: int
+    digest: str
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of everything above; the name of the task's result."""
+        return hashlib.sha256(_canonical(asdict(self)).encode()).hexdigest()[:32]
+
+    @property
+    def weight_seed(self) -> int:
+        """The seed of the estimator: from all of the task but its fold, so that no fold is given a seed of its own."""
+        rest = {key: value for key, value in asdict(self).items() if key not in ("fold", "seed")}
+        return derive_seed(self.seed, "weights", _canonical(rest))
+
+
+def plan(
+    graphs: GraphSet, methods: Iterable[str], settings: Mapping[str, Mapping[str, Any]], protocol: str, seeds: int
+) -> list[Task]:
+    """The tasks of an evaluation: seeds 0, 1, ... of every method on every fold, seed by seed.
+
+    Args:
+        settings: by method; a method that is not there runs with its defaults.
+        seeds: how many.
+    """
+    if seeds < 1:
+        raise InputError(f"{seeds} seeds leave nothing to run; use at least 1")
+    n_folds = len(find_protocol(protocol).split(graphs, 0))
+    methods = tuple(methods)
+    return [
+        Task(graphs.name, method, dict(settings.get(method, {})), protocol, fold, seed, graphs.digest)
+        for seed in range(seeds)
+        for method in methods
+        for fold in range(n_folds)
+    ]
+
+
+def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
+    """Train and test; the result is ready for JSON and, its ``timings`` apart, the same wherever it is run.
+
+    Returns:
+        ``id``, ``task``, ``metrics`` (accuracy, f1), ``timings`` (fit_seconds, predict_seconds), ``n_train``,
+        ``n_test``, ``test`` (which graphs), ``predictions`` (in that order), ``loss`` (by epoch, of methods that
+        keep one) and ``versions``.
+    """
+    if graphs.digest != task.digest:
+        raise InputError(
+            f"the graphs given are not the {task.dataset} of the task; load the set the task was made from"
+        )
+    if graphs.y is None or graphs.classes is None:
+        raise InputError(f"{graphs.name} has no classes to predict; give one per graph")
+    train, test = find_protocol(task.protocol).split(graphs, task.seed)[task.fold]
+    estimator = build(task.method, task.settings, task.weight_seed, int(graphs.sizes.max()))
+    with _one_thread():
+        start = time.perf_counter()
+        estimator.fit(graphs[train], graphs.y[train])
+        fitted = time.perf_counter()
+        predicted = np.asarray(estimator.predict(graphs[test]))
+        done = time.perf_counter()
+    result = {
+        "id": task.id,
+        "task": asdict(task),
+        "metrics": score(graphs.y[test], predicted, graphs.classes),
+        "timings": {"fit_seconds": fitted - start, "predict_seconds": done - fitted},
+        "n_train": len(train),
+        "n_test": len(test),
+        "test": test.tolist(),
+        "predictions": predicted.tolist(),
+        "versions": _versions(),
+    }
+    history = getattr(estimator, "history_", None)
+    if history is not None:
+        result["loss"] = [float(loss) for loss in history.loss]
+    return result
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread for every library: sums split over threads differ in the last bits, and processes share the cores."""
+    torch = sys.modules.get("torch")  # a method that uses it has imported it by now
+    before = torch.get_num_threads() if torch is not None else 1
+    with threadpool_limits(limits=1):
+        if torch is not None:
+            torch.set_num_threads(1)  # also the MKL linked into it, which threadpoolctl cannot see
+        try:
+            yield
+        finally:
+            if torch is not None:
+                torch.set_num_threads(before)
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    found = {"isonn": __version__, "python": platform.python_version()}
+    for package in ("numpy", "scikit-learn", "torch"):  # read from metadata: trivial methods never load torch
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found

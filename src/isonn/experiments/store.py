@@ -1,0 +1,118 @@
+"""Results on disk: one file a finished task, so that nothing is run twice and nothing finished is lost.
+
+```
+run.json             what this folder is
+tasks/<id>.json      the result of a finished task; copying these files merges two stores
+tasks/<id>.error     why a task failed; it is tried again next time
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from isonn import __version__
+from isonn.errors import InputError
+from isonn.experiments.run import Task
+from isonn.files import atomic_file
+
+FORMAT = 1
+_KIND = "isonn results"
+_NEEDED = ("task", "metrics", "timings", "predictions")
+
+
+class Store:
+    """The results in a folder, which is made when it does not exist.
+
+    Safe to use from several processes at once: a file appears whole, and whoever writes it writes the same.
+
+    Attributes:
+        folder: where it is.
+        set_aside: damaged files met so far, by the name they have now.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.set_aside: list[Path] = []
+        try:
+            self._open()
+        except OSError as error:
+            raise InputError(
+                f"results cannot be kept in {self.folder} ({error.strerror or error}); choose another folder"
+            ) from error
+
+    def get(self, task: Task) -> dict[str, Any] | None:
+        """The result of a finished task, or None. A damaged file is set aside and counts as none."""
+        path = self._path(task.id)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            text = ""
+        result = _parsed(text)
+        if result.get("id") == task.id and all(key in result for key in _NEEDED):
+            return result
+        aside = path.with_name(f"{path.name}.corrupt")
+        path.replace(aside)
+        self.set_aside.append(aside)
+        return None
+
+    def missing(self, tasks: Iterable[Task]) -> list[Task]:
+        """The tasks that have no result yet, in the order given."""
+        return [task for task in tasks if self.get(task) is None]
+
+    def put(self, result: Mapping[str, Any]) -> None:
+        """Keep the result of a finished task."""
+        _write(self._path(result["id"]), result)
+        self._error_path(result["id"]).unlink(missing_ok=True)
+
+    def put_error(self, failure: Mapping[str, Any]) -> None:
+        """Keep why a task failed: its ``id``, ``task`` and ``error``."""
+        _write(self._error_path(failure["id"]), failure)
+
+    def error(self, task: Task) -> str | None:
+        """The sentence a task failed with the last time it was tried, or None."""
+        try:
+            text = self._error_path(task.id).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        return str(_parsed(text).get("error", "the record of the error is damaged"))
+
+    def _path(self, task_id: str) -> Path:
+        return self.folder / "tasks" / f"{task_id}.json"
+
+    def _error_path(self, task_id: str) -> Path:
+        return self.folder / "tasks" / f"{task_id}.error"
+
+    def _open(self) -> None:
+        about = self.folder / "run.json"
+        if not about.exists():
+            if self.folder.exists() and any(self.folder.iterdir()):
+                raise InputError(f"{self.folder} is not empty and holds no results of isonn; choose another folder")
+            _write(about, {"kind": _KIND, "format": FORMAT, "isonn": __version__})
+        found = _parsed(about.read_text(encoding="utf-8", errors="replace"))
+        if found.get("kind") != _KIND:
+            raise InputError(f"{about} was not written by isonn or is damaged; choose another folder")
+        if found.get("format") != FORMAT:
+            raise InputError(
+                f"{self.folder} was written by isonn {found.get('isonn')} in format {found.get('format')}, and this is "
+                f"isonn {__version__} with format {FORMAT}; choose another folder, or use the version that wrote it"
+            )
+        (self.folder / "tasks").mkdir(exist_ok=True)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    with atomic_file(path) as temporary:
+        temporary.write_text(json.dumps(content, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,0 +1,175 @@
+"""The commands as a user meets them: real processes, exit codes, one sentence on bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.cli import main
+
+COMMAND = (sys.executable, "-c", "from isonn.cli import main; main()")
+
+
+def run(*arguments, **environment):
+    """The command as a shell would run it, without the seconds a new process takes to import torch."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
+        patch.setattr(sys, "argv", ["isonn", *map(str, arguments)])
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+    return subprocess.CompletedProcess(arguments, code, stdout.getvalue(), stderr.getvalue())
+
+
+def refused(result, *words):
+    """Exit code 2 and one sentence on standard error, nothing else."""
+    assert result.returncode == 2, result.stderr
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+    for word in words:
+        assert word in result.stderr
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "mutag"
+    result = run("fit", "MUTAG", "--out", path, "--epochs", 3, "--k", 3)
+    assert result.returncode == 0, result.stderr
+    assert "training accuracy" in result.stdout
+    return path
+
+
+def test_fit_writes_the_model_the_library_would(model, mutag, tmp_path):
+    clf = isonn.IsoNNClassifier(k=3, epochs=3, random_state=0).fit(mutag)
+    np.testing.assert_equal(isonn.load_model(model).predict_proba(mutag), clf.predict_proba(mutag))
+    assert not model.with_name("mutag.checkpoint").exists()
+
+
+def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
+    out = tmp_path / "predictions.csv"
+    result = run("predict", model, "MUTAG", "--out", out)
+    assert result.returncode == 0
+    assert "accuracy" in result.stderr
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    clf = isonn.load_model(model)
+    assert [int(row["predicted"]) for row in rows] == clf.predict(mutag).tolist()
+    np.testing.assert_allclose([float(row["p(1)"]) for row in rows], clf.predict_proba(mutag)[:, 1], atol=1e-6)
+    assert run("predict", model, "MUTAG").stdout == out.read_text()
+    assert len(json.loads(run("predict", model, "MUTAG", "--json").stdout)) == 188
+
+
+@pytest.mark.parametrize("options", [("--layers", "2x3,2x3"), ("--matching", "fast"), ("--matching", "assigned")])
+def test_every_variant_can_be_fitted(options, tmp_path):
+    result = run("fit", "MUTAG", "--out", tmp_path / "m", "--epochs", 1, "--json", *options)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["epochs"] == 1
+
+
+def test_ctrl_c_keeps_the_run_and_resume_goes_on_to_the_same_model(tmp_path):
+    options = ("--epochs", 300, "--k", 3, "--c", 1)
+    command = [*COMMAND, "fit", "MUTAG", *map(str, options), "--out", str(tmp_path / "model")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "model.checkpoint").exists():  # written after the first epoch
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "--resume" in stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.checkpoint"]
+    refused(run("fit", "MUTAG", *options, "--out", tmp_path / "model"), "holds a run that was stopped", "--resume")
+    assert run("fit", "MUTAG", *options, "--out", tmp_path / "model", "--resume").returncode == 0
+    assert run("fit", "MUTAG", *options, "--out", tmp_path / "whole").returncode == 0
+    mutag = isonn.load("MUTAG")
+    resumed, whole = (isonn.load_model(tmp_path / name) for name in ("model", "whole"))
+    np.testing.assert_equal(resumed.predict_proba(mutag), whole.predict_proba(mutag))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "whole"]
+
+
+def test_cost_says_what_it_would_cost(tmp_path):
+    facts = json.loads(run("cost", "MUTAG", "--k", 4, "--c", 1, "--json").stdout)
+    assert facts["orderings"] == 24
+    assert facts["regions"] == 188 * 25 * 25
+    assert facts["distinct"] < facts["regions"] / 100
+    assert facts["matchings"]["exact"]["rank_correlation"] == pytest.approx(1)
+    assert facts["matchings"]["assigned"]["rank_correlation"] > 0.97
+    text = run("cost", "MUTAG", "--k", 12).stdout
+    assert "479,001,600" in text
+    assert "not possible" in text
+
+
+def test_data_commands_describe_what_is_there():
+    names = [row["name"] for row in json.loads(run("data", "list", "--json").stdout)]
+    assert {"MUTAG", "PTC", "PTC_MR", "HIV-fMRI", "HIV-DTI", "BP-fMRI"} <= set(names)
+    facts = json.loads(run("data", "info", "MUTAG", "--json").stdout)
+    assert (facts["graphs"], facts["classes"]) == (188, {"-1": 63, "1": 125})
+    assert "MUTAG" in run("data", "fetch", "MUTAG").stdout
+
+
+def test_version_and_help():
+    assert run("--version").stdout.strip() == isonn.__version__
+    assert "evaluate" in run("--help").stdout
+
+
+def write_tu(folder, edges="1, 2\n2, 1\n3, 4\n4, 3\n", indicator="1\n1\n2\n2\n", labels="0\n1\n"):
+    folder.mkdir()
+    (folder / "X_A.txt").write_text(edges)
+    (folder / "X_graph_indicator.txt").write_text(indicator)
+    (folder / "X_graph_labels.txt").write_text(labels)
+    return folder
+
+
+def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
+    out = tmp_path / "out"
+    fit = ("fit", "MUTAG", "--out", out, "--epochs", 1)
+    offline = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    refused(run(*fit, "--k", 0), "k=0", ">= 1")
+    refused(run(*fit, "--c", 0), "c=0")
+    refused(run(*fit, "--k", 12), "479,001,600 orderings", "assigned")
+    refused(run(*fit, "--k", 1, "--matching", "assigned"), "nothing to assign")
+    refused(run(*fit, "--matching", "magic"), "magic", "exact")
+    refused(run(*fit, "--layers", "3"), "2x3,3x4")
+    refused(run(*fit, "--layers", "2x3,2x9,2x9,2x9,2x9"), "layer 5 of 5")
+    refused(run(*fit, "--method", "gin"), "gin")
+    refused(run("fit", "MUTAGG", "--out", out, **offline), "MUTAGG", "did you mean MUTAG")
+    refused(run("fit", tmp_path / "nowhere.npz", "--out", out), "nowhere.npz")
+    one = write_tu(tmp_path / "one", labels="1\n1\n")
+    refused(run("fit", one, "--out", out, "--k", 2), "one class only")
+    edge = write_tu(tmp_path / "edge", edges="1, 2\n2, 9\n")
+    refused(run("fit", edge, "--out", out, "--k", 2), "9")
+    short = write_tu(tmp_path / "short", labels="1\n")
+    refused(run("fit", short, "--out", out, "--k", 2), "labels")
+    tiny = write_tu(tmp_path / "tiny")
+    refused(run("fit", tiny, "--out", out, "--k", 3), "k=3", "use k <= 2")
+    refused(run("predict", tmp_path / "no-model", "MUTAG"), "not a model folder")
+    refused(run("cost", "MUTAG", "--k", 40), "k=40", "28")
+    assert not out.exists()
+    assert not (tmp_path / "out.checkpoint").exists()
+
+
+def test_outputs_that_exist_are_not_overwritten(tmp_path, model):
+    there = tmp_path / "there"
+    there.write_text("mine")
+    refused(run("fit", "MUTAG", "--out", there), "exists already")
+    refused(run("predict", model, "MUTAG", "--out", there), "exists already")
+    assert there.read_text() == "mine"
+
+
+def test_a_graph_larger_than_the_training_graphs_is_refused(tmp_path, mutag):
+    small = isonn.IsoNNClassifier(k=2, c=1, epochs=1, hidden=(4,)).fit(mutag[np.flatnonzero(mutag.sizes < 20)])
+    small.save(tmp_path / "small")
+    refused(run("predict", tmp_path / "small", "MUTAG"), "28 nodes", "fit with size=28")

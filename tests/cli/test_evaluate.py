@@ -1,0 +1,230 @@
+"""`isonn evaluate` from the outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from isonn.cli.evaluate import evaluate
+from isonn.data import planted_motifs
+from isonn.errors import DatasetError, InputError
+
+app = typer.Typer()
+app.command()(evaluate)
+METHODS = "majority,size"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset in a file: 36 graphs, two classes, with released folds."""
+    graphs = planted_motifs(n_graphs=36, n_nodes=(8, 12), seed=0).graphs
+    file = tmp_path_factory.mktemp("data") / "planted.npz"
+    np.savez(file, adjacency=graphs.dense(), labels=graphs.y, fold=np.arange(36) % 4)
+    return file
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def untimed(folder: Path) -> dict[str, Any]:
+    """Every result in a folder, without timings; the summary too."""
+    kept = {}
+    for file in sorted((folder / "tasks").iterdir()):
+        kept[file.name] = {**json.loads(file.read_text()), "timings": None}
+    summary = json.loads((folder / "results.json").read_text())
+    for row in summary["rows"]:
+        row["fit_seconds"] = None
+    return {**kept, "summary": summary}
+
+
+def test_the_second_run_executes_nothing_and_prints_the_same(data: Path, tmp_path: Path, monkeypatch) -> None:
+    command = (data, "--methods", METHODS, "--seeds", 2, "--jobs", 1, "--out", tmp_path / "out")
+    first = run(*command)
+    assert first.exit_code == 0, first.output
+    monkeypatch.setattr("isonn.experiments.execute.run_task", None)  # calling it would fail
+    again = run(*command)
+    assert (again.exit_code, again.output) == (0, first.output)
+
+
+def test_the_output_names_dataset_methods_protocol_and_files(data: Path, tmp_path: Path) -> None:
+    result = run(data, "--methods", METHODS, "--seeds", 2, "--jobs", 1, "--out", tmp_path / "out")
+    assert "planted: 36 graphs of 12 nodes, 2 classes (18 / 18)" in result.stdout
+    assert "mean ± sd over 2 seeds. Protocol paper: classes balanced" in result.stdout
+    assert str(tmp_path / "out" / "results.json") in result.stdout
+    assert re.search(r"^majority +50\.0 ± 0\.0 +0\.0 ± 0\.0 +- +0\.\d+$", result.stdout, re.MULTILINE)
+    assert result.stderr == ""
+
+
+def test_more_seeds_and_methods_run_only_what_is_new(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(data, "--methods", "majority", "--seeds", 2, "--jobs", 1, "--out", out)
+    before = {file: file.stat().st_mtime_ns for file in (out / "tasks").iterdir()}
+    run(data, "--methods", METHODS, "--seeds", 3, "--jobs", 1, "--out", out)
+    after = {file: file.stat().st_mtime_ns for file in (out / "tasks").iterdir()}
+    assert (len(before), len(after)) == (2 * 3, 2 * 3 * 3)
+    assert before.items() <= after.items()
+
+
+def test_json_is_all_there_is_on_standard_output_and_what_the_file_holds(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run(data, "--methods", METHODS, "--seeds", 2, "--jobs", 1, "--out", out, "--json")
+    summary = json.loads(result.stdout)
+    assert summary == json.loads((out / "results.json").read_text())
+    assert [row["method"] for row in summary["rows"]] == ["majority", "size"]
+    assert summary["rows"][0]["accuracy"]["by_seed"] == {"0": 50.0, "1": 50.0}
+    assert summary["dataset"]["graphs"] == 36
+
+
+def test_released_folds_and_settings_from_the_command_line_reach_the_tasks(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = (data, "--methods", "isonn", "--protocol", "released", "--seeds", 1, "--jobs", 1, "--out", out)
+    result = run(*command, "--k", 2, "--c", 3, "--epochs", 1, "--json")
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(result.stdout)["rows"]
+    assert row["settings"] == {"k": 2, "c": 3, "epochs": 1}
+    tested = [json.loads(file.read_text())["test"] for file in (out / "tasks").iterdir()]
+    assert sorted(tested) == [list(range(fold, 36, 4)) for fold in range(4)]
+
+
+def test_results_go_to_runs_when_no_folder_is_named(data: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(data, "--methods", "majority", "--seeds", 1, "--jobs", 1).exit_code == 0
+    assert (tmp_path / "runs" / "planted-paper" / "results.json").is_file()
+
+
+def test_a_method_that_fails_says_why_and_the_exit_code_is_one(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: object, graphs: object, targets: object) -> None:
+        raise InputError("these graphs are too round")
+
+    monkeypatch.setattr("isonn.baselines.GraphSizeClassifier._fit", fail)
+    command = (data, "--methods", "size,majority", "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
+    result = run(*command)
+    assert result.exit_code == 1
+    assert "size failed in 3 of 3 tasks: these graphs are too round" in result.stdout
+    assert "majority" in result.stdout
+    shown = json.loads(run(*command, "--json").stdout)["rows"]
+    assert [(row["finished"], len(row["errors"])) for row in shown] == [(0, 1), (3, 0)]
+
+
+def test_a_damaged_result_is_named_and_run_again(data: Path, tmp_path: Path) -> None:
+    command = (data, "--methods", METHODS, "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
+    first = run(*command)
+    before = untimed(tmp_path / "out")
+    file = min((tmp_path / "out" / "tasks").iterdir())
+    file.write_text(file.read_text()[:50])
+    again = run(*command)
+    assert (again.exit_code, again.stderr.count("\n")) == (0, 1)
+    assert f"set aside as {file}.corrupt, its task runs again" in again.stderr
+    Path(f"{file}.corrupt").unlink()
+    assert untimed(tmp_path / "out") == before
+    assert first.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "complaint"),
+    [
+        (["--methods", "magic"], InputError, "no method 'magic'"),
+        (["--protocol", "unfair"], InputError, "no protocol 'unfair'"),
+        (["--seeds", 0], InputError, "0 seeds leave nothing to run"),
+        (["--jobs", 0], InputError, "--jobs 0 cannot run anything"),
+        (["--k", 0], InputError, "k=0 is not a number of nodes"),
+        (["--k", 99], InputError, "k=99"),
+        (["--layers", "2x3", "--k", 3], InputError, "--layers replaces --k and --c"),
+        (["--layers", "2x40"], InputError, "k=40"),
+        (["--methods", "size", "--epochs", 3], InputError, "--epochs is a setting of isonn, which is not among"),
+        (["no/such/file.npz"], DatasetError, "no dataset and no file"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_written(
+    options: list[object], error: type[Exception], complaint: str, data: Path, tmp_path: Path
+) -> None:
+    arguments = options if options[0] == "no/such/file.npz" else [data, *options]
+    with pytest.raises(error, match=complaint):
+        CliRunner().invoke(
+            app, [*map(str, arguments), "--out", str(tmp_path / "out")], catch_exceptions=False, standalone_mode=False
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_importing_the_command_loads_no_numerical_library() -> None:
+    code = "import sys, isonn.cli.evaluate; assert not {'numpy', 'sklearn', 'torch', 'joblib'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    """The command in a process group of its own, as a terminal starts it."""
+    code = "import typer; from isonn.cli.evaluate import evaluate; app = typer.Typer(); app.command()(evaluate); app()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_results(process: subprocess.Popen[str], out: Path, number: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(list((out / "tasks").glob("*.json")) if out.exists() else []) < number:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "no result within a minute"
+        time.sleep(0.005)
+
+
+LONG = ("--methods", METHODS, "--seeds", 30)
+LONG_TASKS = 2 * 30 * 3
+
+
+@pytest.fixture(scope="module")
+def unstopped(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a long run leaves that nothing stopped."""
+    out = tmp_path_factory.mktemp("unstopped") / "out"
+    assert run(data, *LONG, "--jobs", 1, "--out", out).exit_code == 0
+    return untimed(out)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_says_what_is_kept_and_going_on_ends_like_an_unstopped_run(
+    jobs: int, data: Path, tmp_path: Path, unstopped: dict[str, Any]
+) -> None:
+    out = tmp_path / "out"
+    process = start(data, *LONG, "--jobs", jobs, "--out", out)
+    wait_for_results(process, out, 2)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    kept = len(list((out / "tasks").iterdir()))
+    assert process.returncode == 130
+    assert stderr == (
+        f"Stopped: {kept} of {LONG_TASKS} tasks are finished and kept in {out}; run the same command again to go on.\n"
+    )
+    assert 2 <= kept < LONG_TASKS
+    assert run(data, *LONG, "--jobs", 1, "--out", out).exit_code == 0
+    assert untimed(out) == unstopped
+
+
+def test_killed_and_finished_equals_never_killed(data: Path, tmp_path: Path, unstopped: dict[str, Any]) -> None:
+    out = tmp_path / "out"
+    process = start(data, *LONG, "--jobs", 1, "--out", out)
+    wait_for_results(process, out, 20)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    assert len(list((out / "tasks").glob("*.json"))) < LONG_TASKS
+    assert run(data, *LONG, "--jobs", 1, "--out", out).exit_code == 0
+    for leftover in (out / "tasks").glob(".*"):  # a file that was being written
+        leftover.unlink()
+    assert untimed(out) == unstopped

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from isonn.data import GraphSet, planted_motifs
+
+
+@pytest.fixture(scope="session")
+def graphs() -> GraphSet:
+    """Thirty small graphs whose classes the number of edges tells apart."""
+    return planted_motifs(n_graphs=30, n_nodes=(8, 12), seed=0).graphs
+
+
+@pytest.fixture(scope="session")
+def untimed():
+    """A result without what may differ between two runs of one task."""
+
+    def strip(result: dict[str, Any]) -> dict[str, Any]:
+        result = copy.deepcopy(result)
+        assert set(result.pop("timings")) == {"fit_seconds", "predict_seconds"}
+        return result
+
+    return strip
