@@ -71,13 +71,31 @@ def test_gradients_of_both_arguments_are_those_of_the_definition(k, generator):
     torch.testing.assert_close(ours, slow)
 
 
-def test_sums_by_winner_are_those_of_index_add(generator, dtype):
-    _, regions = draw(generator, dtype, 2, 50, 4)
-    expected = exact._sum_by_winner(regions.flatten(1), regions[:, 0, 0], torch.arange(50) % 24, 24)
-    added = torch.zeros(24, 16, dtype=dtype).index_add_(
-        0, torch.arange(50) % 24, regions.flatten(1) * regions[:, 0, 0, None]
-    )
-    torch.testing.assert_close(expected, added)
+def test_sums_by_winner_are_those_of_the_definition(generator, dtype):
+    _, regions = draw(generator, dtype, 1, 50, 3)
+    factors = torch.randn(50, 2, dtype=dtype, generator=generator)
+    winners = torch.randint(6, (2, 50), generator=generator)
+    expected = torch.zeros(2, 6, 9, dtype=dtype)
+    for w in range(50):
+        for i in range(2):
+            expected[i, winners[i, w]] += factors[w, i] * regions[w].flatten()
+    torch.testing.assert_close(exact._sum_by_winner(regions.flatten(1), factors, winners, 6), expected)
+
+
+def test_the_number_of_threads_does_not_change_the_bits(generator, monkeypatch):
+    templates, regions = draw(generator, torch.float32, 2, 3000, 5)
+    monkeypatch.setattr(exact, "BLOCK_NUMBERS", 2**14)
+    before = torch.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            results.append(exact_distance(templates, regions))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    for other in results[1:]:
+        torch.testing.assert_close(other, results[0], rtol=0, atol=0)
 
 
 def test_no_regions_give_an_empty_result(dtype, generator):

@@ -13,6 +13,7 @@ The backward pass needs only the winner.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,12 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from isonn.errors import InputError
+from isonn.matching.parallel import for_each_block
 from isonn.matching.permutations import cells_of, check_enumerable, permutations
 
-#: Numbers in one block of the product. 2^18 float32 (1 MB) measured best here: it stays in the second-level cache.
-BLOCK_NUMBERS = 2**18
+#: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache,
+#: measured best here for k = 4, 5 and 6.
+BLOCK_NUMBERS = 2**19
 #: Orderings in one block, so that at k >= 7 a block still has enough regions to be an efficient product.
 BLOCK_ORDERINGS = 1024
 #: Up to this many orderings (k <= 4) three vectorised passes find the winner faster than argmax does.
@@ -63,7 +66,7 @@ def exact_winners(templates: Tensor, regions: Tensor) -> Tensor:
     """The winning ordering of each pair, as a row of :func:`permutations`; shapes as in `exact_distance`."""
     check_pair(templates, regions)
     check_enumerable(templates.shape[-1])
-    return _winners(templates.detach().flatten(1), regions.detach().flatten(1)).t()
+    return _match(templates.detach().flatten(1), regions.detach().flatten(1))[1].t()
 
 
 def check_pair(templates: Tensor, regions: Tensor) -> None:
@@ -89,89 +92,81 @@ class _ExactDistance(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, templates: Tensor, regions: Tensor) -> Tensor:
-        distance, winners = _match(templates, regions)
+        distance, winners = _match(templates.detach(), regions.detach())
         ctx.save_for_backward(templates, regions, winners)
         return distance.t()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        templates, regions, winners = ctx.saved_tensors
-        grad = grad.t().contiguous()  # (c, w), as the winners
+        templates, regions, winners = ctx.saved_tensors  # winners (c, w)
         orderings = permutations(math.isqrt(templates.shape[1])).to(templates.device)
         grad_templates = grad_regions = None
         if ctx.needs_input_grad[0]:
             # d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP. Regions with the same winner
             # are added before they are renumbered, so the k*k axis is permuted once per ordering.
-            grad_templates = 2 * templates * grad.sum(1, keepdim=True)
+            grad_templates = 2 * templates * grad.sum(0)[:, None]
+            by_winner = _sum_by_winner(regions, grad, winners, len(orderings))
             for i in range(len(templates)):
-                by_winner = _sum_by_winner(regions, grad[i], winners[i], len(orderings))
                 used = torch.bincount(winners[i], minlength=len(orderings)).nonzero().squeeze(1)
                 cells = cells_of(orderings[used])
-                grad_templates[i].index_add_(0, cells.flatten(), by_winner[used].flatten(), alpha=-2)
+                grad_templates[i].index_add_(0, cells.flatten(), by_winner[i, used].flatten(), alpha=-2)
         if ctx.needs_input_grad[1]:
-            grad_regions = 2 * regions * grad.sum(0)[:, None]
+            grad_regions = 2 * regions * grad.sum(1, keepdim=True)
             for i in range(len(templates)):
-                grad_regions -= 2 * grad[i, :, None] * _renumber(templates[i], winners[i], orderings)
+                grad_regions -= 2 * grad[:, i, None] * templates[i][cells_of(orderings[winners[i]])]
         return grad_templates, grad_regions
 
 
 def _match(templates: Tensor, regions: Tensor) -> tuple[Tensor, Tensor]:
     """Distance and winning ordering of every pair, each ``(c, w)``: all regions of one template lie together."""
-    winners = _winners(templates, regions)
-    orderings = permutations(math.isqrt(templates.shape[1])).to(templates.device)
-    distance = templates.new_empty(len(templates), len(regions))
-    ones = templates.new_ones(templates.shape[1])
-    rows = max(1, BLOCK_NUMBERS // templates.shape[1])
-    for start in range(0, len(regions), rows):
-        block = slice(start, start + rows)
-        for i, template in enumerate(templates):
-            difference = _renumber(template, winners[i, block], orderings).sub_(regions[block])
-            distance[i, block] = difference.square_() @ ones  # a product: sum(1) over so short an axis is slow
+    (c, area), w = templates.shape, len(regions)
+    orderings = permutations(math.isqrt(area)).to(templates.device)
+    parts = [  # (c * orderings of the part, k*k); one part up to k = 6
+        templates[:, cells_of(part)].reshape(-1, area) for part in orderings.split(BLOCK_ORDERINGS)
+    ]
+    distance = templates.new_empty(c, w)
+    winners = torch.empty(c, w, dtype=torch.int64, device=templates.device)
+    rows = max(1, min(w, BLOCK_NUMBERS // max(map(len, parts))))
+
+    def new_worker() -> Callable[[slice], None]:
+        # Memory is taken once per thread: fresh pages for every block would cost more than the arithmetic.
+        products = templates.new_empty(max(map(len, parts)) * rows)
+        difference = templates.new_empty(rows, area)
+        ones = templates.new_ones(area)
+
+        def work(block: slice) -> None:
+            winner = winners[:, block] = _winners_of_block(parts, regions[block], c, products)
+            for i in range(c):
+                gap = difference[: winner.shape[1]]
+                if len(parts) == 1:
+                    table = parts[0][i * len(orderings) : (i + 1) * len(orderings)]
+                    torch.index_select(table, 0, winner[i], out=gap)
+                else:
+                    torch.take(templates[i], cells_of(orderings[winner[i]]), out=gap)
+                gap.sub_(regions[block]).square_()
+                torch.mv(gap, ones, out=distance[i, block])  # a product: sum(1) over so short an axis is slow
+
+        return work
+
+    for_each_block(new_worker, w, rows)
     return distance, winners
 
 
-def _renumber(template: Tensor, winners: Tensor, orderings: Tensor) -> Tensor:
-    """The flat template as each winner orders it, ``(w, k*k)``."""
-    if len(winners) < len(orderings):
-        return template[cells_of(orderings[winners])]
-    return template[cells_of(orderings)].index_select(0, winners)
-
-
-def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) -> Tensor:
-    """Sum of ``factor * region`` over the regions each ordering won, ``(f, k*k)``."""
-    if regions.device.type != "cpu":
-        return regions.new_zeros(f, regions.shape[1]).index_add_(0, winners, regions * factors[:, None])
-    # index_add_ on the CPU spends six times as long on rows this short as a product with a sparse matrix
-    starts = np.arange(len(winners) + 1)
-    membership = csr_array((factors.numpy(), winners.numpy(), starts), shape=(len(winners), f))
-    return torch.from_numpy(membership.T @ regions.numpy())
-
-
-def _winners(templates: Tensor, regions: Tensor) -> Tensor:
-    """The ordering of each template whose product with each region is largest, ``(c, w)``; of equals the first."""
-    (c, area), w = templates.shape, len(regions)
-    orderings = permutations(math.isqrt(area)).to(templates.device)
-    winners = torch.zeros(c, w, dtype=torch.int64, device=templates.device)
-    best = templates.new_full((c, w), -math.inf)
-    rows = max(1, BLOCK_NUMBERS // (c * min(len(orderings), BLOCK_ORDERINGS)))
-    buffer = templates.new_empty(
-        c * min(len(orderings), BLOCK_ORDERINGS) * min(rows, w)
-    )  # reused: fresh pages are slow
-    for first in range(0, len(orderings), BLOCK_ORDERINGS):
-        cells = cells_of(orderings[first : first + BLOCK_ORDERINGS])
-        renumbered = templates[:, cells].reshape(-1, area)  # (c * orderings of the block, k*k)
-        for start in range(0, w, rows):
-            columns = slice(start, start + rows)
-            top, winner = _best_of_block(renumbered, regions[columns], c, buffer)
-            better = top > best[:, columns]
-            winners[:, columns] = torch.where(better, winner + first, winners[:, columns])
-            best[:, columns] = torch.where(better, top, best[:, columns])
+def _winners_of_block(parts: list[Tensor], regions: Tensor, c: int, buffer: Tensor) -> Tensor:
+    """The ordering of each template whose product with each region is largest, ``(c, rows)``; of equals the first."""
+    best, winners = _best_of_part(parts[0], regions, c, buffer)
+    first = len(parts[0]) // c
+    for part in parts[1:]:
+        top, winner = _best_of_part(part, regions, c, buffer)
+        better = top > best
+        best, winners = torch.where(better, top, best), torch.where(better, winner + first, winners)
+        first += len(part) // c
     return winners
 
 
-def _best_of_block(renumbered: Tensor, regions: Tensor, c: int, buffer: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest product of each region with the orderings of each template, and which one; each ``(c, rows)``."""
+def _best_of_part(renumbered: Tensor, regions: Tensor, c: int, buffer: Tensor) -> tuple[Tensor, Tensor]:
+    """The largest product of each region with some orderings of each template, and which one; each ``(c, rows)``."""
     f, rows = len(renumbered) // c, len(regions)
     buffer = buffer[: c * f * rows]
     if f <= FEW_ORDERINGS:
@@ -182,6 +177,19 @@ def _best_of_block(renumbered: Tensor, regions: Tensor, c: int, buffer: Tensor) 
     product = torch.mm(regions, renumbered.t(), out=buffer.view(rows, c * f)).view(rows, c, f)
     winner = argmax(product)
     return product.gather(2, winner[:, :, None]).squeeze(2).t(), winner.t()
+
+
+def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) -> Tensor:
+    """Sum of ``factor * region`` over the regions each ordering won, ``(c, f, k*k)``; factors are ``(w, c)``."""
+    w, c = factors.shape
+    number = (winners + f * torch.arange(c, device=winners.device)[:, None]).t().contiguous()  # (w, c), of c * f
+    if regions.device.type == "cpu":
+        # index_add_ on the CPU spends six times as long on rows this short as a product with a sparse matrix
+        rows = np.arange(0, w * c + 1, c)
+        membership = csr_array((factors.contiguous().numpy().ravel(), number.numpy().ravel(), rows), shape=(w, c * f))
+        return torch.from_numpy(membership.T @ regions.numpy()).view(c, f, -1)
+    weighted = (factors[:, :, None] * regions[:, None]).flatten(0, 1)
+    return regions.new_zeros(c * f, regions.shape[1]).index_add_(0, number.flatten(), weighted).view(c, f, -1)
 
 
 def argmax(values: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ class IsoLayer(nn.Module):
         matching: how the minimum over P is found, one of `isonn.matching.MATCHERS`.
         normalize: "positions" takes the softmax over all windows, per template, as the authors' code does;
             "templates" over the templates, per window, as the paper's text says (needs c >= 2).
-        generator: draws the templates, uniform between 0 and 1.
+        generator: draws the templates from the standard normal distribution.
 
     Shapes:
         - adjacency ``(batch, n, n)``, n >= k, or a `WindowBank` of such graphs
@@ -52,7 +52,7 @@ class IsoLayer(nn.Module):
         super().__init__()
         check_layer(k, c, matching, normalize)
         self.k, self.c, self.matching, self.normalize = k, c, matching, normalize
-        self.templates = nn.Parameter(nn.init.uniform_(torch.empty(c, k, k), generator=generator))
+        self.templates = nn.Parameter(nn.init.normal_(torch.empty(c, k, k), generator=generator))
 
     def forward(self, graphs: Tensor | WindowBank) -> Tensor:
         maps = -self.distances(graphs)

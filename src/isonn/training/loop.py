@@ -53,7 +53,8 @@ def train(
         resume: go on from the checkpoint if its file exists.
         report: called after each epoch.
     """
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    # fused: one pass over the weights instead of a dozen; a head on 90-node graphs has 24 million of them
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
     stopping = EarlyStopping(patience) if patience is not None else None
     history = History()
     if resume and checkpoint is not None and checkpoint.path.exists():

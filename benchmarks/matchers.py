@@ -1,0 +1,96 @@
+"""The three ways to match: how long each takes and how well it agrees with exact matching, by k."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from report import Row
+from scipy.optimize import quadratic_assignment
+from scipy.stats import spearmanr
+from timing import best_seconds
+from torch import Tensor
+
+import isonn
+from isonn.matching import MATCHERS, assigned_distance, bank_windows, cut_windows, exact_distance, fast_distance
+
+
+def exact_against_fast() -> Iterator[Row]:
+    """Forward and backward of the distances, 23 weighted graphs of 90 nodes."""
+    adjacency = torch.randn(23, 90, 90)
+    for k in range(2, 7):
+        regions = cut_windows(adjacency, k).reshape(-1, k, k)
+        seconds = {
+            name: best_seconds(lambda n=name, r=regions, k=k: pass_over(n, r, k), repeats=3)
+            for name in ("exact", "fast")
+        }
+        yield Row(f"23 weighted graphs, n=90, k={k}, c=1", "fast / exact", seconds["fast"] / seconds["exact"], ">= 1")
+
+
+def pass_over(name: str, regions: Tensor, k: int) -> None:
+    templates = torch.rand(1, k, k, requires_grad=True)
+    MATCHERS[name](templates, regions).sum().backward()
+
+
+def agreement() -> Iterator[Row]:
+    """Share of pairs on which "assigned" attains the exact distance, and rank correlations."""
+    mutag = torch.from_numpy(isonn.load("MUTAG").dense())
+    for k in (4, 5, 6, 7, 8):
+        count = 500 if k < 8 else 100
+        bank = bank_windows(mutag, k).regions
+        samples = {
+            "MUTAG": bank[torch.randperm(len(bank))[:count]],
+            "random weighted": torch.randn(count, k, k),
+        }
+        templates = torch.rand(4, k, k)
+        for name, regions in samples.items():
+            exact = exact_distance(templates, regions)
+            assigned, fast = assigned_distance(templates, regions), fast_distance(templates, regions)
+            equal = (assigned <= exact + 1e-4 * (1 + exact)).double().mean().item()
+            bar = k <= 6
+            yield Row(f"{name} regions, k={k}", "assigned equals exact", equal, ">= 0.90" if bar else "")
+            yield Row("", "rank correlation assigned", rank(assigned, exact), ">= 0.97" if bar else "")
+            yield Row("", "rank correlation fast", rank(fast, exact))
+
+
+def rank(one: Tensor, other: Tensor) -> float:
+    return float(spearmanr(one.flatten(), other.flatten()).statistic)
+
+
+def against_scipy(sample: int = 200) -> Iterator[Row]:
+    """Every window of a weighted graph of 90 nodes at k=12; scipy on a sample of them, one call a region."""
+    k = 12
+    regions = cut_windows(torch.randn(1, 90, 90), k).reshape(-1, k, k)
+    template = torch.rand(1, k, k)
+    ours = best_seconds(lambda: assigned_distance(template, regions), repeats=2) / len(regions)
+    chosen = torch.randperm(len(regions))[:sample]
+    rng = np.random.default_rng(0)
+    distances = []
+    start = time.perf_counter()
+    for region in regions[chosen]:
+        found = quadratic_assignment(
+            region.double().numpy(), template[0].double().numpy(), method="2opt", options={"maximize": True, "rng": rng}
+        )
+        distances.append(template.square().sum().item() + region.square().sum().item() - 2 * found.fun)
+    scipys = (time.perf_counter() - start) / sample
+    mean = assigned_distance(template, regions[chosen]).mean().item()
+    yield Row("windows of one weighted graph, n=90, k=12", "scipy 2opt / assigned, time", scipys / ours, ">= 20")
+    yield Row("", "mean distance assigned / scipy", mean / float(np.mean(distances)), "<= 1")
+
+
+def by_k(ks: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20), sample: int = 400) -> dict[str, dict[int, tuple]]:
+    """Microseconds per region and rank correlation with exact, per matching and k, on random weighted regions."""
+    curves: dict[str, dict[int, tuple]] = {name: {} for name in MATCHERS}
+    for k in ks:
+        count = sample if k <= 7 else 60
+        regions, templates = torch.randn(count, k, k), torch.rand(1, k, k)
+        exact = exact_distance(templates, regions) if k <= 8 else None
+        for name, match in MATCHERS.items():
+            if name == "exact" and exact is None:
+                continue
+            seconds = best_seconds(lambda m=match, t=templates, r=regions: m(t, r), repeats=2)
+            correlation = None if exact is None else rank(match(templates, regions), exact)
+            curves[name][k] = (1e6 * seconds / count, correlation)
+    return curves

@@ -1,0 +1,25 @@
+"""The paper's definition written straight down: the rival every ratio of exact matching is measured against."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch import Tensor
+
+
+def straightforward_distance(templates: Tensor, regions: Tensor) -> Tensor:
+    """All permuted templates materialised, every difference formed, then the minimum: autograd does the rest."""
+    k = templates.shape[-1]
+    orders = torch.tensor(list(itertools.permutations(range(k))))
+    permuted = templates[:, orders[:, :, None], orders[:, None, :]]  # (c, k!, k, k)
+    differences = permuted[None] - regions[:, None, None]  # (w, c, k!, k, k)
+    return differences.square().sum((-2, -1)).amin(2)
+
+
+def straightforward_layer(templates: Tensor, adjacency: Tensor) -> Tensor:
+    """Windows, distances and softmax over positions, ``(batch, c, positions)``."""
+    k = templates.shape[-1]
+    windows = adjacency.unfold(1, k, 1).unfold(2, k, 1)
+    distances = straightforward_distance(templates, windows.reshape(-1, k, k))
+    return torch.softmax(-distances.view(len(adjacency), -1, len(templates)).mT, dim=2)

@@ -1,0 +1,29 @@
+"""How the benchmarks measure: the best of several runs, and peak memory in a process of its own."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+
+def best_seconds(run: Callable[[], object], repeats: int = 5, warm_up: bool = True) -> float:
+    """The shortest of several runs: what the machine can do when nothing else disturbs it."""
+    if warm_up:
+        run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def peak_megabytes(code: str) -> float:
+    """Peak resident memory of a new process that runs ``code`` (Linux; nan elsewhere)."""
+    # Not getrusage: a child process inherits the peak of its parent there.
+    script = f"{code}\nprint(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    return float(run.stdout.split()[-2]) / 1e3 if run.returncode == 0 else math.nan
