@@ -109,7 +109,8 @@ def test_cost_says_what_it_would_cost(tmp_path):
     assert facts["matchings"]["assigned"]["rank_correlation"] > 0.97
     text = run("cost", "MUTAG", "--k", 12).stdout
     assert "479,001,600" in text
-    assert "not possible" in text
+    assert "not possible: k=12 means" in text
+    assert "nothing to assign" in run("cost", "MUTAG", "--k", 1).stdout
 
 
 def test_data_commands_describe_what_is_there():

@@ -131,7 +131,8 @@ def test_k_8_runs_exactly(generator):
         (torch.zeros(2, 3, 3), torch.zeros(1, 4, 4), "k=3 nodes and regions 4"),
         (torch.zeros(2, 3, 3), torch.zeros(1, 3, 3, dtype=torch.float64), "float32.*float64"),
         (torch.zeros(2, 3, 3, dtype=torch.int64), torch.zeros(1, 3, 3), "convert them to float32"),
-        (torch.zeros(1, 12, 12), torch.zeros(1, 12, 12), "k=12 means 479,001,600 orderings"),
+        (torch.zeros(1, 12, 12), torch.zeros(1, 12, 12), "k=12 means 479,001,600 orderings.*matching='assigned'"),
+        (torch.zeros(2, 9, 9), torch.zeros(1, 9, 9).expand(500_000, 9, 9), "20 minutes a pass.*matching='assigned'"),
     ],
 )
 def test_refuses_what_it_cannot_match(templates, regions, message):

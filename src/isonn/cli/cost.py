@@ -33,7 +33,7 @@ def cost(
     print(f"  memory            {found.memory / 1e6:,.1f} MB")
     for name, matching in found.matchings.items():
         if matching.seconds is None:
-            print(f"  {name:<17} not possible: too many orderings to try")
+            print(f"  {name:<17} not possible: {matching.reason}")
             continue
         agrees = "" if matching.rank_correlation is None else f", rank correlation {matching.rank_correlation:.2f}"
         print(f"  {name:<17} about {_duration(matching.seconds)} a pass{'' if name == 'exact' else agrees}")

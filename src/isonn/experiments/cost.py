@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from isonn.data.graphs import GraphSet
+from isonn.errors import InputError
 from isonn.matching import MATCHERS, bank_windows, cut_windows
-from isonn.matching.permutations import MAX_ENUMERABLE_K
 from isonn.nn.iso_layer import check_sizes
 from isonn.nn.iso_stack import map_shape
 from isonn.seeding import torch_stream
@@ -29,10 +29,12 @@ class MatchingCost:
     Attributes:
         seconds: estimated time of one forward and backward pass, or None when it cannot be done.
         rank_correlation: Spearman's, with the exact distances of the sample; None where those cannot be had.
+        reason: why it cannot be done, or None.
     """
 
-    seconds: float | None
-    rank_correlation: float | None
+    seconds: float | None = None
+    rank_correlation: float | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,18 +89,27 @@ def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, Matc
     for name, match in MATCHERS.items():
         regions = sample
         if name == "exact":
-            if k > MAX_ENUMERABLE_K:
-                costs[name] = MatchingCost(None, None)
-                continue
             regions = sample[: max(20, int(SAMPLE_COST / (c * math.factorial(k) * k * k)))]
-            exact = match(templates, regions)
         learnable = templates.clone().requires_grad_()
+        try:
+            match(learnable, regions[:2])  # tables that are made once are not part of a pass
+        except InputError as error:
+            costs[name] = MatchingCost(reason=str(error))
+            continue
         start = time.perf_counter()
         distances = match(learnable, regions)
         distances.sum().backward()
         seconds = (time.perf_counter() - start) * distinct / len(regions)
-        correlation = None
-        if exact is not None:
-            correlation = float(spearmanr(distances.detach()[: len(exact)].flatten(), exact.flatten()).statistic)
-        costs[name] = MatchingCost(seconds, correlation)
+        exact = distances.detach() if name == "exact" else exact
+        costs[name] = MatchingCost(seconds, _agreement(distances.detach(), exact))
     return costs
+
+
+def _agreement(distances: Tensor, exact: Tensor | None) -> float | None:
+    """Rank correlation on the regions both have; None where ranks mean nothing."""
+    if exact is None:
+        return None
+    one, other = distances[: len(exact)].flatten(), exact.flatten()
+    if one.min() == one.max() or other.min() == other.max():
+        return None
+    return float(spearmanr(one, other).statistic)

@@ -24,7 +24,7 @@ from isonn.seeding import numpy_stream
 MAX_VALUES = 16
 #: Merging must at least halve the number of regions, or the look-up costs more than it saves.
 MIN_SHRINKAGE = 2
-#: Multiplications worth spending on finding renumbered copies: about two seconds of one core.
+#: Multiplications worth spending on finding renumbered copies: two seconds of one core.
 MAX_MERGING_COST = 5e10
 
 

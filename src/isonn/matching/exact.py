@@ -31,6 +31,10 @@ from isonn.matching.permutations import cells_of, check_enumerable, permutations
 BLOCK_NUMBERS = 2**19
 #: Orderings in one block, so that at k >= 7 a block still has enough regions to be an efficient product.
 BLOCK_ORDERINGS = 1024
+#: Multiplications a second of one core here; only used to say how long something would take.
+MULTIPLICATIONS_A_SECOND = 2.5e10
+#: A pass over all regions that would take longer than this is refused: ten minutes.
+MAX_SECONDS = 600.0
 #: Up to this many orderings (k <= 4) three vectorised passes find the winner faster than argmax does.
 FEW_ORDERINGS = 24
 
@@ -57,7 +61,7 @@ def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
         tensor([[0.]])
     """
     check_pair(templates, regions)
-    check_enumerable(templates.shape[-1])
+    check_cost(templates.shape[-1], len(templates), len(regions))
     distance: Tensor = _ExactDistance.apply(templates.flatten(1), regions.flatten(1))
     return distance
 
@@ -65,7 +69,7 @@ def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
 def exact_winners(templates: Tensor, regions: Tensor) -> Tensor:
     """The winning ordering of each pair, as a row of :func:`permutations`; shapes as in `exact_distance`."""
     check_pair(templates, regions)
-    check_enumerable(templates.shape[-1])
+    check_cost(templates.shape[-1], len(templates), len(regions))
     return _match(templates.detach().flatten(1), regions.detach().flatten(1))[1].t()
 
 
@@ -84,6 +88,17 @@ def check_pair(templates: Tensor, regions: Tensor) -> None:
         raise InputError(
             f"templates are {templates.dtype} on {templates.device} and regions {regions.dtype} on {regions.device}; "
             f"move one to the other"
+        )
+
+
+def check_cost(k: int, c: int, regions: int) -> None:
+    """Refuse what cannot be enumerated, or not within MAX_SECONDS."""
+    check_enumerable(k)
+    seconds = math.factorial(k) * k * k * c * regions / MULTIPLICATIONS_A_SECOND
+    if seconds > MAX_SECONDS:
+        raise InputError(
+            f"exact matching of c={c} templates of k={k} nodes with {regions:,} regions tries {math.factorial(k):,} "
+            f"orderings of each, about {seconds / 60:,.0f} minutes a pass; use a smaller k, or matching='assigned'"
         )
 
 
