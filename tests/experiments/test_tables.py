@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -35,8 +36,8 @@ def results_of(tasks: list[Task]) -> dict[str, dict[str, Any]]:
     }
 
 
-def text_of(rows: list[Any]) -> str:
-    console = Console(file=StringIO(), width=120)
+def text_of(rows: list[Any], width: int = 120) -> str:
+    console = Console(file=StringIO(), width=width)
     console.print(render(rows))
     return console.file.getvalue()  # type: ignore[attr-defined]
 
@@ -110,3 +111,12 @@ def test_rows_survive_json() -> None:
     back = json.loads(json.dumps(rows, allow_nan=False))
     assert back[0]["printed"] == {"accuracy": 83.3, "f1": 83.0}
     assert back[0]["accuracy"]["mean"] == pytest.approx(rows[0]["accuracy"]["mean"])
+
+
+def test_a_narrow_terminal_wraps_settings_and_cuts_no_number() -> None:
+    settings = {"k": 4, "c": 1, "epochs": 130, "matching": "assigned"}
+    tasks = [replace(task, settings=settings) for task in TASKS[: 2 * FOLDS]]
+    rows = summarize(tasks, results_of(tasks), {}, SPEC)
+    shown = text_of(rows, width=60)
+    assert "…" not in shown
+    assert str(rows[0].accuracy) in shown

@@ -118,7 +118,8 @@ def render(rows: Sequence[Row]) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in ("method", "accuracy", "F1", "the paper", "s per fit"):
-        table.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=True)
+        # where the terminal is narrow, settings go over two lines; a number is never cut
+        table.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=heading != "method")
     for row in rows:
         settings = ", ".join(f"{key}={value}" for key, value in row.settings.items())
         cells = [
