@@ -25,6 +25,7 @@ def plot(curves: dict[str, dict[int, tuple]], path: Path) -> None:
     right.set(
         xlabel="k (nodes per template)", ylabel="rank correlation with exact", title="agreement", ylim=(-0.3, 1.05)
     )
+    left.set_xticks(range(2, 21, 2))
     for axis in (left, right):
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.3)
