@@ -253,7 +253,7 @@ def test_graphs_smaller_than_the_template_are_padded_like_all_others(mutag):
         ({"k": 0}, "k=0 is not a number of nodes"),
         ({"c": 0}, "c=0 is not a number of templates"),
         ({"k": 30}, "k=30 means .* orderings .*; use k <= 9"),
-        ({"k": 9, "size": 8}, "size=8 is too small for a graph of 28 nodes"),
+        ({"size": 8}, "size=8 is too small for a graph of 28 nodes"),
         ({"epochs": 0}, "epochs=0 is not a count"),
         ({"threads": 1.5}, "threads=1.5 is not a count"),
         ({"batch_size": 0}, "batch_size=0 is not a count"),

@@ -30,8 +30,8 @@ def fast_distance(templates: Tensor, regions: Tensor) -> Tensor:
         - output ``(w, c)``
 
     Example:
-        >>> edge = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]])
-        >>> fast_distance(edge, edge).round(decimals=5)
+        >>> one, other = torch.diag(torch.tensor([1.0, 2.0])), torch.diag(torch.tensor([2.0, 1.0]))
+        >>> fast_distance(one[None], other[None])
         tensor([[0.]])
     """
     check_pair(templates, regions)
