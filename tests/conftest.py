@@ -32,9 +32,3 @@ def data_folder() -> Path:
     if not folder:
         pytest.skip("ISONN_DATA is not set: no datasets beyond MUTAG")
     return Path(folder)
-
-
-@pytest.fixture(autouse=True)
-def doctest_names(doctest_namespace):
-    doctest_namespace["isonn"] = isonn
-    doctest_namespace["torch"] = torch
