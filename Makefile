@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check lint bench format clean
 
 demo: $(READY)
 	$(BIN)/isonn evaluate MUTAG --out runs/demo
@@ -11,11 +11,12 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
 
-check: $(READY)
+check: lint test
+
+lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n auto
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
