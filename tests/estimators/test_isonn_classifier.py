@@ -145,6 +145,13 @@ def test_a_saved_model_gives_the_same_bits(mutag, tmp_path, kind):
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "model.safetensors"]
 
 
+def test_loading_a_model_leaves_the_global_random_state_alone(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    before = torch.get_rng_state()
+    isonn.load_model(tmp_path / "model")
+    torch.testing.assert_close(torch.get_rng_state(), before)
+
+
 def test_a_deep_model_is_saved_and_loaded(mutag, tmp_path):
     clf = isonn.IsoNNClassifier(layers=((2, 3), (2, 2)), hidden=(8,), epochs=2, random_state=0).fit(mutag)
     clf.save(tmp_path / "model")

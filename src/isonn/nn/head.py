@@ -32,7 +32,9 @@ class Head(nn.Sequential):
         widths = [inputs, *hidden, outputs]
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
-            layers += [nn.utils.skip_init(nn.Linear, before, after), nn.ReLU()]
+            # weights are drawn below; skip_init would ignore a `with torch.device("meta")` of the caller
+            linear = nn.utils.skip_init(nn.Linear, before, after, device=torch.get_default_device())
+            layers += [linear, nn.ReLU()]
         super().__init__(*layers[:-1])
         for layer in self:
             if isinstance(layer, nn.Linear):
