@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +22,8 @@ from isonn.estimators.model_files import classes_from_json, classes_to_json, rea
 from isonn.seeding import resolve_seed, torch_stream
 from isonn.template import Template
 from isonn.training import Checkpoint, History, Inputs, train
+from isonn.training.settings import check_count, check_learning_rate
+from isonn.training.threads import torch_threads
 
 #: Numbers a batch of graphs may be cut into when predicting: 256 MB of float32.
 PREDICTION_CELLS = 2**26
@@ -83,12 +84,11 @@ class TemplateClassifier(GraphClassifier):
     def check_settings(self) -> None:
         """Refuse constructor arguments that mean nothing."""
         for name in ("epochs", "threads"):
-            _check_count(name, getattr(self, name))
+            check_count(name, getattr(self, name))
         for name in ("batch_size", "patience"):
             if getattr(self, name) is not None:
-                _check_count(name, getattr(self, name))
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate={self.learning_rate!r} is not above 0; 0.001 is a good start")
+                check_count(name, getattr(self, name))
+        check_learning_rate(self.learning_rate)
         try:
             torch.empty(0, device=self.device)
         except (RuntimeError, AssertionError) as error:
@@ -136,7 +136,7 @@ class TemplateClassifier(GraphClassifier):
         raise TypeError(f"{type(self).__name__} does not say what its templates are")
 
     def _train(self, graphs: GraphSet, targets: NDArray[Any], checkpoint: Checkpoint | None, resume: bool) -> None:
-        with _torch_threads(self.threads):
+        with torch_threads(self.threads):
             # The weights have a stream of their own, so that they do not depend on how batches are shuffled.
             model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
             loss: Callable[[Tensor, Tensor], Tensor]
@@ -172,7 +172,7 @@ class TemplateClassifier(GraphClassifier):
 
     def _in_batches(self, graphs: GraphSet, compute: Callable[[Any], Tensor]) -> NDArray[np.float32]:
         parts = []
-        with _torch_threads(self.threads), torch.inference_mode():
+        with torch_threads(self.threads), torch.inference_mode():
             batch = max(1, PREDICTION_CELLS // self._cells_per_graph())
             for start in range(0, len(graphs), batch):
                 parts.append(compute(self._inputs(graphs[start : start + batch])).cpu().numpy())
@@ -204,19 +204,3 @@ def load_model(path: str | Path) -> TemplateClassifier:
     clf.model_.to(clf.device).eval()
     clf._fitted = True
     return clf
-
-
-@contextmanager
-def _torch_threads(count: int) -> Iterator[None]:
-    """Sums are split by thread, so the same bits need the same number of threads, whatever runs beside."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _check_count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name}={value!r} is not a count; use an integer >= 1")

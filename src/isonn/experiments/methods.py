@@ -10,7 +10,7 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Method:
         module, estimator: the estimator is ``estimator`` of ``module``.
         about: what it does, in a few words.
         variant_of: the method whose settings it takes over, changed by ``adapt``, or None.
+        fixed: arguments of the estimator that make it this method; they are no settings.
     """
 
     module: str
@@ -34,6 +35,7 @@ class Method:
     about: str
     variant_of: str | None = None
     adapt: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -58,6 +60,16 @@ METHODS: dict[str, Method] = {
     "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", _matching("fast")),
     "isonn-assigned": _isonn("matching by assignment and swaps", _matching("assigned")),
     "isonn-deep": _isonn("the paper's deep IsoNN", _deep),
+    "ae": Method("isonn.baselines", "AutoEncoderClassifier", "codes of an autoencoder, MLP"),
+    "cnn": Method("isonn.baselines", "CNNClassifier", "the adjacency matrix as a picture"),
+    "sdbn": Method("isonn.baselines", "SDBNClassifier", "modules side by side, then a CNN with a decoder"),
+    "gcn": Method("isonn.baselines", "GCNClassifier", "graph convolution on rows of the adjacency matrix"),
+    "gin": Method("isonn.baselines", "GINClassifier", "GIN-0 on rows of the adjacency matrix"),
+    "gin-labels": Method("isonn.baselines", "GINClassifier", "GIN-0 on node labels", fixed={"features": "labels"}),
+    "freq": Method("isonn.baselines", "FrequentClassifier", "the paper's Freq, the 100 most frequent subgraphs"),
+    "wl": Method("isonn.baselines", "WLClassifier", "the paper's WL, by mean similarity", fixed={"decision": "mean"}),
+    "wl-svm": Method("isonn.baselines", "WLClassifier", "WL, support vector machine", fixed={"decision": "svm"}),
+    "edges": Method("isonn.baselines", "LinearEdgesClassifier", "ridge on the edge weights"),
     "majority": Method("isonn.baselines", "MajorityClassifier", "the most frequent class"),
     "size": Method("isonn.baselines", "GraphSizeClassifier", "nodes, edges and cycles"),
     "degrees": Method("isonn.baselines", "DegreeHistogramClassifier", "histogram of node degrees"),
@@ -91,7 +103,7 @@ def build(name: str, settings: Mapping[str, Any], seed: int, size: int) -> Graph
     """
     method = METHODS[_known(name)]
     estimator = getattr(importlib.import_module(method.module), method.estimator)
-    parameters = inspect.signature(estimator).parameters
+    parameters = [name for name in inspect.signature(estimator).parameters if name not in method.fixed]
     unknown = sorted(set(settings) - set(parameters))
     if unknown:
         from isonn.errors import InputError
@@ -99,7 +111,7 @@ def build(name: str, settings: Mapping[str, Any], seed: int, size: int) -> Graph
         takes = f"it takes {', '.join(parameters)}" if parameters else "it takes none"
         raise InputError(f"{name} has no setting {unknown[0]!r}; {takes}")
     given = {key: value for key, value in (("random_state", seed), ("size", size)) if key in parameters}
-    built: GraphClassifier = estimator(**{**given, **settings})
+    built: GraphClassifier = estimator(**{**given, **method.fixed, **settings})
     return built
 
 

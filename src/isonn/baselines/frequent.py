@@ -1,0 +1,128 @@
+"""Freq: which of the most frequent subgraphs a graph holds."""
+
+from __future__ import annotations
+
+import math
+import threading
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neural_network import MLPClassifier
+from threadpoolctl import threadpool_limits
+
+from isonn.baselines.patterns import mine, presence
+from isonn.baselines.shapes import ShapeReader, check_shape_settings
+from isonn.classifier import GraphClassifier
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError
+from isonn.seeding import derive_seed, resolve_seed
+
+#: Matrix products of so few graphs are fastest on one thread (on two busy cores: 2 s against 12), which is a setting of
+#: the process: two threads that change it and change it back at a time would not leave it as it was.
+_TRAINING = threading.Lock()
+
+
+class FrequentClassifier(GraphClassifier):
+    """The most frequent subgraphs of the training graphs as 0/1 features, and a multilayer perceptron on them.
+
+    The paper's Freq, after Wang et al., "Structural Deep Brain Network Mining" (KDD 2017): the 100 most frequent
+    subgraphs, then layers of 1024, 128 and one unit per class. Mined by gSpan (Yan and Han, ICDM 2002; the gBolt of
+    fast-gspan) on the training graphs only; whether another graph holds a pattern is decided by subgraph isomorphism
+    (VF2 of igraph), so training and new graphs are read in the same way. What the paper leaves open: a pattern is a
+    connected subgraph, induced or not, of ``min_nodes`` to ``max_nodes`` nodes, and of equally frequent ones the
+    smaller is taken; node labels have to agree where there are any, edge labels are not read; an edge in either
+    direction is an edge; graphs with weights keep their strongest pairs (``density``) as edges. Without labels,
+    graphs as dense as brains hold every small pattern, and the features say nothing: ``labels="position"`` tells
+    their nodes apart.
+
+    Mining ends, with what was found (``stopped_`` says so), after ``time_limit`` seconds, or at the first size whose
+    patterns may occur more often than gBolt keeps track of. Where the time limit is reached the patterns depend on
+    the machine's speed, though patterns of a size are found all or none.
+
+    Args:
+        n_patterns: how many patterns at most.
+        min_support: the share of training graphs that must hold a pattern (at least 2 graphs); gBolt takes 0.01 to 1.
+        min_nodes, max_nodes: nodes of a pattern.
+        time_limit: seconds for mining.
+        labels: "auto" (node labels where the training graphs have them), True, False, or "position" (node i is the
+            same thing in every graph).
+        density: the share of node pairs that are edges in graphs with weights.
+        hidden: units of the hidden layers.
+        epochs: passes of Adam (learning rate 0.001) over the training graphs.
+        random_state: for the weights and the batches.
+
+    Attributes set by ``fit``:
+        patterns_: list of `Pattern`, most frequent first.
+        stopped_: why mining ended early, or None.
+    """
+
+    def __init__(
+        self,
+        n_patterns: int = 100,
+        min_support: float = 0.1,
+        min_nodes: int = 2,
+        max_nodes: int = 10,
+        time_limit: float = 60.0,
+        labels: bool | str = "auto",
+        density: float = 0.1,
+        hidden: tuple[int, ...] = (1024, 128),
+        epochs: int = 100,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> None:
+        self.n_patterns = n_patterns
+        self.min_support = min_support
+        self.min_nodes = min_nodes
+        self.max_nodes = max_nodes
+        self.time_limit = time_limit
+        self.labels = labels
+        self.density = density
+        self.hidden = hidden
+        self.epochs = epochs
+        self.random_state = random_state
+
+    def check_settings(self) -> None:
+        """Refuse limits that leave no pattern, and layers without units."""
+        for name, least in (("n_patterns", 1), ("min_nodes", 2), ("max_nodes", self.min_nodes), ("epochs", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+                raise InputError(f"{name}={value!r} cannot be used; give an integer >= {least}")
+        if not _is_number(self.min_support) or not 0.01 <= self.min_support <= 1:
+            raise InputError(f"min_support={self.min_support!r} is no share gBolt can mine; use from 0.01 to 1")
+        if not _is_number(self.time_limit) or not self.time_limit > 0:
+            raise InputError(f"time_limit={self.time_limit!r} leaves no time to mine; give seconds above 0")
+        if not all(isinstance(units, Integral) and units >= 1 for units in self.hidden):
+            raise InputError(f"hidden={self.hidden!r} has a layer without units; give integers >= 1")
+        check_shape_settings(self.labels, self.density)
+
+    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        self.reader_ = ShapeReader(graphs, self.labels, self.density, type(self).__name__)
+        shapes = self.reader_.read(graphs)
+        support = max(2, math.ceil(self.min_support * len(shapes)))
+        self.patterns_, self.stopped_ = mine(
+            shapes, self.n_patterns, support, self.min_nodes, self.max_nodes, self.time_limit
+        )
+        if not self.patterns_:
+            raise InputError(
+                f"no subgraph of {self.min_nodes} to {self.max_nodes} nodes was found in {support} of "
+                f"{len(shapes)} training graphs{f' ({self.stopped_})' if self.stopped_ else ''}; "
+                f"lower min_support or min_nodes, or raise time_limit"
+            )
+        seed = derive_seed(resolve_seed(self.random_state), "mlp") % 2**32  # as much as scikit-learn takes
+        # A stream, not a seed: partial_fit would start a seed anew, and shuffle alike, in every epoch. Unlike fit it
+        # does not warn that the loss still falls, and silencing a warning is not safe in threads.
+        self.mlp_ = MLPClassifier(tuple(self.hidden), random_state=np.random.RandomState(seed))
+        features, wanted = presence(shapes, self.patterns_), targets.astype(np.int64)
+        with _TRAINING, threadpool_limits(limits=1):
+            for _ in range(self.epochs):
+                self.mlp_.partial_fit(features, wanted, classes=np.arange(len(self.classes_)))
+
+    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+        held = presence(self.reader_.read(graphs), self.patterns_)
+        probabilities: NDArray[np.float64] = self.mlp_.predict_proba(held)
+        return probabilities
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

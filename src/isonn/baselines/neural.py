@@ -1,0 +1,179 @@
+"""What the comparison methods that are torch networks share: seeds, threads, training, prediction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from isonn import progress
+from isonn.classifier import GraphClassifier
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError
+from isonn.seeding import resolve_seed, torch_stream
+from isonn.training import History, Inputs, train
+from isonn.training.settings import check_count, check_learning_rate
+from isonn.training.threads import torch_threads
+
+#: Numbers the largest layer may hold for a batch of graphs when predicting: 128 MB of float32.
+PREDICTION_CELLS = 2**25
+
+
+class NeuralClassifier(GraphClassifier):
+    """Base of the baselines whose model is a torch network.
+
+    A subclass has the constructor arguments used below and fills in these hooks:
+
+    - ``_prepare(graphs)``: whatever is learned before the network, such as an order of the nodes;
+    - ``_inputs(graphs)``: what the network is fed, as a tensor or anything ``[rows]`` selects from;
+    - ``_build()``: the network; its weights are drawn anew afterwards, see `draw_weights`;
+    - ``_cells_per_graph()``: how many numbers the largest layer holds for a graph.
+
+    Attributes set by ``fit``:
+        history_: loss and seconds of each epoch.
+        seed_: the integer behind ``random_state``.
+    """
+
+    epochs: int
+    learning_rate: float
+    batch_size: int | None
+    random_state: Any
+    threads: int
+    verbose: int
+
+    history_: History
+    seed_: int
+    model_: nn.Module
+
+    def check_settings(self) -> None:
+        """Refuse constructor arguments that mean nothing."""
+        for name in ("epochs", "threads"):
+            check_count(name, getattr(self, name))
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size)
+        check_learning_rate(self.learning_rate)
+
+    def _prepare(self, graphs: GraphSet) -> None:
+        """Learn what comes before the network; nothing unless a method says so."""
+
+    def _inputs(self, graphs: GraphSet) -> Inputs:
+        raise TypeError(f"{type(self).__name__} does not say what its network is fed")
+
+    def _build(self) -> nn.Module:
+        raise TypeError(f"{type(self).__name__} does not say what its network is")
+
+    def _cells_per_graph(self) -> int:
+        return self.size_**2
+
+    def _loss(self) -> Callable[[Any, Tensor], Tensor]:
+        return nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
+
+    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        self.seed_ = resolve_seed(self.random_state)
+        with torch_threads(self.threads):
+            self._prepare(graphs)
+            self.model_ = self._learn(self._inputs(graphs), torch.from_numpy(targets))
+
+    def _learn(self, inputs: Inputs, targets: Tensor) -> nn.Module:
+        model = draw_weights(self._build, torch_stream(self.seed_, "weights"))
+        self.history_ = self._train(model, inputs, targets, self._loss())
+        return model
+
+    def _train(
+        self, model: nn.Module, inputs: Inputs, targets: Tensor, loss: Callable[[Any, Tensor], Tensor], *part: str
+    ) -> History:
+        """Train in place; ``part`` names the streams of a method that trains more than once."""
+        with progress.bar(" ".join(("training", *part)), self.epochs, show=self.verbose > 0) as report:
+            set_dropout(model, torch_stream(self.seed_, "dropout", *part))
+            history = train(
+                model,
+                inputs,
+                targets,
+                loss,
+                epochs=self.epochs,
+                learning_rate=self.learning_rate,
+                batch_size=self.batch_size,
+                generator=torch_stream(self.seed_, "batches", *part),
+                report=report,
+            )
+            set_dropout(model, None)
+        return history
+
+    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+        parts = []
+        with torch_threads(self.threads), torch.inference_mode():
+            batch = max(1, PREDICTION_CELLS // self._cells_per_graph())
+            for start in range(0, len(graphs), batch):
+                parts.append(self.model_(self._inputs(graphs[start : start + batch])))
+            logits = torch.cat(parts).double()
+            return (logits.sigmoid() if self.multilabel_ else logits.softmax(1)).numpy()
+
+
+class Dropout(nn.Module):
+    """Dropout whose draws come from a generator of its own, so that threads do not share a random state.
+
+    Args:
+        p: share of the entries set to 0 in training; the others are divided by 1 - p.
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+        self.generator: torch.Generator | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """A tensor of the same shape."""
+        if not self.training or self.p == 0:
+            return x
+        if self.generator is None:
+            raise TypeError("dropout has no generator; call set_dropout before training")
+        return x * torch.empty_like(x).bernoulli_(1 - self.p, generator=self.generator) / (1 - self.p)
+
+
+def set_dropout(model: nn.Module, generator: torch.Generator | None) -> None:
+    """Give every `Dropout` of the model its generator, or take it away."""
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.generator = generator
+
+
+def draw_weights(build: Callable[[], nn.Module], generator: torch.Generator) -> nn.Module:
+    """The network ``build`` makes, its weights drawn from ``generator`` and never from the global random state.
+
+    Weights and biases are uniform in plus and minus one over the root of the inputs per output, torch's rule for
+    linear and convolution layers; a bias that stands alone (a graph convolution's) is 0.
+    """
+    with torch.device("meta"):  # layers draw weights as they are made: here, none exist yet
+        model = build()
+    model.to_empty(device="cpu")
+    for module in model.modules():
+        entries = dict(module.named_parameters(recurse=False)) | dict(module.named_buffers(recurse=False))
+        if isinstance(module, nn.BatchNorm1d):
+            module.reset_parameters()
+        elif "weight" in entries:
+            bound = 1 / math.sqrt(entries["weight"][0].numel())
+            for entry in entries.values():
+                nn.init.uniform_(entry, -bound, bound, generator=generator)
+        elif entries.keys() <= {"bias", "eps"}:
+            for entry in entries.values():
+                nn.init.zeros_(entry)
+        else:
+            raise TypeError(f"there is no rule for the weights {sorted(entries)} of {type(module).__name__}")
+    return model
+
+
+def check_widths(name: str, widths: Sequence[int]) -> None:
+    """Refuse what are not widths of layers."""
+    if not widths or any(isinstance(w, bool) or not isinstance(w, (int, np.integer)) or w < 1 for w in widths):
+        raise InputError(f"{name}={widths!r} are not layer widths; use integers >= 1 such as (1024, 128)")
+
+
+def check_dropout(value: float) -> None:
+    """Refuse what is no share to drop."""
+    if not 0 <= value < 1:
+        raise InputError(f"dropout={value!r} is not a share to drop; use 0 <= dropout < 1")

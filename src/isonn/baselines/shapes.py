@@ -1,0 +1,116 @@
+"""Graphs as the methods for plain labelled graphs read them: undirected, without weights and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.baselines.links import links_of
+from isonn.data.graphs import GraphSet, IntArray
+from isonn.errors import InputError
+
+
+class Shape(NamedTuple):
+    """An undirected graph without weights and loops.
+
+    Attributes:
+        labels: ndarray of shape (n,): the number of each node's label; all 0 where labels are not read.
+        edges: ndarray of shape (m, 2): each edge once, smaller node first.
+    """
+
+    labels: IntArray
+    edges: IntArray
+
+
+class ShapeReader:
+    """Reads every graph as it read the training graphs.
+
+    An edge in either direction is an edge. With weights only the strongest pairs are edges: of the n(n-1)/2 pairs
+    of a graph the share ``density`` of largest absolute weight (the larger of both directions), and pairs that tie
+    with the last of them, so that the choice does not depend on the order of the nodes.
+
+    Args:
+        graphs: the training graphs.
+        labels: "auto" (the node labels where the graphs have them), True, False, or "position": a node's number is its
+            label, for graphs whose node i is the same thing in every graph.
+        density: from 0 to 1; for training graphs with weights.
+        method: the estimator's name, for errors.
+    """
+
+    def __init__(self, graphs: GraphSet, labels: bool | str, density: float, method: str) -> None:
+        self.method = method
+        if labels is True and graphs.node_labels is None:
+            raise InputError(f'{graphs.name} has no node labels for {method}(labels=True); use labels="auto" or False')
+        self.labels = graphs.node_labels is not None if labels == "auto" else labels
+        self.density = density if graphs.weights is not None else None
+        self.codes = _numbered(self._values(graphs), {})
+
+    def read(self, graphs: GraphSet) -> list[Shape]:
+        """The graphs' shapes; labels the training graphs did not have get numbers of their own."""
+        values, first = self._values(graphs), graphs.node_offsets
+        codes = _numbered(values, self.codes)
+        labels = np.array([codes[value] for value in values], dtype=np.int64)
+        edges = self._edges_by_graph(graphs)
+        return [Shape(labels[first[i] : first[i + 1]], ends - first[i]) for i, ends in enumerate(edges)]
+
+    def _values(self, graphs: GraphSet) -> list[Any]:
+        if self.labels is False:
+            return [0] * int(graphs.node_offsets[-1])
+        if self.labels == "position":
+            return [node for n in graphs.sizes.tolist() for node in range(n)]
+        if graphs.node_labels is None:
+            raise InputError(
+                f"{graphs.name} has no node labels, and this {self.method} was fitted with them; "
+                f"give labels, or fit with labels=False"
+            )
+        values: list[Any] = graphs.node_labels.tolist()
+        return values
+
+    def _edges_by_graph(self, graphs: GraphSet) -> Iterator[IntArray]:
+        links = links_of(graphs)
+        keep = links.ends[:, 0] != links.ends[:, 1]
+        owner, ends = links.graph[keep], links.ends[keep]
+        if self.density is not None and graphs.weights is not None:
+            keep = _strongest(graphs, owner, ends, self.density)
+            owner, ends = owner[keep], ends[keep]
+        cuts = np.searchsorted(owner, np.arange(len(graphs) + 1))
+        return (ends[cuts[i] : cuts[i + 1]] for i in range(len(graphs)))
+
+
+def check_shape_settings(labels: bool | str, density: float) -> None:
+    """Refuse what `ShapeReader` cannot use."""
+    if not (isinstance(labels, bool) or labels in ("auto", "position")):
+        raise InputError(f'labels={labels!r} is no choice; use "auto", "position", True or False')
+    if isinstance(density, bool) or not isinstance(density, (int, float, np.number)) or not 0 < density <= 1:
+        raise InputError(f"density={density!r} is not a share of the pairs; use a number above 0, at most 1")
+
+
+def _strongest(graphs: GraphSet, owner: IntArray, ends: IntArray, density: float) -> NDArray[np.bool_]:
+    """Which of the pairs ``ends``, sorted by graph, are among the strongest of their graph."""
+    assert graphs.weights is not None
+    nodes = int(graphs.node_offsets[-1])
+    cells = np.sort(graphs.edges, axis=1) + graphs.node_offsets[graphs.graph_of_cell][:, None]
+    keys = ends[:, 0] * nodes + ends[:, 1]  # sorted, because links are
+    cell_keys = cells[:, 0] * nodes + cells[:, 1]
+    off_diagonal = cells[:, 0] != cells[:, 1]
+    strength = np.zeros(len(keys))
+    np.maximum.at(strength, np.searchsorted(keys, cell_keys[off_diagonal]), np.abs(graphs.weights[off_diagonal]))
+    keep = np.ones(len(keys), dtype=bool)
+    cuts = np.searchsorted(owner, np.arange(len(graphs) + 1))
+    for i, n in enumerate(graphs.sizes.tolist()):
+        part = slice(cuts[i], cuts[i + 1])
+        wanted = round(density * n * (n - 1) / 2)
+        if 0 < wanted < cuts[i + 1] - cuts[i]:
+            keep[part] = strength[part] >= np.partition(strength[part], -wanted)[-wanted]
+    return keep
+
+
+def _numbered(values: list[Any], known: Mapping[Any, int]) -> dict[Any, int]:
+    codes = dict(known)
+    new = set(values) - codes.keys()
+    for value in sorted(new, key=lambda value: (type(value).__name__, value)):
+        codes[value] = len(codes)
+    return codes

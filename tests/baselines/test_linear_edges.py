@@ -1,0 +1,93 @@
+"""Ridge on the edges, against the formula and the figure it was measured at before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.baselines import LinearEdgesClassifier
+from isonn.errors import InputError
+
+
+def correlations(number: int = 20, n: int = 6, seed: int = 0) -> np.ndarray:
+    series = np.random.default_rng(seed).normal(size=(number, n, 15))
+    return np.stack([np.corrcoef(one) for one in series])
+
+
+def test_outputs_are_ridge_on_fisher_z_of_the_upper_triangle() -> None:
+    matrices, y = correlations(), np.arange(20) % 2
+    model = LinearEdgesClassifier(alpha=3.0).fit(matrices[:14], y[:14])
+    above = np.triu_indices(6, 1)  # the diagonal is 1 in every graph and has no say
+    z = np.arctanh(np.array([matrix[above] for matrix in matrices]))
+    train, sign = z[:14] - z[:14].mean(0), 2.0 * y[:14] - 1
+    weights = np.linalg.solve(train.T @ train + 3.0 * np.eye(15), train.T @ (sign - sign.mean()))
+    outputs = (z[14:] - z[:14].mean(0)) @ weights + sign.mean()
+    expected = 1 / (1 + np.exp(-2 * outputs))
+    np.testing.assert_allclose(model.predict_proba(matrices[14:])[:, 1], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "applied"),
+    [
+        (lambda matrices: matrices, True),
+        (np.abs, False),  # no correlation is negative: weights of another kind
+        (lambda matrices: 2 * matrices, False),
+        (lambda matrices: (np.abs(matrices) > 0.3).astype(float), False),
+    ],
+)
+def test_fisher_z_is_for_weights_of_both_signs_up_to_one(change, applied: bool) -> None:
+    model = LinearEdgesClassifier().fit(change(correlations()), np.arange(20) % 2)
+    assert model.fisher_ is applied
+    assert LinearEdgesClassifier(fisher=not applied).fit(correlations(), np.arange(20) % 2).fisher_ is not applied
+
+
+def test_a_correlation_of_one_is_finite() -> None:
+    matrices = correlations()
+    matrices[3, 0, 1] = matrices[3, 1, 0] = 1
+    assert np.isfinite(LinearEdgesClassifier().fit(matrices, np.arange(20) % 2).predict_proba(-matrices)).all()
+
+
+def test_both_halves_of_an_asymmetric_matrix_are_read() -> None:
+    up, down = np.zeros((2, 3, 3))
+    up[0, 2] = down[2, 0] = 1
+    model = LinearEdgesClassifier().fit([up, down] * 4, ["up", "down"] * 4)
+    assert model.predict([up, down]).tolist() == ["up", "down"]
+
+
+def test_three_classes_and_indicators_are_learnt() -> None:
+    matrices = np.zeros((30, 4, 4))
+    y = np.arange(30) % 3
+    for matrix, label in zip(matrices, y, strict=True):
+        matrix[label, label + 1] = matrix[label + 1, label] = 1
+    np.testing.assert_array_equal(LinearEdgesClassifier().fit(matrices, y).predict(matrices), y)
+    indicators = np.column_stack([y == 0, y != 2]).astype(int)
+    np.testing.assert_array_equal(LinearEdgesClassifier().fit(matrices, indicators).predict(matrices), indicators)
+
+
+def test_size_leaves_room_for_larger_graphs_and_none_is_an_error() -> None:
+    X, y = correlations(), np.arange(20) % 2
+    larger = correlations(2, 8)
+    with pytest.raises(InputError, match="graph 0 of 2 has 8 nodes, more than the 6"):
+        LinearEdgesClassifier().fit(X, y).predict(larger)
+    assert LinearEdgesClassifier(size=8).fit(X, y).predict(larger).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [({"alpha": 0}, "alpha=0 is no penalty"), ({"fisher": "yes"}, "fisher='yes' is no choice")],
+)
+def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        LinearEdgesClassifier(**settings).fit(correlations(), np.arange(20) % 2)
+
+
+def test_hiv_fmri_is_within_two_points_of_what_was_measured(data_folder: Path) -> None:
+    graphs = isonn.load(str(data_folder / "HIV-fMRI.npz"))
+    scores = []
+    for fold in np.unique(graphs.folds):
+        train, test = graphs[graphs.folds != fold], graphs[graphs.folds == fold]
+        scores.append(LinearEdgesClassifier().fit(train).score(test, test.y))
+    assert np.mean(scores) == pytest.approx(0.732, abs=0.02)
