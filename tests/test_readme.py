@@ -18,7 +18,9 @@ def test_the_twenty_lines_of_python_run(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "my-model" / "model.json").is_file()
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/method.md", "docs/data.md", "docs/design.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "docs/method.md", "docs/baselines.md", "docs/data.md", "docs/design.md"]
+)
 def test_every_local_link_leads_somewhere(page):
     path = README.parent / page
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
