@@ -54,6 +54,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def check_settings(self) -> None:
         """Refuse constructor arguments that mean nothing; ``fit`` does this first."""
 
+    def why_not(self, graphs: GraphSet) -> str | None:
+        """Why the method cannot be used on these graphs at all, as a sentence, or None when it can."""
+        if graphs.y is not None and graphs.y.ndim == 2 and not self._supports_multilabel:
+            return f"{type(self).__name__} takes one class per graph; fit one estimator per column of y"
+        return None
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each graph, shape (g,), or a 0/1 matrix of shape (g, labels)."""
         probabilities = self.predict_proba(X)

@@ -121,6 +121,19 @@ def test_a_method_that_fails_says_why_and_the_exit_code_is_one(
     assert [(row["finished"], len(row["errors"])) for row in shown] == [(0, 1), (3, 0)]
 
 
+def test_a_method_that_cannot_apply_is_left_out_with_its_reason(data: Path, tmp_path: Path) -> None:
+    command = (data, "--methods", "majority,gin-labels", "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
+    result = run(*command)
+    assert result.exit_code == 0
+    assert "gin-labels is left out: planted has no node labels" in result.stdout
+    shown = json.loads(run(*command, "--json").stdout)
+    assert [row["method"] for row in shown["rows"]] == ["majority"]
+    assert list(shown["left_out"]) == ["gin-labels"]
+    alone = run(data, "--methods", "gin-labels", "--out", tmp_path / "other")
+    assert isinstance(alone.exception, InputError)
+    assert "no node labels" in str(alone.exception)
+
+
 def test_a_damaged_result_is_named_and_run_again(data: Path, tmp_path: Path) -> None:
     command = (data, "--methods", METHODS, "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
     first = run(*command)

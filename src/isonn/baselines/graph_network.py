@@ -49,6 +49,12 @@ class GraphNetworkClassifier(NeuralClassifier):
             check_count(name, getattr(self, name))
         check_dropout(self.dropout)
 
+    def why_not(self, graphs: GraphSet) -> str | None:
+        """Labels that are not there cannot be features."""
+        if self.features == "labels" and graphs.node_labels is None:
+            return _no_labels(graphs)
+        return super().why_not(graphs)
+
     def _prepare(self, graphs: GraphSet) -> None:
         geometric_layers(type(self).__name__)
         self._fixed_size = self.features == "adjacency"
@@ -73,13 +79,15 @@ class GraphNetworkClassifier(NeuralClassifier):
 
     def _labels(self, graphs: GraphSet) -> NDArray[Any]:
         if graphs.node_labels is None:
-            raise InputError(
-                f"{graphs.name} has no node labels for features='labels'; use features='degree' or 'adjacency'"
-            )
+            raise InputError(_no_labels(graphs))
         return graphs.node_labels
 
     def _cells_per_graph(self) -> int:
         return self.size_ * max(self.size_, self.width_, self.hidden)
+
+
+def _no_labels(graphs: GraphSet) -> str:
+    return f"{graphs.name} has no node labels for features='labels'; use features='degree' or 'adjacency'"
 
 
 class NodeNorm(nn.BatchNorm1d):

@@ -44,7 +44,7 @@ def evaluate(
     Finished tasks are kept: the same command again runs what is missing, more seeds or methods what is new.
     """
     from isonn.data import load
-    from isonn.experiments.methods import build, resolve_methods
+    from isonn.experiments.methods import resolve_methods
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.run import plan
     from isonn.experiments.spec import load_spec
@@ -61,9 +61,8 @@ def evaluate(
         settings = {
             name: {key: value for key, value in s.items() if key not in ("k", "c")} for name, s in settings.items()
         }
-    for name in names:
-        build(name, settings[name], seed=0, size=int(graphs.sizes.max())).check_settings()
-    tasks = plan(graphs, names, settings, protocol, seeds)
+    left_out = _left_out(names, settings, graphs)
+    tasks = plan(graphs, [name for name in names if name not in left_out], settings, protocol, seeds)
     store = Store(out if out is not None else Path("runs") / f"{_file_name(graphs.name)}-{protocol}")
 
     dataset = _about(graphs)
@@ -76,12 +75,13 @@ def evaluate(
         "protocol": {"name": protocol, "about": about},
         "seeds": seeds,
         "rows": [row.as_dict() for row in rows],
+        "left_out": left_out,
     }
     written = _write(store.folder / "results.json", summary)
     if as_json:
         sys.stdout.write(written)
     else:
-        _print(rows, seeds, protocol, about, store.folder)
+        _print(rows, left_out, seeds, protocol, about, store.folder)
     if any(row.finished < row.tasks for row in rows):
         raise typer.Exit(1)
 
@@ -121,7 +121,7 @@ def _summary(tasks: list[Task], store: Store, spec: Spec) -> list[Row]:
     return summarize(tasks, results, errors, spec)
 
 
-def _print(rows: list[Row], seeds: int, protocol: str, about: str, folder: Path) -> None:
+def _print(rows: list[Row], left_out: dict[str, str], seeds: int, protocol: str, about: str, folder: Path) -> None:
     from rich.console import Console
 
     from isonn.experiments.tables import failures, render
@@ -130,10 +130,27 @@ def _print(rows: list[Row], seeds: int, protocol: str, about: str, folder: Path)
     typer.echo("")
     Console(highlight=False).print(render(rows))
     typer.echo("")
-    for sentence in failures(rows):
+    for sentence in [*failures(rows), *(f"{name} is left out: {reason}." for name, reason in left_out.items())]:
         typer.echo(sentence)
     typer.echo(f"In percent, {over}. Protocol {protocol}: {about}.")
     typer.echo(f"Results: {folder / 'results.json'}, and one file a task in {folder / 'tasks'}.")
+
+
+def _left_out(methods: tuple[str, ...], settings: dict[str, dict[str, Any]], graphs: GraphSet) -> dict[str, str]:
+    """Methods that cannot be used on these graphs, and why; settings that mean nothing are refused."""
+    from isonn.errors import InputError
+    from isonn.experiments.methods import build
+
+    reasons = {}
+    for name in methods:
+        estimator = build(name, settings[name], seed=0, size=int(graphs.sizes.max()))
+        estimator.check_settings()
+        reason = estimator.why_not(graphs)
+        if reason is not None:
+            reasons[name] = reason
+    if len(reasons) == len(methods):
+        raise InputError("; ".join(reasons.values()))
+    return reasons
 
 
 def _is_isonn(method: str) -> bool:
