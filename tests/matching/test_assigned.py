@@ -91,7 +91,9 @@ def test_chunking_changes_nothing(generator, monkeypatch):
     torch.testing.assert_close(assigned_distance(templates, regions), expected)
 
 
-def test_gradients_are_those_of_the_winning_permutation(generator):
+@pytest.mark.parametrize("screened", [12, 720])
+def test_gradients_are_those_of_the_winning_permutation(screened, generator, monkeypatch):
+    monkeypatch.setattr(assigned, "SCREENED", screened)  # 12: fewer than there are, so that it searches
     templates, regions = draw(generator, torch.float64, 2, 4, 4)
     templates.requires_grad_()
     regions.requires_grad_()

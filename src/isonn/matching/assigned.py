@@ -5,7 +5,8 @@ best of a fixed set of orderings, screened with one matrix product as in exact m
 the pair of nodes whose swap helps most is swapped until no swap helps; the best end is the answer. All regions,
 templates and starts advance together as one batch.
 
-Every answer is a real permutation, so the distance is never below the exact one, and it can be explained.
+Every answer is a real permutation, so the distance is never below the exact one, and it can be explained. While
+there are no more orderings than would be screened, trying all is cheaper than searching: exact matching does it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ import torch
 from torch import Tensor
 
 from isonn.errors import InputError
-from isonn.matching.exact import argmax, check_pair
+from isonn.matching.exact import argmax, check_pair, exact_distance, exact_winners
 from isonn.matching.permutations import MAX_ENUMERABLE_K, cells_of, permutations
 from isonn.matching.spectral import absolute_eigenvectors
 from isonn.seeding import torch_stream
 
-#: Orderings screened per region. When k! is not larger (k <= 6) these are all there are, and the answer is exact.
+#: Orderings screened per region. When k! is not larger (k <= 6) exact matching tries them all.
 SCREENED = 720
 #: Numbers in one block of problems improved together.
 BLOCK_NUMBERS = 2**21
@@ -42,20 +43,22 @@ def assigned_distance(templates: Tensor, regions: Tensor) -> Tensor:
         >>> assigned_distance(path, path.mT)
         tensor([[0.]])
     """
+    _check(templates, regions)
+    if _few_orderings(templates.shape[-1]):
+        return exact_distance(templates, regions)
     orders = assigned_orderings(templates, regions)
-    back = cells_of(orders.argsort(2).flatten(0, 1)).view(
-        *orders.shape[:2], templates[0].numel()
-    )  # the region as the template sees it
+    # the region as the template sees it; gathered, so that autograd gives the gradients of both
+    back = cells_of(orders.argsort(2).flatten(0, 1)).view(*orders.shape[:2], templates[0].numel())
     seen = regions.flatten(1)[:, None].expand(-1, len(templates), -1).gather(2, back)
     return (templates.flatten(1) - seen).square().sum(2)
 
 
 def assigned_orderings(templates: Tensor, regions: Tensor) -> Tensor:
     """The ordering found for each pair, ``(w, c, k)``; ``template[p][:, p]`` is near the region."""
-    check_pair(templates, regions)
+    _check(templates, regions)
     k = templates.shape[-1]
-    if k < 2:
-        raise InputError(f"k={k} leaves nothing to assign: one node has one ordering; use matching='exact'")
+    if _few_orderings(k):
+        return permutations(k).to(regions.device)[exact_winners(templates, regions)]
     if len(regions) == 0:
         return torch.empty(0, len(templates), k, dtype=torch.int64, device=regions.device)
     with torch.no_grad():
@@ -63,11 +66,21 @@ def assigned_orderings(templates: Tensor, regions: Tensor) -> Tensor:
         return torch.cat([_order_block(templates, block) for block in regions.split(rows)])
 
 
+def _check(templates: Tensor, regions: Tensor) -> None:
+    check_pair(templates, regions)
+    if templates.shape[-1] < 2:
+        raise InputError("k=1 leaves nothing to assign: one node has one ordering; use matching='exact'")
+
+
+def _few_orderings(k: int) -> bool:
+    return k <= MAX_ENUMERABLE_K and math.factorial(k) <= SCREENED
+
+
 def _starts(k: int) -> int:
     """How many starts are improved by swaps, besides the spectral one.
 
     The cost of a start grows as k^3. Measured against exact matching, 14 starts at k = 8 find the optimum of about
-    seven pairs in ten and miss the rest narrowly; at k = 12 each start costs about a hundredth of a millisecond.
+    eight pairs in ten and miss the rest narrowly; at k = 12 each start costs about a hundredth of a millisecond.
     """
     return max(4, 900 // k**2)
 
@@ -91,20 +104,14 @@ def _renumber(templates: Tensor, orders: Tensor) -> Tensor:
 def _screened(templates: Tensor, regions: Tensor) -> Tensor:
     """The best of each of several groups of fixed orderings, ``(w, c, starts, k)``."""
     k = templates.shape[-1]
-    orders = _fixed_orderings(k).to(templates.device)
-    groups = min(_starts(k), len(orders))
-    orders = orders[torch.arange(math.ceil(len(orders) / groups) * groups) % len(orders)]  # groups of one size
+    groups = _starts(k)
+    each = math.ceil(SCREENED / groups)
+    generator = torch_stream(0, "screened orderings", k)  # the same ones every time
+    orders = torch.rand(groups * each, k, generator=generator).argsort(1).to(templates.device)
     renumbered = templates.flatten(1)[:, cells_of(orders)].flatten(0, 1)  # (c * orders, k*k)
     products = (regions.flatten(1) @ renumbered.t()).view(len(regions), len(templates), groups, -1)
-    number = argmax(products) + torch.arange(groups, device=orders.device) * (len(orders) // groups)
+    number = argmax(products) + torch.arange(groups, device=orders.device) * each
     return orders[number]
-
-
-def _fixed_orderings(k: int) -> Tensor:
-    """All orderings when there are few, else the same random ones every time."""
-    if k <= MAX_ENUMERABLE_K and math.factorial(k) <= SCREENED:
-        return permutations(k)
-    return torch.rand(SCREENED, k, generator=torch_stream(0, "screened orderings", k)).argsort(1)
 
 
 def _spectral(templates: Tensor, regions: Tensor) -> Tensor:
