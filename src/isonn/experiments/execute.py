@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import traceback
+import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -57,7 +58,9 @@ def _in_processes(
             with _interrupts_ignored():
                 outcomes = parallel(delayed(_attempt)(task, datasets[task.dataset]) for task in list(todo.values()))
         try:
-            with closing(outcomes):
+            with closing(outcomes), warnings.catch_warnings():
+                # loky replaces a worker that has grown large, as networks make them; nothing is lost by it
+                warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
                 for outcome in outcomes:
                     del todo[outcome["id"]]
                     yield outcome
