@@ -95,6 +95,8 @@ def step(model: nn.Module, inputs: Tensor | WindowBank, targets: Tensor):
 
     def run() -> None:
         optimizer.zero_grad()
+        if isinstance(inputs, Tensor):
+            inputs.grad = None  # or a head that passes gradients on would add them up
         nn.functional.cross_entropy(model(inputs), targets).backward()
         optimizer.step()
 

@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from isonn.baselines.neural import NeuralClassifier, check_widths, draw_weights
+from isonn.baselines.neural import NeuralClassifier, draw_weights
 from isonn.data.graphs import GraphSet
 from isonn.nn import Head
 from isonn.seeding import torch_stream
 from isonn.training import Inputs
+from isonn.training.settings import check_widths
 
 
 class AutoEncoderClassifier(NeuralClassifier):

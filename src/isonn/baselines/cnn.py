@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from isonn.baselines.neural import NeuralClassifier, check_widths
+from isonn.baselines.neural import NeuralClassifier
 from isonn.data.graphs import GraphSet
 from isonn.nn import Head
-from isonn.training.settings import check_count
+from isonn.training.settings import check_count, check_widths
 
 KERNEL = 5
 

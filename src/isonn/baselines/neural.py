@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -165,12 +165,6 @@ def draw_weights(build: Callable[[], nn.Module], generator: torch.Generator) -> 
         else:
             raise TypeError(f"there is no rule for the weights {sorted(entries)} of {type(module).__name__}")
     return model
-
-
-def check_widths(name: str, widths: Sequence[int]) -> None:
-    """Refuse what are not widths of layers."""
-    if not widths or any(isinstance(w, bool) or not isinstance(w, (int, np.integer)) or w < 1 for w in widths):
-        raise InputError(f"{name}={widths!r} are not layer widths; use integers >= 1 such as (1024, 128)")
 
 
 def check_dropout(value: float) -> None:

@@ -16,6 +16,7 @@ from isonn.nn import IsoLayer, IsoNN
 from isonn.nn.iso_layer import check_layer
 from isonn.nn.iso_stack import map_shape
 from isonn.template import Template
+from isonn.training.settings import check_widths
 
 
 class IsoNNClassifier(TemplateClassifier):
@@ -101,8 +102,7 @@ class IsoNNClassifier(TemplateClassifier):
             )
         for c, k in self._layers:
             check_layer(k, c, self.matching, self.normalize)
-        if not self.hidden or any(not isinstance(width, int) or width < 1 for width in self.hidden):
-            raise InputError(f"hidden={self.hidden!r} are not layer widths; use integers >= 1 such as (1024, 128)")
+        check_widths("hidden", self.hidden)
         if self.size is not None:
             map_shape(self.size, self._layers)
 

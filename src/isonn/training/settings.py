@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,3 +20,9 @@ def check_learning_rate(value: Any) -> None:
     """Refuse what is not above 0."""
     if not value > 0:
         raise InputError(f"learning_rate={value!r} is not above 0; 0.001 is a good start")
+
+
+def check_widths(name: str, widths: Sequence[int]) -> None:
+    """Refuse what are not widths of layers."""
+    if not widths or any(isinstance(w, bool) or not isinstance(w, (int, np.integer)) or w < 1 for w in widths):
+        raise InputError(f"{name}={widths!r} are not layer widths; use integers >= 1 such as (1024, 128)")
