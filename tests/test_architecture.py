@@ -21,8 +21,10 @@ LAYERS = [
     {"nn"},
     {"template"},
     {"classifier"},
-    {"estimators", "baselines"},
+    {"estimators", "baselines", "audit"},
+    {"testing"},
     {"experiments"},
+    {"report"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

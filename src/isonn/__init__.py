@@ -23,6 +23,7 @@ __all__ = [
     "IsoNNClassifier",
     "__version__",
     "as_graphset",
+    "audit",
     "baselines",
     "data",
     "errors",
@@ -32,11 +33,12 @@ __all__ = [
     "load_model",
     "matching",
     "nn",
+    "testing",
     "training",
 ]
 
 if TYPE_CHECKING:
-    from isonn import baselines, data, errors, estimators, experiments, matching, nn, training
+    from isonn import audit, baselines, data, errors, estimators, experiments, matching, nn, testing, training
     from isonn.data import Graph, GraphSet, as_graphset, load
     from isonn.estimators import IsoNNClassifier, load_model
 

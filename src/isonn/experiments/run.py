@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
-import platform
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from isonn import __version__
+from isonn.audit import relabelling
 from isonn.data.graphs import GraphSet
 from isonn.errors import InputError
 from isonn.experiments.methods import build
 from isonn.experiments.protocols import find_protocol
+from isonn.experiments.provenance import provenance
 from isonn.experiments.scoring import score
 from isonn.seeding import derive_seed
+
+#: Of the test graphs of each task. A table averages over folds and seeds, so that three are many.
+RENUMBERINGS = 3
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,9 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
 
     Returns:
         ``id``, ``task``, ``metrics`` (accuracy, f1), ``timings`` (fit_seconds, predict_seconds), ``n_train``,
-        ``n_test``, ``test`` (which graphs), ``predictions`` (in that order), ``loss`` (by epoch, of methods that
-        keep one) and ``versions``.
+        ``n_test``, ``test`` (which graphs), ``predictions`` (in that order), ``audit`` (flip_rate: the share of
+        predictions that change when the test graphs are renumbered), ``loss`` (by epoch, of methods that keep one),
+        and where it comes from: ``versions``, ``commit`` (of a checkout of isonn, else None) and ``machine``.
     """
     if graphs.digest != task.digest:
         raise InputError(
@@ -101,6 +104,7 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
         fitted = time.perf_counter()
         predicted = np.asarray(estimator.predict(graphs[test]))
         done = time.perf_counter()
+        audit = relabelling(estimator, graphs[test], repeats=RENUMBERINGS, random_state=task.weight_seed)
     result = {
         "id": task.id,
         "task": asdict(task),
@@ -110,7 +114,8 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
         "n_test": len(test),
         "test": test.tolist(),
         "predictions": predicted.tolist(),
-        "versions": _versions(),
+        "audit": {"flip_rate": audit.flip_rate},
+        **provenance(),
     }
     history = getattr(estimator, "history_", None)
     if history is not None:
@@ -135,14 +140,3 @@ def _one_thread() -> Iterator[None]:
         finally:
             if torch is not None:
                 torch.set_num_threads(before)
-
-
-@lru_cache(maxsize=1)
-def _versions() -> dict[str, str]:
-    found = {"isonn": __version__, "python": platform.python_version()}
-    for package in ("numpy", "scikit-learn", "torch"):  # read from metadata: trivial methods never load torch
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found

@@ -1,0 +1,76 @@
+"""Does a prediction depend on something that is no part of the graph?
+
+The nodes of a molecule have no first and no last: a classifier that answers differently when they are
+renumbered has learned from the file, not from the molecule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.classifier import GraphClassifier
+from isonn.data.convert import as_graphset
+from isonn.data.renumber import renumbered
+from isonn.errors import InputError
+from isonn.seeding import numpy_stream, resolve_seed
+
+
+@dataclass(frozen=True, eq=False)
+class Relabelling:
+    """What renumbering the nodes did to predictions.
+
+    Attributes:
+        by_graph: ndarray of shape (g,), the share of renumberings under which each graph's prediction changed.
+        largest_change: the largest change of any probability.
+        repeats: how many renumberings of each graph were tried.
+    """
+
+    by_graph: NDArray[np.float64]
+    largest_change: float
+    repeats: int
+
+    @property
+    def flip_rate(self) -> float:
+        """Share of all predictions that changed, from 0 to 1."""
+        return float(self.by_graph.mean())
+
+
+def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: Any = 0) -> Relabelling:
+    """Predict graphs again with their nodes renumbered at random, and compare.
+
+    Args:
+        clf: a fitted classifier.
+        X: a `GraphSet`, or anything `isonn.as_graphset` takes.
+        repeats: renumberings of each graph.
+        random_state: seed of the renumberings.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> by_size = isonn.baselines.GraphSizeClassifier().fit(graphs, graphs.y)
+        >>> isonn.audit.relabelling(by_size, graphs, repeats=2).flip_rate
+        0.0
+    """
+    if repeats < 1:
+        raise InputError(f"repeats={repeats} leaves nothing to compare; use at least 1")
+    graphs = as_graphset(X)
+    generator = numpy_stream(resolve_seed(random_state), "renumbering")
+    before = clf.predict_proba(graphs)
+    flips, largest = np.zeros(len(graphs)), 0.0
+    for _ in range(repeats):
+        after = clf.predict_proba(renumbered(graphs, generator))
+        flips += _differ(clf, before, after)
+        largest = max(largest, float(np.abs(after - before).max()))
+    return Relabelling(flips / repeats, largest, repeats)
+
+
+def _differ(clf: GraphClassifier, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.bool_]:
+    changed: NDArray[np.bool_]
+    if clf.multilabel_:
+        changed = ((before > 0.5) != (after > 0.5)).any(axis=1)
+    else:
+        changed = before.argmax(axis=1) != after.argmax(axis=1)
+    return changed

@@ -1,0 +1,71 @@
+"""Where a result comes from: versions, commit, machine."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from isonn import __version__
+
+_FOLDER = Path(__file__).parent
+
+
+@lru_cache(maxsize=1)
+def provenance() -> dict[str, Any]:
+    """``versions`` of what computes, ``commit`` of the checkout isonn runs from (or None), and the ``machine``.
+
+    The machine is described, not named: results are meant to be published.
+    """
+    return {"versions": _versions(), "commit": _commit(), "machine": _machine()}
+
+
+def _versions() -> dict[str, str]:
+    found = {"isonn": __version__, "python": platform.python_version()}
+    for package in ("numpy", "scikit-learn", "torch"):  # read from metadata: trivial methods never load torch
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _commit() -> str | None:
+    """The commit, with a plus sign when the source differs from it; None outside a checkout of isonn."""
+    if not (_FOLDER.parents[2] / "pyproject.toml").is_file():
+        return None  # installed: a repository found further up would be someone else's
+    commit = _git("rev-parse", "--short=12", "HEAD")
+    if not commit:
+        return None
+    return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else "")
+
+
+def _git(*arguments: str) -> str:
+    try:
+        run = subprocess.run(["git", *arguments], cwd=_FOLDER, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return run.stdout.strip() if run.returncode == 0 else ""
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "system": platform.system(),
+        "processor": _processor() or platform.machine(),
+        "cores": os.cpu_count(),
+    }
+
+
+def _processor() -> str:
+    """What the processor calls itself, where the system tells."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor()

@@ -1,0 +1,34 @@
+"""Laws as assertions, for the tests of whoever builds a classifier of graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isonn.audit import relabelling
+from isonn.classifier import GraphClassifier
+
+
+def assert_relabelling_invariant(
+    clf: GraphClassifier, X: Any, repeats: int = 5, tolerance: float = 1e-6, random_state: Any = 0
+) -> None:
+    """Fail unless renumbering the nodes of graphs changes no prediction of a fitted classifier.
+
+    Args:
+        tolerance: by how much a probability may change; sums in another order differ in their last bits.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.baselines.GraphSizeClassifier().fit(graphs, graphs.y)
+        >>> isonn.testing.assert_relabelling_invariant(clf, graphs)
+    """
+    found = relabelling(clf, X, repeats=repeats, random_state=random_state)
+    if found.flip_rate > 0:
+        worst = int(found.by_graph.argmax())
+        raise AssertionError(
+            f"{found.flip_rate:.1%} of predictions changed when nodes were renumbered; graph {worst} changed in "
+            f"{found.by_graph[worst]:.0%} of {repeats} renumberings"
+        )
+    if found.largest_change > tolerance:
+        raise AssertionError(
+            f"a probability changed by {found.largest_change:.2g} when nodes were renumbered, more than {tolerance:g}"
+        )

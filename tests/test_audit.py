@@ -1,0 +1,89 @@
+"""Renumbering nodes: what the audit counts, and the assertion made of it."""
+
+from __future__ import annotations
+
+import networkx
+import numpy as np
+import pytest
+
+import isonn
+from isonn.audit import relabelling
+from isonn.baselines import GraphSizeClassifier
+from isonn.classifier import GraphClassifier
+from isonn.data.renumber import renumbered
+from isonn.errors import InputError, NotFittedError
+from isonn.testing import assert_relabelling_invariant
+
+
+class ByFirstNode(GraphClassifier):
+    """Class 1 where node 0 has an edge to node 1: depends on nothing but the order of nodes."""
+
+    def _fit(self, graphs, targets):
+        pass
+
+    def _probabilities(self, graphs):
+        first = np.array([graph.adjacency[0, 1] for graph in graphs])
+        return np.column_stack([1 - first, first])
+
+
+@pytest.fixture
+def graphs():
+    """One edge among three nodes, four times: two of six orders put it between nodes 0 and 1."""
+    edge = np.zeros((4, 3, 3))
+    edge[:, 0, 1] = edge[:, 1, 0] = 1
+    return isonn.as_graphset(edge, [0, 1, 0, 1])
+
+
+def test_the_flip_rate_is_the_share_of_orders_that_change_the_answer(graphs):
+    found = relabelling(ByFirstNode().fit(graphs), graphs, repeats=2000, random_state=1)
+    assert found.by_graph.shape == (4,)
+    assert found.flip_rate == pytest.approx(2 / 3, abs=0.03)
+    assert found.largest_change == 1.0
+
+
+def test_the_same_seed_draws_the_same_renumberings(graphs):
+    clf = ByFirstNode().fit(graphs)
+    one, two, other = (relabelling(clf, graphs, repeats=10, random_state=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.by_graph, two.by_graph)
+    assert one.by_graph.tolist() != other.by_graph.tolist()
+
+
+def test_a_law_that_holds_passes_and_one_that_does_not_says_where(graphs):
+    assert_relabelling_invariant(GraphSizeClassifier().fit(graphs), graphs)
+    with pytest.raises(AssertionError, match=r"of predictions changed .* graph \d changed in \d+%"):
+        assert_relabelling_invariant(ByFirstNode().fit(graphs), graphs)
+
+
+def test_probabilities_that_move_without_a_flip_fail_the_law(graphs):
+    clf = ByFirstNode().fit(graphs)
+    clf._probabilities = lambda graphs: np.column_stack([np.full(len(graphs), 0.7), 0.3 - 0.1 * graphs.edges[0, 0]])
+    with pytest.raises(
+        AssertionError, match="a probability changed by 0.1 when nodes were renumbered, more than 1e-06"
+    ):
+        assert_relabelling_invariant(clf, graphs[:1], repeats=50)
+
+
+def test_bad_requests_are_refused(graphs):
+    with pytest.raises(InputError, match="repeats=0 leaves nothing to compare"):
+        relabelling(ByFirstNode().fit(graphs), graphs, repeats=0)
+    with pytest.raises(NotFittedError, match="call fit first"):
+        relabelling(ByFirstNode(), graphs)
+
+
+def test_renumbering_keeps_the_graph_and_takes_every_column_along():
+    generator = np.random.default_rng(0)
+    adjacency = np.triu(generator.random((6, 6)) * (generator.random((6, 6)) < 0.5), 1)
+    source = networkx.from_numpy_array(adjacency + adjacency.T)
+    for node in source:
+        source.nodes[node].update(label=f"n{node}", name=f"n{node}")
+    for one, other in source.edges:
+        source.edges[one, other]["label"] = f"{min(one, other)}-{max(one, other)}"
+    graphs = isonn.as_graphset([source, source])
+    shuffled = renumbered(graphs, np.random.default_rng(3))
+    assert shuffled.edges.tolist() != graphs.edges.tolist()
+    for graph in shuffled:
+        old = [int(label[1:]) for label in graph.node_labels]
+        np.testing.assert_array_equal(graph.adjacency, graphs[0].adjacency[np.ix_(old, old)])
+        for (row, column), label in zip(graph.edges, graph.edge_labels, strict=True):
+            assert label == "-".join(map(str, sorted((old[row], old[column]))))
+        assert sorted(map(tuple, graph.edges.tolist())) == list(map(tuple, graph.edges.tolist()))
