@@ -6,7 +6,8 @@ import networkx
 import pytest
 import torch
 
-from isonn.matching import bank, bank_windows, cut_windows, exact_distance
+from isonn.matching import all_windows, bank, bank_windows, cut_windows, exact_distance
+from isonn.nn import IsoLayer
 
 
 def zero_one(generator, g=4, n=9, density=0.3):
@@ -102,3 +103,14 @@ def test_a_small_batch_of_a_large_bank_holds_only_its_own_regions():
     batch = whole[torch.tensor([7, 3])]
     assert batch.regions.flatten().tolist() == [3, 7]
     assert batch.regions[batch.index].flatten().tolist() == [7, 3]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_eigenvectors_computed_once_match_as_those_of_every_epoch(weighted, generator):
+    adjacency = torch.rand(4, 7, 7, generator=generator)
+    adjacency = adjacency if weighted else (adjacency < 0.4).float()
+    layer = IsoLayer(k=3, c=2, matching="fast", generator=generator)
+    merged = all_windows(adjacency, k=3)
+    torch.testing.assert_close(layer(merged.with_eigenvectors()), layer(adjacency), rtol=0, atol=0)
+    some = torch.tensor([2, 0])
+    torch.testing.assert_close(layer(merged.with_eigenvectors()[some]), layer(adjacency[some]), rtol=0, atol=0)

@@ -11,7 +11,7 @@ from torch import Tensor
 from isonn.data.graphs import GraphSet
 from isonn.errors import InputError
 from isonn.estimators.base import TemplateClassifier
-from isonn.matching import WindowBank, bank_windows
+from isonn.matching import WindowBank, all_windows, bank_windows
 from isonn.nn import IsoLayer, IsoNN
 from isonn.nn.iso_layer import check_layer
 from isonn.nn.iso_stack import map_shape
@@ -117,7 +117,10 @@ class IsoNNClassifier(TemplateClassifier):
 
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:
         adjacency = torch.from_numpy(graphs.dense(self.size_))
-        bank = bank_windows(adjacency, k=self._layers[0][1])
+        k = self._layers[0][1]
+        bank = bank_windows(adjacency, k)
+        if self.matching == "fast":  # regions do not change while templates learn, nor do their eigenvectors
+            bank = (all_windows(adjacency, k) if bank is None else bank).with_eigenvectors()
         return (adjacency if bank is None else bank).to(self.device)
 
     def _cells_per_graph(self) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from torch import Tensor
 
 from isonn.matching.assigned import assigned_distance
-from isonn.matching.bank import WindowBank, bank_windows
+from isonn.matching.bank import WindowBank, all_windows, bank_windows
 from isonn.matching.best import best_permutation
 from isonn.matching.exact import exact_distance
 from isonn.matching.spectral import fast_distance
@@ -21,6 +21,7 @@ MATCHERS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 __all__ = [
     "MATCHERS",
     "WindowBank",
+    "all_windows",
     "assigned_distance",
     "bank_windows",
     "best_permutation",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -17,7 +17,8 @@ from torch import Tensor
 
 from isonn.matching.exact import exact_winners
 from isonn.matching.permutations import MAX_ENUMERABLE_K, permutations
-from isonn.matching.windows import check_windows
+from isonn.matching.spectral import absolute_eigenvectors
+from isonn.matching.windows import check_windows, cut_windows
 from isonn.seeding import numpy_stream
 
 #: Graphs with more distinct weights than this are treated as weighted: their windows hardly ever repeat.
@@ -35,10 +36,12 @@ class WindowBank:
     Attributes:
         regions: the distinct windows, ``(d, k, k)``.
         index: which of them stands at each position, ``(graphs, m, m)``.
+        vectors: `absolute_eigenvectors` of the regions for matching them "fast", or None.
     """
 
     regions: Tensor
     index: Tensor
+    vectors: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -46,13 +49,30 @@ class WindowBank:
     def __getitem__(self, rows: Tensor) -> WindowBank:
         index = self.index[rows]
         if len(self.regions) <= index.numel():
-            return WindowBank(self.regions, index)
+            return replace(self, index=index)
         used, index = torch.unique(index, return_inverse=True)  # a small batch of a large bank: only what it needs
-        return WindowBank(self.regions[used], index)
+        return WindowBank(self.regions[used], index, None if self.vectors is None else self.vectors[used])
 
     def to(self, device: torch.device | str) -> WindowBank:
         """The bank on another device."""
-        return WindowBank(self.regions.to(device), self.index.to(device))
+        vectors = None if self.vectors is None else self.vectors.to(device)
+        return WindowBank(self.regions.to(device), self.index.to(device), vectors)
+
+    def with_eigenvectors(self) -> WindowBank:
+        """The bank with what the regions contribute to every "fast" matching, computed once."""
+        return replace(self, vectors=absolute_eigenvectors(self.regions))
+
+
+def all_windows(adjacency: Tensor, k: int) -> WindowBank:
+    """The bank of all k x k windows, none of them merged.
+
+    Shapes:
+        - adjacency ``(graphs, n, n)``, n >= k
+    """
+    windows = cut_windows(adjacency, k)
+    graphs, m = windows.shape[:2]
+    index = torch.arange(graphs * m * m, device=adjacency.device).view(graphs, m, m)
+    return WindowBank(windows.reshape(-1, k, k), index)
 
 
 def bank_windows(adjacency: Tensor, k: int) -> WindowBank | None:

@@ -15,7 +15,7 @@ from isonn.errors import InputError
 from isonn.matching.exact import check_pair
 
 
-def fast_distance(templates: Tensor, regions: Tensor) -> Tensor:
+def fast_distance(templates: Tensor, regions: Tensor, vectors: Tensor | None = None) -> Tensor:
     r"""Squared distance under the spectral P of the paper, which is not a permutation.
 
     .. math:: z_{wi} = \lVert P K_i P^\top - M_w \rVert_F^2, \qquad P = |U_{M_w}| |U_{K_i}|^\top
@@ -23,6 +23,9 @@ def fast_distance(templates: Tensor, regions: Tensor) -> Tensor:
     with eigenvalues in ascending order. P is a constant for the gradient. Neither a lower nor an upper bound
     of the exact distance; `isonn cost` measures how well it ranks regions. Equal eigenvalues leave their
     eigenvectors open: the result is then the one LAPACK chooses, finite and the same in every run.
+
+    Args:
+        vectors: ``absolute_eigenvectors(regions)`` where they are known; they cost more than all the rest.
 
     Shapes:
         - templates ``(c, k, k)``
@@ -35,21 +38,22 @@ def fast_distance(templates: Tensor, regions: Tensor) -> Tensor:
         tensor([[0.]])
     """
     check_pair(templates, regions)
-    for name, tensor in (("templates", templates), ("regions", regions)):
-        if not tensor.isfinite().all():
-            raise InputError(f"{name} hold NaN or infinity, which has no eigenvectors; replace it by numbers")
     with torch.no_grad():
-        p = absolute_eigenvectors(regions)[:, None] @ absolute_eigenvectors(templates).mT  # (w, c, k, k)
+        if vectors is None:
+            vectors = absolute_eigenvectors(regions, "regions")
+        p = vectors[:, None] @ absolute_eigenvectors(templates, "templates").mT  # (w, c, k, k)
     return (p @ templates @ p.mT - regions[:, None]).square().sum((2, 3))
 
 
-def absolute_eigenvectors(matrices: Tensor) -> Tensor:
+def absolute_eigenvectors(matrices: Tensor, name: str = "matrices") -> Tensor:
     """Absolute values of the eigenvectors of each matrix's Hermitian form, by ascending eigenvalue, as columns.
 
     Shapes:
         - matrices ``(count, k, k)``
         - output ``(count, k, k)``
     """
+    if not matrices.isfinite().all():
+        raise InputError(f"{name} hold NaN or infinity, which has no eigenvectors; replace it by numbers")
     symmetric = (matrices == matrices.mT).all(dim=2).all(dim=1)
     vectors = torch.empty_like(matrices)
     if symmetric.any():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 
 import torch
 from torch import Tensor, nn
 
 from isonn.errors import InputError
-from isonn.matching import MATCHERS, WindowBank, cut_windows
+from isonn.matching import MATCHERS, WindowBank, cut_windows, fast_distance
 from isonn.matching.permutations import check_enumerable
 
 NORMALIZATIONS = ("positions", "templates")
@@ -64,6 +65,8 @@ class IsoLayer(nn.Module):
         """The features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
         match = MATCHERS[self.matching]
         if isinstance(graphs, WindowBank):
+            if self.matching == "fast":
+                match = partial(fast_distance, vectors=graphs.vectors)
             distances = match(self.templates, graphs.regions).t().index_select(1, graphs.index.flatten())
             batch, m, _ = graphs.index.shape
         else:
