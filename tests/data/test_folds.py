@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from isonn.data.folds import balanced_folds, released_folds, stratified_folds
+from isonn.data.folds import balanced_folds, grouped_folds, released_folds, stratified_folds
 from isonn.errors import InputError
 
 Y = np.array(["b"] * 20 + ["a"] * 9 + ["c"] * 11)
@@ -89,3 +89,39 @@ def test_what_cannot_be_split_is_refused(split, y, n_folds, message):
 def test_released_folds_that_split_nothing_are_refused(column, message):
     with pytest.raises(InputError, match=message):
         released_folds(column)
+
+
+GROUPS = np.concatenate([np.repeat(np.arange(4), 4), np.arange(4, 28)])  # four groups of four, the rest alone
+
+
+def test_grouped_folds_test_everybody_once_and_split_no_group():
+    folds = grouped_folds(Y, GROUPS, 5, seed=0)
+    assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(len(Y)))
+    for train, test in folds:
+        assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(len(Y)))
+        assert not set(GROUPS[train]) & set(GROUPS[test])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_grouped_folds_hold_every_class_where_its_graphs_are_free(seed):
+    for _, test in grouped_folds(Y, GROUPS, 8, seed):  # class b is eight groups, the others are more
+        assert set(Y[test]) == set("abc")
+
+
+def test_grouped_folds_follow_the_seed():
+    tests = [[test.tolist() for _, test in grouped_folds(Y, GROUPS, 4, seed)] for seed in (1, 1, 2)]
+    assert tests[0] == tests[1]
+    assert tests[0] != tests[2]
+
+
+@pytest.mark.parametrize(
+    ("y", "groups", "message"),
+    [
+        (["a"] * 9 + ["b"], range(10), "class b has 1 graphs, fewer than the 2 folds"),
+        ([0, 0, 1, 1], [0, 1, 2], r"groups have shape \(3,\) for 4 graphs"),
+        ([0, 0, 1, 1], [5, 5, 5, 5], "1 groups cannot be spread over 2 folds"),
+    ],
+)
+def test_groups_that_cannot_be_folded_are_refused(y, groups, message):
+    with pytest.raises(InputError, match=message):
+        grouped_folds(y, groups, 2)

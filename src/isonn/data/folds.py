@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from isonn.errors import InputError
 from isonn.seeding import numpy_stream
@@ -37,6 +37,28 @@ def stratified_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold
     code, counts, classes = _classes(y)
     _check(n_folds, counts, classes)
     return _split(code, n_folds, seed)
+
+
+def grouped_folds(y: ArrayLike, groups: ArrayLike, n_folds: int = 10, seed: int = 0) -> list[Fold]:
+    """Stratified folds that keep every group in one fold; every graph is tested once.
+
+    With groups of structural twins (`isonn.data.twins.twin_groups`) no test graph has its equal among the training
+    graphs. Proportions of the classes are kept as well as the groups allow.
+
+    Example:
+        >>> sorted(test.tolist() for _, test in grouped_folds([0, 1, 0, 1], [7, 7, 8, 8], n_folds=2))
+        [[0, 1], [2, 3]]
+    """
+    code, counts, classes = _classes(y)
+    _check(n_folds, counts, classes)
+    column = np.asarray(groups)
+    if column.shape != code.shape:
+        raise InputError(f"groups have shape {column.shape} for {len(code)} graphs; give one group per graph")
+    n_groups = len(np.unique(column))
+    if n_groups < n_folds:
+        raise InputError(f"{n_groups} groups cannot be spread over {n_folds} folds; use n_folds <= {n_groups}")
+    splitter = StratifiedGroupKFold(n_splits=int(n_folds), shuffle=True, random_state=_random_state(seed))
+    return [(train.astype(np.int64), test.astype(np.int64)) for train, test in splitter.split(code, code, column)]
 
 
 def released_folds(folds: ArrayLike | None) -> list[Fold]:
@@ -79,6 +101,9 @@ def _check(n_folds: int, counts: NDArray[np.int64], classes: NDArray[Any]) -> No
 
 
 def _split(code: NDArray[np.int64], n_folds: int, seed: int) -> list[Fold]:
-    random_state = int(numpy_stream(seed, "folds").integers(2**32))  # scikit-learn takes 32 bits
-    splitter = StratifiedKFold(n_splits=int(n_folds), shuffle=True, random_state=random_state)
+    splitter = StratifiedKFold(n_splits=int(n_folds), shuffle=True, random_state=_random_state(seed))
     return [(train.astype(np.int64), test.astype(np.int64)) for train, test in splitter.split(code, code)]
+
+
+def _random_state(seed: int) -> int:
+    return int(numpy_stream(seed, "folds").integers(2**32))  # scikit-learn takes 32 bits
