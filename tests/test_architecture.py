@@ -20,6 +20,7 @@ LAYERS = [
     {"data", "matching", "training"},
     {"nn"},
     {"template"},
+    {"explain"},
     {"classifier"},
     {"estimators", "baselines", "audit"},
     {"testing"},

@@ -29,6 +29,7 @@ __all__ = [
     "errors",
     "estimators",
     "experiments",
+    "explain",
     "load",
     "load_model",
     "matching",
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from isonn import audit, baselines, data, errors, estimators, experiments, matching, nn, testing, training
+    from isonn import audit, baselines, data, errors, estimators, experiments, explain, matching, nn, testing, training
     from isonn.data import Graph, GraphSet, as_graphset, load
     from isonn.estimators import IsoNNClassifier, load_model
 

@@ -66,6 +66,18 @@ def as_graphset(X: Any, y: ArrayLike | None = None, name: str | None = None) -> 
     return graphs if name is None else replace(graphs, name=name)
 
 
+def as_one_graph(X: Any) -> GraphSet:
+    """A single graph, alone or in a set of one, as a `GraphSet` of one."""
+    kind = _kind(type(X))
+    matrix = kind is ARRAY and not isinstance(X, (list, tuple)) and to_numpy(X).ndim == 2
+    batch = any(base.__name__ == "Batch" for base in type(X).__mro__)
+    alone = matrix or (kind not in (None, ARRAY) and not batch)
+    graphs = as_graphset([X] if alone else X)
+    if len(graphs) != 1:
+        raise InputError(f"X holds {len(graphs)} graphs where one is wanted; give a single one, such as X[0]")
+    return graphs
+
+
 def _convert(given: Any) -> GraphSet:
     kind = _kind(type(given))
     if kind not in (None, ARRAY):

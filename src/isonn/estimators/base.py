@@ -16,9 +16,11 @@ from typing_extensions import Self
 
 from isonn import progress
 from isonn.classifier import GraphClassifier
+from isonn.data.convert import as_one_graph
 from isonn.data.graphs import GraphSet
 from isonn.errors import InputError, ModelFileError
 from isonn.estimators.model_files import classes_from_json, classes_to_json, read_model, write_model
+from isonn.explain import Explanation, MatchedGraph, explain_matched
 from isonn.seeding import resolve_seed, torch_stream
 from isonn.template import Template
 from isonn.training import Checkpoint, History, Inputs, train
@@ -37,7 +39,8 @@ class TemplateClassifier(GraphClassifier):
     - ``_inputs(graphs)``: what its model is fed, as a tensor or anything ``[rows]`` selects from;
     - ``_build(generator)``: the model, once ``size_`` and ``classes_`` are known;
     - ``_cells_per_graph()``: how many numbers one graph is cut into;
-    - ``_features(inputs)`` and ``_templates()``: what the head sees, and what was learned.
+    - ``_features(inputs)`` and ``_templates()``: what the head sees, and what was learned;
+    - ``_matched(graphs)``: one graph with its matches, for `explain`.
 
     Attributes set by ``fit``:
         history_: loss and seconds of each epoch.
@@ -98,6 +101,29 @@ class TemplateClassifier(GraphClassifier):
         """The features the head sees, one row per graph."""
         return self._in_batches(self._checked(X), self._features)
 
+    def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
+        """Why one graph gets its class: matches by what they contribute, importances, and the model without them.
+
+        Args:
+            X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
+            label: the class to explain; None takes the predicted one (of several labels the most likely).
+            top: matches to list; None lists all. The importances count all matches either way.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.IsoNNClassifier(k=3, c=1, epochs=5, random_state=0).fit(graphs, graphs.y)
+            >>> len(clf.explain(graphs[0]).matches[0].nodes)
+            3
+        """
+        self._require_fit()
+        with torch_threads(self.threads):
+            return explain_matched(self.matched(X), self.classes_, self.multilabel_, label, top)
+
+    def matched(self, X: Any) -> MatchedGraph:
+        """One graph with all its matches: what explanations and template cards are made of."""
+        self._require_fit()
+        return self._matched(self._checked(as_one_graph(X)))
+
     @property
     def templates_(self) -> list[Template]:
         """The learned templates of the first layer."""
@@ -134,6 +160,9 @@ class TemplateClassifier(GraphClassifier):
 
     def _templates(self) -> list[Template]:
         raise TypeError(f"{type(self).__name__} does not say what its templates are")
+
+    def _matched(self, graphs: GraphSet) -> MatchedGraph:
+        raise TypeError(f"{type(self).__name__} does not say what its matches are")
 
     def _train(self, graphs: GraphSet, targets: NDArray[Any], checkpoint: Checkpoint | None, resume: bool) -> None:
         with torch_threads(self.threads):

@@ -11,6 +11,7 @@ from torch import Tensor
 from isonn.data.graphs import GraphSet
 from isonn.errors import InputError
 from isonn.estimators.base import TemplateClassifier
+from isonn.explain import WindowMatches
 from isonn.matching import WindowBank, all_windows, bank_windows
 from isonn.nn import IsoLayer, IsoNN
 from isonn.nn.iso_layer import check_layer
@@ -135,3 +136,6 @@ class IsoNNClassifier(TemplateClassifier):
         first = self.model_.features[0]
         assert isinstance(first, IsoLayer)
         return [Template(matrix) for matrix in first.templates.detach().cpu().numpy()]
+
+    def _matched(self, graphs: GraphSet) -> WindowMatches:
+        return WindowMatches(self.model_, self._inputs(graphs), graphs[0])

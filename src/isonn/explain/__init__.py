@@ -1,0 +1,22 @@
+"""Why a graph got its class: matches and what each is worth, template cards, and how far to trust them."""
+
+from isonn.explain.cards import Example, TemplateCard, template_cards
+from isonn.explain.explanation import Explanation, Match, explain_matched
+from isonn.explain.faithfulness import Faithfulness, edge_auroc, faithfulness
+from isonn.explain.matched import MatchedGraph, Occurrences
+from isonn.explain.windows import WindowMatches
+
+__all__ = [
+    "Example",
+    "Explanation",
+    "Faithfulness",
+    "Match",
+    "MatchedGraph",
+    "Occurrences",
+    "TemplateCard",
+    "WindowMatches",
+    "edge_auroc",
+    "explain_matched",
+    "faithfulness",
+    "template_cards",
+]

@@ -1,0 +1,222 @@
+"""Template cards: what each learned template is, where it is found, and what the model is without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.data.convert import as_graphset
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError
+from isonn.explain.explanation import Match, match_of, scores_of
+from isonn.explain.matched import Logits, MatchedGraph
+from isonn.template import Template
+from isonn.training.threads import torch_threads
+
+
+class MatchingClassifier(Protocol):
+    """What a card needs of a fitted classifier."""
+
+    classes_: NDArray[Any]
+    multilabel_: bool
+
+    @property
+    def templates_(self) -> list[Template]:
+        """The learned templates."""
+
+    def matched(self, X: Any) -> MatchedGraph:
+        """One graph with its matches."""
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """Where a template was found in a set of graphs.
+
+    Attributes:
+        graph: number of the graph in the set.
+        nodes, columns, names, distance: as in `Match`.
+        cells: the adjacency matrix of the region in the template's order of nodes, shape (k, k).
+    """
+
+    graph: int
+    nodes: tuple[int, ...]
+    columns: tuple[int, ...] | None
+    names: tuple[str, ...] | None
+    distance: float
+    cells: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TemplateCard:
+    """One learned template and what it does on a set of graphs.
+
+    Attributes:
+        index: its number in ``templates_``.
+        template: the template.
+        edges: its cells above the threshold, as (row, column, value).
+        classes: the model's classes, in the order of the arrays below.
+        nearest: the region of all graphs that is nearest to it; None when no graph has enough nodes.
+        occurrences: regions equal to the nearest one, up to renumbering, in the graphs of each class, shape (classes,).
+        graphs_with: graphs of each class that hold such a region, shape (classes,).
+        graphs_of: graphs of each class, shape (classes,).
+        effect: per class, the mean over its graphs of how much the template adds to the class's score: the score
+            minus the score with the template switched off, shape (classes,); 0 for a class without graphs.
+        accuracy, accuracy_without: share of graphs classified rightly with the template, and with it switched off.
+        examples: its best matches, one per graph, the nearest first.
+    """
+
+    index: int
+    template: Template
+    edges: tuple[tuple[int, int, float], ...]
+    classes: NDArray[Any]
+    nearest: Example | None
+    occurrences: NDArray[np.int64]
+    graphs_with: NDArray[np.int64]
+    graphs_of: NDArray[np.int64]
+    effect: NDArray[np.float64]
+    accuracy: float
+    accuracy_without: float
+    examples: list[Example]
+
+
+def template_cards(
+    clf: MatchingClassifier, graphs: Any, y: Any = None, examples: int = 3, threshold: float = 0.5
+) -> list[TemplateCard]:
+    """A card for every template of a fitted classifier.
+
+    Args:
+        clf: the classifier.
+        graphs: the training graphs, or any others to measure on; anything `isonn.as_graphset` takes.
+        y: their classes; None takes those the graphs carry.
+        examples: best matches to show, at most one per graph.
+        threshold: a template's cells above it are its edges.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")[:40]
+        >>> clf = isonn.IsoNNClassifier(k=3, c=2, hidden=(16,), epochs=5, random_state=0).fit(graphs, graphs.y)
+        >>> [card.index for card in isonn.explain.template_cards(clf, graphs)]
+        [0, 1]
+    """
+    graphs = as_graphset(graphs)
+    holds = _membership(clf, graphs, graphs.y if y is None else y)
+    with torch_threads(1):  # many small products: threads would wait for each other longer than they work
+        return _cards(clf, graphs, holds, examples, threshold)
+
+
+def _cards(
+    clf: MatchingClassifier, graphs: GraphSet, holds: NDArray[np.int64], examples: int, threshold: float
+) -> list[TemplateCard]:
+    templates = clf.templates_
+    best: list[list[tuple[float, int, int]]] = [[] for _ in templates]  # (distance, graph, match) per template
+    logits, without = [], []
+    for g in range(len(graphs)):
+        matched = clf.matched(graphs[g : g + 1])
+        logits.append(matched.logits())
+        without.append(matched.logits_without_template())
+        for i, row in _nearest_rows(matched):
+            best[i].append((float(matched.occurrences.distance[row]), g, row))
+    shown = [sorted(found)[: max(examples, 1)] for found in best]
+    chosen = {g: clf.matched(graphs[g : g + 1]) for g in sorted({g for found in shown for _, g, _ in found})}
+    equal = _count_equal(clf, graphs, chosen, shown)
+    before = _right(np.stack(logits), holds, clf.multilabel_)
+    cards = []
+    for i, template in enumerate(templates):
+        off = np.stack([one[i] for one in without])
+        found = [_example(chosen[g], g, row) for _, g, row in shown[i]]
+        cards.append(
+            TemplateCard(
+                index=i,
+                template=template,
+                edges=_edges(template, threshold),
+                classes=clf.classes_,
+                nearest=found[0] if found else None,
+                occurrences=holds.T @ equal[i],
+                graphs_with=holds.T @ (equal[i] > 0),
+                graphs_of=holds.sum(axis=0),
+                effect=_effect(np.stack(logits), off, holds, clf.multilabel_),
+                accuracy=float(before.mean()),
+                accuracy_without=float(_right(off, holds, clf.multilabel_).mean()),
+                examples=found[:examples],
+            )
+        )
+    return cards
+
+
+def _membership(clf: MatchingClassifier, graphs: GraphSet, y: Any) -> NDArray[np.int64]:
+    """Which graph is of which class, as 0 and 1, shape (g, classes)."""
+    if y is None:
+        raise InputError("template cards compare classes; pass y, or a GraphSet that carries them")
+    labels = np.asarray(y)
+    if len(labels) != len(graphs):
+        raise InputError(f"y has {len(labels)} entries for {len(graphs)} graphs; give one per graph")
+    if clf.multilabel_:
+        if labels.shape != (len(graphs), len(clf.classes_)):
+            raise InputError(f"y has shape {labels.shape}; give an indicator matrix with {len(clf.classes_)} columns")
+        return np.asarray(labels, dtype=np.int64)
+    labels = labels.reshape(-1)
+    unknown = [label for label in labels.tolist() if label not in clf.classes_.tolist()]
+    if unknown:
+        raise InputError(f"y holds {unknown[0]!r}, no class of this model; its classes are {clf.classes_.tolist()}")
+    return np.asarray(labels[:, None] == clf.classes_, dtype=np.int64)
+
+
+def _nearest_rows(matched: MatchedGraph) -> list[tuple[int, int]]:
+    """Each template that has a match in the graph, and the match of least distance; of equals the first."""
+    found = matched.occurrences
+    order = np.lexsort((found.distance, found.template))
+    templates, first = np.unique(found.template[order], return_index=True)
+    return list(zip(templates.tolist(), order[first].tolist(), strict=True))
+
+
+def _count_equal(
+    clf: MatchingClassifier,
+    graphs: GraphSet,
+    chosen: dict[int, MatchedGraph],
+    shown: Sequence[Sequence[tuple[float, int, int]]],
+) -> NDArray[np.int64]:
+    """Regions of each graph equal to each template's nearest one, shape (templates, g)."""
+    equal = np.zeros((len(shown), len(graphs)), dtype=np.int64)
+    for g in range(len(graphs)):
+        matched = chosen.get(g) or clf.matched(graphs[g : g + 1])
+        for i, found in enumerate(shown):
+            if found:
+                _, other, row = found[0]
+                equal[i, g] = matched.count_equal(chosen[other], row)
+    return equal
+
+
+def _example(matched: MatchedGraph, graph: int, row: int) -> Example:
+    match: Match = match_of(matched, row, contribution=0.0)
+    order = matched.order(row)
+    cells = matched.cells(row)
+    return Example(
+        graph=graph,
+        nodes=match.nodes,
+        columns=match.columns,
+        names=match.names,
+        distance=match.distance,
+        cells=cells if order is None else cells[np.ix_(order, order)],
+    )
+
+
+def _edges(template: Template, threshold: float) -> tuple[tuple[int, int, float], ...]:
+    cells = np.argwhere(template.adjacency > threshold)
+    return tuple((row, column, float(template.adjacency[row, column])) for row, column in cells.tolist())
+
+
+def _effect(logits: Logits, off: Logits, holds: NDArray[np.int64], multilabel: bool) -> NDArray[np.float64]:
+    """Mean change of each class's score over the graphs of the class, shape (classes,)."""
+    change = [scores_of(logits, j, multilabel) - scores_of(off, j, multilabel) for j in range(holds.shape[1])]
+    totals = (np.stack(change, axis=1) * holds).sum(axis=0)
+    return np.asarray(totals / np.maximum(holds.sum(axis=0), 1))
+
+
+def _right(logits: Logits, holds: NDArray[np.int64], multilabel: bool) -> NDArray[np.bool_]:
+    """Whether each graph is classified rightly; of several labels, all of them."""
+    if multilabel:
+        return np.asarray(((logits > 0) == (holds == 1)).all(axis=1))
+    return np.asarray(holds[np.arange(len(holds)), logits.argmax(axis=1)] == 1)

@@ -1,0 +1,225 @@
+"""`Match` and `Explanation`: which nodes are which template, and what that did to the prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from isonn.data.graphs import Graph
+from isonn.errors import InputError
+from isonn.explain.importance import edge_shares, node_shares
+from isonn.explain.matched import Logits, MatchedGraph
+from isonn.template import Template
+from isonn.training.threads import torch_threads
+
+#: Matches listed unless asked for more; importances always count all.
+LISTED = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """One place where a template was found.
+
+    Attributes:
+        template: number of the template in ``templates_``.
+        nodes: the graph node that each template node is: template node j is graph node ``nodes[j]``. For a window
+            off the diagonal these are the nodes of its rows.
+        columns: the nodes of the columns of such a window, in the same order, else None.
+        names: the names of ``nodes`` (and, for a window off the diagonal, then of ``columns``), or None.
+        distance: squared distance between the template and the region, as the model computed it.
+        contribution: the explained class's score with this match minus the score without it.
+        ordered: False for matching="fast", which finds no ordering: ``nodes`` are then in the region's own order.
+    """
+
+    template: int
+    nodes: tuple[int, ...]
+    columns: tuple[int, ...] | None
+    names: tuple[str, ...] | None
+    distance: float
+    contribution: float
+    ordered: bool = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Why a model gave a graph its class.
+
+    A **score** is the logit of the explained class, or for two classes its logit minus the other's. A match's
+    **contribution** is the score with it minus the score without it, everything else left as it is: the model was
+    run without it. With a linear head the contributions of templates add up to ``score - base``; those of single
+    matches need not, and neither need those of a model whose head is a network.
+
+    Attributes:
+        graph: the graph.
+        label: the predicted class; of a multi-label model the most likely label.
+        explained: the class that scores and contributions are about: ``label`` unless another was asked for.
+        classes: all classes.
+        probabilities: of each, shape (classes,).
+        score: of the explained class.
+        base: the score when nothing is matched anywhere.
+        padding: contribution of everything the model reads beyond the graph's nodes; 0 for models without padding.
+        templates: the model's templates.
+        matches: by contribution, the largest absolute first.
+        count: matches there are in all, of which ``matches`` lists the first.
+        total: sum of the contributions of all of them.
+        template_contributions: the score minus the score with a template switched off, shape (c,).
+        node_importance: every match's contribution shared equally among its nodes, shape (n,); sums to ``total``.
+        edge_importance: every match's contribution shared among the cells of its region by their absolute
+            weight, shape (n, n); sums to ``total``. A region without an edge shares equally among its cells.
+    """
+
+    graph: Graph
+    label: Any
+    explained: Any
+    classes: NDArray[Any]
+    probabilities: NDArray[np.float64]
+    score: float
+    base: float
+    padding: float
+    templates: list[Template]
+    matches: list[Match]
+    count: int
+    total: float
+    template_contributions: NDArray[np.float64]
+    node_importance: NDArray[np.float64]
+    edge_importance: NDArray[np.float64]
+    multilabel: bool
+    source: MatchedGraph = field(repr=False)
+    rows: dict[tuple[Any, ...], int] = field(repr=False)
+
+    def without(self, match: Match | Sequence[Match]) -> NDArray[np.float64]:
+        """The probabilities when the matches are taken away together, shape (classes,): the model is run again."""
+        matches = [match] if isinstance(match, Match) else list(match)
+        rows = [self.rows.get(_key(one)) for one in matches]
+        if None in rows:
+            raise InputError(
+                f"match {rows.index(None)} of {len(rows)} is none of this explanation's {len(self.matches)}; "
+                f"give entries of its matches, or explain with top=None to list all {self.count}"
+            )
+        with torch_threads(1):
+            logits = self.source.logits_without(np.array(rows, dtype=np.int64))
+        return _probabilities(logits, self.multilabel)
+
+    def summary(self, top: int = 5) -> str:
+        """A few lines for people: the class, the score, and the matches that count most."""
+        column = int(np.flatnonzero(self.classes == self.explained)[0])
+        lines = [
+            f"class {self.explained} with probability {self.probabilities[column]:.3f}: "
+            f"score {self.score:+.3f}, {self.base:+.3f} without any match"
+        ]
+        if self.padding:
+            lines.append(f"  {self.padding:+.3f}  all that is read beyond the graph's {self.graph.n} nodes")
+        for match in self.matches[:top]:
+            lines.append(f"  {match.contribution:+.3f}  template {match.template} is {_place(match)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+
+def explain_matched(
+    matched: MatchedGraph, classes: NDArray[Any], multilabel: bool, label: Any = None, top: int | None = LISTED
+) -> Explanation:
+    """The explanation of one graph, from what its model says without each match.
+
+    Args:
+        matched: the graph and its matches.
+        classes: the model's classes, one per logit.
+        multilabel: whether each logit is a label of its own.
+        label: the class to explain; None takes the predicted one.
+        top: matches to list; None lists all. The importances count all matches either way.
+    """
+    if top is not None and (isinstance(top, bool) or top < 0):
+        raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
+    logits = matched.logits()
+    predicted = int(logits.argmax())
+    column = predicted if label is None else _column(classes, label)
+
+    def score(values: Logits) -> NDArray[np.float64]:
+        return scores_of(values, column, multilabel)
+
+    rows, without = matched.logits_without_each()
+    contributions = score(logits) - score(without)
+    order = np.argsort(-np.abs(contributions), kind="stable")[:top]
+    matches = [match_of(matched, int(rows[i]), float(contributions[i])) for i in order]
+    found = matched.occurrences
+    by_region = np.zeros(len(found.nodes))
+    np.add.at(by_region, found.region[rows], contributions)
+    return Explanation(
+        graph=matched.graph,
+        label=classes[predicted],
+        explained=classes[column],
+        classes=classes,
+        probabilities=_probabilities(logits, multilabel),
+        score=float(score(logits)),
+        base=float(score(matched.base_logits())),
+        padding=float(score(logits) - score(matched.padding_logits())),
+        templates=matched.templates,
+        matches=matches,
+        count=len(found),
+        total=float(contributions.sum()),
+        template_contributions=score(logits) - score(matched.logits_without_template()),
+        node_importance=node_shares(matched.graph.n, found.nodes, found.columns, by_region),
+        edge_importance=edge_shares(matched.graph.adjacency, found.nodes, found.columns, by_region),
+        multilabel=multilabel,
+        source=matched,
+        rows={_key(match): int(rows[i]) for match, i in zip(matches, order, strict=True)},
+    )
+
+
+def scores_of(logits: Logits, column: int, multilabel: bool) -> NDArray[np.float64]:
+    """The score of a class, (..., outputs) to (...): its logit, or for two classes its logit minus the other's."""
+    if logits.shape[-1] == 2 and not multilabel:
+        return np.asarray(logits[..., column] - logits[..., 1 - column])
+    return np.asarray(logits[..., column])
+
+
+def match_of(matched: MatchedGraph, row: int, contribution: float) -> Match:
+    """A row of the occurrences as people meet it."""
+    found, order = matched.occurrences, matched.order(row)
+    region, template = int(found.region[row]), int(found.template[row])
+    places = np.arange(matched.templates[template].k) if order is None else order
+    nodes = tuple(found.nodes[region, places].tolist())
+    columns = None if found.columns is None else tuple(found.columns[region, places].tolist())
+    if columns == nodes:
+        columns = None
+    names = matched.graph.node_names
+    return Match(
+        template=template,
+        nodes=nodes,
+        columns=columns,
+        names=None if names is None else tuple(str(names[node]) for node in nodes + (columns or ())),
+        distance=float(found.distance[row]),
+        contribution=contribution,
+        ordered=order is not None,
+    )
+
+
+def _column(classes: NDArray[Any], label: Any) -> int:
+    found = np.flatnonzero(classes == label)
+    if len(found) != 1:
+        raise InputError(
+            f"label={label!r} is no class of this model; use one of {', '.join(map(repr, classes.tolist()))}"
+        )
+    return int(found[0])
+
+
+def _key(match: Match) -> tuple[Any, ...]:
+    return match.template, match.nodes, match.columns
+
+
+def _probabilities(logits: Logits, multilabel: bool) -> NDArray[np.float64]:
+    return np.asarray(expit(logits) if multilabel else softmax(logits))
+
+
+def _place(match: Match) -> str:
+    """The nodes of a match, by name where they have one."""
+    words = match.names or tuple(map(str, match.nodes + (match.columns or ())))
+    rows, columns = words[: len(match.nodes)], words[len(match.nodes) :]
+    link = " to " if columns else ""
+    return f"{' '.join(rows)}{link}{' '.join(columns)} (distance {match.distance:.2f})"
