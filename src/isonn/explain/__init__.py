@@ -4,6 +4,7 @@ from isonn.explain.cards import Example, TemplateCard, template_cards
 from isonn.explain.explanation import Explanation, Match, explain_matched
 from isonn.explain.faithfulness import Faithfulness, edge_auroc, faithfulness
 from isonn.explain.matched import MatchedGraph, Occurrences
+from isonn.explain.pooled import PooledMatches
 from isonn.explain.windows import WindowMatches
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Match",
     "MatchedGraph",
     "Occurrences",
+    "PooledMatches",
     "TemplateCard",
     "WindowMatches",
     "edge_auroc",

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 
 from isonn.data.graphs import Graph
 from isonn.errors import InputError
-from isonn.explain.importance import edge_shares, node_shares
+from isonn.explain.importance import edge_means, edge_shares, node_shares
 from isonn.explain.matched import Logits, MatchedGraph
 from isonn.template import Template
 from isonn.training.threads import torch_threads
@@ -71,6 +71,8 @@ class Explanation:
         node_importance: every match's contribution shared equally among its nodes, shape (n,); sums to ``total``.
         edge_importance: every match's contribution shared among the cells of its region by their absolute
             weight, shape (n, n); sums to ``total``. A region without an edge shares equally among its cells.
+        edge_means: the mean contribution of the matches that hold each edge, shape (n, n). It adds up to nothing, but
+            unlike the sums it does not grow with the number of matches an edge happens to lie in.
     """
 
     graph: Graph
@@ -88,6 +90,7 @@ class Explanation:
     template_contributions: NDArray[np.float64]
     node_importance: NDArray[np.float64]
     edge_importance: NDArray[np.float64]
+    edge_means: NDArray[np.float64]
     multilabel: bool
     source: MatchedGraph = field(repr=False)
     rows: dict[tuple[Any, ...], int] = field(repr=False)
@@ -148,8 +151,10 @@ def explain_matched(
     order = np.argsort(-np.abs(contributions), kind="stable")[:top]
     matches = [match_of(matched, int(rows[i]), float(contributions[i])) for i in order]
     found = matched.occurrences
-    by_region = np.zeros(len(found.nodes))
+    by_region, count = np.zeros(len(found.nodes)), np.zeros(len(found.nodes))
     np.add.at(by_region, found.region[rows], contributions)
+    np.add.at(count, found.region[rows], 1)
+    adjacency = matched.graph.adjacency
     return Explanation(
         graph=matched.graph,
         label=classes[predicted],
@@ -165,7 +170,8 @@ def explain_matched(
         total=float(contributions.sum()),
         template_contributions=score(logits) - score(matched.logits_without_template()),
         node_importance=node_shares(matched.graph.n, found.nodes, found.columns, by_region),
-        edge_importance=edge_shares(matched.graph.adjacency, found.nodes, found.columns, by_region),
+        edge_importance=edge_shares(adjacency, found.nodes, found.columns, by_region),
+        edge_means=edge_means(adjacency, found.nodes, found.columns, by_region, count),
         multilabel=multilabel,
         source=matched,
         rows={_key(match): int(rows[i]) for match, i in zip(matches, order, strict=True)},

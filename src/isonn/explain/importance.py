@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,18 +43,51 @@ def edge_shares(
     Returns:
         ndarray of shape (n, n) with the sum of ``contributions``.
     """
-    n, (count, k) = len(adjacency), nodes.shape
+    n = len(adjacency)
     total = np.zeros(n * n)
-    weight = np.abs(adjacency)
+    for block, cell, real, share in _cells(adjacency, nodes, columns):
+        empty = share.sum(axis=1) == 0
+        share[empty] = real[empty]
+        share *= (contributions[block] / np.maximum(share.sum(axis=1), np.finfo(float).tiny))[:, None]
+        total += np.bincount(cell[real], weights=share[real], minlength=n * n)
+    return total.reshape(n, n)
+
+
+def edge_means(
+    adjacency: NDArray[np.float64],
+    nodes: IntArray,
+    columns: IntArray | None,
+    contributions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The mean contribution of the matches that hold each edge.
+
+    Args:
+        contributions: of all matches in each region together, shape (R,).
+        counts: matches in each region, shape (R,).
+
+    Returns:
+        ndarray of shape (n, n), 0 where there is no edge. Does not add up to anything.
+    """
+    n = len(adjacency)
+    total, count = np.zeros(n * n), np.zeros(n * n)
+    for block, cell, _, weight in _cells(adjacency, nodes, columns):
+        held = weight != 0
+        for sums, values in ((total, contributions[block]), (count, counts[block])):
+            sums += np.bincount(cell[held], weights=np.broadcast_to(values[:, None], cell.shape)[held], minlength=n * n)
+    return (total / np.maximum(count, 1)).reshape(n, n)
+
+
+def _cells(
+    adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None
+) -> Iterator[tuple[slice, IntArray, NDArray[np.bool_], NDArray[np.float64]]]:
+    """Blocks of regions: which, their cells in the flat matrix, whether each is one, and its absolute weight."""
+    n, (count, k) = len(adjacency), nodes.shape
+    weight = np.abs(adjacency).reshape(-1)
     step = max(1, BLOCK_NUMBERS // (k * k))
     for start in range(0, count, step):
         block = slice(start, start + step)
         row, column = nodes[block, :, None], (nodes if columns is None else columns)[block, None, :]
         real = ((row >= 0) & (column >= 0)).reshape(-1, k * k)
         cell = (row * n + column).reshape(-1, k * k)
-        share = np.where(real, weight.reshape(-1)[np.where(real, cell, 0)], 0.0)
-        empty = share.sum(axis=1) == 0
-        share[empty] = real[empty]
-        share *= (contributions[block] / np.maximum(share.sum(axis=1), np.finfo(float).tiny))[:, None]
-        total += np.bincount(cell[real], weights=share[real], minlength=n * n)
-    return total.reshape(n, n)
+        yield block, cell, real, np.where(real, weight[np.where(real, cell, 0)], 0.0)

@@ -1,0 +1,108 @@
+r"""Matches of a model that pools over regions, and that model without some of them.
+
+Such a model sums, for each template i and temperature s, one term for every region r that it is compared with,
+and its head reads these sums :math:`S_{is}`. Taking the match of r and i away takes its terms out of the sums; all
+other terms stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.data.graphs import Graph, IntArray
+from isonn.explain.matched import Logits, MatchedGraph, Occurrences
+from isonn.template import Template
+
+#: Numbers in one block of sums with a match left out: 64 MB of float64.
+BLOCK_NUMBERS = 2**23
+
+
+class PooledMatches(MatchedGraph):
+    """The matches of a pooling model in one graph.
+
+    Args:
+        graph: the graph.
+        templates: the model's c templates.
+        occurrences: the matches.
+        terms: what each match adds to the sums of its template, shape (r, temperatures).
+        codes: a number per region, shape (R,), such that regions equal up to renumbering have the same. They have
+            the same terms with a template, too (a sampled region that stands for others has a code of its own).
+        logits_of: the rest of the model, from sums (b, c, temperatures) to logits (b, outputs), in float64.
+        order: from a match's row to the place in its region of each template node.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        templates: list[Template],
+        occurrences: Occurrences,
+        terms: NDArray[np.float64],
+        codes: IntArray,
+        logits_of: Callable[[NDArray[np.float64]], Logits],
+        order: Callable[[int], IntArray | None],
+    ) -> None:
+        self.graph, self.templates, self.occurrences = graph, templates, occurrences
+        self._terms, self._codes, self._logits_of, self._order = terms, codes, logits_of, order
+        self._sums = self._summed(np.arange(len(occurrences)))
+
+    def logits(self) -> Logits:
+        """What the model says of the graph as it is."""
+        return np.asarray(self._logits_of(self._sums[None])[0])
+
+    def base_logits(self) -> Logits:
+        """What it says when all sums are empty."""
+        return np.asarray(self._logits_of(np.zeros_like(self._sums)[None])[0])
+
+    def logits_without(self, rows: IntArray) -> Logits:
+        """What it says without the terms of these matches."""
+        kept = np.ones(len(self.occurrences), dtype=bool)
+        kept[rows] = False
+        return np.asarray(self._logits_of(self._summed(np.flatnonzero(kept))[None])[0])
+
+    def logits_without_template(self) -> Logits:
+        """What it says when the sums of one template are empty."""
+        others = 1 - np.eye(len(self._sums))
+        return self._logits_of(self._sums * others[:, :, None])
+
+    def logits_without_each(self) -> tuple[IntArray, Logits]:
+        """What it says without the terms of one match, for every match."""
+        found = self.occurrences
+        rows = np.arange(len(found))
+        # equal regions have equal terms: what is left without one of them is computed once
+        kind = found.template * (int(self._codes.max(initial=0)) + 1) + self._codes[found.region]
+        _, first, inverse = np.unique(kind, return_index=True, return_inverse=True)
+        step = max(1, BLOCK_NUMBERS // max(self._sums.size, 1))
+        parts = [self._without_one(first[start : start + step]) for start in range(0, len(first), step)]
+        return rows, np.concatenate(parts)[inverse.reshape(-1)] if parts else self.logits()[None][:0]
+
+    def order(self, row: int) -> IntArray | None:
+        """The place in the region of each template node."""
+        return self._order(row)
+
+    def cells(self, row: int) -> NDArray[np.float64]:
+        """The adjacency matrix of a match's region."""
+        nodes = self.occurrences.nodes[self.occurrences.region[row]]
+        nodes = nodes[nodes >= 0]
+        return self.graph.adjacency[np.ix_(nodes, nodes)]
+
+    def count_equal(self, other: MatchedGraph, row: int) -> int:
+        """How many regions have the code of a match's region."""
+        assert isinstance(other, PooledMatches)
+        return int((self._codes == other._codes[other.occurrences.region[row]]).sum())
+
+    def _summed(self, rows: IntArray) -> NDArray[np.float64]:
+        """The sums over some of the matches, shape (c, temperatures)."""
+        sums = np.zeros((len(self.templates), self._terms.shape[1]))
+        np.add.at(sums, self.occurrences.template[rows], self._terms[rows])
+        return sums
+
+    def _without_one(self, rows: IntArray) -> Logits:
+        template = self.occurrences.template[rows]
+        sums = np.repeat(self._sums[None], len(rows), axis=0)
+        # a sum of one term, less that term, is 0: rounding must not leave a negative number for the logarithm
+        left = np.maximum(self._sums[template] - self._terms[rows], 0)
+        sums[np.arange(len(rows)), template] = left
+        return self._logits_of(sums)

@@ -1,0 +1,130 @@
+"""Template cards against loops over all windows."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx
+import numpy as np
+import pytest
+
+import isonn
+from isonn.errors import InputError
+from isonn.explain import template_cards
+
+
+def windows_of(adjacency, k):
+    m = len(adjacency) - k + 1
+    return {(s, t): adjacency[s : s + k, t : t + k] for s in range(m) for t in range(m)}
+
+
+def distance_by_definition(template, window):
+    k = len(window)
+    return min(((template[np.ix_(p, p)] - window) ** 2).sum() for p in itertools.permutations(range(k)))
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    draw = np.random.default_rng(0)
+    small = [networkx.gnp_random_graph(int(n), 0.4, seed=i) for i, n in enumerate(draw.integers(2, 8, 15))]
+    return isonn.as_graphset(small, y=np.where(np.arange(15) % 3 == 0, "rare", "common"))
+
+
+@pytest.fixture(scope="module")
+def clf(graphs):
+    return isonn.IsoNNClassifier(k=3, c=2, hidden=(16,), epochs=30, learning_rate=0.02, random_state=0).fit(graphs)
+
+
+@pytest.fixture(scope="module")
+def cards(clf, graphs):
+    return template_cards(clf, graphs, examples=4)
+
+
+def test_the_nearest_region_is_the_nearest_of_all_windows_of_all_graphs(cards, graphs):
+    for card in cards:
+        template = card.template.adjacency.astype(float)
+        least = min(
+            distance_by_definition(template, window) for g in graphs for window in windows_of(g.adjacency, 3).values()
+        )
+        assert card.nearest.distance == pytest.approx(least, rel=1e-5)
+        found = graphs[card.nearest.graph].adjacency[
+            np.ix_(card.nearest.nodes, card.nearest.columns or card.nearest.nodes)
+        ]
+        np.testing.assert_equal(found, card.nearest.cells)
+        assert ((template - card.nearest.cells) ** 2).sum() == pytest.approx(least, rel=1e-5)
+
+
+def test_occurrences_count_windows_equal_up_to_renumbering_by_class(cards, graphs):
+    for card in cards:
+        counts = np.zeros((2, 2), dtype=int)
+        for g, label in zip(graphs, graphs.y, strict=True):
+            equal = sum(
+                distance_by_definition(card.nearest.cells, window) == 0
+                for window in windows_of(g.adjacency, 3).values()
+            )
+            counts[:, int(label == "rare")] += [equal, equal > 0]
+        np.testing.assert_equal(card.occurrences, counts[0])
+        np.testing.assert_equal(card.graphs_with, counts[1])
+        assert card.graphs_of.tolist() == [10, 5]
+        assert card.occurrences.sum() > 0
+
+
+def test_the_effect_is_the_mean_template_contribution_over_the_graphs_of_a_class(cards, clf, graphs):
+    for j, label in enumerate(("common", "rare")):
+        mine = [g for g, y in zip(graphs, graphs.y, strict=True) if y == label]
+        expected = np.mean([clf.explain(g, label=label).template_contributions for g in mine], axis=0)
+        np.testing.assert_allclose([card.effect[j] for card in cards], expected, atol=1e-9)
+
+
+def test_accuracy_is_the_models_and_without_the_template_that_of_its_map_at_zero(cards, clf, graphs):
+    assert cards[0].accuracy == pytest.approx(clf.score(graphs, graphs.y))
+    features = clf.transform(graphs).reshape(len(graphs), 2, -1).copy()
+    import torch
+
+    for card in cards:
+        off = features.copy()
+        off[:, card.index] = 0
+        logits = clf.model_.head(torch.from_numpy(off).flatten(1)).detach().numpy()
+        right = clf.classes_[logits.argmax(1)] == graphs.y
+        assert card.accuracy_without == pytest.approx(right.mean())
+
+
+def test_examples_are_one_per_graph_nearest_first(cards):
+    for card in cards:
+        distances = [example.distance for example in card.examples]
+        assert distances == sorted(distances)
+        assert len({example.graph for example in card.examples}) == len(card.examples) == 4
+
+
+def test_edges_are_the_cells_above_the_threshold_with_their_values(clf, graphs):
+    card = template_cards(clf, graphs, threshold=-0.2)[1]
+    assert {(row, column) for row, column, _ in card.edges} == set(
+        map(tuple, np.argwhere(card.template.adjacency > -0.2).tolist())
+    )
+    assert all(value == card.template.adjacency[row, column] for row, column, value in card.edges)
+
+
+def test_a_deep_or_multi_label_model_has_cards_too(graphs):
+    y = np.column_stack([np.arange(15) % 2, np.arange(15) % 3 == 0]).astype(int)
+    clf = isonn.IsoNNClassifier(layers=((2, 2), (1, 3)), hidden=(8,), epochs=3, random_state=0).fit(graphs, y)
+    cards = template_cards(clf, graphs, y)
+    assert len(cards) == 2
+    assert cards[0].accuracy == pytest.approx((clf.predict(graphs) == y).all(1).mean())
+    np.testing.assert_equal(cards[0].graphs_of, y.sum(0))
+
+
+def test_graphs_too_small_for_any_window_give_a_card_without_a_nearest_region(clf):
+    pairs = [networkx.path_graph(2)] * 3
+    card = template_cards(clf, pairs, ["rare", "rare", "common"])[0]
+    assert card.nearest is None
+    assert card.examples == []
+    np.testing.assert_equal(card.occurrences, [0, 0])
+
+
+def test_classes_that_do_not_fit_are_refused(clf, graphs):
+    with pytest.raises(InputError, match="pass y"):
+        template_cards(clf, graphs.with_y(None))
+    with pytest.raises(InputError, match="y has 3 entries for 15 graphs"):
+        template_cards(clf, graphs, ["rare"] * 3)
+    with pytest.raises(InputError, match="'unheard', no class of this model"):
+        template_cards(clf, graphs, ["unheard"] * 15)
