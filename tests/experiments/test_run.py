@@ -12,7 +12,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from isonn.baselines import MajorityClassifier
+from isonn.baselines import DegreeHistogramClassifier, MajorityClassifier
 from isonn.data import GraphSet
 from isonn.errors import InputError
 from isonn.experiments.protocols import find_protocol
@@ -43,6 +43,15 @@ def test_ids_are_the_same_on_every_machine() -> None:
     )
     task = Task("A", "isonn", {"k": 4, "c": 1}, "paper", 2, 1, "d")
     assert task.id == hashlib.sha256(text).hexdigest()[:32]
+
+
+def test_settings_to_choose_from_are_part_of_a_task_and_no_candidates_leave_its_id_alone() -> None:
+    task = Task("A", "isonn", {"k": 4, "c": 1}, "paper", 2, 1, "d")
+    ids = {replace(task, candidates=candidates).id for candidates in (({"c": 2},), ({"c": 2}, {"c": 3}), ())}
+    assert len(ids) == 3
+    assert "candidates" not in task.as_dict()
+    again = Task(**json.loads(json.dumps(replace(task, candidates=({"c": 2},)).as_dict())))
+    assert again.id == replace(task, candidates=({"c": 2},)).id
 
 
 def test_the_weights_depend_on_the_seed_and_the_method_but_not_on_the_fold(graphs: GraphSet) -> None:
@@ -146,3 +155,53 @@ def test_other_graphs_than_the_tasks_are_refused(graphs: GraphSet) -> None:
         run_task(task_of(graphs), graphs[:20])
     with pytest.raises(InputError, match="has no classes to predict"):
         run_task(task_of(graphs.with_y(None)), graphs.with_y(None))
+
+
+def test_the_best_candidate_on_the_inner_part_is_trained_again_on_all_training_graphs(
+    graphs: GraphSet, untimed, monkeypatch
+) -> None:
+    assert graphs.y is not None
+    candidates = ({"bins": 2}, {"bins": 3}, {"bins": 8}, {"bins": 32})
+    task = task_of(graphs, "degrees", protocol="fair", fold=3, seed=1, candidates=candidates)
+    trained: list[tuple[int, int]] = []
+    fit = DegreeHistogramClassifier.fit
+
+    def watch(self, X, y):
+        trained.append((self.bins, len(X)))
+        return fit(self, X, y)
+
+    monkeypatch.setattr(DegreeHistogramClassifier, "fit", watch)
+    result = run_task(task, graphs)
+
+    protocol = find_protocol("fair")
+    train, _ = protocol.split(graphs, 1)[3]
+    assert protocol.inner is not None
+    inner, judge = protocol.inner(graphs, train, 1)
+    scores = []
+    for candidate in candidates:
+        estimator = DegreeHistogramClassifier(**candidate).fit(graphs[inner], graphs.y[inner])
+        scores.append(estimator.score(graphs[judge], graphs.y[judge]))
+    assert result["inner"] == pytest.approx(scores)
+    best = candidates[int(np.argmax(scores))]
+    assert result["chosen"] == best
+    assert trained[:5] == [*((c["bins"], len(inner)) for c in candidates), (best["bins"], len(train))]
+    alone = run_task(replace(task, settings=best, candidates=()), graphs)
+    assert result["predictions"] == alone["predictions"]
+    assert set(result["timings"]) - set(alone["timings"]) == {"choose_seconds"}
+    assert untimed(result) == untimed(run_task(task, graphs))
+
+
+def test_of_equal_candidates_the_first_is_chosen(graphs: GraphSet) -> None:
+    candidates = ({"alpha": 2.0}, {"alpha": 2.0000001})
+    result = run_task(task_of(graphs, "edges", protocol="fair", candidates=candidates), graphs)
+    assert result["inner"][0] == result["inner"][1]
+    assert result["chosen"] == candidates[0]
+
+
+def test_a_protocol_that_chooses_nothing_gets_no_candidates(graphs: GraphSet) -> None:
+    (task, *_) = plan(graphs, ["degrees"], {}, "paper", 1, {"degrees": [{"bins": 3}, {"bins": 4}]})
+    assert task.candidates == ()
+    (task, *_) = plan(graphs, ["degrees"], {}, "fair", 1, {"degrees": [{"bins": 3}, {"bins": 4}]})
+    assert task.candidates == ({"bins": 3}, {"bins": 4})
+    with pytest.raises(InputError, match="the paper protocol chooses no settings"):
+        run_task(replace(task, protocol="paper"), graphs)

@@ -8,9 +8,9 @@ import pytest
 
 from isonn.data import known
 from isonn.errors import InputError
-from isonn.experiments.methods import METHODS, build
+from isonn.experiments.methods import METHODS, build, resolve_methods
 from isonn.experiments.protocols import PROTOCOLS
-from isonn.experiments.spec import Printed, load_spec, spec_names
+from isonn.experiments.spec import Printed, Spec, load_spec, spec_names
 
 #: Every name of DESIGN.md; the paper's rivals are printed before they can be run.
 ALL_METHODS = set(METHODS) | {"isonn-fast", "freq", "ae", "cnn", "sdbn", "wl", "gcn", "gin"}
@@ -22,9 +22,64 @@ def test_every_name_in_a_spec_resolves(name: str) -> None:
     assert spec.protocol in PROTOCOLS
     assert set(spec.printed) | set(spec.dataset_settings) <= {entry.name for entry in known()}
     assert {method for printed in spec.printed.values() for method in printed} <= ALL_METHODS
+    assert set(spec.grid) <= set(METHODS)
+    resolve_methods(spec.methods)
     for dataset in (*spec.dataset_settings, "a set of one's own"):
         for method in METHODS:
-            build(method, spec.settings_for(dataset, method), seed=0, size=30)
+            build(method, spec.settings_for(dataset, method), seed=0, size=30).check_settings()
+            common, candidates = spec.candidates_for(dataset, method)
+            for candidate in candidates or ({},):
+                build(method, {**common, **candidate}, seed=0, size=30).check_settings()
+    for sweep in spec.sweeps:
+        assert set(sweep.datasets) | set(sweep.paper) <= set(spec.datasets)
+        for method in resolve_methods(sweep.methods or spec.methods):
+            for value in sweep.values or (None,):
+                varied = {} if sweep.vary is None else {sweep.vary: value}
+                settings = spec.settings_for("MUTAG", method, {**sweep.settings, **varied})
+                build(method, settings, seed=0, size=30).check_settings()
+                assert settings.items() >= varied.items()
+
+
+def test_there_is_a_spec_for_the_table_and_every_study() -> None:
+    assert set(spec_names()) == {"table", "kernel-size", "channels", "time", "convergence"}
+
+
+def test_the_studies_hold_what_the_papers_text_says_of_its_figures() -> None:
+    order = ("HIV-fMRI", "HIV-DTI", "BP-fMRI", "MUTAG", "PTC")
+    said = {
+        "kernel-size": (2, 4, 3, 4, 4),  # "The best kernel sizes are 2, 4, 3, 4, 4"
+        "channels": (3, 2, 1, 1, 2),  # "the best results by c=3, 2, 1, 1, 2"
+        "convergence": (50, 50, 50, 130, 50),  # "within 50 iterations except for MUTAG (it needs almost 130 epochs)"
+    }
+    for name, values in said.items():
+        (sweep,) = load_spec(name).sweeps
+        assert tuple(sweep.paper[dataset] for dataset in order) == values
+        assert load_spec(name).datasets == order
+    best_k = {name: load_spec("channels").settings_for(name, "isonn")["k"] for name in order}
+    assert tuple(best_k.values()) == said["kernel-size"]
+    assert "PTC" not in load_spec("time").datasets  # "we don't show the results on PTC"
+
+
+def test_candidates_are_every_combination_in_order_apart_from_what_is_fixed() -> None:
+    spec = Spec("s", "t", "paper", {"isonn": {"k": 9, "epochs": 5}}, grid={"isonn": {"k": [2, 3], "c": [1, 2]}})
+    common, candidates = spec.candidates_for("A", "isonn")
+    assert common == {"epochs": 5}
+    assert candidates == ({"k": 2, "c": 1}, {"k": 2, "c": 2}, {"k": 3, "c": 1}, {"k": 3, "c": 2})
+    assert spec.candidates_for("A", "isonn", {"k": 4}) == ({"k": 4, "epochs": 5}, ({"c": 1}, {"c": 2}))
+    assert spec.candidates_for("A", "isonn", {"k": 4, "c": 7}) == ({"k": 4, "epochs": 5, "c": 7}, ())
+    assert spec.candidates_for("A", "size") == ({}, ())
+
+
+def test_a_variant_chooses_from_its_own_form_of_the_candidates() -> None:
+    spec = Spec("s", "t", "paper", {"isonn": {"epochs": 5}}, grid={"isonn": {"k": [2, 3, 9], "c": [1]}})
+    assert spec.candidates_for("A", "isonn-fast") == (
+        {"epochs": 5, "c": 1, "matching": "fast"},
+        ({"k": 2}, {"k": 3}, {"k": 9}),
+    )
+    common, candidates = spec.candidates_for("A", "isonn-deep")
+    assert common == {"epochs": 5}
+    assert len(candidates) == 2, "k = 2 and k = 3 have the same deep counterpart"
+    assert all(set(candidate) == {"layers"} for candidate in candidates)
 
 
 def test_the_table_holds_what_the_paper_prints() -> None:
@@ -64,6 +119,12 @@ HEAD = 'title = "t"\nprotocol = "paper"\n'
         (HEAD + "[datasets]\nA = 1", r"datasets\.A in .*: 1 is not a table"),
         (HEAD + "[datasets.A.printed]\nfreq = { accuracy = 101, f1 = 1 }", r"freq: accuracy = 101; give a percentage"),
         (HEAD + "[datasets.A.printed]\nfreq = { accuracy = 10 }", r"freq: f1 = None; give a percentage"),
+        (HEAD + "seeds = 0", r"seeds = 0; give a number of at least 1"),
+        (HEAD + 'methods = "isonn"', r"methods in .*: 'isonn' is not a list of names"),
+        (HEAD + "[grid]\nisonn = { k = 3 }", r"grid in .*, isonn: k = 3; give a list of values"),
+        (HEAD + '[sweeps.a]\nmeasure = "joy"', r"sweeps\.a in .*: measure = 'joy'; use one of accuracy, seconds, loss"),
+        (HEAD + '[sweeps.a]\nmeasure = "loss"\nvalues = [1]', r"sweeps\.a in .*: name the setting that varies"),
+        (HEAD + '[sweeps.a]\nmeasure = "accuracy"', r"sweeps\.a in .*: name the setting that varies"),
         (HEAD + "[settings]\nisonn = { k = 1979-05-27 }", r"settings in .*, isonn: k = .*; use numbers, text"),
     ],
 )

@@ -8,10 +8,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from isonn.data.folds import Fold, balanced_folds, released_folds
-from isonn.data.graphs import GraphSet
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.data.folds import Fold, balanced_folds, grouped_folds, released_folds
+from isonn.data.graphs import GraphSet, IntArray
+from isonn.data.twins import twin_groups
 from isonn.errors import InputError
+from isonn.seeding import derive_seed
+
+FAIR_FOLDS = 10
+#: Of the training part of a fold, one in five graphs judges settings.
+INNER_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -21,16 +31,51 @@ class Protocol:
     Attributes:
         about: one sentence for the foot of a table.
         split: folds of a set for a seed, as pairs of training and test indices.
+        inner: where settings are chosen: for a set, the training indices of a fold, and a seed, two parts of them,
+            one to train candidates on and one to judge them by; None where settings are as given.
+        seeds: fewer make no result under this protocol.
     """
 
     about: str
     split: Callable[[GraphSet, int], list[Fold]]
+    inner: Callable[[GraphSet, IntArray, int], Fold] | None = None
+    seeds: int = 1
 
 
 def _paper(graphs: GraphSet, seed: int) -> list[Fold]:
     if graphs.y is None:
         raise InputError(f"{graphs.name} has no classes; the paper protocol needs one per graph")
     return balanced_folds(graphs.y, n_folds=3, seed=seed)
+
+
+def _fair(graphs: GraphSet, seed: int) -> list[Fold]:
+    return grouped_folds(_one_class_each(graphs), _twins(graphs), FAIR_FOLDS, seed)
+
+
+def _fair_inner(graphs: GraphSet, train: IntArray, seed: int) -> Fold:
+    y, groups = _one_class_each(graphs)[train], _twins(graphs)[train]
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    n_folds = max(2, min(INNER_FOLDS, rarest, len(np.unique(groups))))
+    fit, judge = grouped_folds(y, groups, n_folds, derive_seed(seed, "inner"))[0]
+    return train[fit], train[judge]
+
+
+def _one_class_each(graphs: GraphSet) -> NDArray[Any]:
+    if graphs.y is None:
+        raise InputError(f"{graphs.name} has no classes; the fair protocol needs one per graph")
+    return graphs.y
+
+
+_known_twins: dict[str, IntArray] = {}
+
+
+def _twins(graphs: GraphSet) -> IntArray:
+    """Groups of twins, found once a set: every task of it asks again, and a worker is given the set anew each time."""
+    if graphs.digest not in _known_twins:
+        if len(_known_twins) >= 8:
+            _known_twins.clear()
+        _known_twins[graphs.digest] = twin_groups(graphs)
+    return _known_twins[graphs.digest]
 
 
 def _released(graphs: GraphSet, seed: int) -> list[Fold]:
@@ -45,6 +90,13 @@ PROTOCOLS: dict[str, Protocol] = {
         "classes balanced by sub-sampling, 3 folds, no validation set, last epoch; "
         "a seed draws the sub-sample, the folds and the weights",
         _paper,
+    ),
+    "fair": Protocol(
+        "all graphs, 10 stratified folds with structural twins in one fold, settings chosen on a fifth of the "
+        "training part, last epoch; a seed draws the folds and the weights",
+        _fair,
+        _fair_inner,
+        seeds=5,
     ),
     "released": Protocol(
         "the folds released with the data, no validation set, last epoch; a seed draws the weights",

@@ -6,9 +6,9 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from isonn.audit import relabelling
-from isonn.data.graphs import GraphSet
+from isonn.data.graphs import GraphSet, IntArray
 from isonn.errors import InputError
 from isonn.experiments.methods import build
 from isonn.experiments.protocols import find_protocol
@@ -38,6 +38,8 @@ class Task:
         protocol, fold: a name of `protocols.PROTOCOLS`, and which of its folds.
         seed: draws the folds and the weights.
         digest: SHA-256 of the graphs and classes (`GraphSet.digest`): other data is another task.
+        candidates: settings to choose from on a part of the training graphs, each added to ``settings``; none where
+            nothing is chosen.
     """
 
     dataset: str
@@ -47,34 +49,52 @@ class Task:
     fold: int
     seed: int
     digest: str
+    candidates: tuple[Mapping[str, Any], ...] = field(default=())
 
     @cached_property
     def id(self) -> str:
         """Hash of everything above; the name of the task's result."""
-        return hashlib.sha256(_canonical(asdict(self)).encode()).hexdigest()[:32]
+        return hashlib.sha256(_canonical(self.as_dict()).encode()).hexdigest()[:32]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The task for JSON; without candidates where there are none, as results that are older than these have it."""
+        content = asdict(self)
+        candidates = list(content.pop("candidates"))
+        return {**content, "candidates": candidates} if candidates else content
 
     @property
     def weight_seed(self) -> int:
         """The seed of the estimator: from all of the task but its fold, so that no fold is given a seed of its own."""
-        rest = {key: value for key, value in asdict(self).items() if key not in ("fold", "seed")}
+        rest = {key: value for key, value in self.as_dict().items() if key not in ("fold", "seed")}
         return derive_seed(self.seed, "weights", _canonical(rest))
 
 
 def plan(
-    graphs: GraphSet, methods: Iterable[str], settings: Mapping[str, Mapping[str, Any]], protocol: str, seeds: int
+    graphs: GraphSet,
+    methods: Iterable[str],
+    settings: Mapping[str, Mapping[str, Any]],
+    protocol: str,
+    seeds: int,
+    candidates: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> list[Task]:
     """The tasks of an evaluation: seeds 0, 1, ... of every method on every fold, seed by seed.
 
     Args:
         settings: by method; a method that is not there runs with its defaults.
         seeds: how many.
+        candidates: by method; settings to choose from under a protocol that chooses, ignored under others.
     """
     if seeds < 1:
         raise InputError(f"{seeds} seeds leave nothing to run; use at least 1")
-    n_folds = len(find_protocol(protocol).split(graphs, 0))
+    judged = find_protocol(protocol)
+    n_folds = len(judged.split(graphs, 0))
     methods = tuple(methods)
+    choices = {
+        method: tuple(dict(c) for c in (candidates or {}).get(method, ())) if judged.inner is not None else ()
+        for method in methods
+    }
     return [
-        Task(graphs.name, method, dict(settings.get(method, {})), protocol, fold, seed, graphs.digest)
+        Task(graphs.name, method, dict(settings.get(method, {})), protocol, fold, seed, graphs.digest, choices[method])
         for seed in range(seeds)
         for method in methods
         for fold in range(n_folds)
@@ -88,7 +108,8 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
         ``id``, ``task``, ``metrics`` (accuracy, f1), ``timings`` (fit_seconds, predict_seconds), ``n_train``,
         ``n_test``, ``test`` (which graphs), ``predictions`` (in that order), ``audit`` (flip_rate: the share of
         predictions that change when the test graphs are renumbered), ``loss`` (by epoch, of methods that keep one),
-        and where it comes from: ``versions``, ``commit`` (of a checkout of isonn, else None) and ``machine``.
+        ``chosen`` and ``inner`` (of a task with candidates: which one, and the accuracy of each), and where it comes
+        from: ``versions``, ``commit`` (of a checkout of isonn, else None) and ``machine``.
     """
     if graphs.digest != task.digest:
         raise InputError(
@@ -97,17 +118,20 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
     if graphs.y is None or graphs.classes is None:
         raise InputError(f"{graphs.name} has no classes to predict; give one per graph")
     train, test = find_protocol(task.protocol).split(graphs, task.seed)[task.fold]
-    estimator = build(task.method, task.settings, task.weight_seed, int(graphs.sizes.max()))
     with _one_thread():
+        begin = time.perf_counter()
+        inner = [_judge(task, candidate, graphs, train) for candidate in task.candidates]
+        chosen = task.candidates[int(np.argmax(inner))] if inner else {}  # of equals the first
+        estimator = build(task.method, {**task.settings, **chosen}, task.weight_seed, int(graphs.sizes.max()))
         start = time.perf_counter()
         estimator.fit(graphs[train], graphs.y[train])
         fitted = time.perf_counter()
         predicted = np.asarray(estimator.predict(graphs[test]))
         done = time.perf_counter()
         audit = relabelling(estimator, graphs[test], repeats=RENUMBERINGS, random_state=task.weight_seed)
-    result = {
+    result: dict[str, Any] = {
         "id": task.id,
-        "task": asdict(task),
+        "task": task.as_dict(),
         "metrics": score(graphs.y[test], predicted, graphs.classes),
         "timings": {"fit_seconds": fitted - start, "predict_seconds": done - fitted},
         "n_train": len(train),
@@ -117,10 +141,24 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
         "audit": {"flip_rate": audit.flip_rate},
         **provenance(),
     }
+    if inner:
+        result["chosen"], result["inner"] = dict(chosen), inner
+        result["timings"]["choose_seconds"] = start - begin
     history = getattr(estimator, "history_", None)
     if history is not None:
         result["loss"] = [float(loss) for loss in history.loss]
     return result
+
+
+def _judge(task: Task, candidate: Mapping[str, Any], graphs: GraphSet, train: IntArray) -> float:
+    """Accuracy of a candidate on the part of the training graphs that judges; no test graph is looked at."""
+    inner = find_protocol(task.protocol).inner
+    if inner is None or graphs.y is None or graphs.classes is None:
+        raise InputError(f"the {task.protocol} protocol chooses no settings; give none to choose from")
+    fit, judge = inner(graphs, train, task.seed)
+    estimator = build(task.method, {**task.settings, **candidate}, task.weight_seed, int(graphs.sizes.max()))
+    estimator.fit(graphs[fit], graphs.y[fit])
+    return score(graphs.y[judge], np.asarray(estimator.predict(graphs[judge])), graphs.classes)["accuracy"]
 
 
 def _canonical(value: Any) -> str:

@@ -3,17 +3,33 @@
 ```toml
 title = "..."                   # what the experiment is
 protocol = "paper"              # a name of `protocols.PROTOCOLS`
+seeds = 10                      # when the caller names no number
+jobs = 1                        # likewise; left out, one per core
+methods = ["isonn", "freq"]     # likewise
 [settings]                      # per method, for datasets the file says nothing of
 isonn = { k = 4, c = 2 }
+[grid]                          # per method, values to choose from under a protocol that chooses settings
+isonn = { k = [2, 3], c = [1, 2] }
 [datasets.MUTAG.settings]       # per dataset and method
 isonn = { k = 4, c = 1 }
 [datasets.MUTAG.printed]        # in percent
 isonn = { accuracy = 83.3, f1 = 83.0 }
+[sweeps.by-k]                   # a figure: one setting takes several values
+title = "..."
+measure = "accuracy"            # or "seconds" (of a fit), or "loss" (by epoch: nothing varies)
+vary = "k"
+values = [2, 3, 4]
+settings = { c = 1 }            # replace those above
+datasets = ["MUTAG"]            # left out, all of the file
+methods = ["isonn"]             # left out, those of the file
+claim = "..."                   # what the publication says of its figure
+paper = { MUTAG = 4 }           # the value it calls best, or the epoch by which it sees the loss settle
 ```
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,6 +46,7 @@ else:
     import tomli as tomllib
 
 Settings = Mapping[str, Any]
+MEASURES = ("accuracy", "seconds", "loss")
 _SCALARS = (bool, int, float, str)
 
 
@@ -42,6 +59,27 @@ class Printed:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """One figure; see the module's text for the file.
+
+    Attributes:
+        vary: the setting on the horizontal axis; None for the loss, which has the epoch there.
+        paper: by dataset.
+    """
+
+    name: str
+    title: str
+    measure: str
+    vary: str | None = None
+    values: tuple[Any, ...] = ()
+    settings: Settings = field(default_factory=dict)
+    datasets: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    claim: str = ""
+    paper: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Spec:
     """One experiment; see the module's text for the file.
 
@@ -49,6 +87,7 @@ class Spec:
         settings: by method.
         dataset_settings: by dataset, then by method.
         printed: by dataset, then by method.
+        grid: by method, then by setting.
     """
 
     name: str
@@ -57,6 +96,16 @@ class Spec:
     settings: Mapping[str, Settings] = field(default_factory=dict)
     dataset_settings: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
     printed: Mapping[str, Mapping[str, Printed]] = field(default_factory=dict)
+    seeds: int = 10
+    jobs: int | None = None
+    methods: tuple[str, ...] = ("isonn",)
+    grid: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
+    sweeps: tuple[Sweep, ...] = ()
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The datasets of the publication, in its order."""
+        return tuple(self.dataset_settings)
 
     def settings_for(self, dataset: str, method: str, changes: Settings | None = None) -> dict[str, Any]:
         """The settings of a method on a dataset; where there are none of the dataset's own, the general ones.
@@ -73,6 +122,29 @@ class Spec:
         if known is None or known.variant_of is None:
             return dict(changes or {})
         return known.adapt(self.settings_for(dataset, known.variant_of, changes))
+
+    def candidates_for(
+        self, dataset: str, method: str, changes: Settings | None = None
+    ) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
+        """What a protocol that chooses settings chooses from: the settings in common, and the candidates.
+
+        A variant without a grid of its own takes the grid of the method it is a variant of. What the caller fixes
+        by ``changes`` is not chosen. Where one candidate is left, there are none to choose from.
+        """
+        fixed = dict(changes or {})
+        owner = method
+        if method not in self.grid and method in METHODS:
+            owner = METHODS[method].variant_of or method
+        grid = {key: values for key, values in self.grid.get(owner, {}).items() if key not in fixed}
+        every: list[dict[str, Any]] = []
+        for values in itertools.product(*grid.values()):
+            settings = self.settings_for(dataset, method, {**dict(zip(grid, values, strict=True)), **fixed})
+            if settings not in every:  # two shallow models may have one deep counterpart
+                every.append(settings)
+        if len(every) < 2:
+            return self.settings_for(dataset, method, fixed), ()
+        common = {k: v for k, v in every[0].items() if all(k in other and other[k] == v for other in every)}
+        return common, tuple({k: v for k, v in one.items() if k not in common} for one in every)
 
     def printed_for(self, dataset: str, method: str, settings: Settings) -> Printed | None:
         """The printed numbers, if they were printed for these settings."""
@@ -111,11 +183,17 @@ def load_spec(name_or_path: str | Path) -> Spec:
     return _spec(name, source, content)
 
 
+_ENTRIES = {"title", "protocol", "seeds", "jobs", "methods", "settings", "grid", "datasets", "sweeps"}
+
+
 def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
-    _only(content, {"title", "protocol", "settings", "datasets"}, source)
+    _only(content, _ENTRIES, source)
     for key in ("title", "protocol"):
         if not isinstance(content.get(key), str):
             raise InputError(f'{source} has no {key}; add {key} = "..."')
+    for key in ("seeds", "jobs"):
+        if key in content and (not isinstance(content[key], int) or content[key] < 1):
+            raise InputError(f"{source}: {key} = {content[key]!r}; give a number of at least 1")
     datasets = _table(content.get("datasets", {}), f"datasets in {source}")
     settings, printed = {}, {}
     for dataset, part in datasets.items():
@@ -123,6 +201,7 @@ def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
         _only(_table(part, where), {"settings", "printed"}, where)
         settings[dataset] = _settings(part.get("settings", {}), f"{where}, settings")
         printed[dataset] = _printed(part.get("printed", {}), f"{where}, printed")
+    sweeps = _table(content.get("sweeps", {}), f"sweeps in {source}")
     return Spec(
         name=name,
         title=content["title"],
@@ -130,7 +209,49 @@ def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
         settings=_settings(content.get("settings", {}), f"settings in {source}"),
         dataset_settings=settings,
         printed=printed,
+        seeds=content.get("seeds", 10),
+        jobs=content.get("jobs"),
+        methods=_names(content.get("methods", ["isonn"]), f"methods in {source}"),
+        grid=_grid(content.get("grid", {}), f"grid in {source}"),
+        sweeps=tuple(_sweep(key, part, f"sweeps.{key} in {source}") for key, part in sweeps.items()),
     )
+
+
+def _sweep(name: str, part: Any, where: str) -> Sweep:
+    entries = {"title", "measure", "vary", "values", "settings", "datasets", "methods", "claim", "paper"}
+    _only(_table(part, where), entries, where)
+    measure = part.get("measure")
+    if measure not in MEASURES:
+        raise InputError(f"{where}: measure = {measure!r}; use one of {', '.join(MEASURES)}")
+    values = part.get("values", [])
+    if not isinstance(values, list) or (bool(values) != ("vary" in part)) or ("vary" not in part and measure != "loss"):
+        raise InputError(f'{where}: name the setting that varies and its values, vary = "k" and values = [2, 3]')
+    return Sweep(
+        name=name,
+        title=str(part.get("title", name)),
+        measure=measure,
+        vary=part.get("vary"),
+        values=tuple(values),
+        settings=_settings({"": part.get("settings", {})}, where)[""],
+        datasets=_names(part.get("datasets", []), f"datasets of {where}"),
+        methods=_names(part.get("methods", []), f"methods of {where}"),
+        claim=str(part.get("claim", "")),
+        paper=_table(part.get("paper", {}), f"{where}, paper"),
+    )
+
+
+def _names(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise InputError(f'{where}: {value!r} is not a list of names; write ["...", "..."]')
+    return tuple(value)
+
+
+def _grid(table: Any, where: str) -> dict[str, dict[str, list[Any]]]:
+    for method, values in _settings(table, where).items():
+        for key, choices in values.items():
+            if not isinstance(choices, list) or not choices:
+                raise InputError(f"{where}, {method}: {key} = {choices!r}; give a list of values to choose from")
+    return dict(table)
 
 
 def _settings(table: Any, where: str) -> dict[str, Settings]:

@@ -1,17 +1,23 @@
-"""Results as a table: per method the mean and the standard deviation over seeds, in percent."""
+"""Results as rows: per method the mean over seeds with its spread, and whether it differs from IsoNN's."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from isonn.experiments.run import Task
 from isonn.experiments.spec import Printed, Spec
+from isonn.experiments.statistics import SIGNIFICANT, corrected_t_test, interval
 
-if TYPE_CHECKING:
-    from rich.table import Table
+#: The method every other is compared with.
+REFERENCE = "isonn"
+#: A loss has settled when what is left to fall is less than this share of its whole fall.
+SETTLED = 0.05
+
+Results = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -21,11 +27,14 @@ class Spread:
     Attributes:
         sd: with one degree of freedom less than seeds; None for one seed.
         by_seed: the values themselves.
+        interval: 95 % interval of the mean (see `statistics.interval`), as far as it is within 0 and 100; None for
+            one seed.
     """
 
     mean: float
     sd: float | None
     by_seed: Mapping[int, float]
+    interval: tuple[float, float] | None = None
 
     def __str__(self) -> str:
         return f"{self.mean:.1f}" if self.sd is None else f"{self.mean:.1f} ± {self.sd:.1f}"
@@ -41,6 +50,12 @@ class Row:
         fit_seconds: mean over tasks.
         tasks, finished: how many were asked for, how many have a result.
         errors: why tasks failed, each sentence once.
+        p: of the test whether accuracy differs from IsoNN's on this dataset; None where there is nothing to compare.
+        flip_rate: percent of predictions that change when test graphs are renumbered, mean over tasks.
+        candidates: how many settings there were to choose from.
+        chosen: how often each was, most often first.
+        loss: mean training loss by epoch, where it was asked for.
+        absent: why there is no result and none was asked for ("data not public").
     """
 
     dataset: str
@@ -54,31 +69,132 @@ class Row:
     tasks: int
     finished: int
     errors: tuple[str, ...]
+    p: float | None = None
+    flip_rate: float | None = None
+    candidates: int = 0
+    chosen: tuple[tuple[str, int], ...] = ()
+    loss: tuple[float, ...] | None = None
+    absent: str = ""
+
+    @property
+    def settings_text(self) -> str:
+        """The settings for people; of those that were chosen, how many there were."""
+        text = in_words(self.settings)
+        if not self.candidates:
+            return text
+        return f"{text}{', ' if text else ''}chosen of {self.candidates}"
+
+    @property
+    def settled(self) -> int | None:
+        """The epoch (from 1) after which the loss falls by less than a twentieth of its whole fall."""
+        if not self.loss:
+            return None
+        limit = self.loss[-1] + SETTLED * (max(self.loss) - self.loss[-1])
+        above = [epoch for epoch, loss in enumerate(self.loss, start=1) if loss > limit]
+        return above[-1] + 1 if above else 1
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
-        return {**asdict(self), "errors": list(self.errors)}
+        content = {**asdict(self), "errors": list(self.errors), "chosen": dict(self.chosen)}
+        if self.loss is not None:
+            content |= {"loss": list(self.loss), "settled": self.settled}
+        return content
+
+
+def in_words(settings: Mapping[str, Any]) -> str:
+    """``k=4, c=1``."""
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
 
 
 def summarize(
-    tasks: Iterable[Task], results: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], spec: Spec
+    tasks: Iterable[Task], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool = False
 ) -> list[Row]:
     """One row per dataset, method and settings, in the order of the tasks.
 
     Args:
         results, errors: by task id; a task may have neither.
         spec: where the printed numbers are.
+        losses: whether rows hold the training loss.
     """
     groups: dict[tuple[str, str, str, str], list[Task]] = {}
     for task in tasks:
-        key = (task.dataset, task.method, repr(sorted(task.settings.items())), task.protocol)
-        groups.setdefault(key, []).append(task)
-    return [_row(group, results, errors, spec) for group in groups.values()]
+        settings = repr((sorted(task.settings.items()), task.candidates))
+        groups.setdefault((task.dataset, task.method, settings, task.protocol), []).append(task)
+    # where IsoNN is there with several settings, as in a sweep, there is no one row to compare with
+    references: dict[tuple[str, str], list[list[Task]]] = {}
+    for (dataset, method, _, protocol), group in groups.items():
+        if method == REFERENCE:
+            references.setdefault((dataset, protocol), []).append(group)
+    rows = []
+    for (dataset, _, _, protocol), group in groups.items():
+        row = _row(group, results, errors, spec, losses)
+        found = references.get((dataset, protocol), [])
+        if len(found) == 1 and found[0] is not group:
+            row = replace(row, p=_compared(group, found[0], results))
+        rows.append(row)
+    return rows
 
 
-def _row(tasks: Sequence[Task], results: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], spec: Spec) -> Row:
+def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> list[Row]:
+    """Rows of a dataset that cannot be had: the paper's numbers, and why there are none of ours."""
+    return [
+        Row(
+            dataset=dataset,
+            method=method,
+            settings={},
+            protocol=spec.protocol,
+            accuracy=None,
+            f1=None,
+            printed=printed,
+            fit_seconds=None,
+            tasks=0,
+            finished=0,
+            errors=(),
+            absent=why,
+        )
+        for method in methods
+        if (printed := spec.printed.get(dataset, {}).get(method)) is not None
+    ]
+
+
+def failures(rows: Sequence[Row]) -> list[str]:
+    """One sentence per row that is incomplete."""
+    several = len({row.dataset for row in rows}) > 1
+    return [
+        f"{row.method}{f' on {row.dataset}' if several else ''} failed in {row.tasks - row.finished} of {row.tasks} "
+        f"tasks: {row.errors[0]}" + (f" (and {len(row.errors) - 1} other errors)" if len(row.errors) > 1 else "")
+        for row in rows
+        if row.errors
+    ]
+
+
+def outstanding(rows: Sequence[Row]) -> Collection[int]:
+    """Which rows, by number, may be set in bold.
+
+    Of each dataset, the row with the highest mean accuracy, provided the test tells it from IsoNN's (p < 0.05); is
+    it IsoNN's own, provided the test tells every other row from it. No test, no bold.
+    """
+    bold = set()
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        own = [(i, row) for i, row in enumerate(rows) if row.dataset == dataset]
+        judged = [(i, row, row.accuracy.mean) for i, row in own if row.accuracy is not None]
+        if len(judged) < 2:
+            continue
+        best, row, _ = max(judged, key=lambda entry: entry[2])
+        told = [other.p for _, other, _ in judged if other.method != REFERENCE] if row.method == REFERENCE else [row.p]
+        if all(p is not None and p < SIGNIFICANT for p in told):
+            bold.add(best)
+    return bold
+
+
+def _row(tasks: Sequence[Task], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool) -> Row:
     first = tasks[0]
     finished = [results[task.id] for task in tasks if task.id in results]
+    flips = [result["audit"]["flip_rate"] for result in finished if "audit" in result]
+    chosen = Counter(in_words(result["chosen"]) for result in finished if "chosen" in result)
+    printed = spec.printed_for(first.dataset, first.method, first.settings)
+    if first.candidates:  # whatever is chosen, it is the method the paper has a number for
+        printed = spec.printed.get(first.dataset, {}).get(first.method)
     return Row(
         dataset=first.dataset,
         method=first.method,
@@ -86,15 +202,19 @@ def _row(tasks: Sequence[Task], results: Mapping[str, Mapping[str, Any]], errors
         protocol=first.protocol,
         accuracy=_spread(tasks, results, "accuracy"),
         f1=_spread(tasks, results, "f1"),
-        printed=spec.printed_for(first.dataset, first.method, first.settings),
+        printed=printed,
         fit_seconds=statistics.fmean(r["timings"]["fit_seconds"] for r in finished) if finished else None,
         tasks=len(tasks),
         finished=len(finished),
         errors=tuple(dict.fromkeys(errors[task.id] for task in tasks if task.id in errors)),
+        flip_rate=100 * statistics.fmean(flips) if flips else None,
+        candidates=len(first.candidates),
+        chosen=tuple(sorted(chosen.items(), key=lambda entry: (-entry[1], entry[0]))),
+        loss=_loss(finished) if losses else None,
     )
 
 
-def _spread(tasks: Sequence[Task], results: Mapping[str, Mapping[str, Any]], metric: str) -> Spread | None:
+def _spread(tasks: Sequence[Task], results: Results, metric: str) -> Spread | None:
     folds: dict[int, list[float | None]] = {}
     for task in tasks:
         result = results.get(task.id)
@@ -106,38 +226,30 @@ def _spread(tasks: Sequence[Task], results: Mapping[str, Mapping[str, Any]], met
             by_seed[seed] = 100 * statistics.fmean(known)
     if not by_seed:
         return None
-    sd = statistics.stdev(by_seed.values()) if len(by_seed) > 1 else None
-    return Spread(statistics.fmean(by_seed.values()), sd, by_seed)
+    values_by_seed = list(by_seed.values())
+    sd = statistics.stdev(values_by_seed) if len(by_seed) > 1 else None
+    found = interval(values_by_seed)
+    within = None if found is None else (max(0.0, found[0]), min(100.0, found[1]))
+    return Spread(statistics.fmean(values_by_seed), sd, by_seed, within)
 
 
-def render(rows: Sequence[Row]) -> Table:
-    """The rows for a terminal; `failures` says why a row is incomplete."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for heading in ("method", "accuracy", "F1", "the paper", "s per fit"):
-        # where the terminal is narrow, settings go over two lines; a number is never cut
-        table.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=heading != "method")
-    for row in rows:
-        settings = ", ".join(f"{key}={value}" for key, value in row.settings.items())
-        cells = [
-            f"{row.method} ({settings})" if settings else row.method,
-            str(row.accuracy or "failed"),
-            str(row.f1 or "failed"),
-            f"{row.printed.accuracy:.1f} / {row.printed.f1:.1f}" if row.printed else "-",
-            f"{row.fit_seconds:.3f}" if row.fit_seconds is not None else "-",
-        ]
-        table.add_row(*map(Text, cells))  # Text: brackets in a setting are no markup
-    return table
-
-
-def failures(rows: Sequence[Row]) -> list[str]:
-    """One sentence per row that is incomplete."""
-    return [
-        f"{row.method} failed in {row.tasks - row.finished} of {row.tasks} tasks: {row.errors[0]}"
-        + (f" (and {len(row.errors) - 1} other errors)" if len(row.errors) > 1 else "")
-        for row in rows
-        if row.errors
+def _compared(tasks: Sequence[Task], reference: Sequence[Task], results: Results) -> float | None:
+    """The p of the difference in accuracy, over every seed and fold that both have finished."""
+    theirs = {(task.seed, task.fold): results[task.id] for task in reference if task.id in results}
+    pairs = [
+        (results[task.id], theirs[task.seed, task.fold])
+        for task in tasks
+        if task.id in results and (task.seed, task.fold) in theirs
     ]
+    if not pairs:
+        return None
+    differences = [one["metrics"]["accuracy"] - other["metrics"]["accuracy"] for one, other in pairs]
+    return corrected_t_test(differences, statistics.fmean(one["n_test"] / one["n_train"] for one, _ in pairs))
+
+
+def _loss(finished: Sequence[Mapping[str, Any]]) -> tuple[float, ...] | None:
+    """The mean over tasks, as far as all of them were trained; to six digits, for what comes after is noise."""
+    curves = [result["loss"] for result in finished if result.get("loss")]
+    if not curves:
+        return None
+    return tuple(float(f"{statistics.fmean(epoch):.6g}") for epoch in zip(*curves, strict=False))

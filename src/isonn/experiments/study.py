@@ -1,0 +1,200 @@
+"""A whole experiment: which datasets can be had, what is to be run on each, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from isonn.data import known, load
+from isonn.data.graphs import GraphSet
+from isonn.errors import DatasetError, InputError, IsoNNError
+from isonn.experiments.methods import build, resolve_methods
+from isonn.experiments.protocols import find_protocol
+from isonn.experiments.run import Task, plan
+from isonn.experiments.spec import Spec, Sweep
+from isonn.experiments.store import Store
+from isonn.experiments.tables import Row, absent_rows, summarize
+
+
+@dataclass(frozen=True)
+class Datasets:
+    """What was asked for.
+
+    Attributes:
+        graphs: by name, in the order asked for.
+        absent: of those that cannot be had, why, by name; ``private`` are those nobody can download.
+    """
+
+    graphs: Mapping[str, GraphSet] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+    private: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table, or one figure: the tasks of one dataset.
+
+    Attributes:
+        sweep: None for the table of an experiment without figures.
+        dataset: its name; its graphs are in `Datasets`, unless they are absent.
+        left_out: methods that cannot be used on the dataset, and why.
+    """
+
+    sweep: Sweep | None
+    dataset: str
+    methods: tuple[str, ...]
+    tasks: tuple[Task, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What the part is called in files."""
+        return "table" if self.sweep is None else self.sweep.name
+
+
+def gather(names: Iterable[str]) -> Datasets:
+    """Load datasets; one that is known but cannot be had is noted, an unknown one is refused."""
+    entries = {entry.name.casefold(): entry for entry in known()}
+    graphs: dict[str, GraphSet] = {}
+    absent: dict[str, str] = {}
+    private = set()
+    for name in names:
+        entry = entries.get(name.casefold())
+        try:
+            loaded = load(name)
+        except DatasetError as error:
+            if entry is None:
+                raise
+            if entry.url is None:  # said without the folders of this machine: tables are for everybody
+                private.add(entry.name)
+                absent[entry.name] = f"{entry.source}; `isonn data info {entry.name}` says where to put it"
+            else:
+                absent[entry.name] = str(error)
+        else:
+            graphs[loaded.name] = loaded
+    return Datasets(graphs, absent, frozenset(private))
+
+
+def plan_study(spec: Spec, datasets: Datasets, methods: Sequence[str] | None, protocol: str, seeds: int) -> list[Part]:
+    """Everything the experiment runs on these datasets.
+
+    A figure is of the datasets it names; where none of those was asked for, of all that were.
+
+    Args:
+        methods: instead of those of the spec; a figure keeps its own where none of these is among them.
+    """
+    every = (*datasets.graphs, *datasets.absent)
+    order = sorted(every, key=lambda name: spec.datasets.index(name) if name in spec.datasets else len(every))
+    parts: list[Part] = []
+    for sweep in spec.sweeps or (None,):
+        asked = resolve_methods(methods if methods is not None else spec.methods)
+        names: Sequence[str] = order
+        if sweep is not None:
+            names = [name for name in order if name in sweep.datasets] or order if sweep.datasets else order
+            own = resolve_methods(sweep.methods) if sweep.methods else asked
+            asked = own if methods is None else tuple(name for name in own if name in asked) or asked
+        for name in names:
+            if name in datasets.absent:
+                parts.append(Part(sweep, name, asked))
+            else:
+                parts.append(_part(spec, sweep, datasets.graphs[name], asked, protocol, seeds))
+    return parts
+
+
+def _part(
+    spec: Spec, sweep: Sweep | None, graphs: GraphSet, methods: tuple[str, ...], protocol: str, seeds: int
+) -> Part:
+    left_out: dict[str, str] = {}
+    tasks: list[Task] = []
+    for method in methods:
+        if sweep is None:
+            common, candidates = table_settings(spec, graphs.name, method, protocol)
+            variants = [(common, candidates)]
+        else:
+            values: Iterable[dict[str, Any]] = [{sweep.vary: value} for value in sweep.values] if sweep.vary else [{}]
+            variants = [(spec.settings_for(graphs.name, method, {**sweep.settings, **v}), ()) for v in values]
+        for common, candidates in variants:
+            try:
+                reason = why_not(method, {**common, **(candidates[0] if candidates else {})}, graphs)
+                if reason is None:
+                    tasks += plan(graphs, [method], {method: common}, protocol, seeds, {method: candidates})
+            except InputError as error:
+                reason = str(error)
+            if reason is not None:
+                left_out[method] = reason
+    tasks.sort(key=lambda task: task.seed)  # seed by seed: what is finished early can be compared
+    return Part(sweep, graphs.name, methods, tuple(tasks), left_out)
+
+
+def table_settings(
+    spec: Spec, dataset: str, method: str, protocol: str, changes: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
+    """Settings of a method under a protocol, and those to choose from where the protocol chooses."""
+    if find_protocol(protocol).inner is None:
+        return spec.settings_for(dataset, method, changes), ()
+    return spec.candidates_for(dataset, method, changes)
+
+
+def why_not(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str | None:
+    """Why the method cannot be used on these graphs, or None; settings that mean nothing are refused."""
+    estimator = build(method, settings, seed=0, size=int(graphs.sizes.max()))
+    estimator.check_settings()
+    return estimator.why_not(graphs)
+
+
+def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[Row]:
+    """What the store holds of a part, as rows."""
+    if part.dataset in datasets.absent:
+        why = "data not public" if part.dataset in datasets.private else "not loaded"
+        return absent_rows(part.dataset, part.methods, spec, why)
+    losses = part.sweep is not None and part.sweep.measure == "loss"
+    return stored_rows(part.tasks, store, spec, losses)
+
+
+def stored_rows(tasks: Iterable[Task], store: Store, spec: Spec, losses: bool = False) -> list[Row]:
+    """What the store holds of some tasks, as rows."""
+    tasks = tuple(tasks)
+    results, errors = {}, {}
+    for task in tasks:
+        result = store.get(task)
+        if result is not None:
+            results[task.id] = result
+        else:
+            errors[task.id] = store.error(task) or "the result was removed while the command ran"
+    return summarize(tasks, results, errors, spec, losses)
+
+
+def check_seeds(protocol: str, seeds: int) -> str | None:
+    """What is to be said about so few seeds, or None."""
+    least = find_protocol(protocol).seeds
+    if seeds >= least:
+        return None
+    return f"the {protocol} protocol asks for at least {least} seeds and this is {seeds}"
+
+
+def about(graphs: GraphSet) -> dict[str, Any]:
+    """What a summary says of a dataset."""
+    counts: dict[str, int] = {}
+    if graphs.y is not None and graphs.y.ndim == 1:
+        labels, numbers = np.unique(graphs.y, return_counts=True)
+        counts = {str(label): int(number) for label, number in zip(labels, numbers, strict=True)}
+    return {
+        "name": graphs.name,
+        "digest": graphs.digest,
+        "graphs": len(graphs),
+        "classes": 0 if graphs.classes is None else len(graphs.classes),
+        "graphs_by_class": counts,
+        "smallest": int(graphs.sizes.min()),
+        "largest": int(graphs.sizes.max()),
+    }
+
+
+def nothing_left(parts: Sequence[Part], datasets: Datasets) -> IsoNNError | None:
+    """The error of a study in which nothing can be run, or None."""
+    if any(part.tasks for part in parts):
+        return None
+    reasons = [*datasets.absent.values(), *(reason for part in parts for reason in part.left_out.values())]
+    return InputError("; ".join(dict.fromkeys(reasons)))

@@ -1,0 +1,116 @@
+"""Rows as people and programs read them."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from isonn.experiments.formats import as_csv, findings, legend, markdown, render
+from isonn.experiments.spec import Printed, Sweep
+from isonn.experiments.tables import Row, Spread
+
+ROW = Row(
+    dataset="A",
+    method="isonn",
+    settings={"k": 4},
+    protocol="paper",
+    accuracy=Spread(78.44, 2.21, {0: 76.0, 1: 80.9}, (76.1, 80.2)),
+    f1=Spread(77.0, 1.0, {0: 76.0, 1: 78.0}, (70.0, 80.0)),
+    printed=Printed(83.3, 83.0),
+    fit_seconds=1.2345,
+    tasks=6,
+    finished=6,
+    errors=(),
+    flip_rate=33.51,
+)
+OTHER = replace(ROW, method="size", settings={}, printed=None, p=0.0312, flip_rate=0.0, fit_seconds=117.4)
+BEST = replace(OTHER, method="freq", p=0.0004, accuracy=Spread(90.0, 1.0, {0: 89.0, 1: 91.0}, (85.0, 95.0)))
+FAILED = replace(OTHER, method="cnn", accuracy=None, f1=None, p=None, flip_rate=None, fit_seconds=None)
+ABSENT = replace(FAILED, dataset="B", printed=Printed(60.0, 50.0), absent="data not public")
+
+
+def text_of(rows: list[Row], width: int = 120) -> str:
+    console = Console(file=StringIO(), width=width)
+    console.print(render(rows, width))
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_terminal_shows_what_is_known_of_each_method() -> None:
+    head, _, *lines = text_of([ROW, OTHER, BEST, FAILED]).splitlines()
+    assert head.split() == ["method", "accuracy", "95", "%", "F1", "paper", "p", "flips", "s/fit"]
+    assert lines[0].split("  ")[0] == "isonn (k=4)"
+    for part in ("78.4 ± 2.2", "76.1, 80.2", "77.0 ± 1.0", "83.3", "33.5", "1.234"):
+        assert part in lines[0]
+    assert lines[1].split()[-3:] == [".031", "0.0", "117"]
+    assert "<.001" in lines[2]
+    assert lines[3].split() == ["cnn", "failed", "-", "failed", "-", "-", "-", "-"]
+
+
+def test_columns_without_a_value_are_left_out_and_the_legend_says_what_is_there() -> None:
+    bare = replace(ROW, flip_rate=None, accuracy=replace(ROW.accuracy, interval=None))  # type: ignore[type-var]
+    assert text_of([bare]).split()[:5] == ["method", "accuracy", "F1", "paper", "s/fit"]
+    assert legend([bare]) == []
+    (line,) = legend([ROW, OTHER])
+    assert all(name in line for name in ("95 %: ", "p: ", "flips: "))
+    assert "settled" not in line
+
+
+def test_eighty_columns_hold_everything_and_fewer_cut_no_number() -> None:
+    long = replace(ROW, method="isonn-assigned", settings={"k": 4, "c": 1, "epochs": 130, "matching": "assigned"})
+    shown = text_of([long, OTHER], width=80)
+    assert "76.1, 80.2" in shown
+    for width in (80, 60, 50):
+        shown = text_of([long, OTHER], width)
+        assert "…" not in shown
+        assert "78.4 ± 2.2" in shown
+        assert max(map(len, shown.splitlines())) <= width
+
+
+def test_brackets_in_a_setting_are_no_markup() -> None:
+    assert "(k=[3])" in text_of([replace(ROW, settings={"k": [3]})])
+
+
+def test_a_dataset_that_is_not_there_shows_the_papers_number_and_why() -> None:
+    line = text_of([ABSENT]).splitlines()[2]
+    assert "data not public" in line
+    assert "60.0" in line
+    assert "failed" not in line
+
+
+def test_markdown_has_the_papers_f1_and_bold_only_by_the_test() -> None:
+    lines = markdown([ROW, OTHER, BEST]).splitlines()
+    head = [cell.strip() for cell in lines[0].strip("|").split("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    assert [len(row) for row in cells] == [len(head)] * 3
+    assert (cells[0][head.index("paper")], cells[0][head.index("paper's F1")]) == ("83.3", "83.0")
+    assert [row[1] for row in cells] == ["78.4 ± 2.2", "78.4 ± 2.2", "**90.0 ± 1.0**"]
+    assert "**" not in markdown([ROW, OTHER, replace(BEST, p=0.2)])
+
+
+def test_csv_is_read_back_as_it_was() -> None:
+    text = as_csv([("table", [ROW, OTHER]), ("by-k", [ABSENT])])
+    first, second, third = csv.DictReader(StringIO(text))
+    assert (first["settings"], float(first["accuracy_mean"]), float(first["paper_f1"])) == ("k=4", 78.44, 83.0)
+    assert (second["p"], second["paper_f1"]) == ("0.0312", "")
+    assert (third["part"], third["accuracy_mean"], third["note"]) == ("by-k", "", "data not public")
+
+
+def test_findings_name_the_best_value_beside_the_papers() -> None:
+    sweep = Sweep("by-k", "t", "accuracy", "k", (2, 4), paper={"A": 4})
+    other = replace(ROW, settings={"k": 2}, accuracy=Spread(80.0, None, {0: 80.0}))
+    assert findings(sweep, [ROW, other, replace(ROW, dataset="B")]) == [
+        "A: best k = 2 (80.0); the paper's: 4",
+        "B: best k = 4 (78.4 ± 2.2)",
+    ]
+    loss = Sweep("by-epoch", "t", "loss", paper={"A": 50})
+    assert findings(loss, [replace(ROW, loss=(1.0, 0.0, 0.0))]) == ["A: the loss settles by epoch 2; the paper's: 50"]
+    assert findings(sweep, [ABSENT]) == []
+
+
+@pytest.mark.parametrize(("p", "text"), [(0.99999, "1"), (0.5, ".500"), (0.0, "<.001")])
+def test_p_is_short(p: float, text: str) -> None:
+    assert text in text_of([replace(OTHER, p=p)]).split()
