@@ -1,0 +1,132 @@
+"""Drawings are well-formed, escaped, and show what they are asked to."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.data.graphs import graphset_from_cells
+from isonn.data.renumber import renumbered
+from isonn.report.draw import LARGEST, Mark, draw_graph, matrix_graph
+from isonn.report.symbols import symbols
+
+
+def parsed(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def texts(svg: str) -> list[str]:
+    return [text.text or "" for text in parsed(svg).iter("text")]
+
+
+def test_atoms_have_their_symbols_and_colours_and_bonds_their_lines(mutag):
+    graph = mutag[0]  # a nitro group: one double bond, the rest of the molecule aromatic
+    svg = draw_graph(graph, symbols(mutag), title="molecule").svg
+    names = [mutag.node_label_names[label] for label in graph.node_labels.tolist()]
+    assert sorted(texts(svg)) == sorted(names)
+    assert svg.count('class="elN"') == names.count("N")
+    aromatic = sum(mutag.edge_label_names[label] == "aromatic" for label in graph.edge_labels.tolist()) // 2
+    assert svg.count('class="aromatic"') == aromatic
+    assert parsed(svg).get("role") == "img"
+    assert parsed(svg).find("title").text == "molecule"
+
+
+def test_a_renumbered_molecule_has_the_same_drawing(mutag):
+    other = renumbered(mutag[:8], np.random.default_rng(3))
+
+    def seen(graphs, i):
+        svg = draw_graph(graphs[i], symbols(mutag)).svg
+        places = [(t.text, float(t.get("x")), float(t.get("y"))) for t in parsed(svg).iter("text")]
+        return svg.count("<path"), sorted((name, round(x), round(y)) for name, x, y in places)
+
+    for i in range(8):
+        assert seen(mutag, i) == seen(other, i)
+
+
+def test_names_with_markup_are_text(mutag):
+    evil = '<script>alert(1)</script>&"'
+    graph = replace(mutag[0], node_names=np.array([evil] * mutag[0].n))
+    svg = draw_graph(graph, symbols(mutag), title=evil).svg
+    assert "<script" not in svg
+    assert parsed(svg).find("title").text == evil
+    labels = replace(mutag, node_label_names={0: "<i>"})
+    assert "<i>" not in draw_graph(mutag[0], symbols(labels)).svg
+
+
+def test_a_match_is_there_hidden_until_it_is_shown(mutag):
+    marks = [Mark((0, 1, 2)), Mark((3, 4, -1), positive=False)]
+    svg = parsed(draw_graph(mutag[0], symbols(mutag), marks=marks, shown=1).svg)
+    halos = [part for part in svg.iter("path") if "halo" in part.get("class", "")]
+    assert [halo.get("class") for halo in halos] == ["halo pos", "halo neg on"]
+    assert [halo.get("data-m") for halo in halos] == ["0", "1"]
+    tags = [part for part in svg.iter("g") if "tag" in part.get("class", "")]
+    assert [[text.text for text in tag] for tag in tags] == [["0", "1", "2"], ["0", "1"]]  # padding is nowhere
+
+
+def test_rows_and_columns_of_a_window_are_told_apart(mutag):
+    svg = draw_graph(mutag[0], symbols(mutag), marks=[Mark((0, 1), (1, 2))], shown=0).svg
+    assert {"r0", "r1 c0", "c1"} <= set(texts(svg))
+
+
+def test_importance_is_a_step_of_the_scale_for_nodes_and_edges():
+    path = isonn.as_graphset([np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])])[0]
+    edges = np.zeros((3, 3))
+    edges[0, 1] = edges[1, 0] = -2.0
+    svg = draw_graph(path, node_importance=np.array([1.0, 0.0, -0.5]), edge_importance=edges).svg
+    assert re.findall(r'<g class="plain([^"]*)">', svg) == [" p4", "", " n2"]
+    assert svg.count('class="n4"') == 1
+
+
+def test_directed_edges_have_heads_and_loops_are_drawn():
+    arrow = graphset_from_cells([0, 0], [(0, 1), (0, 0)], [2])[0]
+    both = graphset_from_cells([0, 0], [(0, 1), (1, 0)], [2])[0]
+    assert draw_graph(arrow).svg.count("M") == draw_graph(both).svg.count("M") + 2
+    assert "a8 8" in draw_graph(arrow).svg
+
+
+def test_weights_are_widths_and_negative_ones_dashed():
+    matrix = np.array([[0, 1.0, -0.2], [1.0, 0, 0], [-0.2, 0, 0]])
+    svg = draw_graph(matrix_graph(matrix)).svg
+    assert 'class="w3"' in svg
+    assert 'class="w1 neg"' in svg
+
+
+def test_a_dense_graph_is_a_matrix_of_its_weights():
+    plt = pytest.importorskip("matplotlib.image")
+    weights = np.random.default_rng(0).normal(size=(20, 20))
+    weights[0, 1], weights[1, 0] = 9.0, -9.0
+    drawing = draw_graph(matrix_graph(weights), marks=[Mark((3, 4, 5), (7, 8, 12))], shown=0)
+    assert drawing.kind == "matrix"
+    png = re.search(r'base64,([^"]+)"', drawing.svg).group(1)
+    pixels = plt.imread(io.BytesIO(base64.b64decode(png)), format="png")  # another library reads what we wrote
+    assert pixels.shape == (20, 20, 4)
+    np.testing.assert_allclose(pixels[:, :, 3], np.abs(weights) / 9, atol=0.03)
+    assert pixels[0, 1, 2] > pixels[0, 1, 0]  # blue
+    assert pixels[1, 0, 0] > pixels[1, 0, 2]  # orange
+    frame = next(p for p in parsed(drawing.svg).iter("path") if "frame-match" in p.get("class"))
+    assert frame.get("d").count("M") == 2  # columns 7 and 8 are one block, 12 another
+
+
+def test_a_very_large_graph_is_drawn_around_its_matches_and_says_so():
+    n = 620
+    links = [(i, i + 1) for i in range(n - 1)]
+    path = graphset_from_cells(np.zeros(2 * n - 2), links + [(b, a) for a, b in links], [n])[0]
+    drawing = draw_graph(path, marks=[Mark((300, 301, 302))], shown=0)
+    shown = drawing.svg.count("<circle")
+    assert 50 < shown <= LARGEST
+    assert drawing.note == f"The graph has 620 nodes; the {shown} nearest to the matches are drawn."
+    assert "<title>301</title>" in drawing.svg
+    assert "<title>0</title>" not in drawing.svg
+    assert draw_graph(path).svg.count("<circle") <= LARGEST
+
+
+def test_labels_without_names_are_shown_in_short():
+    graphs = graphset_from_cells([0, 0], [(0, 1), (1, 0)], [2], node_labels=np.array(["long name", "b"]))
+    assert texts(draw_graph(graphs[0], symbols(graphs)).svg) == ["lo…", "b"]
