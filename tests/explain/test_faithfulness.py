@@ -8,7 +8,7 @@ import pytest
 import isonn
 from isonn.data.planted import planted_motifs
 from isonn.errors import InputError
-from isonn.explain import edge_auroc, faithfulness
+from isonn.explain import edge_auroc, edge_removal, faithfulness, removal
 
 
 class EdgesAtNodeZero:
@@ -94,6 +94,24 @@ def test_auroc_is_the_share_of_pairs_in_the_right_order():
     # 0-1 stands above all four others, 0-2 above two of them
     importance = importance_of((0, 1), (3, 4), (4, 5), (0, 2))
     assert edge_auroc(graph, importance, truth) == pytest.approx((4 + 2) / 8)
+
+
+def test_an_edge_adds_to_the_log_odds_what_is_missing_without_it(monkeypatch):
+    effect = edge_removal(EdgesAtNodeZero(), STAR)
+    gain = np.log(0.7 / 0.3) - np.log(0.5 / 0.5)
+    expected = np.zeros((7, 7))
+    expected[0, 1:4] = expected[1:4, 0] = gain
+    np.testing.assert_allclose(effect, expected, atol=1e-12)
+    np.testing.assert_allclose(edge_removal(EdgesAtNodeZero(), STAR, column=0), -expected, atol=1e-12)
+    monkeypatch.setattr(removal, "BLOCK_GRAPHS", 2)
+    np.testing.assert_allclose(edge_removal(EdgesAtNodeZero(), STAR), expected, atol=1e-12)
+
+
+def test_a_directed_edge_is_taken_away_with_its_counterpart():
+    arrows = np.triu(STAR)
+    effect = edge_removal(EdgesAtNodeZero(), arrows)
+    np.testing.assert_equal(effect, effect.T)
+    assert (effect[0, 1:4] > 0).all()
 
 
 def test_what_cannot_be_measured_is_refused():

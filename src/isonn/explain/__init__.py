@@ -5,6 +5,7 @@ from isonn.explain.explanation import Explanation, Match, explain_matched
 from isonn.explain.faithfulness import Faithfulness, edge_auroc, faithfulness
 from isonn.explain.matched import MatchedGraph, Occurrences
 from isonn.explain.pooled import PooledMatches
+from isonn.explain.removal import edge_removal
 from isonn.explain.windows import WindowMatches
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "TemplateCard",
     "WindowMatches",
     "edge_auroc",
+    "edge_removal",
     "explain_matched",
     "faithfulness",
     "template_cards",

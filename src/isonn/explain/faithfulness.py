@@ -81,8 +81,8 @@ def faithfulness(
     rest, part, sparsity = [], [], []
     for i, (graph, importance) in enumerate(zip(graphs, importances, strict=True)):
         important, share = _important_cells(graph, np.asarray(importance), keep, f"graph {i} of {len(graphs)}")
-        rest.append(_with_cells(graph, ~important[0]))
-        part.append(_with_cells(graph, important[1]))
+        rest.append(with_cells(graph, ~important[0]))
+        part.append(with_cells(graph, important[1]))
         sparsity.append(1 - share)
     before = clf.predict_proba(graphs)
     label, every = before.argmax(axis=1), np.arange(len(graphs))
@@ -109,7 +109,7 @@ def edge_auroc(graph: Graph, importance: NDArray[np.floating], truth: NDArray[np
         >>> edge_auroc(path, np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]]), np.eye(3, k=1) * [[1], [0], [0]] > 0)
         1.0
     """
-    links = _links(graph)
+    links = links_of(graph)
     known = truth[links[:, 0], links[:, 1]] | truth[links[:, 1], links[:, 0]]
     if known.all() or not known.any():
         raise InputError(
@@ -119,7 +119,7 @@ def edge_auroc(graph: Graph, importance: NDArray[np.floating], truth: NDArray[np
     return float(roc_auc_score(known, both[links[:, 0], links[:, 1]]))
 
 
-def _links(graph: Graph) -> NDArray[np.int64]:
+def links_of(graph: Graph) -> NDArray[np.int64]:
     """Pairs of nodes with an edge in either direction, smaller first, each once; shape (l, 2)."""
     return np.unique(np.sort(graph.edges, axis=1), axis=0)
 
@@ -138,7 +138,7 @@ def _important_cells(
             f"{where} has {graph.n} nodes and importances of shape {importance.shape}; "
             f"give ({graph.n},) for nodes or ({graph.n}, {graph.n}) for edges"
         )
-    links = _links(graph)
+    links = links_of(graph)
     if not len(links):
         nothing = np.zeros(0, dtype=bool)
         return (nothing, nothing), 0.0
@@ -155,7 +155,7 @@ def _top(values: NDArray[Any], keep: float) -> NDArray[np.int64]:
     return np.argsort(-values, kind="stable")[: math.ceil(keep * len(values))]
 
 
-def _with_cells(graph: Graph, cells: NDArray[np.bool_]) -> Graph:
+def with_cells(graph: Graph, cells: NDArray[np.bool_]) -> Graph:
     """The graph with some of its cells only."""
     return Graph(
         n=graph.n,
