@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNError
 from isonn.experiments.run import Task
-from isonn.experiments.store import FORMAT, Store
+from isonn.experiments.store import FORMAT, Store, failure
 
 TASKS = [Task("A", "size", {}, "paper", fold, 0, "d") for fold in range(3)]
 
@@ -39,6 +44,17 @@ def test_stores_are_merged_by_copying_files(tmp_path: Path) -> None:
     for file in (other.folder / "tasks").iterdir():
         (one.folder / "tasks" / file.name).write_bytes(file.read_bytes())
     assert one.missing(TASKS) == [TASKS[2]]
+
+
+def test_a_copied_store_is_a_store_and_files_of_others_do_not_matter(tmp_path: Path) -> None:
+    Store(tmp_path / "1").put(result_of(TASKS[0]))
+    shutil.copytree(tmp_path / "1", tmp_path / "2")
+    for name in ("notes.txt", "backup.json", f".{TASKS[1].id}.json.x8f3", f"{TASKS[2].id}.json~"):
+        (tmp_path / "2" / "tasks" / name).write_text("{")
+    store = Store(tmp_path / "2")
+    assert store.missing(TASKS) == TASKS[1:]
+    assert store.set_aside == []
+    assert (tmp_path / "2" / "tasks" / "backup.json").read_text() == "{"
 
 
 @pytest.mark.parametrize(
@@ -106,3 +122,110 @@ def test_a_store_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps({**about, "format": FORMAT + 1, "isonn": "9.1"}))
     with pytest.raises(InputError, match=rf"written by isonn 9\.1 in format {FORMAT + 1}, and this is isonn"):
         Store(tmp_path)
+
+
+def test_a_folder_whose_maker_was_killed_becomes_a_store(tmp_path: Path) -> None:
+    (tmp_path / ".run.json.k3j9").write_text('{"ki')  # what is there between mkdir and the renaming
+    assert Store(tmp_path).missing(TASKS) == TASKS
+
+
+def test_a_sound_result_is_not_lost_to_a_process_that_saw_it_damaged(tmp_path: Path, monkeypatch) -> None:
+    store, other = Store(tmp_path), Store(tmp_path)
+    store.put(result_of(TASKS[0]))
+    path = tmp_path / "tasks" / f"{TASKS[0].id}.json"
+    sound = path.read_bytes()
+    path.write_bytes(b"{")
+    replace = Path.replace
+
+    def after_the_other(self: Path, target: Path) -> Path:
+        monkeypatch.undo()
+        assert other.missing(TASKS[:1]) == TASKS[:1]
+        other.put(result_of(TASKS[0]))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", after_the_other)
+    assert store.get(TASKS[0]) == result_of(TASKS[0])
+    assert path.read_bytes() == sound
+    assert (len(store.set_aside), len(other.set_aside)) == (0, 1)
+
+
+def test_a_damaged_file_another_process_has_just_set_aside_is_no_error(tmp_path: Path, monkeypatch) -> None:
+    store = Store(tmp_path)
+    path = tmp_path / "tasks" / f"{TASKS[0].id}.json"
+    path.write_bytes(b"{")
+    replace = Path.replace
+
+    def after_the_other(self: Path, target: Path) -> Path:
+        replace(self, target)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", after_the_other)
+    assert store.missing(TASKS[:1]) == TASKS[:1]
+    assert store.set_aside == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
+def test_a_full_disk_or_a_missing_permission_is_a_sentence_and_leaves_no_half_file(
+    number, tmp_path, monkeypatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    store = Store(tmp_path / "s")
+    monkeypatch.setattr(os, "fsync", refuse)
+    for put in (lambda: store.put(result_of(TASKS[0])), lambda: store.put_error(failure(TASKS[0], "why"))):
+        with pytest.raises(
+            IsoNNError, match=rf"results cannot be kept in .*s \({os.strerror(number)}\); finished tasks"
+        ):
+            put()
+    assert list((tmp_path / "s" / "tasks").iterdir()) == []
+    with pytest.raises(InputError, match=rf"results cannot be kept in .*new \({os.strerror(number)}\); choose another"):
+        Store(tmp_path / "new")
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(IsoNNError, match=r"results cannot be read in"):
+        store.get(TASKS[0])
+
+
+#: Several processes make one store and run the same tasks, one of which has a damaged result, all at the same time.
+RACE = """
+import os, sys, time, traceback
+from isonn.data import planted_motifs
+from isonn.experiments.execute import execute
+from isonn.experiments.run import plan, run_task
+from isonn.experiments.store import Store
+
+graphs = planted_motifs(n_graphs=30, n_nodes=(8, 12), seed=0).graphs
+tasks = plan(graphs, ["degrees", "size"], {}, "paper", seeds=1)
+run_task(tasks[0], graphs)
+for round in range(8):
+    folder = os.path.join(sys.argv[1], str(round))
+    start = time.monotonic() + 0.05
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            try:
+                while time.monotonic() < start:
+                    pass
+                store = Store(folder)
+                path = os.path.join(folder, "tasks", tasks[0].id + ".json")
+                if not os.path.exists(path):
+                    open(path, "w").close()
+                time.sleep(0.002)
+                list(execute(store.missing(tasks), {graphs.name: graphs}, store))
+                assert store.missing(tasks) == []
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0], round
+    assert Store(folder).missing(tasks) == []
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_processes_that_race_on_one_store_all_end_well_and_lose_nothing(tmp_path: Path) -> None:
+    run = subprocess.run([sys.executable, "-c", RACE, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert not list(tmp_path.rglob(".*.json.*"))  # no temporary file is left behind

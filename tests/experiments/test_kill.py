@@ -1,0 +1,84 @@
+"""kill -9, at any moment: what is finished stays, and going on leaves what an undisturbed run leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from isonn.data import GraphSet
+from isonn.experiments.run import plan
+from isonn.experiments.store import Store
+
+TINY = {"isonn": {"k": 2, "c": 1, "epochs": 2, "hidden": [8]}}
+KILLS = 10
+
+#: Everything is imported once; each run is then a fork of this process and so starts, and can be killed, at once.
+SCRIPT = """
+import json, os, random, signal, sys, time
+from isonn.data import planted_motifs
+from isonn.experiments.execute import execute
+from isonn.experiments.run import plan, run_task
+from isonn.experiments.store import Store
+
+settings, folder, kills = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+graphs = planted_motifs(n_graphs=30, n_nodes=(8, 12), seed=0).graphs
+tasks = plan(graphs, ["isonn", "degrees", "size"], settings, "paper", seeds=4)
+for task in (tasks[0], tasks[3], tasks[6]):
+    run_task(task, graphs)  # imports what the methods need
+
+def run(name):
+    store = Store(os.path.join(folder, name))
+    return sum(1 for _ in execute(store.missing(tasks), {graphs.name: graphs}, store))
+
+def forked(name):
+    child = os.fork()
+    if child == 0:
+        run(name)
+        os._exit(0)
+    return child
+
+def finished():
+    tasks_folder = os.path.join(folder, "killed", "tasks")
+    names = os.listdir(tasks_folder) if os.path.isdir(tasks_folder) else []
+    return sum(name.endswith(".json") and name[0] != "." for name in names)
+
+start = time.monotonic()
+assert os.waitpid(forked("undisturbed"), 0)[1] == 0
+one_task = (time.monotonic() - start) / len(tasks)
+moments = random.Random(20261115)
+left = []
+for _ in range(kills):
+    # Counted in tasks rather than seconds, which a busy machine stretches; 10 runs of about 2 tasks leave work to do.
+    enough = finished() + moments.randrange(3)
+    child = forked("killed")
+    while finished() < enough:
+        time.sleep(0.0005)
+    time.sleep(moments.uniform(0, one_task))
+    os.kill(child, signal.SIGKILL)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL, "it had ended before"
+    left.append(len(tasks) - finished())
+assert os.waitpid(forked("killed"), 0)[1] == 0
+print(*left)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
+def test_ten_kills_and_going_on_leave_what_an_undisturbed_run_leaves(graphs: GraphSet, tmp_path: Path, untimed) -> None:
+    command = [sys.executable, "-c", SCRIPT, json.dumps(TINY), str(tmp_path), str(KILLS)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert run.returncode == 0, run.stderr
+    left = [int(number) for number in run.stdout.split()]
+    assert len(left) == KILLS
+    assert left == sorted(left, reverse=True)  # nothing finished is lost
+    tasks = plan(graphs, ["isonn", "degrees", "size"], TINY, "paper", seeds=4)
+    assert 0 < left[-1] < len(tasks)  # every kill met a run with work before it, and some with work behind
+    undisturbed, killed = Store(tmp_path / "undisturbed"), Store(tmp_path / "killed")
+    assert [untimed(killed.get(task)) for task in tasks] == [untimed(undisturbed.get(task)) for task in tasks]
+    assert killed.set_aside == []  # no half-written file was ever under the name of a result
+    names = [sorted(file.name for file in store.folder.rglob("*.json")) for store in (undisturbed, killed)]
+    assert names[0] == names[1]
