@@ -1,4 +1,4 @@
-"""Run tasks, in this process or in several; the numbers are the same."""
+"""Run tasks: in this process, in several, or on a cluster; the numbers are the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
@@ -17,14 +16,18 @@ from joblib import Parallel, delayed, parallel_config
 from isonn.data.graphs import GraphSet
 from isonn.errors import InputError, IsoNNError
 from isonn.experiments.run import Task, run_task
-from isonn.experiments.store import Store
+from isonn.experiments.store import Store, failure
 
 #: A worker that dies is most often out of memory; its tasks get this many further chances.
 RESTARTS = 2
 
 
 def execute(
-    tasks: Iterable[Task], datasets: Mapping[str, GraphSet], store: Store, jobs: int = 1
+    tasks: Iterable[Task],
+    datasets: Mapping[str, GraphSet],
+    store: Store,
+    jobs: int = 1,
+    scheduler: str | None = None,
 ) -> Generator[dict[str, Any], None, None]:
     """Run every one of the tasks, keep each outcome in the store as it comes, and yield it.
 
@@ -35,12 +38,21 @@ def execute(
         tasks: usually ``store.missing(tasks)``.
         datasets: by the name the tasks call them.
         jobs: processes, one thread each; 1 runs everything in this process.
+        scheduler: address of a dask scheduler; its workers run the tasks, and ``jobs`` does not matter.
     """
     if jobs < 1:
         raise InputError(f"{jobs} jobs cannot run anything; use at least 1")
     todo = list(tasks)
     jobs = min(jobs, len(todo))
-    outcomes = _in_processes(todo, datasets, jobs) if jobs > 1 else (_attempt(t, datasets[t.dataset]) for t in todo)
+    outcomes: Generator[dict[str, Any], None, None]
+    if scheduler is not None and todo:
+        from isonn.experiments.cluster import in_cluster
+
+        outcomes = in_cluster(todo, datasets, scheduler, _attempt)
+    elif jobs > 1:
+        outcomes = _in_processes(todo, datasets, jobs)
+    else:
+        outcomes = (_attempt(task, datasets[task.dataset]) for task in todo)
     with closing(outcomes):
         for outcome in outcomes:
             (store.put_error if "error" in outcome else store.put)(outcome)
@@ -78,12 +90,7 @@ def _attempt(task: Task, graphs: GraphSet) -> dict[str, Any]:
         return run_task(task, graphs)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other tasks go on
         sentence = str(error) if isinstance(error, IsoNNError) else f"{type(error).__name__}: {error}"
-        return {
-            "id": task.id,
-            "task": asdict(task),
-            "error": " ".join(sentence.split()),
-            "traceback": traceback.format_exc(),
-        }
+        return failure(task, sentence, traceback.format_exc())
 
 
 @contextmanager

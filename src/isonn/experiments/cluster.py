@@ -1,0 +1,227 @@
+"""Run tasks on a dask.distributed cluster that somebody has started; the numbers are those of one process."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import logging
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from isonn import __version__
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError, IsoNNError, MissingDependencyError
+from isonn.experiments.run import Task
+from isonn.experiments.store import failure
+
+#: How long a scheduler may take to answer; that none does is said within 10 s.
+ANSWER_SECONDS = 8.0
+#: How long the cluster may be without a single worker, at the start or half-way.
+WORKER_SECONDS = 30.0
+#: How long to wait for an outcome before looking whether anybody is still there to bring one.
+LOOK_SECONDS = 5.0
+
+Attempt = Callable[[Task, GraphSet], dict[str, Any]]
+
+#: Threads of one worker take turns: how many threads a library uses is a setting of the whole process, and a task
+#: that ends would change it under one that runs.
+_ALONE = threading.Lock()
+
+
+def in_cluster(
+    tasks: Sequence[Task], datasets: Mapping[str, GraphSet], address: str, attempt: Attempt
+) -> Generator[dict[str, Any], None, None]:
+    """Run every task on a worker of the cluster and yield the outcomes as they come.
+
+    The tasks of a worker that dies run elsewhere; one whose workers die more often than the scheduler's
+    ``allowed-failures`` (3, unless configured) is given up with an ``error``. Closing the generator cancels what
+    is outstanding.
+
+    Args:
+        address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
+        attempt: makes an outcome of a task; it is called on the worker.
+    """
+    with _connected(address) as client:
+        versions = _versions()
+        _check_workers(client, address, versions)
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        waiting = {}
+        for task, future in _submit(client, tasks, datasets, attempt, versions):
+            waiting[future.key] = (task, future)
+            future.add_done_callback(done.put)
+        try:
+            while waiting:
+                future = _next(done, client, f"{len(waiting)} of {len(tasks)} tasks to go", address)
+                task, _ = waiting[future.key]
+                outcome = _outcome(task, future)
+                if outcome is None:  # its worker died after it finished: dask runs it again
+                    future.add_done_callback(done.put)
+                    continue
+                del waiting[future.key]
+                yield outcome
+        finally:
+            if waiting and client.status == "running":
+                client.cancel([future for _, future in waiting.values()])
+
+
+def _submit(
+    client: Any, tasks: Sequence[Task], datasets: Mapping[str, GraphSet], attempt: Attempt, versions: dict[str, str]
+) -> Iterator[tuple[Task, Any]]:
+    import dask
+
+    run = uuid.uuid4().hex  # two commands on one cluster do not share, and so cannot cancel, each other's tasks
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
+        # A task of its own rather than scattered data, which would be lost with the workers that hold it.
+        shared = {
+            name: client.submit(_same, datasets[name], key=f"dataset-{name}-{run}")
+            for name in dict.fromkeys(task.dataset for task in tasks)
+        }
+        for task in tasks:
+            key = f"{task.method}-{task.id}-{run}"
+            yield task, client.submit(_on_worker, attempt, task, shared[task.dataset], versions, key=key)
+
+
+def _same(graphs: GraphSet) -> GraphSet:
+    return graphs
+
+
+def _on_worker(attempt: Attempt, task: Task, graphs: GraphSet, versions: dict[str, str]) -> dict[str, Any]:
+    here = _versions()
+    if here != versions:  # a worker that joined after the others were looked at
+        return failure(task, _difference("a worker that joined later", here, versions))
+    with _ALONE:
+        return attempt(task, graphs)
+
+
+def _next(done: queue.SimpleQueue[Any], client: Any, to_go: str, address: str) -> Any:
+    """The next future that is done; a cluster that will not bring one any more is an error."""
+    keep = "finished tasks are kept, run the same command again to go on"
+    empty_since = None
+    while True:
+        try:
+            future = done.get(timeout=LOOK_SECONDS)
+        except queue.Empty:
+            # The scheduler is asked on a connection of its own: one that hangs would leave the client waiting for ever.
+            about = _ask(address)
+            if isinstance(about, str):
+                raise IsoNNError(f"the scheduler at {address} stopped answering with {to_go}; {keep}") from None
+            if about["n_workers"]:
+                empty_since = None
+                continue
+            empty_since = empty_since or time.monotonic()
+            if time.monotonic() - empty_since > WORKER_SECONDS:
+                raise IsoNNError(
+                    f"the cluster at {address} has had no workers for {WORKER_SECONDS:.0f} s with {to_go}; {keep}"
+                ) from None
+            continue
+        if future.cancelled():
+            raise IsoNNError(f"the scheduler at {address} was lost or its tasks were cancelled with {to_go}; {keep}")
+        return future
+
+
+def _outcome(task: Task, future: Any) -> dict[str, Any] | None:
+    """What the task came to, or None when it has to be waited for again."""
+    from distributed import KilledWorker
+
+    try:
+        outcome: dict[str, Any] = future.result(timeout=ANSWER_SECONDS)
+    except TimeoutError:
+        return None
+    except KilledWorker:
+        return failure(
+            task,
+            "every worker that ran this task died, most likely for want of memory; give the workers more, "
+            "or run the task on a larger machine",
+        )
+    except Exception as error:  # noqa: BLE001 - such as code the worker cannot import; the other tasks go on
+        return failure(task, f"the worker could not run this task ({type(error).__name__}: {error})")
+    return outcome
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError(
+            "running on a cluster needs dask.distributed; install it with: pip install 'isonn[cluster]'"
+        ) from error
+    # Asked first, because a client waits for ever where something listens that is no scheduler.
+    about = _ask(address)
+    if isinstance(about, str):
+        raise InputError(
+            f"no dask scheduler answers at {address} ({about}); start one with `dask scheduler`, "
+            f"or give the address it prints"
+        )
+    log = logging.getLogger("distributed.client")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # whatever it would print over the progress bar is mended or becomes a sentence
+    client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False, name="isonn")
+    try:
+        yield client
+    finally:
+        client.close(timeout=ANSWER_SECONDS)
+        log.setLevel(level)
+
+
+def _ask(address: str) -> dict[str, Any] | str:
+    """What the scheduler says of itself, or why there is none."""
+    from distributed import rpc
+
+    async def ask() -> Any:
+        async with rpc(address, timeout=ANSWER_SECONDS) as scheduler:
+            return await scheduler.identity()
+
+    async def ask_in_time() -> Any:
+        return await asyncio.wait_for(ask(), ANSWER_SECONDS)
+
+    try:
+        with ThreadPoolExecutor(1) as thread:  # the caller may be in an event loop already, as in a notebook
+            about = thread.submit(asyncio.run, ask_in_time()).result()
+    except TimeoutError:
+        return f"no answer for {ANSWER_SECONDS:.0f} s"
+    except Exception as error:  # noqa: BLE001 - whatever it is, nobody can be talked to there
+        return " ".join(str(error).split())
+    if about.get("type") != "Scheduler":
+        return f"that is a {str(about.get('type')).lower()}"
+    return dict(about)
+
+
+def _check_workers(client: Any, address: str, versions: dict[str, str]) -> None:
+    """There are workers, and they compute what this process would."""
+    try:
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
+    except TimeoutError as error:
+        raise InputError(
+            f"the scheduler at {address} has had no workers for {WORKER_SECONDS:.0f} s; "
+            f"start some with `dask worker {address} --nthreads 1`"
+        ) from error
+    for worker, found in client.run(_versions, on_error="return").items():
+        if isinstance(found, ImportError):
+            raise InputError(
+                f"worker {worker} has no isonn like this one ({found}); install isonn {__version__} there"
+            ) from found
+        if isinstance(found, BaseException):
+            continue  # a worker that died meanwhile; each task checks again where it runs
+        if found != versions:
+            raise InputError(_difference(f"worker {worker}", found, versions))
+
+
+def _difference(worker: str, there: Mapping[str, str], here: Mapping[str, str]) -> str:
+    package = next(name for name in here if there.get(name) != here[name])
+    return (
+        f"{worker} has {package} {there.get(package)} where this process has {here[package]}, so results would not "
+        f"be comparable; install the same version everywhere"
+    )
+
+
+def _versions() -> dict[str, str]:
+    """Of everything a result depends on to the last bit."""
+    packages = ("numpy", "scikit-learn", "torch")
+    return {"isonn": __version__, **{name: importlib.metadata.version(name) for name in packages}}

@@ -1,0 +1,200 @@
+"""Running tasks on a dask cluster: real scheduler and worker processes on the loopback interface."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from isonn.data import GraphSet
+from isonn.errors import InputError, IsoNNError, MissingDependencyError
+from isonn.experiments import cluster
+from isonn.experiments import execute as execution
+from isonn.experiments.execute import execute
+from isonn.experiments.run import Task, plan
+from isonn.experiments.store import Store
+
+distributed = pytest.importorskip("distributed")
+TINY = {"isonn": {"k": 2, "c": 1, "epochs": 2, "hidden": [8]}}
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own; what is still there at the end is killed."""
+
+    def __init__(self, folder: Path, workers: int = 0, allowed_failures: int = 3) -> None:
+        self.folder = folder
+        self.processes: list[subprocess.Popen] = []
+        about = folder / "scheduler.json"
+        options = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(allowed_failures)}
+        self.scheduler = self._start("scheduler", ["--port", "0", "--scheduler-file", str(about)], options)
+        self.address = str(json.loads(_soon(lambda: about.exists() and about.read_text()))["address"])
+        self.workers = [self.add_worker(number) for number in range(workers)]
+
+    def add_worker(self, number: int) -> subprocess.Popen:
+        options = ["--no-nanny", "--nthreads", "1", "--name", str(number), "--local-directory", str(self.folder)]
+        return self._start("worker", [self.address, *options])
+
+    def _start(self, command: str, options: list[str], environment: dict[str, str] | None = None) -> subprocess.Popen:
+        with (self.folder / f"{command}-{len(self.processes)}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", command, "--host", "127.0.0.1", "--no-dashboard", *options],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **(environment or {})},
+            )
+        self.processes.append(process)
+        return process
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+
+
+@contextmanager
+def running(folder: Path, **options: int) -> Iterator[Cluster]:
+    made = Cluster(folder, **options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def _soon(look: Callable[[], object], seconds: float = 30.0):
+    deadline = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+    return found
+
+
+@pytest.fixture(scope="module")
+def tasks(graphs: GraphSet) -> list[Task]:
+    return plan(graphs, ["isonn", "degrees", "majority", "size"], TINY, "paper", seeds=3)
+
+
+@pytest.fixture
+def trivial(tasks: list[Task]) -> list[Task]:
+    return [task for task in tasks if task.method in ("majority", "size")]
+
+
+def test_a_worker_killed_half_way_changes_no_number_and_loses_nothing(graphs, tasks, tmp_path: Path, untimed) -> None:
+    alone, store = Store(tmp_path / "alone"), Store(tmp_path / "cluster")
+    datasets = {graphs.name: graphs}
+    broken = replace(tasks[0], method="degrees", settings={"bins": 0})
+    list(execute(tasks, datasets, alone))
+    with running(tmp_path, workers=2) as dask, distributed.Client(dask.address, set_as_default=False) as watcher:
+        watcher.wait_for_workers(2, timeout=30)
+        outcomes = execute([broken, *tasks], datasets, store, scheduler=dask.address)
+        seen = [next(outcomes)["id"] for _ in range(4)]
+        victim = watcher.run(os.getpid)
+        address = _soon(lambda: next((worker for worker, busy in watcher.processing().items() if busy), None))
+        os.kill(victim[address], signal.SIGKILL)
+        seen += [outcome["id"] for outcome in outcomes]
+        assert sorted(process.poll() is None for process in dask.workers) == [False, True]
+        assert len(watcher.nthreads()) == 1
+    assert sorted(seen) == sorted(task.id for task in [broken, *tasks])
+    assert [untimed(store.get(task)) for task in tasks] == [untimed(alone.get(task)) for task in tasks]
+    assert store.error(broken) == "bins=0 makes no histogram; use an integer >= 2"
+
+
+def test_a_task_that_kills_its_workers_is_given_up_and_the_rest_goes_on(graphs, trivial, tmp_path, monkeypatch) -> None:
+    attempt, deadly = execution._attempt, trivial[0].id
+
+    def die(task: Task, graphs: GraphSet) -> dict:
+        if task.id == deadly:
+            time.sleep(0.5)  # the others are finished elsewhere, and not suspected
+            os.kill(os.getpid(), signal.SIGKILL)
+        return attempt(task, graphs)
+
+    monkeypatch.setattr(execution, "_attempt", die)
+    store = Store(tmp_path / "s")
+    with running(tmp_path, workers=3, allowed_failures=1) as dask:
+        with distributed.Client(dask.address, set_as_default=False) as watcher:
+            watcher.wait_for_workers(3, timeout=30)
+        list(execute(trivial, {graphs.name: graphs}, store, scheduler=dask.address))
+    assert store.error(trivial[0]).startswith("every worker that ran this task died, most likely for want of memory")
+    assert store.missing(trivial) == trivial[:1]
+
+
+def test_a_cluster_without_workers_or_with_other_versions_or_that_dies_is_a_sentence(
+    graphs, trivial, tmp_path: Path, monkeypatch
+) -> None:
+    def run() -> Iterator[dict]:
+        return execute(trivial, {graphs.name: graphs}, store, scheduler=dask.address)
+
+    store = Store(tmp_path / "s")
+    with running(tmp_path) as dask:
+        with monkeypatch.context() as patch:
+            patch.setattr(cluster, "WORKER_SECONDS", 0.5)
+            with pytest.raises(InputError, match="has had no workers for 0 s; start some with `dask worker tcp://127"):
+                list(run())
+        worker = dask.add_worker(0)
+        with monkeypatch.context() as patch:
+            patch.setattr(cluster, "__version__", "9.9")
+            with pytest.raises(InputError, match=r"worker tcp.* has isonn \S+ where this process has 9\.9, so results"):
+                list(run())
+        stopped = run()  # as Ctrl-C does
+        next(stopped)
+        stopped.close()
+        with distributed.Client(dask.address, set_as_default=False) as watcher:
+            _soon(lambda: not any(watcher.processing().values()))
+            assert len(store.missing(trivial)) == len(trivial) - 1
+
+        monkeypatch.setattr(cluster, "LOOK_SECONDS", 0.2)
+        monkeypatch.setattr(cluster, "WORKER_SECONDS", 0.5)
+        outcomes = run()
+        next(outcomes)
+        worker.kill()
+        with pytest.raises(IsoNNError, match=r"has had no workers for 0 s with \d+ of 18 tasks to go; finished tasks"):
+            list(outcomes)
+        monkeypatch.undo()
+
+        worker = dask.add_worker(1)
+        outcomes = run()
+        next(outcomes)
+        worker.send_signal(signal.SIGSTOP)
+        dask.scheduler.kill()
+        with pytest.raises(IsoNNError, match=r"was lost or its tasks were cancelled with \d+ of 18 tasks to go; fini"):
+            list(outcomes)
+    assert len(store.missing(trivial)) < len(trivial)
+
+
+@pytest.mark.parametrize("mute", [False, True], ids=["nobody listens", "nobody answers"])
+def test_a_scheduler_that_does_not_answer_is_said_within_ten_seconds(graphs, trivial, mute, tmp_path) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        if mute:
+            bound.listen()
+        address = f"tcp://127.0.0.1:{bound.getsockname()[1]}"
+        start = time.monotonic()
+        with pytest.raises(InputError, match=f"no dask scheduler answers at {address} .*8 s.; start one"):
+            list(execute(trivial, {graphs.name: graphs}, Store(tmp_path), scheduler=address))
+        assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [("here", "missing port number"), ("http://x:1", "unknown address scheme"), ("tcp://x:y", "invalid literal")],
+)
+def test_an_address_that_is_none_is_refused(graphs, trivial, address: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"no dask scheduler answers at {address} \({reason}"):
+        list(execute(trivial, {graphs.name: graphs}, Store(tmp_path), scheduler=address))
+
+
+def test_without_the_package_the_extra_is_named(graphs, trivial, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'isonn\[cluster\]'"):
+        list(execute(trivial, {graphs.name: graphs}, Store(tmp_path), scheduler="tcp://127.0.0.1:1"))
+    assert list(execute([], {}, Store(tmp_path), scheduler="tcp://127.0.0.1:1")) == []
