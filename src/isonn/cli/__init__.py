@@ -9,8 +9,10 @@ import typer
 from isonn.cli.cost import cost
 from isonn.cli.data import app as data_app
 from isonn.cli.evaluate import evaluate
+from isonn.cli.explain import explain
 from isonn.cli.fit import fit
 from isonn.cli.predict import predict
+from isonn.cli.report import report
 
 app = typer.Typer(
     name="isonn",
@@ -32,7 +34,7 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for command in (evaluate, fit, predict, cost):
+for command in (evaluate, fit, predict, explain, report, cost):
     app.command()(command)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 

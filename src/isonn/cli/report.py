@@ -1,0 +1,42 @@
+"""`isonn report`: one page of everything a run holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isonn.cli.options import AsJson
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder of results, as `isonn evaluate --out` makes.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="Page to write.", show_default="DIR/report.html")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Name or path of the graphs, if the run's name for them does not lead there.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="A saved model to show.", show_default="one of the run, fitted again")
+    ] = None,
+    graphs: Annotated[int, typer.Option(help="Graphs in the gallery at most.", min=1)] = 200,
+    as_json: AsJson = False,
+) -> None:
+    """Make one self-contained HTML page of a run: results, templates, and graphs with their matches."""
+    from isonn.report.page import write
+    from isonn.report.run_page import report_page
+
+    page = report_page(folder, data, model, graphs, quiet=as_json)
+    target = out if out is not None else folder / "report.html"
+    write(target, page.text)
+    if as_json:
+        print(json.dumps({"page": str(target), **page.facts}, indent=1))
+        return
+    facts = page.facts
+    held = f"{facts['results']} results, {facts['templates']} templates, {facts['graphs']} graphs"
+    print(f"{target}: {held}, {facts['bytes'] / 1e6:.1f} MB")
+    if facts["missing"] or facts["damaged"]:
+        print(f"{facts['missing']} tasks have no result and {len(facts['damaged'])} files could not be read: see there")

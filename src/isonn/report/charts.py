@@ -1,0 +1,178 @@
+"""Small charts as SVG, written by hand and coloured by the page's style sheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+#: Points of a curve; more cannot be seen at this width.
+_POINTS = 120
+
+
+@dataclass(frozen=True)
+class Strip:
+    """One row of a dot plot.
+
+    Attributes:
+        small: values drawn small, such as folds.
+        large: values drawn large, such as seeds.
+        interval: drawn as a line, or None.
+        accent: whether the row is drawn in the accent colour.
+    """
+
+    name: str
+    small: Sequence[float]
+    large: Sequence[float]
+    mean: float | None = None
+    interval: tuple[float, float] | None = None
+    accent: bool = False
+
+
+def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = False) -> str:
+    """Rows of dots over one axis."""
+    values = [value for strip in strips for value in (*strip.small, *strip.large) if math.isfinite(value)]
+    if not values:
+        return ""
+    axis = _Axis(min(values), max(values), 150, 620, log)
+    height = 30 * len(strips) + 34
+    parts = [_open("chart dots", 640, height, title)]
+    bottom = height - 26
+    for tick in axis.ticks:
+        x = axis(tick)
+        parts.append(
+            f'<path class="grid" d="M{x:.1f} 4V{bottom}"/>'
+            f'<text class="tick" x="{x:.1f}" y="{height - 10}">{_short(tick)}</text>'
+        )
+    parts.append(f'<text class="tick unit" x="640" y="{height - 10}">{escape(unit)}</text>')
+    for i, strip in enumerate(strips):
+        y = 30 * i + 20
+        parts.append(
+            f'<g class="strip{" accent" if strip.accent else ""}">'
+            f'<text class="name" x="0" y="{y + 4}">{escape(_cut(strip.name, 22))}</text>'
+        )
+        parts += [
+            f'<circle class="small" cx="{axis(v):.1f}" cy="{y + _wobble(j)}" r="2.2"/>'
+            for j, v in enumerate(strip.small)
+        ]
+        parts += [f'<circle class="large" cx="{axis(v):.1f}" cy="{y}" r="4"/>' for v in strip.large]
+        if strip.interval is not None:
+            low, high = (axis(v) for v in strip.interval)
+            parts.append(
+                f'<path class="interval" d="M{low:.1f} {y + 9}H{high:.1f}M{low:.1f} {y + 6}v6M{high:.1f} {y + 6}v6"/>'
+            )
+        if strip.mean is not None:
+            parts.append(f'<path class="mean" d="M{axis(strip.mean):.1f} {y - 9}v18"/>')
+        parts.append("</g>")
+    return "".join([*parts, "</svg>"])
+
+
+def curves(lines: Mapping[str, Sequence[Sequence[float]]], title: str, across: str) -> str:
+    """Thin lines per name with their mean as a thick one, over 1, 2, 3, ..."""
+    known = {name: [line for line in group if len(line) > 1] for name, group in lines.items()}
+    known = {name: group for name, group in known.items() if group}
+    if not known:
+        return ""
+    longest = max(len(line) for group in known.values() for line in group)
+    values = [value for group in known.values() for line in group for value in line if math.isfinite(value)]
+    if not values:
+        return ""
+    x, y = _Axis(1, longest, 44, 620), _Axis(min(0.0, *values), max(values), 210, 10)
+    parts = [_open("chart curves", 640, 250, title), *_grid(x, y, across)]
+    for number, (_, group) in enumerate(known.items()):
+        for line in group:
+            parts.append(f'<path class="thin c{number % 4}" d="{_path(line, x, y)}"/>')
+        shortest = min(len(line) for line in group)
+        mean = [sum(line[i] for line in group) / len(group) for i in range(shortest)]
+        parts.append(f'<path class="thick c{number % 4}" d="{_path(mean, x, y)}"/>')
+    return "".join([*parts, "</svg>"])
+
+
+def sweep(points: Mapping[float, Sequence[float]], title: str, across: str) -> str:
+    """Values at each step of a setting, and a line through their means."""
+    steps = sorted(points)
+    values = [value for step in steps for value in points[step]]
+    if len(steps) < 2 or not values:
+        return ""
+    x, y = _Axis(steps[0], steps[-1], 60, 600), _Axis(min(values), max(values), 210, 10)
+    parts = [_open("chart curves", 640, 250, title), *_grid(x, y, across, steps)]
+    means = [(step, sum(points[step]) / len(points[step])) for step in steps]
+    parts.append(f'<path class="thick c0" d="M{"L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in means)}"/>')
+    for step in steps:
+        parts += [f'<circle class="small" cx="{x(step):.1f}" cy="{y(value):.1f}" r="3"/>' for value in points[step]]
+    return "".join([*parts, "</svg>"])
+
+
+def bar(value: float, largest: float) -> str:
+    """A contribution as a bar to the right (for the class) or the left (against it) of a middle line."""
+    width = 0.0 if largest <= 0 else min(1.0, abs(value) / largest) * 46
+    x = 50 if value >= 0 else 50 - width
+    name = "pos" if value >= 0 else "neg"
+    return (
+        '<svg class="bar" viewBox="0 0 100 12" width="100" height="12" aria-hidden="true" focusable="false">'
+        f'<path class="middle" d="M50 0v12"/>'
+        f'<rect class="{name}" x="{x:.1f}" y="2" width="{width:.1f}" height="8"/></svg>'
+    )
+
+
+class _Axis:
+    """From values to pixels, with round numbers for ticks."""
+
+    def __init__(self, low: float, high: float, start: float, end: float, log: bool = False) -> None:
+        self.log = log and low > 0
+        if self.log:
+            low, high = math.floor(math.log10(low)), math.ceil(math.log10(high))
+            high = max(high, low + 1)
+            self.ticks = [10.0**power for power in range(int(low), int(high) + 1)]
+        else:
+            margin = 0.04 * (high - low) or max(1.0, 0.05 * abs(high))
+            step = _step(high - low + 2 * margin)
+            first = math.ceil((low - margin) / step)
+            self.ticks = [round(i * step, 10) for i in range(first, math.floor((high + margin) / step) + 1)]
+            low, high = low - margin, high + margin
+        self.low, self.high, self.start, self.end = low, high, start, end
+
+    def __call__(self, value: float) -> float:
+        value = math.log10(value) if self.log else value
+        value = min(max(value, self.low), self.high)
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+def _grid(x: _Axis, y: _Axis, across: str, steps: Sequence[float] | None = None) -> Iterable[str]:
+    for tick in y.ticks:
+        yield f'<path class="grid" d="M40 {y(tick):.1f}H620"/>'
+        yield f'<text class="tick row" x="36" y="{y(tick) + 4:.1f}">{_short(tick)}</text>'
+    for tick in steps if steps is not None else [tick for tick in x.ticks if tick >= 1]:
+        yield f'<text class="tick" x="{x(tick):.1f}" y="228">{_short(tick)}</text>'
+    yield f'<text class="tick" x="330" y="246">{escape(across)}</text>'
+
+
+def _path(line: Sequence[float], x: _Axis, y: _Axis) -> str:
+    every = max(1, len(line) // _POINTS)
+    chosen = sorted({*range(0, len(line), every), len(line) - 1})
+    return "M" + "L".join(f"{x(i + 1):.1f} {y(line[i]):.1f}" for i in chosen if math.isfinite(line[i]))
+
+
+def _open(name: str, width: int, height: int, title: str) -> str:
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    return f'<svg class="{name}" role="img" {size}><title>{escape(title)}</title>'
+
+
+def _step(span: float) -> float:
+    raw = span / 6
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
+
+
+def _short(value: float) -> str:
+    return f"{value:g}"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _wobble(number: int) -> float:
+    """Dots that would hide each other, a little apart."""
+    return (-6, 5, -3, 7)[number % 4]

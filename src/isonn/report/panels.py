@@ -1,0 +1,192 @@
+"""One graph with its explanation, ready for a page: the drawing, its matches, and what happens without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from isonn.data.graphs import Graph, GraphSet
+from isonn.report.charts import bar
+from isonn.report.draw import Drawing, Mark, draw_graph
+from isonn.report.symbols import Symbols, symbols
+
+#: Matches listed for a graph of a gallery, and on a page of single graphs.
+FEW, MANY = 12, 40
+
+
+@dataclass(frozen=True)
+class MatchRow:
+    """One line of the table of matches.
+
+    Attributes:
+        template: its number.
+        nodes: the nodes, by name, in the order of the template's.
+        contribution, distance: of the match.
+        bar: the contribution as a picture.
+        without: the probability of the predicted class when the match is taken away.
+        flips: the class that is predicted then, if it is another, else None.
+    """
+
+    template: int
+    nodes: str
+    contribution: float
+    distance: float
+    bar: str
+    without: float
+    flips: str | None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A graph, what the model says of it, and why.
+
+    Attributes:
+        number: of the graph in its set.
+        truth: its class, or None where it is not known.
+        predicted: the class the model gives it.
+        confidence: the probability of that class.
+        probabilities: of every class, by name.
+        score, base, total: of the explanation.
+        count: matches there are in all.
+        templates: contribution of each template that has one, by number.
+        about: nodes and edges, in words.
+    """
+
+    number: int
+    truth: str | None
+    predicted: str
+    confidence: float
+    probabilities: tuple[tuple[str, float], ...]
+    score: float
+    base: float
+    total: float
+    count: int
+    drawing: Drawing
+    matches: tuple[MatchRow, ...]
+    templates: tuple[tuple[int, float], ...]
+    about: str
+
+    @property
+    def right(self) -> bool | None:
+        """Whether the prediction is true; None where that is not known."""
+        return None if self.truth is None else self.truth == self.predicted
+
+
+def panels(
+    clf: Any,
+    graphs: GraphSet,
+    numbers: Iterable[int],
+    listed: int = FEW,
+    report: Callable[[int, str], None] | None = None,
+) -> list[Panel]:
+    """Explain graphs of a set with a fitted model.
+
+    Args:
+        numbers: which graphs.
+        listed: matches to list for each.
+        report: told how many are done.
+    """
+    look = symbols(graphs)
+    known = graphs.y is not None and graphs.y.ndim == 1
+    made = []
+    for done, number in enumerate(numbers, start=1):
+        truth = str(graphs.y[number]) if known and graphs.y is not None else None
+        made.append(_panel(clf.explain(graphs[number]), number, truth, look, listed))
+        if report is not None:
+            report(done, f"graph {number}")
+    return made
+
+
+def describe(graph: Graph) -> str:
+    """Nodes and edges, in words.
+
+    Example:
+        >>> describe(isonn.as_graphset([np.ones((3, 3)) - np.eye(3)])[0])
+        '3 nodes, 3 edges'
+    """
+    loops = int((graph.edges[:, 0] == graph.edges[:, 1]).sum())
+    cells = {(a, b) for a, b in graph.edges.tolist() if a != b}
+    links = sum((b, a) not in cells or a < b for a, b in cells) + loops
+    return f"{graph.n} node{'s' * (graph.n != 1)}, {links} edge{'s' * (links != 1)}"
+
+
+def _panel(found: Any, number: int, truth: str | None, look: Symbols, listed: int) -> Panel:
+    label = str(found.label)
+    column = int(np.flatnonzero(np.asarray(found.classes) == found.label)[0])
+    matches = _chosen(found.matches, listed)
+    largest = max((abs(match.contribution) for match in matches), default=0.0)
+    about = describe(found.graph)
+    drawing = draw_graph(
+        found.graph,
+        look,
+        title=f"Graph {number}: {about}, predicted class {label}",
+        marks=[Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches],
+        shown=0 if matches else None,
+        node_importance=found.node_importance,
+        edge_importance=found.edge_importance,
+        name=f"g{number}",
+    )
+    rows = []
+    for match in matches:
+        without = _without(found, match, column)
+        then = str(found.classes[int(without.argmax())])
+        rows.append(
+            MatchRow(
+                match.template,
+                _place(found.graph, match, look),
+                match.contribution,
+                match.distance,
+                bar(match.contribution, largest),
+                float(without[column]),
+                None if then == label else then,
+            )
+        )
+    worth = [(i, float(value)) for i, value in enumerate(found.template_contributions) if abs(value) > 1e-9]
+    return Panel(
+        number=number,
+        truth=truth,
+        predicted=label,
+        confidence=float(found.probabilities[column]),
+        probabilities=tuple((str(c), float(p)) for c, p in zip(found.classes, found.probabilities, strict=True)),
+        score=found.score,
+        base=found.base,
+        total=found.total,
+        count=found.count,
+        drawing=drawing,
+        matches=tuple(rows),
+        templates=tuple(sorted(worth, key=lambda pair: -abs(pair[1]))),
+        about=about,
+    )
+
+
+def _without(found: Any, match: Any, column: int) -> NDArray[np.float64]:
+    """Probabilities without a match; of two classes the contribution, for which the model was run, says them."""
+    if len(found.classes) != 2 or found.multilabel:
+        return np.asarray(found.without(match))
+    share = float(expit(found.score - match.contribution))
+    return np.array([share, 1 - share] if column == 0 else [1 - share, share])
+
+
+def _chosen(matches: Sequence[Any], listed: int) -> list[Any]:
+    """The strongest matches; a third of the places goes to templates that would not be there otherwise."""
+    first = list(matches[: listed - listed // 3])
+    seen = {match.template for match in first}
+    for match in matches[len(first) :]:
+        if len(first) == listed:
+            break
+        if match.template not in seen:
+            seen.add(match.template)
+            first.append(match)
+    return first
+
+
+def _place(graph: Graph, match: Any, look: Symbols) -> str:
+    def words(nodes: Sequence[int]) -> str:
+        return ", ".join(look.name(graph, node) if node >= 0 else "padding" for node in nodes)
+
+    return words(match.nodes) if match.columns is None else f"{words(match.nodes)} to {words(match.columns)}"

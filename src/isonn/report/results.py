@@ -1,0 +1,252 @@
+"""The numbers of a run, ready for a page: table, dots, confusion, loss, sweeps, times, order audit."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.data.graphs import GraphSet
+from isonn.experiments.protocols import PROTOCOLS
+from isonn.experiments.tables import Row
+from isonn.report.charts import Strip, curves, dot_plot, sweep
+from isonn.report.collect import TRIVIAL, Group
+
+#: Classes beyond this make a confusion matrix nobody reads.
+MAX_CLASSES = 12
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of the result table, as text.
+
+    Attributes:
+        kind: "isonn", "trivial" or "other".
+        interval: the 95 % interval of the accuracy, or "".
+        against: the p of a test that it differs from IsoNN's, or "".
+    """
+
+    method: str
+    settings: str
+    kind: str
+    accuracy: str
+    interval: str
+    f1: str
+    printed: str
+    seconds: str
+    flips: str
+    tasks: str
+    against: str
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts of true classes (rows) and predicted classes (columns), and each as a share of its row."""
+
+    name: str
+    classes: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    levels: tuple[tuple[int, ...], ...]
+
+
+def name_of(row: Row, rows: Sequence[Row]) -> str:
+    """The method, with the settings that tell it from others of that name."""
+    same = [other for other in rows if other.method == row.method]
+    if len(same) == 1:
+        return row.method
+    differ = [key for key in row.settings if len({json.dumps(o.settings.get(key)) for o in same}) > 1]
+    return f"{row.method} {', '.join(f'{key}={row.settings[key]}' for key in differ)}".strip()
+
+
+def kind_of(method: str) -> str:
+    """What a row of the table is: IsoNN, a trivial method, or another one."""
+    if method in TRIVIAL:
+        return "trivial"
+    return "isonn" if method == "isonn" or method.startswith("isonn-") else "other"
+
+
+def table(group: Group, rows: Sequence[Row]) -> list[TableRow]:
+    """The result table."""
+    made = []
+    for row in rows:
+        printed = "" if row.printed is None else f"{row.printed.accuracy:.1f} / {row.printed.f1:.1f}"
+        low_high = row.accuracy.interval if row.accuracy else None
+        made.append(
+            TableRow(
+                method=row.method,
+                settings=row.settings_text,
+                kind=kind_of(row.method),
+                accuracy="none" if row.accuracy is None else str(row.accuracy),
+                interval="" if low_high is None else f"{low_high[0]:.1f} to {low_high[1]:.1f}",
+                f1="none" if row.f1 is None else str(row.f1),
+                printed=printed,
+                seconds="" if row.fit_seconds is None else f"{row.fit_seconds:.3g}",
+                flips="" if row.flip_rate is None else f"{row.flip_rate:.1f}",
+                tasks=f"{row.finished} of {row.tasks}",
+                against=_against(row),
+            )
+        )
+    return made
+
+
+def dots(group: Group, rows: Sequence[Row]) -> str:
+    """Every fold and seed of every row as a dot."""
+    strips = []
+    for row in rows:
+        if row.accuracy is None:
+            continue
+        folds = [100 * float(result["metrics"]["accuracy"]) for _, result in group.of(row) if result is not None]
+        strips.append(
+            Strip(
+                name_of(row, rows),
+                folds,
+                list(row.accuracy.by_seed.values()),
+                row.accuracy.mean,
+                (row.accuracy.interval if row.accuracy else None),
+                kind_of(row.method) == "isonn",
+            )
+        )
+    return dot_plot(strips, "Accuracy of each method: small dots are folds, large dots seeds, the bar their mean")
+
+
+def times(group: Group, rows: Sequence[Row]) -> str:
+    """Seconds of every fit, on a logarithmic axis."""
+    strips = []
+    for row in rows:
+        seconds = [float(r["timings"]["fit_seconds"]) for _, r in group.of(row) if r is not None]
+        if seconds:
+            mean = statistics.fmean(seconds)
+            strips.append(Strip(name_of(row, rows), seconds, [], mean, None, kind_of(row.method) == "isonn"))
+    return dot_plot(strips, "Seconds of each fit by method", unit="s", log=True)
+
+
+def losses(group: Group, rows: Sequence[Row]) -> dict[str, str]:
+    """Training loss by epoch, one chart a method that keeps it."""
+    charts = {}
+    for row in rows:
+        lines = [r["loss"] for _, r in group.of(row) if r is not None and _numbers(r.get("loss"))]
+        name = name_of(row, rows)
+        chart = curves({name: lines}, f"Training loss of {name} by epoch", "epoch") if lines else ""
+        if chart:
+            charts[name] = chart
+    return charts
+
+
+def sweeps(rows: Sequence[Row]) -> dict[str, str]:
+    """Accuracy by a setting, where a method ran with several values of it and nothing else differs."""
+    charts = {}
+    for method in dict.fromkeys(row.method for row in rows):
+        same = [row for row in rows if row.method == method and row.accuracy is not None]
+        for key in sorted({key for row in same for key in row.settings}):
+            rest: dict[str, dict[float, list[float]]] = {}
+            for row in same:
+                value = row.settings.get(key)
+                if row.accuracy is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+                    continue
+                others = {name: v for name, v in row.settings.items() if name != key}
+                points = rest.setdefault(json.dumps(others, sort_keys=True), {})
+                points[float(value)] = list(row.accuracy.by_seed.values())
+            for others_text, points in rest.items():
+                fixed = ", ".join(f"{name}={value}" for name, value in json.loads(others_text).items())
+                title = f"{method} by {key}{f' ({fixed})' if fixed else ''}"
+                chart = sweep(points, f"Accuracy of {title}, one dot a seed", key)
+                if chart:
+                    charts[title] = chart
+    return charts
+
+
+def flip_rates(group: Group, row: Row) -> list[float]:
+    """Per task, the share of predictions that change when nodes are renumbered."""
+    rates = []
+    for _, result in group.of(row):
+        audit = result.get("audit") if result is not None else None
+        rate = audit.get("flip_rate") if isinstance(audit, dict) else None
+        if isinstance(rate, (int, float)) and math.isfinite(rate):
+            rates.append(float(rate))
+    return rates
+
+
+def audit_chart(group: Group, rows: Sequence[Row]) -> str:
+    """Flip rate by method, a dot a task."""
+    strips = []
+    for row in rows:
+        rates = [100 * rate for rate in flip_rates(group, row)]
+        if rates:
+            mean = statistics.fmean(rates)
+            strips.append(Strip(name_of(row, rows), rates, [], mean, None, kind_of(row.method) == "isonn"))
+    return dot_plot(strips, "Predictions that change when nodes are renumbered, by method")
+
+
+def confusions(group: Group, rows: Sequence[Row], graphs: GraphSet) -> list[Confusion]:
+    """Predictions of all folds and seeds against the true classes; none for several labels a graph."""
+    if graphs.y is None or graphs.y.ndim != 1 or graphs.classes is None or len(graphs.classes) > MAX_CLASSES:
+        return []
+    names = [str(value) for value in graphs.classes.tolist()]
+    made = []
+    for row in rows:
+        counts = np.zeros((len(names), len(names)), dtype=np.int64)
+        for _, result in group.of(row):
+            if result is not None:
+                _count(counts, graphs.y, result, names)
+        if counts.sum():
+            share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+            made.append(
+                Confusion(
+                    name_of(row, rows),
+                    tuple(names),
+                    tuple(map(tuple, counts.tolist())),
+                    tuple(map(tuple, np.rint(8 * share).astype(int).tolist())),
+                )
+            )
+    return made
+
+
+def protocol_text(group: Group) -> str:
+    """What the protocol is, in a sentence."""
+    known = PROTOCOLS.get(group.protocol)
+    return known.about if known is not None else ""
+
+
+def provenance(group: Group) -> dict[str, str]:
+    """Versions, commits and machines that results come from, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for task in group.tasks:
+        result = group.results.get(task.id)
+        if result is None:
+            continue
+        versions = result.get("versions")
+        if isinstance(versions, dict):
+            text = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+            found.setdefault("versions", {})[text] = None
+        if result.get("commit"):
+            found.setdefault("commit", {})[str(result["commit"])] = None
+        machine = result.get("machine")
+        if isinstance(machine, dict):
+            text = ", ".join(f"{value} cores" if name == "cores" else str(value) for name, value in machine.items())
+            found.setdefault("machine", {})[text] = None
+    return {name: "; ".join(values) for name, values in found.items()}
+
+
+def _count(counts: NDArray[np.int64], y: NDArray[Any], result: Mapping[str, Any], names: Sequence[str]) -> None:
+    tested, predicted = result.get("test"), result.get("predictions")
+    if not isinstance(tested, list) or not isinstance(predicted, list) or len(tested) != len(predicted):
+        return
+    for graph, label in zip(tested, predicted, strict=True):
+        truth = str(y[graph])
+        if truth in names and str(label) in names:
+            counts[names.index(truth), names.index(str(label))] += 1
+
+
+def _numbers(values: Any) -> bool:
+    return isinstance(values, list) and len(values) > 1 and all(isinstance(value, (int, float)) for value in values)
+
+
+def _against(row: Row) -> str:
+    """Whether the accuracy differs from IsoNN's, where the table has a test of it."""
+    return "" if row.p is None else "p < 0.001" if row.p < 0.001 else f"p = {row.p:.3f}"

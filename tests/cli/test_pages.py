@@ -1,0 +1,89 @@
+"""`isonn report` and `isonn explain` from the outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sample_run import make_data, make_run
+from typer.testing import CliRunner, Result
+
+import isonn
+from isonn.cli import app
+from isonn.errors import InputError, ModelFileError
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """A run, its data, and a model."""
+    folder = tmp_path_factory.mktemp("made")
+    run, data = make_run(folder, methods=("isonn", "majority"), seeds=1)
+    graphs = isonn.load(data)
+    isonn.IsoNNClassifier(k=3, c=2, epochs=2, hidden=(8,), random_state=0).fit(graphs).save(folder / "model")
+    return run, data, folder / "model"
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_report_writes_into_the_run_unless_told_otherwise(made, tmp_path: Path):
+    run, data, _ = made
+    result = call("report", run, "--data", data)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"{run / 'report.html'}: 6 results, 2 templates, 8 graphs")
+    shown = call("report", run, "--data", data, "--out", tmp_path / "page.html", "--graphs", 3, "--json")
+    facts = json.loads(shown.stdout)
+    assert (facts["page"], facts["graphs"], facts["missing"]) == (str(tmp_path / "page.html"), 3, 0)
+    assert (tmp_path / "page.html").stat().st_size == facts["bytes"]
+
+
+def test_explain_writes_the_graphs_that_are_named(made, tmp_path: Path):
+    _, data, model = made
+    out = tmp_path / "page.html"
+    result = call("explain", model, data, "--graph", 3, "--graph", 1, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1] == f"2 graphs in {out}"
+    assert out.read_text().count('<article class="panel"') == 2
+    facts = json.loads(call("explain", model, data, "--out", out, "--json").stdout)
+    assert [graph["graph"] for graph in facts["graphs"]] == list(range(20))
+    assert {"template", "nodes", "distance", "contribution", "probability_without"} == set(
+        facts["graphs"][0]["matches"][0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "complaint"),
+    [
+        (["report", "{tmp}/nothing"], InputError, "is no folder"),
+        (["report", "{tmp}"], InputError, "holds no results of isonn"),
+        (["explain", "{model}", "{data}", "--graph", "99", "--out", "{tmp}/p.html"], InputError, "--graph 99 is not"),
+        (["explain", "{tmp}", "{data}", "--out", "{tmp}/p.html"], ModelFileError, "holds no model.json"),
+        (["report", "{run}", "--data", "{data}", "--model", "{tmp}/x"], ModelFileError, "is not a model folder"),
+        (["report", "{run}", "--data", "{data}", "--out", "{tmp}"], InputError, "is a folder"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_writes_nothing(arguments, error, complaint, made, tmp_path: Path):
+    run, data, model = made
+    filled = [part.format(tmp=tmp_path, run=run, data=data, model=model) for part in arguments]
+    with pytest.raises(error, match=complaint):
+        CliRunner().invoke(app, filled, catch_exceptions=False, standalone_mode=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_line_exits_with_two(tmp_path: Path):
+    make_data(tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-c", "from isonn.cli import main; main()", "report", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env={**os.environ},
+        check=False,
+    )
+    assert run.returncode == 2
+    assert run.stderr.startswith("isonn: ")
+    assert run.stderr.count("\n") == 1

@@ -1,0 +1,161 @@
+"""Pages hold what was measured, escape what users named, and refuse what they cannot show."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sample_run import CLASSES, EVIL
+
+import isonn
+from isonn.data import load, planted_motifs
+from isonn.errors import InputError, MissingDependencyError
+from isonn.report.collect import collect
+from isonn.report.explain_page import explain_page
+from isonn.report.fitted import choose_task, refit
+from isonn.report.page import write
+from isonn.report.panels import panels
+from isonn.report.run_page import report_page
+
+
+@pytest.fixture(scope="module")
+def page(run):
+    return report_page(run[0], data=str(run[1]), quiet=True)
+
+
+@pytest.fixture(scope="module")
+def model():
+    graphs = planted_motifs(n_graphs=12, n_nodes=(8, 10), seed=0).graphs
+    return isonn.IsoNNClassifier(k=3, c=2, epochs=3, hidden=(8,), random_state=0).fit(graphs), graphs
+
+
+def test_the_page_holds_every_section(page):
+    ids = re.findall(r'<section id="(\w+)"', page.text)
+    assert ids == ["data", "results", "errors", "templates", "gallery", "training", "trust"] or "worst" in ids
+    assert page.facts["results"] == 18
+    assert page.facts["templates"] == 2
+    assert page.facts["graphs"] == 8  # the test graphs of one fold of three
+    assert page.facts["bytes"] == len(page.text.encode())
+
+
+def test_nothing_a_user_named_is_markup(page):
+    assert EVIL not in page.text
+    assert "<img src=x" not in page.text
+    assert CLASSES[0] not in page.text
+    assert CLASSES[1] not in page.text
+    assert page.text.count("<script>") == 1
+    assert page.text.count("</script>") == 1
+
+
+def test_the_policy_names_the_hashes_of_the_one_script_and_style(page):
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page.text).group(1)
+    assert "default-src &#39;none&#39;" in policy or "default-src 'none'" in policy
+    for kind in ("script", "style"):
+        (body,) = re.findall(rf"<{kind}>(.*?)</{kind}>", page.text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"sha256-{digest}" in policy.replace("&#43;", "+").replace("&#61;", "=")
+    assert not re.search(r'(?:src|href)="(?!#|data:)', page.text)
+    assert " style=" not in page.text
+    assert not re.search(r'\son\w+="', page.text)
+
+
+def test_the_model_shown_predicts_what_the_store_holds(run):
+    (group,) = collect(run[0]).groups
+    task = choose_task(group)
+    fitted = refit(task, group.results[task.id], load(run[1]))
+    assert "differ" not in fitted.sentence
+    other = refit(task, {**group.results[task.id], "predictions": []}, load(run[1]))
+    assert "predictions that differ from the stored ones" in other.sentence
+
+
+def test_without_a_match_is_what_the_model_says_without_it(model):
+    clf, graphs = model
+    (panel,) = panels(clf, graphs, [3])
+    found = clf.explain(graphs[3])
+    column = int(np.flatnonzero(found.classes == found.label)[0])
+    by_place = {(match.template, match.contribution): match for match in found.matches}
+    for row in panel.matches:
+        match = by_place[row.template, row.contribution]
+        assert row.without == pytest.approx(found.without(match)[column], abs=1e-9)
+
+
+def test_several_classes_are_asked_of_the_model(model):
+    _, graphs = model
+    y = np.arange(len(graphs)) % 3
+    clf = isonn.IsoNNClassifier(k=2, c=1, epochs=2, hidden=(4,), random_state=0).fit(graphs, y)
+    (panel,) = panels(clf, graphs.with_y(y), [0], listed=4)
+    match = clf.explain(graphs[0]).matches[0]
+    column = int(panel.predicted)
+    assert panel.matches[0].without == pytest.approx(clf.explain(graphs[0]).without(match)[column])
+    assert [name for name, _ in panel.probabilities] == ["0", "1", "2"]
+
+
+def test_half_a_run_has_a_page_that_says_so(run, tmp_path: Path):
+    folder = Path(shutil.copytree(run[0], tmp_path / "half"))
+    files = sorted((folder / "tasks").glob("*.json"))
+    files[0].unlink()
+    files[1].write_text("{")
+    (folder / "results.json").write_text(json.dumps({"left_out": {"gcn": "it <b>has</b> no labels"}}))
+    text = report_page(folder, data=str(run[1]), quiet=True).text
+    assert "2 of 18 tasks" in text
+    assert "1 files could not be read" in text
+    assert "gcn is left out: it &lt;b&gt;has&lt;/b&gt; no labels." in text
+
+
+def test_without_its_data_or_a_model_the_numbers_are_still_there(run, tmp_path: Path):
+    text = report_page(run[0], quiet=True).text
+    assert "name its file with --data" in text
+    assert 'class="results"' in text
+    folder = Path(shutil.copytree(run[0], tmp_path / "trivial"))
+    for file in (folder / "tasks").glob("*.json"):
+        if json.loads(file.read_text())["task"]["method"] == "isonn":
+            file.unlink()
+    assert "None of the methods of this run learns templates" in report_page(folder, data=str(run[1]), quiet=True).text
+
+
+def test_a_saved_model_can_be_shown_instead(run, tmp_path: Path):
+    graphs = load(run[1])
+    isonn.IsoNNClassifier(k=2, c=3, epochs=1, hidden=(4,), random_state=0).fit(graphs).save(tmp_path / "model")
+    page = report_page(run[0], data=str(run[1]), model=tmp_path / "model", graphs_shown=5, quiet=True)
+    assert (page.facts["templates"], page.facts["graphs"]) == (3, 5)
+    assert "5 of the 24 graphs" in page.text
+
+
+def test_a_graph_that_is_not_there_is_refused(model):
+    clf, graphs = model
+    with pytest.raises(InputError, match=r"--graph 12 is not there: planted house has graphs 0 to 11"):
+        explain_page(clf, graphs, [0, 12], quiet=True)
+    with pytest.raises(InputError, match="--graph -1"):
+        explain_page(clf, graphs, [-1], quiet=True)
+
+
+def test_a_model_that_cannot_take_or_explain_the_graphs_is_refused(model, mutag):
+    clf, graphs = model
+    with pytest.raises(InputError, match="more than the 10 that this IsoNNClassifier"):
+        explain_page(clf, mutag, [0], quiet=True)
+    trivial = isonn.baselines.MajorityClassifier().fit(graphs)
+    with pytest.raises(InputError, match="MajorityClassifier in .* cannot explain itself"):
+        explain_page(trivial, graphs, [0], quiet=True)
+
+
+def test_a_page_replaces_an_older_one_whole(tmp_path: Path):
+    target = tmp_path / "new" / "page.html"
+    write(target, "one")
+    write(target, "two")
+    assert target.read_text() == "two"
+    assert list(target.parent.iterdir()) == [target]
+    with pytest.raises(InputError, match="is a folder; give --out the name of a file"):
+        write(tmp_path, "three")
+
+
+def test_without_jinja2_the_extra_is_named_before_any_work(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'isonn\[report\]'"):
+        report_page(run[0], quiet=True)
