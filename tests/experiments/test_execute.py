@@ -119,6 +119,44 @@ def test_tasks_of_a_worker_that_died_are_run_again(graphs, tasks, tmp_path: Path
     assert store.missing(trivial) == []
 
 
+def test_a_worker_killed_from_outside_changes_no_number_and_loses_nothing(
+    graphs, tasks, reference, tmp_path: Path, untimed, monkeypatch
+) -> None:
+    attempt = execution._attempt
+
+    def tell_where(task: Task, graphs: GraphSet) -> dict:
+        (tmp_path / f"{os.getpid()}.worker").touch()
+        return attempt(task, graphs)
+
+    monkeypatch.setattr(execution, "_attempt", tell_where)
+    store = Store(tmp_path / "s")
+    trivial = [task for task in tasks if task.method != "isonn"]
+    outcomes = execute(trivial, {graphs.name: graphs}, store, jobs=2)
+    seen = [next(outcomes)["id"]]
+    os.kill(int(next(tmp_path.glob("*.worker")).stem), signal.SIGKILL)
+    seen += [outcome["id"] for outcome in outcomes]
+    assert sorted(seen) == sorted(task.id for task in trivial)
+    undisturbed = [result for result in reference if result["task"]["method"] != "isonn"]
+    assert contents(store, trivial, untimed) == undisturbed
+
+
+def test_a_task_that_kills_its_workers_is_recorded_and_the_others_go_on(graphs, tasks, tmp_path, monkeypatch) -> None:
+    attempt, deadly = execution._attempt, tasks[4].id
+
+    def die(task: Task, graphs: GraphSet) -> dict:
+        if task.id == deadly:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return attempt(task, graphs)
+
+    monkeypatch.setattr(execution, "_attempt", die)
+    monkeypatch.setattr(execution, "RESTARTS", 0)
+    store = Store(tmp_path)
+    outcomes = list(execute(tasks[3:9], {graphs.name: graphs}, store, jobs=2))
+    assert {outcome["id"] for outcome in outcomes} == {task.id for task in tasks[3:9]}
+    assert store.missing(tasks[3:9]) == [tasks[4]]
+    assert store.error(tasks[4]).startswith("the process that ran this task was killed, most likely for want of memory")
+
+
 def test_workers_that_keep_dying_end_the_run_and_finished_tasks_are_kept(graphs, tasks, tmp_path, monkeypatch) -> None:
     def die(task: Task, graphs: GraphSet) -> dict:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -126,8 +164,11 @@ def test_workers_that_keep_dying_end_the_run_and_finished_tasks_are_kept(graphs,
 
     monkeypatch.setattr(execution, "_attempt", die)
     monkeypatch.setattr(execution, "RESTARTS", 0)
-    with pytest.raises(IsoNNError, match=r"worker processes died 1 times with 4 of 4 tasks to go.*fewer jobs"):
-        list(execute(tasks[:4], {graphs.name: graphs}, Store(tmp_path), jobs=2))
+    monkeypatch.setattr(execution, "DEATHS", 1)
+    store = Store(tmp_path)
+    with pytest.raises(IsoNNError, match=r"worker processes keep dying with 3 of 4 tasks to go.*finished tasks are ke"):
+        list(execute(tasks[:4], {graphs.name: graphs}, store, jobs=2))
+    assert [store.error(task) is None for task in tasks[:4]] == [False, True, True, True]
 
 
 def test_workers_leave_ctrl_c_to_the_process_that_started_them(graphs, tasks, tmp_path: Path, monkeypatch) -> None:

@@ -18,8 +18,10 @@ from isonn.errors import InputError, IsoNNError
 from isonn.experiments.run import Task, run_task
 from isonn.experiments.store import Store, failure
 
-#: A worker that dies is most often out of memory; its tasks get this many further chances.
+#: A worker that dies is most often out of memory; its tasks get this many further chances beside others.
 RESTARTS = 2
+#: Tasks in a row whose processes may die though nothing runs beside them, before it is the machine and not the task.
+DEATHS = 5
 
 
 def execute(
@@ -63,26 +65,47 @@ def _in_processes(
     tasks: Sequence[Task], datasets: Mapping[str, GraphSet], jobs: int
 ) -> Generator[dict[str, Any], None, None]:
     todo = {task.id: task for task in tasks}
-    for restarts_left in range(RESTARTS, -1, -1):
-        # The pool is reused between calls; one thread each is set before the workers load any library.
-        with parallel_config("loky", inner_max_num_threads=1):
-            parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
-            with _interrupts_ignored():
-                outcomes = parallel(delayed(_attempt)(task, datasets[task.dataset]) for task in list(todo.values()))
+    for _ in range(RESTARTS + 1):
         try:
-            with closing(outcomes), warnings.catch_warnings():
-                # loky replaces a worker that has grown large, as networks make them; nothing is lost by it
-                warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
+            with closing(_pool(list(todo.values()), datasets, jobs)) as outcomes:
                 for outcome in outcomes:
                     del todo[outcome["id"]]
                     yield outcome
             return
+        except BrokenProcessPool:
+            continue
+    # A pool does not say which task its worker died of. Each of the rest gets a process of its own, which does.
+    deaths = 0
+    for task in list(todo.values()):
+        try:
+            with closing(_pool([task], datasets, 1)) as outcomes:
+                outcome = next(outcomes)
+            deaths = 0
         except BrokenProcessPool as error:
-            if not restarts_left:
+            deaths += 1
+            if deaths > DEATHS:
                 raise IsoNNError(
-                    f"worker processes died {RESTARTS + 1} times with {len(todo)} of {len(tasks)} tasks to go, most "
-                    f"likely for want of memory; finished tasks are kept, run the rest with fewer jobs"
+                    f"worker processes keep dying with {len(todo)} of {len(tasks)} tasks to go, most likely for want "
+                    f"of memory; finished tasks are kept, run the rest on a larger machine"
                 ) from error
+            outcome = failure(
+                task, "the process that ran this task was killed, most likely for want of memory; use fewer jobs"
+            )
+        del todo[task.id]
+        yield outcome
+
+
+def _pool(tasks: Sequence[Task], datasets: Mapping[str, GraphSet], jobs: int) -> Generator[dict[str, Any], None, None]:
+    """The outcomes of the tasks as they come; BrokenProcessPool when a worker dies."""
+    # The pool is reused between calls; one thread each is set before the workers load any library.
+    with parallel_config("loky", inner_max_num_threads=1), _interrupts_ignored():
+        # joblib runs a single job in this process, so one process is two with one task to give away
+        parallel = Parallel(n_jobs=max(jobs, 2), return_as="generator_unordered")
+        outcomes = parallel(delayed(_attempt)(task, datasets[task.dataset]) for task in tasks)
+    with closing(outcomes), warnings.catch_warnings():
+        # loky replaces a worker that has grown large, as networks make them; nothing is lost by it
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
+        yield from outcomes
 
 
 def _attempt(task: Task, graphs: GraphSet) -> dict[str, Any]:
