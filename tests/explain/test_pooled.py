@@ -93,6 +93,34 @@ def test_equal_regions_are_counted_by_their_code(matched):
     np.testing.assert_equal(matched.cells(3), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
 
+def test_codes_compare_across_graphs_whatever_they_are_made_of(matched):
+    def again(codes):
+        return PooledMatches(
+            matched.graph,
+            matched.templates,
+            matched.occurrences,
+            matched._terms,
+            codes,
+            matched._logits_of,
+            matched._order,
+        )
+
+    one, other = again([b"edge"] * 3 + [b"path", b"node"]), again([b"path", b"path", b"edge", b"path", b"star"])
+    assert [other.count_equal(one, row) for row in range(5)] == [1, 1, 1, 3, 0]
+
+
+def test_a_sampled_region_is_left_out_with_all_it_stands_for(matched):
+    weights = np.array([1.0, 4.0, 1.0, 1.0, 1.0])
+    terms = matched._terms * weights[:, None]
+    sampled = PooledMatches(
+        matched.graph, matched.templates, matched.occurrences, terms, CODES, matched._logits_of, matched._order, weights
+    )
+    rows, without = sampled.logits_without_each()
+    for row in rows:
+        np.testing.assert_allclose(without[row], sampled.logits_without(np.array([row])))
+    assert without[0, 1] != pytest.approx(without[1, 1])
+
+
 def test_small_blocks_change_nothing(matched, monkeypatch):
     expected = matched.logits_without_each()[1]
     monkeypatch.setattr(pooled, "BLOCK_NUMBERS", 1)

@@ -7,7 +7,10 @@ other terms stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +31,12 @@ class PooledMatches(MatchedGraph):
         templates: the model's c templates.
         occurrences: the matches.
         terms: what each match adds to the sums of its template, shape (r, temperatures).
-        codes: a number per region, shape (R,), such that regions equal up to renumbering have the same. They have
-            the same terms with a template, too (a sampled region that stands for others has a code of its own).
+        codes: one per region, R of them, numbers or bytes or anything hashable: regions have the same code, in
+            this graph and in others, exactly when they are equal up to renumbering.
         logits_of: the rest of the model, from sums (b, c, temperatures) to logits (b, outputs), in float64.
         order: from a match's row to the place in its region of each template node.
+        weights: how many regions each one stands for where they were sampled, shape (R,), already in ``terms``; None
+            when every region is there once.
     """
 
     def __init__(
@@ -40,12 +45,17 @@ class PooledMatches(MatchedGraph):
         templates: list[Template],
         occurrences: Occurrences,
         terms: NDArray[np.float64],
-        codes: IntArray,
+        codes: Sequence[Any] | NDArray[Any],
         logits_of: Callable[[NDArray[np.float64]], Logits],
         order: Callable[[int], IntArray | None],
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
         self.graph, self.templates, self.occurrences = graph, templates, occurrences
-        self._terms, self._codes, self._logits_of, self._order = terms, codes, logits_of, order
+        self._terms, self._codes, self._logits_of, self._order = terms, list(codes), logits_of, order
+        # equal regions add equal terms, unless they stand for different numbers of others
+        kinds = self._codes if weights is None else list(zip(self._codes, weights.tolist(), strict=True))
+        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+        self._kind = np.array([numbers[kind] for kind in kinds], dtype=np.int64)
         self._sums = self._summed(np.arange(len(occurrences)))
 
     def logits(self) -> Logits:
@@ -71,9 +81,9 @@ class PooledMatches(MatchedGraph):
         """What it says without the terms of one match, for every match."""
         found = self.occurrences
         rows = np.arange(len(found))
-        # equal regions have equal terms: what is left without one of them is computed once
-        kind = found.template * (int(self._codes.max(initial=0)) + 1) + self._codes[found.region]
-        _, first, inverse = np.unique(kind, return_index=True, return_inverse=True)
+        # what is left without one of several equal matches is computed once
+        match_kind = found.template * (int(self._kind.max(initial=0)) + 1) + self._kind[found.region]
+        _, first, inverse = np.unique(match_kind, return_index=True, return_inverse=True)
         step = max(1, BLOCK_NUMBERS // max(self._sums.size, 1))
         parts = [self._without_one(first[start : start + step]) for start in range(0, len(first), step)]
         return rows, np.concatenate(parts)[inverse.reshape(-1)] if parts else self.logits()[None][:0]
@@ -91,7 +101,11 @@ class PooledMatches(MatchedGraph):
     def count_equal(self, other: MatchedGraph, row: int) -> int:
         """How many regions have the code of a match's region."""
         assert isinstance(other, PooledMatches)
-        return int((self._codes == other._codes[other.occurrences.region[row]]).sum())
+        return self._often[other._codes[int(other.occurrences.region[row])]]
+
+    @cached_property
+    def _often(self) -> Counter[Any]:
+        return Counter(self._codes)
 
     def _summed(self, rows: IntArray) -> NDArray[np.float64]:
         """The sums over some of the matches, shape (c, temperatures)."""
