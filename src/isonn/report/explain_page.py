@@ -20,7 +20,12 @@ FIRST = 20
 
 
 def explain_page(
-    clf: Any, graphs: GraphSet, numbers: Sequence[int] | None = None, source: Path | None = None, quiet: bool = False
+    clf: Any,
+    graphs: GraphSet,
+    numbers: Sequence[int] | None = None,
+    source: Path | None = None,
+    listed: int = MANY,
+    quiet: bool = False,
 ) -> tuple[str, list[Panel]]:
     """The page, and what it shows.
 
@@ -28,13 +33,14 @@ def explain_page(
         clf: a fitted model.
         numbers: which graphs; None takes the first few.
         source: where the model was read from.
+        listed: matches to list for each graph.
         quiet: show no progress.
     """
     require_jinja2()
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
     with bar("explaining graphs", len(chosen), show=not quiet) as report:
-        shown = panels(clf, graphs, chosen, listed=MANY, report=report)
+        shown = panels(clf, graphs, chosen, listed=listed, report=report)
     one = len(shown) == 1
     title = f"{graphs.name}, graph {shown[0].number}" if one else f"{graphs.name}, {len(shown)} of {len(graphs)} graphs"
     kind = type(clf).__name__

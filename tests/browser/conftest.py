@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sample_run import make_run
+
+QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Debian's chromium, driven by playwright; skipped where one of them is missing."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra dev)")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no chromium on this machine; apt-get install chromium to test pages in a browser")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu", *QUIET])
+        yield started
+        started.close()
+
+
+class Opened:
+    """A page opened from disk, and what went wrong with it."""
+
+    def __init__(self, browser: Any, path: Path, width: int = 1280, scheme: str = "light") -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.problems: list[str] = []
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.problems.append(f"console: {message.text}"))
+        self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        self.page.on("request", self._request)
+        self.page.goto(path.as_uri())
+
+    def _request(self, request: Any) -> None:
+        if request.url.split(":", 1)[0] not in ("file", "data") or (
+            request.url.startswith("file") and request.resource_type != "document"
+        ):
+            self.problems.append(f"request: {request.url}")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.page, name)
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Any]:
+    """Opens pages, and fails when one of them complained or asked for anything."""
+    opened: list[Opened] = []
+
+    def start(path: Path, width: int = 1280, scheme: str = "light") -> Opened:
+        opened.append(Opened(browser, path, width, scheme))
+        return opened[-1]
+
+    yield start
+    problems = [problem for page in opened for problem in page.problems]
+    for page in opened:
+        page.context.close()
+    assert not problems
+
+
+@pytest.fixture(scope="session")
+def report(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report page in which every name is an attack."""
+    from isonn.report.page import write
+    from isonn.report.run_page import report_page
+
+    folder = tmp_path_factory.mktemp("report")
+    run, data = make_run(folder)
+    write(folder / "report.html", report_page(run, data=str(data), quiet=True).text)
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def explain_mutag(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Makes pages of the first molecules of MUTAG."""
+    import isonn
+    from isonn.report.explain_page import explain_page
+    from isonn.report.page import write
+
+    graphs = isonn.load("MUTAG")
+    clf = isonn.IsoNNClassifier(k=3, c=2, epochs=3, hidden=(8,), random_state=0).fit(graphs)
+
+    def make(number: int) -> Path:
+        path = tmp_path_factory.mktemp("explained") / "mutag.html"
+        write(path, explain_page(clf, graphs, range(number), listed=12, quiet=True)[0])
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def explained(explain_mutag: Any) -> Path:
+    """A page of 24 molecules."""
+    path: Path = explain_mutag(24)
+    return path
