@@ -65,9 +65,7 @@ def test_the_output_names_dataset_methods_protocol_and_files(data: Path, tmp_pat
     assert "planted: 36 graphs of 12 nodes, 2 classes (18 / 18)" in result.stdout
     assert "mean ± sd over 2 seeds. Protocol paper: classes balanced" in result.stdout
     assert str(tmp_path / "out" / "results.json") in result.stdout
-    assert re.search(
-        r"^majority +50\.0 ± 0\.0 +50\.0, 50\.0 +0\.0 ± 0\.0 +- +0\.0 +0\.\d+$", result.stdout, re.MULTILINE
-    )
+    assert re.search(r"^majority +50\.0 ± 0\.0 +50\.0, 50\.0 +0\.0 ± 0\.0 +0\.0 +0\.\d+$", result.stdout, re.MULTILINE)
     assert result.stderr == ""
 
 
@@ -100,6 +98,26 @@ def test_released_folds_and_settings_from_the_command_line_reach_the_tasks(data:
     assert row["settings"] == {"k": 2, "c": 3, "epochs": 1}
     tested = [json.loads(file.read_text())["test"] for file in (out / "tasks").iterdir()]
     assert sorted(tested) == [list(range(fold, 36, 4)) for fold in range(4)]
+
+
+def test_a_quick_look_under_the_fair_protocol_says_that_it_is_one(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = (data, "--methods", "edges,size", "--protocol", "fair", "--seeds", 1, "--jobs", 1, "--out", out)
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    assert "A quick look only: the fair protocol asks for at least 5 seeds and this is 1." in result.stdout
+    assert "edges (chosen of 3)" in result.stdout
+    results = [json.loads(file.read_text()) for file in (out / "tasks").iterdir()]
+    assert {len(found.get("inner", [])) for found in results} == {0, 3}
+    assert (out / "results.md").is_file()
+
+
+def test_a_setting_from_the_command_line_is_not_chosen(data: Path, tmp_path: Path) -> None:
+    command = (data, "--methods", "isonn", "--protocol", "fair", "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
+    result = run(*command, "--k", 2, "--c", 1, "--epochs", 1, "--json")
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (row["settings"], row["candidates"]) == ({"k": 2, "c": 1, "epochs": 1}, 0)
 
 
 def test_results_go_to_runs_when_no_folder_is_named(data: Path, tmp_path: Path, monkeypatch) -> None:

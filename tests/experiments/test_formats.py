@@ -107,8 +107,13 @@ def test_findings_name_the_best_value_beside_the_papers() -> None:
         "B: best k = 4 (78.4 ± 2.2)",
     ]
     loss = Sweep("by-epoch", "t", "loss", paper={"A": 50})
-    assert findings(loss, [replace(ROW, loss=(1.0, 0.0, 0.0))]) == ["A: the loss settles by epoch 2; the paper's: 50"]
-    assert findings(sweep, [ABSENT]) == []
+    assert findings(loss, [replace(ROW, loss=(1.0, 0.0, 0.0, 0.0))]) == [
+        "A: the loss settles by epoch 2; the paper's: 50"
+    ]
+    assert findings(loss, [replace(ROW, dataset="B", loss=(4.0, 3.0, 2.0, 1.0))]) == [
+        "B: the loss still falls at epoch 4"
+    ]
+    assert findings(sweep, [ABSENT]) == findings(loss, [ABSENT]) == []
 
 
 @pytest.mark.parametrize(("p", "text"), [(0.99999, "1"), (0.5, ".500"), (0.0, "<.001")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -194,6 +195,7 @@ def test_the_loss_is_the_mean_over_tasks_and_settles_when_a_twentieth_of_its_fal
     assert row.settled is not None
     rest = (curve - curve[-1]) / (curve[0] - curve[-1])
     assert rest[row.settled - 2] > 0.05 >= rest[row.settled - 1]
+    assert replace(row, loss=tuple(curve[:20])).settled is None, "it still falls"
     assert summarize(tasks, results, {}, SPEC)[0].loss is None
 
 

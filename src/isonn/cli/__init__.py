@@ -13,6 +13,7 @@ from isonn.cli.explain import explain
 from isonn.cli.fit import fit
 from isonn.cli.predict import predict
 from isonn.cli.report import report
+from isonn.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="isonn",
@@ -34,7 +35,7 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for command in (evaluate, fit, predict, explain, report, cost):
+for command in (evaluate, reproduce, fit, predict, explain, report, cost):
     app.command()(command)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 

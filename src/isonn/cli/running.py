@@ -49,12 +49,11 @@ def run_missing(
     from isonn.progress import bar
 
     missing = store.missing(tasks)
-    where: dict[str, Any] = {} if scheduler is None else {"scheduler": scheduler}
     for path in store.set_aside:
         typer.echo(f"A result file is damaged: set aside as {path}, its task runs again.", err=True)
     try:
         with bar(title, len(missing), show=bool(missing)) as report:
-            for done, outcome in enumerate(execute(missing, datasets, store, jobs, **where), start=1):
+            for done, outcome in enumerate(execute(missing, datasets, store, jobs, scheduler=scheduler), start=1):
                 report(done, f"{outcome['task']['dataset']}, {outcome['task']['method']}")
     except KeyboardInterrupt:
         kept = len(tasks) - len(store.missing(tasks))

@@ -22,7 +22,7 @@ _LEGEND = {
 }
 
 
-_ALWAYS = ("method", "accuracy", "F1", "paper", "s/fit")
+_ALWAYS = ("method", "accuracy", "F1", "s/fit")
 
 
 def cells(rows: Sequence[Row], leave_out: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
@@ -109,7 +109,11 @@ def findings(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
         paper = sweep.paper.get(dataset)
         beside = "" if paper is None else f"; the paper's: {paper}"
         if sweep.measure == "loss":
-            sentences += [f"{dataset}: the loss settles by epoch {row.settled}{beside}" for row in own if row.settled]
+            for row in own:
+                if row.settled is not None:
+                    sentences.append(f"{dataset}: the loss settles by epoch {row.settled}{beside}")
+                elif row.loss is not None:
+                    sentences.append(f"{dataset}: the loss still falls at epoch {len(row.loss)}{beside}")
         elif sweep.measure == "accuracy" and sweep.vary is not None:
             judged = [(row.accuracy.mean, row) for row in own if row.accuracy is not None]
             if judged:

@@ -16,6 +16,7 @@ from isonn.experiments.statistics import SIGNIFICANT, corrected_t_test, interval
 REFERENCE = "isonn"
 #: A loss has settled when what is left to fall is less than this share of its whole fall.
 SETTLED = 0.05
+LAST = 0.8
 
 Results = Mapping[str, Mapping[str, Any]]
 
@@ -86,12 +87,16 @@ class Row:
 
     @property
     def settled(self) -> int | None:
-        """The epoch (from 1) after which the loss falls by less than a twentieth of its whole fall."""
+        """The epoch (from 1) after which the loss falls by less than a twentieth of its whole fall.
+
+        None for a loss that still fell in the last fifth of its epochs: where it ends is not known.
+        """
         if not self.loss:
             return None
         limit = self.loss[-1] + SETTLED * (max(self.loss) - self.loss[-1])
         above = [epoch for epoch, loss in enumerate(self.loss, start=1) if loss > limit]
-        return above[-1] + 1 if above else 1
+        settled = above[-1] + 1 if above else 1
+        return settled if settled <= LAST * len(self.loss) else None
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""

@@ -1,0 +1,227 @@
+"""``isonn reproduce``: a table or a figure of the paper with our numbers beside the printed ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isonn.cli.options import AsJson
+from isonn.cli.running import (
+    Jobs,
+    Scheduler,
+    dataset_sentence,
+    over_seeds,
+    print_rows,
+    processes,
+    run_missing,
+    write_json,
+    write_text,
+)
+
+if TYPE_CHECKING:  # what runs is imported when it runs: `isonn --help` waits for nothing
+    from isonn.experiments.spec import Spec, Sweep
+    from isonn.experiments.study import Datasets, Part
+    from isonn.experiments.tables import Row
+
+    Shown = list[tuple[Part, list[Row]]]
+
+
+def reproduce(
+    experiment: Annotated[
+        str,
+        typer.Argument(help="table, kernel-size, channels, time or convergence; or a spec in a file.", metavar="NAME"),
+    ],
+    datasets: Annotated[
+        str | None, typer.Option(help="Datasets, separated by commas.", show_default="the paper's")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Methods, separated by commas, or all.", show_default="the experiment's")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many seeds; all are reported.", show_default="the experiment's")
+    ] = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="paper, fair or released.", show_default="the experiment's")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the results; a run goes on where it stopped.", show_default="runs/NAME"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run an experiment of the paper and print our numbers beside the printed ones.
+
+    Finished tasks are kept: the same command again runs what is missing, more seeds, methods or datasets what is new.
+    """
+    from isonn.experiments.methods import resolve_methods
+    from isonn.experiments.protocols import find_protocol
+    from isonn.experiments.spec import load_spec
+    from isonn.experiments.store import Store
+    from isonn.experiments.study import gather, nothing_left, part_rows, plan_study
+
+    spec = load_spec(experiment)
+    chosen = protocol if protocol is not None else spec.protocol
+    rules = find_protocol(chosen)
+    number = _seeds(seeds, spec, chosen)
+    asked = None if methods is None else resolve_methods(methods)
+    n_jobs = processes(jobs if jobs is not None else spec.jobs)
+    found = gather(spec.datasets if datasets is None else _names(datasets))
+    parts = plan_study(spec, found, asked, chosen, number)
+    error = nothing_left(parts, found)
+    if error is not None:
+        raise error
+    default = spec.name if chosen == spec.protocol else f"{spec.name}-{chosen}"
+    store = Store(out if out is not None else Path("runs") / default)
+
+    tasks = list({task.id: task for part in parts for task in part.tasks}.values())  # figures may share tasks
+    run_missing(spec.name, tasks, found.graphs, store, n_jobs, scheduler)
+    shown = [(part, part_rows(part, store, spec, found)) for part in parts]
+    about = {"name": chosen, "about": rules.about}
+    written = write_json(store.folder / "results.json", _summary(spec, shown, found, about, number))
+    write_text(store.folder / "results.csv", _csv(shown))
+    foot = [f"In percent, {over_seeds(number)}. Protocol {chosen}: {rules.about}.", *_notes(shown, found)]
+    command = _command(experiment, datasets, methods, number, protocol)
+    write_text(store.folder / "results.md", _markdown(spec, shown, found, foot, command))
+    plots = _plots(shown, store.folder)
+    if as_json:
+        sys.stdout.write(written)
+    else:
+        _print(spec, shown, found, foot)
+        typer.echo(f"Results: {store.folder / 'results.md'}, .csv, .json; one file a task in {store.folder / 'tasks'}.")
+        if plots:
+            typer.echo(f"Plots: {', '.join(map(str, plots))}, and .svg.")
+    public = set(found.absent) - found.private
+    if public or any(row.finished < row.tasks for _, rows in shown for row in rows):
+        raise typer.Exit(1)
+
+
+def _seeds(seeds: int | None, spec: Spec, protocol: str) -> int:
+    from isonn.errors import InputError
+    from isonn.experiments.protocols import find_protocol
+    from isonn.experiments.study import check_seeds
+
+    if seeds is None:
+        return spec.seeds if protocol == spec.protocol else find_protocol(protocol).seeds
+    if seeds < 1:
+        raise InputError(f"{seeds} seeds leave nothing to run; use at least 1")
+    few = check_seeds(protocol, seeds)
+    if few is not None:
+        raise InputError(f"{few}; use more seeds, or isonn evaluate for a quick look")
+    return seeds
+
+
+def _names(text: str) -> list[str]:
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        from isonn.errors import InputError
+
+        raise InputError("--datasets names none; write names or paths, separated by commas")
+    return names
+
+
+def _summary(spec: Spec, shown: Shown, found: Datasets, protocol: Mapping[str, str], seeds: int) -> dict[str, Any]:
+    from isonn.experiments.study import about
+
+    return {
+        "experiment": spec.name,
+        "title": spec.title,
+        "protocol": protocol,
+        "seeds": seeds,
+        "datasets": [about(graphs) for graphs in found.graphs.values()],
+        "absent": dict(found.absent),
+        "rows": [{"part": part.name, **row.as_dict()} for part, rows in shown for row in rows],
+        "left_out": {f"{name} on {part.dataset}": why for part, _ in shown for name, why in part.left_out.items()},
+    }
+
+
+def _csv(shown: Shown) -> str:
+    from isonn.experiments.formats import as_csv
+
+    return as_csv((part.name, rows) for part, rows in shown)
+
+
+def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
+    """The rows of each figure, of all its datasets."""
+    figures: dict[str, tuple[Sweep, list[Row]]] = {}
+    for part, rows in shown:
+        if part.sweep is not None:
+            figures.setdefault(part.sweep.name, (part.sweep, []))[1].extend(rows)
+    return list(figures.values())
+
+
+def _notes(shown: Shown, found: Datasets) -> list[str]:
+    """Everything a reader of the tables has to know."""
+    from isonn.experiments.formats import findings, legend
+    from isonn.experiments.tables import failures
+
+    rows = [row for _, own in shown for row in own]
+    notes = legend(rows)
+    for sweep, own in _figures(shown):
+        if sweep.claim:
+            notes.append(f'{sweep.title}; the paper: "{sweep.claim}".')
+        notes += [f"{sentence}." for sentence in findings(sweep, own)]
+    notes += [
+        f"{name} on {part.dataset} is left out: {why}." for part, _ in shown for name, why in part.left_out.items()
+    ]
+    notes += [f"{name}: {why}." for name, why in found.absent.items()]
+    return [*notes, *failures(rows)]
+
+
+def _heading(part: Part, found: Datasets) -> str:
+    from isonn.experiments.study import about
+
+    if part.dataset not in found.graphs:
+        return f"{part.dataset}: {'data not public' if part.dataset in found.private else 'not loaded'}"
+    return dataset_sentence(about(found.graphs[part.dataset]))
+
+
+def _markdown(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str], command: str) -> str:
+    from isonn.experiments.formats import markdown
+
+    text = [f"# {spec.title}", f"`{command}`"]
+    title = ""
+    for part, rows in shown:
+        if part.sweep is not None and part.sweep.title != title:
+            title = part.sweep.title
+            text += [f"## {title}", f"![{title}]({part.sweep.name}.svg)"]
+        if rows:
+            text += [f"{'#' * (2 if part.sweep is None else 3)} {part.dataset}", _heading(part, found), markdown(rows)]
+    text.append("\n".join(f"- {note}" for note in foot))
+    return "\n\n".join(part.strip() for part in text) + "\n"
+
+
+def _plots(shown: Shown, folder: Path) -> list[Path]:
+    from isonn.errors import MissingDependencyError
+    from isonn.report.plots import plot_sweep
+
+    try:
+        return [path for sweep, rows in _figures(shown) if (path := plot_sweep(sweep, rows, folder)) is not None]
+    except MissingDependencyError as error:  # the numbers are there, and the same command draws them later
+        typer.echo(f"No plots: {error}", err=True)
+        return []
+
+
+def _print(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str]) -> None:
+    typer.echo(spec.title)
+    title = ""
+    for part, rows in shown:
+        if part.sweep is not None and part.sweep.title != title:
+            title = part.sweep.title
+            typer.echo(f"\n{title}")
+        if rows:
+            typer.echo(f"\n{_heading(part, found)}")
+            print_rows(rows)
+    for sentence in foot:
+        typer.echo(sentence)
+
+
+def _command(name: str, datasets: str | None, methods: str | None, seeds: int, protocol: str | None) -> str:
+    options = {"datasets": datasets, "methods": methods, "seeds": seeds, "protocol": protocol}
+    given = [f"--{key} {value}" for key, value in options.items() if value is not None]
+    return " ".join(["isonn reproduce", name, *given])

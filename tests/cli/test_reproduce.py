@@ -1,0 +1,205 @@
+"""`isonn reproduce` from the outside."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from isonn.cli.reproduce import reproduce
+from isonn.data import planted_motifs
+from isonn.errors import DatasetError, InputError
+
+app = typer.Typer()
+app.command()(reproduce)
+METHODS = "isonn,size,majority"
+
+SPEC = """
+title = "A small study"
+protocol = "paper"
+seeds = 2
+methods = ["isonn"]
+[settings]
+isonn = { k = 2, c = 1, epochs = 2, hidden = [4] }
+[sweeps.by-k]
+title = "Accuracy by k"
+measure = "accuracy"
+vary = "k"
+values = [2, 3]
+claim = "larger is better"
+[sweeps.by-epoch]
+title = "Loss"
+measure = "loss"
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    graphs = planted_motifs(n_graphs=36, n_nodes=(8, 12), seed=0).graphs
+    file = tmp_path_factory.mktemp("data") / "planted.npz"
+    np.savez(file, adjacency=graphs.dense(), labels=graphs.y)
+    return file
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    file = tmp_path / "small.toml"
+    file.write_text(SPEC)
+    return file
+
+
+@pytest.fixture(autouse=True)
+def no_data_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "nothing"
+    folder.mkdir()
+    monkeypatch.setenv("ISONN_DATA", str(folder))
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_the_second_run_executes_nothing_and_leaves_the_same(
+    data: Path, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    command = (spec, "--datasets", f"{data},BP-fMRI", "--methods", "isonn", "--jobs", 1, "--out", out)
+    first = run(*command)
+    assert first.exit_code == 0, first.output
+    before = {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()}
+    assert set(before) >= {"results.md", "results.csv", "results.json", "by-k.png", "by-k.svg", "by-epoch.svg"}
+    monkeypatch.setattr("isonn.experiments.execute.run_task", None)  # calling it would fail
+    again = run(*command)
+    assert (again.exit_code, again.output) == (0, first.output)
+    assert {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()} == before
+
+
+def test_a_private_dataset_stays_in_the_table_with_the_papers_numbers(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = ("table", "--datasets", f"{data},BP-fMRI", "--methods", "majority,size,freq", "--seeds", 1, "--jobs", 1)
+    result = run(*command, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "BP-fMRI: data not public" in result.stdout
+    assert "56.8" in result.stdout
+    assert str(tmp_path) not in (out / "results.md").read_text(), "what is published names no folder of this machine"
+    rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
+    assert [(row["dataset"], row["method"], row["note"]) for row in rows if row["tasks"] == "0"] == [
+        ("BP-fMRI", "freq", "data not public")
+    ]
+    summary = json.loads((out / "results.json").read_text())
+    assert list(summary["absent"]) == ["BP-fMRI"]
+    assert [entry["name"] for entry in summary["datasets"]] == ["planted"]
+
+
+def test_a_dataset_that_fails_to_load_is_a_line_and_the_exit_code_one(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from isonn.experiments import study
+
+    real = study.load
+
+    def load(name: str):
+        if name == "PTC":
+            raise DatasetError("PTC cannot be downloaded today")
+        return real(name)
+
+    monkeypatch.setattr(study, "load", load)
+    command = ("table", "--datasets", f"PTC,{data}", "--methods", "majority", "--seeds", 1, "--jobs", 1)
+    result = run(*command, "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "PTC: PTC cannot be downloaded today." in result.stdout
+    assert "majority" in result.stdout
+
+
+def test_figures_are_told_in_words_with_the_papers_claim(data: Path, spec: Path, tmp_path: Path) -> None:
+    result = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert 'Accuracy by k; the paper: "larger is better".' in result.stdout
+    assert "planted: best k = " in result.stdout
+    page = (tmp_path / "out" / "results.md").read_text()
+    assert "![Accuracy by k](by-k.svg)" in page
+    assert f"`isonn reproduce {spec} --datasets {data} --seeds 1`" in page
+
+
+def test_json_is_what_the_file_holds(data: Path, spec: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", out, "--json")
+    summary = json.loads(result.stdout)
+    assert summary == json.loads((out / "results.json").read_text())
+    assert [(row["part"], row["settings"]["k"]) for row in summary["rows"]] == [
+        ("by-k", 2),
+        ("by-k", 3),
+        ("by-epoch", 2),
+    ]
+    assert len(summary["rows"][-1]["loss"]) == 2
+    assert len(list((out / "tasks").glob("*.json"))) == 2 * 3, "two figures share the tasks of k = 2"
+
+
+def test_the_fair_protocol_has_five_seeds_and_a_folder_of_its_own(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("table", "--datasets", data, "--methods", METHODS.partition(",")[2], "--jobs", 1, "--protocol", "fair")
+    assert result.exit_code == 0, result.output
+    assert len(list((tmp_path / "runs" / "table-fair" / "tasks").iterdir())) == 2 * 5 * 10
+    assert "mean ± sd over 5 seeds. Protocol fair: all graphs" in result.stdout
+
+
+def test_failed_tasks_are_told_and_the_exit_code_is_one(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: object, graphs: object, targets: object) -> None:
+        raise InputError("these graphs are too round")
+
+    monkeypatch.setattr("isonn.baselines.GraphSizeClassifier._fit", fail)
+    command = ("table", "--datasets", data, "--methods", "size,majority", "--seeds", 1, "--jobs", 1)
+    result = run(*command, "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "size failed in 3 of 3 tasks: these graphs are too round" in result.stdout
+
+
+def test_without_matplotlib_the_numbers_are_there_and_the_extra_is_named(
+    data: Path, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "No plots: " in result.stderr
+    assert "isonn[report]" in result.stderr
+    assert (tmp_path / "out" / "results.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "complaint"),
+    [
+        (["tabel"], InputError, "no experiment 'tabel' and no such file; known are channels"),
+        (["table", "--methods", "magic"], InputError, "no method 'magic'"),
+        (["table", "--protocol", "unfair"], InputError, "no protocol 'unfair'; did you mean fair"),
+        (["table", "--protocol", "fair", "--seeds", 4], InputError, "at least 5 seeds and this is 4; use more seeds"),
+        (["table", "--seeds", 0], InputError, "0 seeds leave nothing to run"),
+        (["table", "--jobs", 0], InputError, "--jobs 0 cannot run anything"),
+        (["table", "--datasets", ","], InputError, "--datasets names none"),
+        (["table", "--datasets", "no/such.npz"], DatasetError, "no dataset and no file"),
+        (["table", "--datasets", "BP-fMRI"], InputError, "human-subject data without a public download"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_written(
+    options: list[object], error: type[Exception], complaint: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=complaint):
+        CliRunner().invoke(
+            app, [*map(str, options), "--out", str(tmp_path / "out")], catch_exceptions=False, standalone_mode=False
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_importing_the_command_loads_no_numerical_library() -> None:
+    code = "import sys, isonn.cli.reproduce; assert not {'numpy', 'sklearn', 'torch', 'joblib'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
