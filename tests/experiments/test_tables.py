@@ -153,6 +153,12 @@ def test_nothing_is_bold_without_a_test(values: dict[str, list[float]], bold: se
     assert outstanding(summarize(tasks, results, {}, SPEC)) == bold
 
 
+def test_nothing_is_bold_in_a_sweep() -> None:
+    """All rows are isonn's own, so there is no test."""
+    tasks = [task for task in TASKS if task.method == "isonn"]
+    assert outstanding(summarize(tasks, results_of(tasks), {}, SPEC)) == set()
+
+
 def test_the_interval_is_students_within_what_a_percentage_can_be() -> None:
     tasks, results = with_accuracies({"isonn": BASE, "size": NOISE, "freq": [0.2, 0.2, 0.2, 0.99, 0.99, 0.99]})
     rows = summarize(tasks, results, {}, SPEC)

@@ -187,7 +187,7 @@ def outstanding(rows: Sequence[Row]) -> Collection[int]:
             continue
         best, row, _ = max(judged, key=lambda entry: entry[2])
         told = [other.p for _, other, _ in judged if other.method != REFERENCE] if row.method == REFERENCE else [row.p]
-        if all(p is not None and p < SIGNIFICANT for p in told):
+        if told and all(p is not None and p < SIGNIFICANT for p in told):
             bold.add(best)
     return bold
 
