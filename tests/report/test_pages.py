@@ -128,6 +128,25 @@ def test_a_saved_model_can_be_shown_instead(run, tmp_path: Path):
     assert "5 of the 24 graphs" in page.text
 
 
+def test_a_graph_too_small_for_any_match_says_so():
+    small, large = np.ones((2, 2)) - np.eye(2), np.ones((5, 5)) - np.eye(5)
+    graphs = isonn.as_graphset([small, large, small, large], [0, 1, 0, 1])
+    clf = isonn.IsoNNClassifier(k=3, c=1, epochs=1, hidden=(4,), random_state=0).fit(graphs)
+    text, shown = explain_page(clf, graphs, [0, 1], quiet=True)
+    assert [len(panel.matches) > 0 for panel in shown] == [False, True]
+    assert "No template was matched in this graph" in text
+
+
+def test_several_labels_a_graph_are_explained_by_the_likeliest(model):
+    _, graphs = model
+    y = np.array([[1, 0, 1], [0, 1, 1]] * 6)
+    clf = isonn.IsoNNClassifier(k=2, c=1, epochs=2, hidden=(4,), random_state=0).fit(graphs, y)
+    text, (panel,) = explain_page(clf, graphs.with_y(y), [0], quiet=True)
+    assert panel.truth is None
+    assert panel.confidence == pytest.approx(clf.predict_proba(graphs[:1]).max())
+    assert "truly" not in text
+
+
 def test_a_graph_that_is_not_there_is_refused(model):
     clf, graphs = model
     with pytest.raises(InputError, match=r"--graph 12 is not there: planted house has graphs 0 to 11"):

@@ -27,6 +27,7 @@ class Card:
     Attributes:
         drawing: the template as a graph, cells above the threshold as edges.
         values: its matrix, each entry as text with a step of the colour scale.
+        degrees: a sentence about the degrees it asks for, or "".
         nearest: the nearest real piece, as nodes of a graph, and its distance; "" without any.
         classes: per class its name, how often the piece occurs, in how many graphs of how many, and the effect.
         drop: accuracy lost, in points of percent, when the template is switched off.
@@ -36,6 +37,7 @@ class Card:
     index: int
     drawing: Drawing
     values: Values
+    degrees: str
     nearest: str
     classes: tuple[tuple[str, int, int, int, float], ...]
     drop: float
@@ -57,9 +59,9 @@ def cards(found: Sequence[Any], graphs: GraphSet, numbers: NDArray[np.int64] | N
 
 def template_pictures(
     templates: Sequence[Template], look: Symbols, chosen: Sequence[int]
-) -> list[tuple[int, Drawing, Values]]:
+) -> list[tuple[int, Drawing, Values, str]]:
     """Templates as graphs and as tables of values, for pages without cards; the chosen ones, in that order."""
-    return [(i, _picture(i, templates[i], look), _values(templates[i])) for i in chosen[:SHOWN]]
+    return [(i, _picture(i, templates[i], look), _values(templates[i]), _degrees(templates[i])) for i in chosen[:SHOWN]]
 
 
 def _strength(card: Any) -> float:
@@ -68,22 +70,39 @@ def _strength(card: Any) -> float:
 
 def _picture(index: int, template: Template, look: Symbols) -> Drawing:
     adjacency, labels = np.asarray(template.adjacency, dtype=np.float64), template.node_labels
-    graph = matrix_graph(np.where(adjacency > _THRESHOLD, adjacency, 0.0), 0.0, labels)
+    bonds = getattr(template, "edge_labels", None)
     known = labels is not None and all(label in look.nodes for label in labels.tolist())
+    graph = matrix_graph(np.where(adjacency > _THRESHOLD, 1.0, 0.0), 0.0, labels, bonds)
+    if bonds is None:  # bonds say more than widths
+        graph = matrix_graph(np.where(adjacency > _THRESHOLD, adjacency, 0.0), 0.0, labels)
     return draw_graph(
         graph,
         look if known else None,
         title=f"Template {index}: {template.k} nodes, {len(graph.edges)} cells above {_THRESHOLD}",
         texts=None if known else [str(node) for node in range(template.k)],
+        numbered=known,
     )
 
 
 def _values(template: Template) -> Values:
     largest = float(np.abs(template.adjacency).max(initial=0.0)) or 1.0
     return tuple(
-        tuple((f"{value:.2f}", f"{'p' if value > 0 else 'n'}{round(4 * abs(value) / largest)}") for value in row)
+        tuple((_short(value), f"{'p' if value > 0 else 'n'}{round(4 * abs(value) / largest)}") for value in row)
         for row in template.adjacency.tolist()
     )
+
+
+def _short(value: float) -> str:
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text
+
+
+def _degrees(template: Template) -> str:
+    """The degrees the nodes should have in the whole graph, of templates that ask for them."""
+    degrees = getattr(template, "degrees", None)
+    if degrees is None:
+        return ""
+    return f"Degrees in the whole graph: {', '.join(f'{degree:.1f}' for degree in degrees.tolist())}."
 
 
 def _card(card: Any, graphs: GraphSet, look: Symbols, numbers: NDArray[np.int64] | None) -> Card:
@@ -109,6 +128,7 @@ def _card(card: Any, graphs: GraphSet, look: Symbols, numbers: NDArray[np.int64]
         index=card.index,
         drawing=_picture(card.index, card.template, look),
         values=_values(card.template),
+        degrees=_degrees(card.template),
         nearest=nearest,
         classes=tuple((str(name), int(o), int(w), int(g), float(e)) for name, o, w, g, e in counts),
         drop=100 * (card.accuracy - card.accuracy_without),

@@ -32,7 +32,8 @@ class Strip:
 
 def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = False) -> str:
     """Rows of dots over one axis."""
-    values = [value for strip in strips for value in (*strip.small, *strip.large) if math.isfinite(value)]
+    shown = [value for strip in strips for value in (*strip.small, *strip.large, *(strip.interval or ()))]
+    values = [value for value in shown if math.isfinite(value)]
     if not values:
         return ""
     axis = _Axis(min(values), max(values), 150, 620, log)

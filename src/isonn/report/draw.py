@@ -80,6 +80,7 @@ def draw_graph(
     edge_importance: NDArray[np.float64] | None = None,
     texts: Sequence[str] | None = None,
     name: str = "",
+    numbered: bool = False,
 ) -> Drawing:
     """One graph as SVG: a dense one as a matrix, a very large one around its matches.
 
@@ -90,6 +91,7 @@ def draw_graph(
         node_importance, edge_importance: shape (n,) and (n, n), for colouring by importance.
         texts: text in the nodes instead of their labels.
         name: an id for what is drawn, so that the page can show it again elsewhere.
+        numbered: whether the number of each node is written beside it.
     """
     symbols = symbols or Symbols()
     if graph.n > MATRIX_NODES and len(graph.edges) > DENSE * graph.n**2:
@@ -112,7 +114,7 @@ def draw_graph(
         '</g><g class="nodes">',
         *_nodes(plan, node_levels),
         "</g>",
-        *_tags(plan, marks, shown),
+        *_tags(plan, [Mark(tuple(plan.nodes))] if numbered else marks, 0 if numbered else shown),
         "</g></svg>",
     ]
     return Drawing("".join(parts), plan.box, note)
@@ -189,7 +191,8 @@ def _edges(plan: _Plan, levels: NDArray[np.int64] | None) -> Iterable[str]:
         named = f' class="{" ".join(classes)}"' if classes else ""
         if a == b:
             x, y = plan.at[a]
-            yield f'<path{named} d="M{_point((x, y))}a8 8 0 1 1 .1 0"/>'
+            size = _number(1.1 * plan.radius)  # a circle that looks out from behind the node
+            yield f'<path{named} d="M{_point((x, y))}a{size} {size} 0 1 1 .1 0"/>'
             continue
         p, q = plan.at[a], plan.at[b]
         if order == "2":
@@ -290,13 +293,27 @@ def _induced(graph: Graph, kept: NDArray[np.int64]) -> Graph:
     )
 
 
-def matrix_graph(adjacency: NDArray[Any], threshold: float = 0.0, node_labels: NDArray[Any] | None = None) -> Graph:
-    """A matrix as a graph: a cell whose absolute value exceeds the threshold is an edge."""
+def matrix_graph(
+    adjacency: NDArray[Any],
+    threshold: float = 0.0,
+    node_labels: NDArray[Any] | None = None,
+    edge_labels: NDArray[Any] | None = None,
+) -> Graph:
+    """A matrix as a graph: a cell whose absolute value exceeds the threshold is an edge.
+
+    Args:
+        node_labels, edge_labels: shape (n,) and (n, n), or None.
+    """
     rows, columns = np.nonzero(np.abs(adjacency) > threshold)
     cells = np.column_stack([rows, columns])
     values = np.asarray(adjacency, dtype=np.float64)[rows, columns]
     return graphset_from_cells(
-        np.zeros(len(cells), dtype=np.int64), cells, [len(adjacency)], weights=values, node_labels=node_labels
+        np.zeros(len(cells), dtype=np.int64),
+        cells,
+        [len(adjacency)],
+        weights=values,
+        edge_labels=None if edge_labels is None else edge_labels[rows, columns],
+        node_labels=node_labels,
     )[0]
 
 

@@ -46,7 +46,7 @@ def explain_page(
     kind = type(clf).__name__
     settings = ", ".join(f"{name}={getattr(clf, name)}" for name in ("k", "c", "matching") if hasattr(clf, name))
     facts = [
-        ("model", f"{kind}({settings})" + (f" from {source}" if source is not None else "")),
+        ("model", f"{kind}({settings})" + (f" from {source.name}" if source is not None else "")),
         ("data", f"{graphs.name}: {len(graphs)} graphs"),
         ("SHA-256", graphs.digest),
     ]

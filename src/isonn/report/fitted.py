@@ -64,7 +64,7 @@ def saved(path: Path, graphs: GraphSet) -> Fitted:
     """A model that ``isonn fit`` saved; all graphs are shown, for what it learned from is not known."""
     clf = load_model(path)
     check_takes(clf, graphs, path)
-    sentence = f"{type(clf).__name__} from {path}; it may have learned from some of these graphs."
+    sentence = f"{type(clf).__name__} from {path.name}; it may have learned from some of these graphs."
     return Fitted(clf, np.zeros(0, dtype=np.int64), np.arange(len(graphs)), sentence)
 
 

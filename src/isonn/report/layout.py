@@ -58,7 +58,7 @@ def canonical_order(graph: Graph) -> NDArray[np.int64]:
     marks: list[Any] = [
         (
             None if graph.weights is None else round(float(graph.weights[i]), 6),
-            None if graph.edge_labels is None else graph.edge_labels[i].item(),
+            None if graph.edge_labels is None else graph.edge_labels[i : i + 1].tolist(),
             row == column,
         )
         for i, (row, column) in enumerate(cells)
