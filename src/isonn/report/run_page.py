@@ -142,9 +142,8 @@ def _explained(fitted: Fitted, graphs: GraphSet, most: int, quiet: bool) -> dict
         else f"{len(shown)} of {len(fitted.test)} test graphs"
     )
     if not len(fitted.train):
-        which = (
-            f"All {len(graphs)} graphs" if len(shown) == len(graphs) else f"{len(shown)} of the {len(graphs)} graphs"
-        )
+        some = f"All {len(graphs)} graphs" if len(shown) == len(graphs) else f"{len(shown)} of the {len(graphs)} graphs"
+        which = f"{some} (the model may have learned from them)"
     return {
         "templates": made,
         "templates_sentence": f"The {len(made)} strongest of {total} templates are shown." if total > len(made) else "",
