@@ -14,6 +14,7 @@ _HOME = {
     "as_graphset": "isonn.data",
     "load": "isonn.data",
     "IsoNNClassifier": "isonn.estimators",
+    "SubgraphIsoNNClassifier": "isonn.estimators",
     "load_model": "isonn.estimators",
 }
 
@@ -21,6 +22,7 @@ __all__ = [
     "Graph",
     "GraphSet",
     "IsoNNClassifier",
+    "SubgraphIsoNNClassifier",
     "__version__",
     "as_graphset",
     "audit",
@@ -41,7 +43,7 @@ __all__ = [
 if TYPE_CHECKING:
     from isonn import audit, baselines, data, errors, estimators, experiments, explain, matching, nn, testing, training
     from isonn.data import Graph, GraphSet, as_graphset, load
-    from isonn.estimators import IsoNNClassifier, load_model
+    from isonn.estimators import IsoNNClassifier, SubgraphIsoNNClassifier, load_model
 
 
 def __getattr__(name: str) -> Any:

@@ -20,11 +20,17 @@ class Template:
 
     Attributes:
         adjacency: ndarray of shape (k, k).
-        node_labels: ndarray of shape (k,), or None for a template without labels.
+        node_labels: ndarray of shape (k,), the likeliest label of each node, or None for a template without labels.
+        edge_labels: ndarray of shape (k, k), the likeliest label of each edge that there is, or None.
+        degrees: ndarray of shape (k,), the degrees its nodes should have in the whole graph, or None.
+        label_weights: ndarray of shape (k, labels), what each label counts at each node, or None.
     """
 
     adjacency: NDArray[np.float32]
     node_labels: NDArray[Any] | None = None
+    edge_labels: NDArray[Any] | None = None
+    degrees: NDArray[np.float32] | None = None
+    label_weights: NDArray[np.float32] | None = None
 
     @property
     def k(self) -> int:

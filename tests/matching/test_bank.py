@@ -63,7 +63,7 @@ def test_windows_that_need_more_than_one_integer_are_told_apart():
     adjacency[1, 8, 8] = 1  # the last of 81 cells
     adjacency[2, 0, 0] = 1  # the first
     adjacency[3, 0, 1] = 1
-    number, place = bank._merge_equal(bank._window_words(adjacency.numpy().astype("uint8"), 9, 2))
+    number, place = bank.merge_equal(bank._window_words(adjacency.numpy().astype("uint8"), 9, 2))
     assert sorted(number.tolist()) == [0, 1, 2, 3]
     assert number[place].tolist() == [0, 1, 2, 3]
 

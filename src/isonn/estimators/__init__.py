@@ -2,5 +2,6 @@
 
 from isonn.estimators.base import load_model
 from isonn.estimators.isonn import IsoNNClassifier
+from isonn.estimators.subgraph import SubgraphIsoNNClassifier
 
-__all__ = ["IsoNNClassifier", "load_model"]
+__all__ = ["IsoNNClassifier", "SubgraphIsoNNClassifier", "load_model"]

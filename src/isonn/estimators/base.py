@@ -143,8 +143,30 @@ class TemplateClassifier(GraphClassifier):
             "size": self.size_,
             "seed": self.seed_,
             "history": {"loss": self.history_.loss, "seconds": self.history_.seconds},
+            "details": self._description(),
         }
         write_model(Path(path), description, self.model_.state_dict())
+
+    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Inputs:
+        """What the model is trained on; the place to learn whatever `_build` has to know."""
+        return self._inputs(graphs)
+
+    def _epochs(self) -> int:
+        return self.epochs
+
+    def _loss(self, model: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
+        """Mean loss of outputs and targets."""
+        return nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
+
+    def _finish(self, inputs: Any, targets: NDArray[Any]) -> None:
+        """What is left to do once gradients have done their part."""
+
+    def _description(self) -> dict[str, Any]:
+        """What `_build` has to know besides the parameters, as JSON."""
+        return {}
+
+    def _restore(self, stored: dict[str, Any]) -> None:
+        """Take up what `_description` wrote."""
 
     def _inputs(self, graphs: GraphSet) -> Inputs:
         raise TypeError(f"{type(self).__name__} does not say what its model is fed")
@@ -166,17 +188,16 @@ class TemplateClassifier(GraphClassifier):
 
     def _train(self, graphs: GraphSet, targets: NDArray[Any], checkpoint: Checkpoint | None, resume: bool) -> None:
         with torch_threads(self.threads):
+            inputs = self._prepare(graphs, targets)
             # The weights have a stream of their own, so that they do not depend on how batches are shuffled.
             model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
-            loss: Callable[[Tensor, Tensor], Tensor]
-            loss = nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
-            with progress.bar("training", self.epochs, show=self.verbose > 0) as report:
+            with progress.bar("training", self._epochs(), show=self.verbose > 0) as report:
                 self.history_ = train(
                     model,
-                    self._inputs(graphs),
+                    inputs,
                     torch.from_numpy(targets).to(self.device),
-                    loss,
-                    epochs=self.epochs,
+                    self._loss(model),
+                    epochs=self._epochs(),
                     learning_rate=self.learning_rate,
                     batch_size=self.batch_size,
                     patience=self.patience,
@@ -185,7 +206,8 @@ class TemplateClassifier(GraphClassifier):
                     resume=resume,
                     report=report,
                 )
-        self.model_ = model
+            self.model_ = model
+            self._finish(inputs, targets)
 
     def _identity(self, graphs: GraphSet, targets: NDArray[Any]) -> str:
         """Says which run a checkpoint belongs to."""
@@ -225,6 +247,7 @@ def load_model(path: str | Path) -> TemplateClassifier:
         clf.size_ = int(description["size"])
         clf.seed_ = int(description["seed"])
         clf.history_ = History(**description["history"])
+        clf._restore(description["details"])
         with torch.device("meta"):  # shapes first: a false size must not allocate anything
             clf.model_ = clf._build(None)
         clf.model_.load_state_dict(tensors, assign=True)

@@ -92,7 +92,7 @@ def bank_windows(adjacency: Tensor, k: int) -> WindowBank | None:
     if values is None:
         return None
     digits = np.searchsorted(values, matrices).astype(np.uint8)
-    position, place = _merge_equal(_window_words(digits, k, len(values)))
+    position, place = merge_equal(_window_words(digits, k, len(values)))
     m = digits.shape[1] - k + 1
     graph, row, column = np.unravel_index(place, (len(digits), m, m))
     windows = np.lib.stride_tricks.sliding_window_view(digits, (k, k), axis=(1, 2))
@@ -130,7 +130,7 @@ def _window_words(digits: NDArray[np.uint8], k: int, base: int) -> Iterator[NDAr
         yield word.reshape(-1)
 
 
-def _merge_equal(words: Iterator[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def merge_equal(words: Iterator[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A number for every entry such that equal entries share it, and a place where each number occurs."""
     number = None
     for word in words:

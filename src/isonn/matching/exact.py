@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from isonn.errors import InputError
+from isonn.matching.layout import Layout, MatrixLayout
 from isonn.matching.parallel import for_each_block
-from isonn.matching.permutations import cells_of, check_enumerable, permutations
+from isonn.matching.permutations import check_enumerable, permutations
 
 #: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache,
 #: measured best here for k = 4, 5 and 6.
@@ -35,6 +37,8 @@ BLOCK_ORDERINGS = 1024
 MULTIPLICATIONS_A_SECOND = 2.5e10
 #: A pass over all regions that would take longer than this is refused: ten minutes.
 MAX_SECONDS = 600.0
+#: Numbers that all pairs of templates and regions may take for their gradients to be computed at once: 4 MB.
+SMALL_GRADIENT = 2**20
 #: Up to this many orderings (k <= 4) three vectorised passes find the winner faster than argmax does.
 FEW_ORDERINGS = 24
 
@@ -62,15 +66,34 @@ def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
     """
     check_pair(templates, regions)
     check_cost(templates.shape[-1], len(templates), len(regions))
-    distance: Tensor = _ExactDistance.apply(templates.flatten(1), regions.flatten(1))
+    return exact_flat_distance(templates.flatten(1), regions.flatten(1), MatrixLayout(templates.shape[-1]))
+
+
+def exact_flat_distance(templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
+    """`exact_distance` of regions that are flat vectors already, whatever their entries mean.
+
+    Args:
+        layout: where the entries go when nodes are renumbered.
+
+    Shapes:
+        - templates ``(c, entries)``
+        - regions ``(w, entries)``
+        - output ``(w, c)``
+    """
+    distance: Tensor = _ExactDistance.apply(templates, regions, layout)
     return distance
+
+
+def exact_flat_winners(templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
+    """The winning ordering of each pair, as a row of :func:`permutations`; shapes as in `exact_flat_distance`."""
+    return _match(templates.detach(), regions.detach(), layout)[1].t()
 
 
 def exact_winners(templates: Tensor, regions: Tensor) -> Tensor:
     """The winning ordering of each pair, as a row of :func:`permutations`; shapes as in `exact_distance`."""
     check_pair(templates, regions)
     check_cost(templates.shape[-1], len(templates), len(regions))
-    return _match(templates.detach().flatten(1), regions.detach().flatten(1))[1].t()
+    return exact_flat_winners(templates.flatten(1), regions.flatten(1), MatrixLayout(templates.shape[-1]))
 
 
 def check_pair(templates: Tensor, regions: Tensor) -> None:
@@ -103,43 +126,85 @@ def check_cost(k: int, c: int, regions: int) -> None:
 
 
 class _ExactDistance(torch.autograd.Function):
-    """`exact_distance` on flat tensors; keeps the winners, not the k! axis, for the backward pass."""
+    """`exact_flat_distance`; keeps the winners, not the k! axis, for the backward pass."""
 
     @staticmethod
-    def forward(ctx: Any, templates: Tensor, regions: Tensor) -> Tensor:
-        distance, winners = _match(templates.detach(), regions.detach())
+    def forward(ctx: Any, templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
+        distance, winners = _match(templates.detach(), regions.detach(), layout)
         ctx.save_for_backward(templates, regions, winners)
+        ctx.layout = layout
         return distance.t()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         templates, regions, winners = ctx.saved_tensors  # winners (c, w)
-        orderings = permutations(math.isqrt(templates.shape[1])).to(templates.device)
+        layout: Layout = ctx.layout
+        small = templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(layout.k) <= BLOCK_ORDERINGS
+        for_templates, for_regions = (
+            (_template_gradient_at_once, _region_gradient_at_once) if small else (_template_gradient, _region_gradient)
+        )
         grad_templates = grad_regions = None
         if ctx.needs_input_grad[0]:
-            # d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP. Regions with the same winner
-            # are added before they are renumbered, so the k*k axis is permuted once per ordering.
-            grad_templates = 2 * templates * grad.sum(0)[:, None]
-            by_winner = _sum_by_winner(regions, grad, winners, len(orderings))
-            for i in range(len(templates)):
-                used = torch.bincount(winners[i], minlength=len(orderings)).nonzero().squeeze(1)
-                cells = cells_of(orderings[used])
-                grad_templates[i].index_add_(0, cells.flatten(), by_winner[i, used].flatten(), alpha=-2)
+            grad_templates = for_templates(templates, regions, winners, grad, layout)
         if ctx.needs_input_grad[1]:
-            grad_regions = 2 * regions * grad.sum(1, keepdim=True)
-            for i in range(len(templates)):
-                grad_regions -= 2 * grad[:, i, None] * templates[i][cells_of(orderings[winners[i]])]
-        return grad_templates, grad_regions
+            grad_regions = for_regions(templates, regions, winners, grad, layout)
+        return grad_templates, grad_regions, None
 
 
-def _match(templates: Tensor, regions: Tensor) -> tuple[Tensor, Tensor]:
+def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
+    """d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP, by ordering."""
+    # Regions with the same winner are added before they are renumbered, so entries are permuted once per ordering.
+    orderings = permutations(layout.k).to(templates.device)
+    gradient = 2 * templates * grad.sum(0)[:, None]
+    by_winner = _sum_by_winner(regions, grad, winners, len(orderings))
+    for i in range(len(templates)):
+        used = torch.bincount(winners[i], minlength=len(orderings)).nonzero().squeeze(1)
+        cells = layout.cells(orderings[used])
+        gradient[i].index_add_(0, cells.flatten(), by_winner[i, used].flatten(), alpha=-2)
+    return gradient
+
+
+def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
+    orderings = permutations(layout.k).to(templates.device)
+    gradient = 2 * regions * grad.sum(1, keepdim=True)
+    for i in range(len(templates)):
+        gradient -= 2 * grad[:, i, None] * templates[i][layout.cells(orderings[winners[i]])]
+    return gradient
+
+
+def _template_gradient_at_once(
+    templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout
+) -> Tensor:
+    """The same by one gather over all pairs: fewer steps, more memory."""
+    back = all_cells(layout).to(templates.device).argsort(1)  # from an entry of the template to that of the region
+    entries = regions.expand(len(templates), -1, -1).gather(2, back[winners])  # (c, w, entries)
+    return 2 * templates * grad.sum(0)[:, None] - 2 * (grad.t()[:, None] @ entries).squeeze(1)
+
+
+def _region_gradient_at_once(
+    templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout
+) -> Tensor:
+    cells = all_cells(layout).to(templates.device)[winners]
+    entries = templates[:, None].expand(-1, len(regions), -1).gather(2, cells)  # (c, w, entries)
+    return 2 * regions * grad.sum(1, keepdim=True) - 2 * torch.einsum("wc,cwe->we", grad, entries)
+
+
+@lru_cache(maxsize=64)
+def all_cells(layout: Layout) -> Tensor:
+    """``layout.cells`` of all orderings, kept; up to k = 6 that is little."""
+    return layout.cells(permutations(layout.k))
+
+
+def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
     """Distance and winning ordering of every pair, each ``(c, w)``: all regions of one template lie together."""
     (c, area), w = templates.shape, len(regions)
-    orderings = permutations(math.isqrt(area)).to(templates.device)
-    parts = [  # (c * orderings of the part, k*k); one part up to k = 6
-        templates[:, cells_of(part)].reshape(-1, area) for part in orderings.split(BLOCK_ORDERINGS)
-    ]
+    orderings = permutations(layout.k).to(templates.device)
+    if len(orderings) <= BLOCK_ORDERINGS:
+        tables = [all_cells(layout).to(templates.device)]
+    else:
+        tables = [layout.cells(part) for part in orderings.split(BLOCK_ORDERINGS)]
+    parts = [templates[:, cells].reshape(-1, area) for cells in tables]  # (c * orderings of the part, entries)
     distance = templates.new_empty(c, w)
     winners = torch.empty(c, w, dtype=torch.int64, device=templates.device)
     rows = max(1, min(w, BLOCK_NUMBERS // max(map(len, parts))))
@@ -158,7 +223,7 @@ def _match(templates: Tensor, regions: Tensor) -> tuple[Tensor, Tensor]:
                     table = parts[0][i * len(orderings) : (i + 1) * len(orderings)]
                     torch.index_select(table, 0, winner[i], out=gap)
                 else:
-                    torch.take(templates[i], cells_of(orderings[winner[i]]), out=gap)
+                    torch.take(templates[i], layout.cells(orderings[winner[i]]), out=gap)
                 gap.sub_(regions[block]).square_()
                 torch.mv(gap, ones, out=distance[i, block])  # a product: sum(1) over so short an axis is slow
 

@@ -1,0 +1,246 @@
+"""What of a graph enters the matching: labels, attributes, weights and degrees as codes, and codes as vectors.
+
+Matching merges equal subgraphs first, so everything is a code. Labels are codes as they are; numbers are brought to
+a few levels that the training graphs choose. The vector of a code is what the distance is measured with: one-hot
+for a label, the level for a number.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.data.graphs import GraphSet, IntArray
+from isonn.errors import InputError
+from isonn.estimators.levels import Levels, degree_levels, degree_values
+from isonn.estimators.model_files import classes_from_json, classes_to_json
+from isonn.matching.layout import GraphLayout
+from isonn.matching.subgraph_bank import CodedGraphs, View
+from isonn.template import Template
+
+#: Levels that node attributes and edge weights are brought to; more would leave hardly two subgraphs equal.
+LEVELS = 8
+COLUMNS = ("node_labels", "node_attributes", "edge_labels", "edge_weights")
+#: What a difference counts at the start of training, by kind of entry: edges, edge labels, node labels or degrees, node
+#: attributes. A pair of nodes is two cells of the adjacency matrix, so it counts twice.
+START_WEIGHTS = (2.0, 2.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """How graphs become coded graphs; made from the training graphs by `fit_encoding`.
+
+    Attributes:
+        node_labels, edge_labels: the labels seen in training, sorted, or None when labels are not used.
+        node_attributes, edge_weights: their levels, or None when they are not used.
+        sizes: by view, the sizes of subgraphs: what nodes and edges are, and, when used, the degrees of nodes.
+    """
+
+    node_labels: NDArray[Any] | None
+    node_attributes: Levels | None
+    edge_labels: NDArray[Any] | None
+    edge_weights: Levels | None
+    sizes: tuple[tuple[int, ...], ...]
+
+    def encode(self, graphs: GraphSet, warn: bool = True) -> CodedGraphs:
+        """The graphs as codes; labels never seen in training have the code of no label, and are warned of once."""
+        check_undirected(graphs)
+        once = graphs.edges[:, 0] < graphs.edges[:, 1]  # each edge once; a node's edge to itself is left out
+        owner, edges = graphs.graph_of_cell[once], graphs.edges[once]
+        offsets = np.concatenate([[0], np.bincount(owner, minlength=len(graphs)).cumsum()])
+        node_codes = self._codes(graphs, "node", np.ones(graphs.node_offsets[-1], dtype=bool), warn)
+        edge_codes = 1 + self._codes(graphs, "edge", once, warn)
+        views = [View(node_codes, edge_codes, self.sizes[0])]
+        if len(self.sizes) > 1:
+            ends = edges + graphs.node_offsets[owner, None]
+            degree = np.bincount(ends.ravel(), minlength=len(node_codes))
+            views.append(View(degree_levels(degree), np.ones_like(edge_codes), self.sizes[1]))
+        return CodedGraphs(graphs.node_offsets, offsets, edges, tuple(views))
+
+    def layout(self, view: int, k: int) -> GraphLayout:
+        """What the entries of k-node subgraphs are."""
+        if view == 1:
+            return GraphLayout(k, 1, 1)
+        labels = 0 if self.node_labels is None else len(self.node_labels)
+        attributes = 0 if self.node_attributes is None else self.node_attributes.width
+        kinds = 0 if self.edge_labels is None else len(self.edge_labels)
+        return GraphLayout(k, labels + attributes, 1 + kinds)
+
+    def entries(self, view: int, k: int) -> tuple[list[int], list[bool]]:
+        """The kind of each entry, as in START_WEIGHTS, and whether it is 0 or 1 in every graph."""
+        layout = self.layout(view, k)
+        labels = 0 if view == 1 or self.node_labels is None else len(self.node_labels)
+        node = [2] * (labels or int(view == 1))
+        node += [3] * (layout.node_channels - len(node))
+        node_binary = [view == 0 and kind == 2 for kind in node]
+        edge = [0] + [1] * (layout.edge_channels - 1)
+        edge_binary = [view == 1 or self.edge_weights is None] + [True] * (layout.edge_channels - 1)
+        return node * k + edge * layout.pairs, node_binary * k + edge_binary * layout.pairs
+
+    def vectors(self, view: int, regions: IntArray, k: int) -> NDArray[np.float32]:
+        """Regions of codes as regions of numbers, ``(d, layout.width)``."""
+        node, edge = self._tables(view, int(regions.max(initial=0)))
+        flat = [node[regions[:, :k]].reshape(len(regions), -1), edge[regions[:, k:]].reshape(len(regions), -1)]
+        return np.concatenate(flat, axis=1).astype(np.float32)
+
+    def template(self, view: int, k: int, entries: NDArray[np.float32]) -> Template:
+        """The entries of a template as people read them."""
+        layout = self.layout(view, k)
+        nodes = entries[: k * layout.node_channels].reshape(k, layout.node_channels)
+        pairs = entries[k * layout.node_channels :].reshape(layout.pairs, layout.edge_channels)
+        rows, columns = np.triu_indices(k, 1)
+        adjacency = np.zeros((k, k), dtype=np.float32)
+        adjacency[rows, columns] = adjacency[columns, rows] = pairs[:, 0]
+        if view == 1:
+            return Template(adjacency, degrees=(np.exp2(nodes[:, 0]) - 1).astype(np.float32))
+        node_labels = edge_labels = weights = None
+        if self.node_labels is not None:
+            weights = nodes[:, : len(self.node_labels)]
+            node_labels = self.node_labels[weights.argmax(axis=1)]
+        if self.edge_labels is not None:
+            edge_labels = np.empty((k, k), dtype=object)
+            best = self.edge_labels[pairs[:, 1:].argmax(axis=1)]
+            edge_labels[rows, columns] = edge_labels[columns, rows] = best
+        return Template(adjacency, node_labels, edge_labels, label_weights=weights)
+
+    def as_json(self) -> dict[str, Any]:
+        """The encoding as JSON; `encoding_from_json` reads it."""
+        parts: dict[str, Any] = {"sizes": self.sizes}
+        for name in ("node_labels", "edge_labels"):
+            values = getattr(self, name)
+            parts[name] = None if values is None else classes_to_json(values)
+        for name in ("node_attributes", "edge_weights"):
+            levels = getattr(self, name)
+            parts[name] = None if levels is None else levels.as_json()
+        return parts
+
+    def _codes(self, graphs: GraphSet, what: str, rows: NDArray[np.bool_], warn: bool) -> IntArray:
+        """What the given nodes or edges are: the number of the label, and of the level, as one code."""
+        labels, levels = (
+            (self.node_labels, self.node_attributes) if what == "node" else (self.edge_labels, self.edge_weights)
+        )
+        codes = np.zeros(int(rows.sum()), dtype=np.int64)
+        if labels is not None:
+            column = graphs.node_labels if what == "node" else graphs.edge_labels
+            if column is None:
+                raise InputError(f"{graphs.name} has no {what} labels, with which this model was fitted; give them")
+            codes = _number_of(column[rows], labels)
+            unseen = int((codes == 0).sum())
+            if unseen and warn:
+                warnings.warn(
+                    f"{unseen} of {len(codes)} {what}s of {graphs.name} have a label that was never seen in training; "
+                    f"they are matched with no label",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        if levels is not None:
+            column = graphs.node_attributes if what == "node" else _weights(graphs)
+            if column is None:
+                raise InputError(f"{graphs.name} has no node attributes, with which this model was fitted; give them")
+            codes = codes * len(levels) + levels.nearest(column[rows])
+        return codes
+
+    def _tables(self, view: int, largest: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The vectors of all node codes and of all edge codes up to the largest."""
+        if view == 1:
+            return degree_values(np.arange(largest + 1))[:, None], np.array([[0.0], [1.0]])
+        node = _table(self.node_labels, self.node_attributes)
+        edge = _table(self.edge_labels, None)
+        edge = np.concatenate([np.ones((len(edge), 1)), edge], axis=1)
+        if self.edge_weights is not None:
+            count = len(self.edge_weights)
+            edge = np.repeat(edge, count, axis=0)
+            edge[:, 0] = np.tile(self.edge_weights.centres[:, 0], len(edge) // count)
+        return node, np.concatenate([np.zeros((1, edge.shape[1])), edge])
+
+
+def fit_encoding(graphs: GraphSet, use: dict[str, bool], sizes: Sequence[int], degrees: bool) -> Encoding:
+    """The encoding for training graphs.
+
+    Args:
+        use: which of COLUMNS to use.
+        sizes: sizes of subgraphs.
+        degrees: whether to look at the degrees of nodes besides; single nodes are left out of that view.
+    """
+    views = [tuple(sorted(set(sizes)))]
+    if degrees and (larger := tuple(k for k in views[0] if k > 1)):
+        views.append(larger)
+    off_diagonal = graphs.edges[:, 0] != graphs.edges[:, 1]
+    edge_weights = Levels.of(_weights(graphs)[off_diagonal], LEVELS, scale=True) if use["edge_weights"] else None
+    return Encoding(
+        node_labels=np.unique(_given(graphs, "node_labels")) if use["node_labels"] else None,
+        node_attributes=Levels.of(_given(graphs, "node_attributes"), LEVELS) if use["node_attributes"] else None,
+        edge_labels=np.unique(_given(graphs, "edge_labels")[off_diagonal]) if use["edge_labels"] else None,
+        edge_weights=edge_weights,
+        sizes=tuple(views),
+    )
+
+
+def encoding_from_json(stored: dict[str, Any]) -> Encoding:
+    """The encoding `Encoding.as_json` wrote."""
+
+    def labels(name: str) -> NDArray[Any] | None:
+        return None if stored[name] is None else classes_from_json(stored[name])
+
+    def levels(name: str) -> Levels | None:
+        return None if stored[name] is None else Levels.from_json(stored[name])
+
+    sizes = tuple(tuple(int(k) for k in view) for view in stored["sizes"])
+    return Encoding(
+        labels("node_labels"), levels("node_attributes"), labels("edge_labels"), levels("edge_weights"), sizes
+    )
+
+
+def directed_graph(graphs: GraphSet) -> int | None:
+    """The first graph with an edge that is not the same in both directions, or None."""
+    edges, owner = graphs.edges, graphs.graph_of_cell
+    turned = np.lexsort((edges[:, 0], edges[:, 1], owner))
+    differs = (edges[turned][:, ::-1] != edges).any(axis=1)
+    for column in (graphs.weights, graphs.edge_labels):
+        if column is not None:
+            differs |= column[turned] != column
+    return int(owner[differs][0]) if differs.any() else None
+
+
+def check_undirected(graphs: GraphSet) -> None:
+    """Refuse directed graphs."""
+    i = directed_graph(graphs)
+    if i is not None:
+        raise InputError(
+            f"graph {i} of {len(graphs)} is directed: an edge differs from the one back; subgraph regions are for "
+            f"undirected graphs, so make it symmetric, or use IsoNNClassifier"
+        )
+
+
+def _given(graphs: GraphSet, name: str) -> NDArray[Any]:
+    column: NDArray[Any] | None = getattr(graphs, name)
+    if column is None:
+        raise InputError(f"{name}=True, but {graphs.name} has none; use {name}='auto' or False")
+    return column
+
+
+def _weights(graphs: GraphSet) -> NDArray[np.float64]:
+    return np.ones(len(graphs.edges)) if graphs.weights is None else graphs.weights
+
+
+def _number_of(column: NDArray[Any], known: NDArray[Any]) -> IntArray:
+    """One more than the place of each value among the known ones, 0 for others."""
+    if column.dtype.kind != known.dtype.kind and "U" in column.dtype.kind + known.dtype.kind:
+        return np.zeros(len(column), dtype=np.int64)  # text and numbers do not compare
+    place = np.searchsorted(known, column).clip(max=len(known) - 1)
+    return np.where(known[place] == column, place + 1, 0)
+
+
+def _table(labels: NDArray[Any] | None, levels: Levels | None) -> NDArray[np.float64]:
+    """The vector of each code: the label one-hot (all 0 for none), then the level."""
+    count = 0 if labels is None else len(labels)
+    table = np.eye(count + 1)[:, 1:] if labels is not None else np.zeros((1, 0))
+    if levels is None:
+        return table
+    centres = np.tile(levels.centres, (len(table), 1))
+    return np.concatenate([np.repeat(table, len(levels), axis=0), centres], axis=1)

@@ -1,0 +1,52 @@
+"""Heads that are solved for, not trained: logistic regression and a random forest on fixed features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from isonn.nn.head import Head
+
+#: Inverse strength of the L2 penalty of the regression on standardised features.
+INVERSE_PENALTY = 0.1
+TREES = 300
+
+
+def fit_linear(features: NDArray[np.float32], targets: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weights (outputs, features) and biases (outputs,) of a logistic regression; of labels, one for each."""
+    if targets.ndim == 2:
+        rows = [_one_label(features, column) for column in targets.T]
+        return np.stack([weights for weights, _ in rows]), np.array([bias for _, bias in rows])
+    fitted = LogisticRegression(C=INVERSE_PENALTY, max_iter=1000).fit(features, targets)
+    weights, bias = fitted.coef_, fitted.intercept_
+    if len(weights) == 1:  # two classes: one score, half of it for the one and half against the other
+        weights, bias = np.concatenate([-weights, weights]) / 2, np.concatenate([-bias, bias]) / 2
+    return weights, bias
+
+
+def _one_label(features: NDArray[np.float32], column: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+    if column.min() == column.max():  # nothing to tell apart: the probability that one more graph differs
+        odds = (column.sum() + 0.5) / (len(column) - column.sum() + 0.5)
+        return np.zeros(features.shape[1]), float(np.log(odds))
+    fitted = LogisticRegression(C=INVERSE_PENALTY, max_iter=1000).fit(features, column)
+    return fitted.coef_[0], float(fitted.intercept_[0])
+
+
+def set_linear(head: Head, solution: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
+    """Give a head of one layer these weights and biases."""
+    layer = head[0]
+    assert isinstance(layer, torch.nn.Linear)
+    with torch.no_grad():
+        for parameter, values in zip((layer.weight, layer.bias), solution, strict=True):
+            parameter.copy_(torch.from_numpy(values))
+
+
+def grow_forest(features: NDArray[np.float32], targets: NDArray[Any], seed: int) -> RandomForestClassifier:
+    """A random forest; ``targets`` as in `fit_linear`."""
+    classes = targets if targets.ndim == 1 else targets.astype(np.int64)
+    return RandomForestClassifier(TREES, random_state=seed % 2**32).fit(features, classes)

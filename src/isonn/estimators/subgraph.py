@@ -1,0 +1,296 @@
+"""`SubgraphIsoNNClassifier`: templates matched against connected subgraphs, in any order of nodes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from isonn import progress
+from isonn.data.graphs import GraphSet
+from isonn.errors import InputError
+from isonn.estimators.base import PREDICTION_CELLS, TemplateClassifier
+from isonn.estimators.encoding import (
+    COLUMNS,
+    START_WEIGHTS,
+    Encoding,
+    check_undirected,
+    directed_graph,
+    encoding_from_json,
+    fit_encoding,
+)
+from isonn.estimators.refit import fit_linear, grow_forest, set_linear
+from isonn.estimators.starting import starting_subgraphs
+from isonn.estimators.subgraph_matches import subgraph_matches
+from isonn.explain.matched import MatchedGraph
+from isonn.matching.subgraph_bank import Banked, bank_subgraphs
+from isonn.matching.subgraphs import check_subgraph_size
+from isonn.nn.forest import Forest
+from isonn.nn.pooled import PooledTemplates
+from isonn.nn.subgraph_model import HEADS, SubgraphInputs, SubgraphModel
+from isonn.seeding import derive_seed
+from isonn.template import Template
+from isonn.training.settings import check_count, check_widths
+
+#: Graphs that are cut and matched together when predicting.
+GRAPHS_AT_ONCE = 4096
+#: What the distance of a template's entries from 0 and 1 costs, beside a loss of about 0.5.
+READABILITY = 1e-3
+
+
+class SubgraphIsoNNClassifier(TemplateClassifier):
+    """Classify graphs by templates matched against their connected subgraphs, exactly and in any order of nodes.
+
+    The paper matches templates with blocks of consecutive node numbers, so that renumbering the nodes changes its
+    predictions. Here a region is a connected induced subgraph of k nodes: templates are compared with all of them,
+    over all orderings, and what the head sees is how often each template is found, softly. Nothing of it depends on how
+    nodes are numbered. This is the model for molecules and social networks.
+
+    Graphs are undirected (directed ones are refused), of any size, connected or not. An edge from a node to itself is
+    left out, several edges between two nodes are one. A graph with fewer than k nodes has no subgraph of that size.
+
+    Args:
+        k: nodes per template, 1 to 6, or several sizes at once.
+        c: number of templates, for each of the two ways to look at a graph (labels; degrees).
+        matching: "exact"; up to k = 6 the same as "assigned".
+        node_labels, edge_labels: whether templates carry them: True, False, or "auto" for what the graphs have.
+        node_attributes: likewise; "auto" uses them when there are no node labels. They are brought to a few levels.
+        edge_weights: likewise.
+        degrees: whether to match subgraphs by the degrees of their nodes in the whole graph, too; "auto" does.
+        head: "linear" (what templates contribute adds up), "mlp" (the paper's) or "ensemble" (logistic regression and
+            a random forest, averaged).
+        learn_templates: False leaves templates where they start: subgraphs of the training graphs.
+        hidden: widths of the hidden layers of ``head="mlp"``.
+        max_subgraphs: subgraphs of one size a graph may have before they are sampled.
+        epochs: passes over the training graphs.
+        learning_rate: of Adam.
+        batch_size: graphs per step; None takes all at once.
+        patience: stop after this many epochs without a lower training loss; None runs all epochs.
+        device: where torch computes.
+        random_state: seed of everything that is drawn; None draws one.
+        threads: torch threads, and processes that cut large sets.
+        verbose: 1 shows a progress bar.
+
+    Attributes set by ``fit``:
+        encoding_: what the entries of templates mean.
+        sampled_: graphs of the training set whose subgraphs were sampled, with the share that was.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphIsoNNClassifier(epochs=5, random_state=0).fit(graphs, graphs.y)
+        >>> isonn.testing.assert_relabelling_invariant(clf, graphs[:20])
+    """
+
+    model_: SubgraphModel
+    encoding_: Encoding
+    sampled_: dict[int, float]
+    groups_: tuple[tuple[int, int, int], ...]
+    forest_shape_: tuple[int, int] | None
+
+    def __init__(
+        self,
+        k: int | Sequence[int] = (1, 2, 3, 4),
+        c: int = 32,
+        matching: str = "exact",
+        node_labels: bool | str = "auto",
+        edge_labels: bool | str = "auto",
+        degrees: bool | str = "auto",
+        head: str = "linear",
+        learn_templates: bool = True,
+        max_subgraphs: int = 100_000,
+        epochs: int = 40,
+        learning_rate: float = 5e-3,
+        batch_size: int | None = None,
+        node_attributes: bool | str = "auto",
+        edge_weights: bool | str = "auto",
+        hidden: Sequence[int] = (1024, 128),
+        patience: int | None = None,
+        device: str = "cpu",
+        random_state: Any = None,
+        threads: int = 1,
+        verbose: int = 0,
+    ) -> None:
+        self.k = k
+        self.c = c
+        self.matching = matching
+        self.node_labels = node_labels
+        self.edge_labels = edge_labels
+        self.degrees = degrees
+        self.head = head
+        self.learn_templates = learn_templates
+        self.max_subgraphs = max_subgraphs
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.node_attributes = node_attributes
+        self.edge_weights = edge_weights
+        self.hidden = hidden
+        self.patience = patience
+        self.device = device
+        self.random_state = random_state
+        self.threads = threads
+        self.verbose = verbose
+
+    def check_settings(self) -> None:
+        """Refuse constructor arguments that mean nothing."""
+        super().check_settings()
+        if not self._sizes:
+            raise InputError("k=() holds no size; give at least one number of nodes")
+        for k in self._sizes:
+            check_subgraph_size(k)
+        for name in ("c", "max_subgraphs"):
+            check_count(name, getattr(self, name))
+        if self.matching not in ("exact", "assigned"):
+            raise InputError(f"matching={self.matching!r} is not possible for subgraphs; use 'exact'")
+        if self.head not in HEADS:
+            raise InputError(f"head={self.head!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
+        for name in (*COLUMNS, "degrees"):
+            if getattr(self, name) not in (True, False, "auto"):
+                raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True, False or 'auto'")
+        check_widths("hidden", self.hidden)
+
+    def why_not(self, graphs: GraphSet) -> str | None:
+        """Directed graphs have no place here."""
+        i = directed_graph(graphs)
+        if i is not None:
+            return f"graph {i} is directed, and subgraph regions are for undirected graphs"
+        return super().why_not(graphs)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(self.k) if isinstance(self.k, Sequence) else (self.k,)
+
+    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> SubgraphInputs:
+        """Cut the training graphs, choose what the entries of templates mean and where templates start."""
+        check_undirected(graphs)
+        self.encoding_ = fit_encoding(graphs, self._columns(graphs), self._sizes, self.degrees is not False)
+        banked = self._bank(graphs)
+        self.sampled_ = _sampled(banked, graphs)
+        self._starts, self.forest_shape_ = {}, None
+        for view, banks in enumerate(banked.banks):
+            for k, rows in starting_subgraphs(banks, targets, self.c).items():
+                if len(rows):
+                    regions = self.encoding_.vectors(view, banks[k].regions[rows], k)
+                    self._starts[view, k] = torch.from_numpy(regions)
+        self.groups_ = tuple((view, k, len(start)) for (view, k), start in self._starts.items())
+        return self._tensors(banked, len(graphs))
+
+    def _build(self, generator: torch.Generator | None) -> SubgraphModel:
+        groups = []
+        for view, k, c in self.groups_:
+            layout = self.encoding_.layout(view, k)
+            start = self._starts[view, k].clone() if self._starts else torch.empty(c, layout.width)
+            group = PooledTemplates(layout, *self.encoding_.entries(view, k), START_WEIGHTS, start)
+            groups.append(group.requires_grad_(self.learn_templates))
+        model = SubgraphModel(groups, len(self.classes_), self.head, self.hidden, self.multilabel_, generator)
+        if self.forest_shape_ is not None:
+            model.forest = Forest(*self.forest_shape_, len(self.classes_))
+        return model
+
+    def _epochs(self) -> int:
+        """None, when there is nothing that gradients have to find: `_finish` solves for a linear head."""
+        return self.epochs if self.learn_templates or self.head == "mlp" else 0
+
+    def _loss(self, model: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
+        assert isinstance(model, SubgraphModel)
+        loss = super()._loss(model)
+        return lambda logits, targets: loss(logits, targets) + READABILITY * model.penalty()
+
+    def _finish(self, inputs: SubgraphInputs, targets: NDArray[Any]) -> None:
+        """Fit the linear head, and the forest, to the features of the templates as they are now."""
+        model = self.model_.eval()
+        with torch.no_grad():
+            model.standardize.settle(model.sums(inputs).log1p().flatten(1))
+            features = model.features(inputs).cpu().numpy()
+        if self.head != "mlp":
+            set_linear(model.head, fit_linear(features, targets))
+        if self.head == "ensemble":
+            model.forest = Forest.of(grow_forest(features, targets, derive_seed(self.seed_, "forest"))).to(self.device)
+            trees, nodes = model.forest.feature.shape
+            self.forest_shape_ = trees, nodes
+
+    def _inputs(self, graphs: GraphSet) -> SubgraphInputs:
+        return self._tensors(self._bank(graphs), len(graphs))
+
+    def _cells_per_graph(self) -> int:
+        return PREDICTION_CELLS // GRAPHS_AT_ONCE
+
+    def _features(self, inputs: Any) -> Tensor:
+        return self.model_.features(inputs)
+
+    def _templates(self) -> list[Template]:
+        return [
+            self.encoding_.template(view, k, entries)
+            for (view, k, _), group in zip(self.groups_, self._groups(), strict=True)
+            for entries in group.templates.detach().cpu().numpy()
+        ]
+
+    def _matched(self, graphs: GraphSet) -> MatchedGraph:
+        coded = self.encoding_.encode(graphs)
+        sizes = [(view, k) for view, k, _ in self.groups_]
+        return subgraph_matches(
+            graphs[0], coded, self.encoding_, sizes, self.model_, self._templates(), self.max_subgraphs, self._cut_seed
+        )
+
+    def _description(self) -> dict[str, Any]:
+        return {"encoding": self.encoding_.as_json(), "groups": self.groups_, "forest": self.forest_shape_}
+
+    def _restore(self, stored: dict[str, Any]) -> None:
+        self.encoding_ = encoding_from_json(stored["encoding"])
+        self.groups_ = tuple((int(view), int(k), int(c)) for view, k, c in stored["groups"])
+        trees, nodes = stored["forest"] or (0, 0)
+        self.forest_shape_ = (int(trees), int(nodes)) if trees else None
+        self._starts, self.sampled_ = {}, {}
+
+    def _groups(self) -> list[PooledTemplates]:
+        return [group for group in self.model_.groups if isinstance(group, PooledTemplates)]
+
+    @property
+    def _cut_seed(self) -> int:
+        return derive_seed(self.seed_, "cut")
+
+    def _columns(self, graphs: GraphSet) -> dict[str, bool]:
+        """Which columns of the graphs templates carry."""
+        has = {
+            "node_labels": graphs.node_labels is not None,
+            "node_attributes": graphs.node_attributes is not None,
+            "edge_labels": graphs.edge_labels is not None,
+            "edge_weights": graphs.weights is not None,
+        }
+        use = {name: has[name] if getattr(self, name) == "auto" else bool(getattr(self, name)) for name in COLUMNS}
+        if self.node_attributes == "auto" and use["node_labels"]:
+            use["node_attributes"] = False  # labels say what a node is; levels besides leave hardly two subgraphs equal
+        return use
+
+    def _bank(self, graphs: GraphSet) -> Banked:
+        coded = self.encoding_.encode(graphs)
+        with progress.bar("cutting", len(graphs), show=self.verbose > 0) as report:
+            return bank_subgraphs(coded, self.max_subgraphs, self._cut_seed, self.threads, report)
+
+    def _tensors(self, banked: Banked, graphs: int) -> SubgraphInputs:
+        banks = [(view, banked.banks[view][k]) for view, k, _ in self.groups_]
+        regions = [self.encoding_.vectors(view, bank.regions, bank.k) for view, bank in banks]
+        return SubgraphInputs(
+            tuple(torch.from_numpy(part).to(self.device) for part in regions),
+            tuple(bank.counts for _, bank in banks),
+            graphs,
+        )
+
+
+def _sampled(banked: Banked, graphs: GraphSet) -> dict[int, float]:
+    """The graphs whose subgraphs were sampled, with the smallest share of any size; said once."""
+    shares: dict[int, float] = {}
+    for (graph, _), share in banked.sampled.items():
+        shares[graph] = min(share, shares.get(graph, 1.0))
+    if shares:
+        warnings.warn(
+            f"{len(shares)} of {len(graphs)} graphs of {graphs.name} have more subgraphs than max_subgraphs and were "
+            f"sampled, the largest at {min(shares.values()):.1%}; expected counts stay right",
+            UserWarning,
+            stacklevel=2,
+        )
+    return shares
