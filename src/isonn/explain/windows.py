@@ -29,7 +29,9 @@ from isonn.template import Template
 #: Numbers handled at a time: 32 MB of float64.
 BLOCK_NUMBERS = 2**22
 #: Multiplications a deep model may spend on leaving out matches one by one: about ten seconds of one core.
-MAX_DEEP_COST = 5e10
+MAX_DEEP_COST = 1e11
+#: What matching a template with a window costs besides the orderings, in multiplications: measured at n=90, k=3.
+WINDOW_COST = 4500
 #: Fewer than this are never computed, however large the model.
 MIN_DEEP_REMOVALS = 64
 
@@ -69,29 +71,41 @@ class WindowMatches(MatchedGraph):
 
     def logits(self) -> Logits:
         """What the model says of the graph as it is."""
-        return self._logits_of(self._maps)
+        return self._rest_of_one(self._sums[:1])
 
     def base_logits(self) -> Logits:
         """What it says when every entry of every map is 0."""
-        return self._logits_of(torch.zeros_like(self._maps))
+        with torch.no_grad():
+            zeros = torch.zeros_like(self._maps[None])
+            return self._rest_of_one(_first_sums(self._head, self._features(zeros)))
 
     def logits_without(self, rows: IntArray) -> Logits:
         """What it says with the entries of these matches set to 0."""
         maps = self._maps.clone()
         maps.view(-1)[self._entries(rows)] = 0
-        return self._logits_of(maps)
+        with torch.no_grad():
+            return self._rest_of_one(_first_sums(self._head, self._features(maps[None])))
 
     def logits_without_template(self) -> Logits:
         """What it says with the whole map of one template set to 0."""
-        others = 1 - torch.eye(len(self._maps), dtype=self._maps.dtype, device=self._maps.device)
-        return self._logits_of_each(self._maps * others[:, :, None, None])
+        return self._rest_of(self._sums[2:])
 
     def padding_logits(self) -> Logits:
         """What it says with the entries of all windows that reach into the padding set to 0."""
-        inside = torch.zeros_like(self._maps)
-        side = max(self.graph.n - self._layer.k + 1, 0)
-        inside[:, :side, :side] = 1
-        return self._logits_of(self._maps * inside)
+        return self._rest_of_one(self._sums[1:2])
+
+    @cached_property
+    def _sums(self) -> Tensor:
+        """The sums of the head's first layer: of the graph, without padding, and without each template.
+
+        Together, because bringing the weights to float64 costs more than the products.
+        """
+        c, side = len(self._maps), max(self.graph.n - self._layer.k + 1, 0)
+        maps = self._maps.repeat(2 + c, 1, 1, 1)
+        maps[1, :, side:] = maps[1, :, :, side:] = 0
+        maps[torch.arange(2, 2 + c), torch.arange(c)] = 0
+        with torch.no_grad():
+            return _first_sums(self._head, self._features(maps))
 
     def logits_without_each(self) -> tuple[IntArray, Logits]:
         """What it says with one entry set to 0, for every match, or in large deep models for the top ones."""
@@ -100,12 +114,11 @@ class WindowMatches(MatchedGraph):
             return rows, np.zeros((0, _linear(self._head, -1).out_features))
         parts = []
         with torch.no_grad():
-            summed = _first_sums(self._head, self._features(self._maps[None]))[0]
             step = self._removals_at_once()
             for start in range(0, len(rows), step):
                 block = rows[start : start + step]
                 changed = self._shallow_changes(block) if not self._later else self._deep_changes(block)
-                parts.append(_rest(self._head, summed + changed))
+                parts.append(_rest(self._head, self._sums[0] + changed))
         return rows, torch.cat(parts).cpu().numpy()
 
     def order(self, row: int) -> IntArray | None:
@@ -172,15 +185,12 @@ class WindowMatches(MatchedGraph):
             deeper = later(deeper).flatten(0, 1)
         return deeper.view(batch, -1, *deeper.shape[1:])
 
-    def _logits_of(self, maps: Tensor) -> Logits:
-        """What the model says of first maps (c, m, m)."""
-        logits: Logits = self._logits_of_each(maps[None])[0]
-        return logits
-
-    def _logits_of_each(self, maps: Tensor) -> Logits:
-        """The same for several, (b, c, m, m)."""
+    def _rest_of(self, sums: Tensor) -> Logits:
         with torch.no_grad():
-            return np.asarray(_rest(self._head, _first_sums(self._head, self._features(maps))).cpu().numpy())
+            return np.asarray(_rest(self._head, sums).cpu().numpy())
+
+    def _rest_of_one(self, sums: Tensor) -> Logits:
+        return np.asarray(self._rest_of(sums)[0])
 
     def _shallow_changes(self, rows: IntArray) -> Tensor:
         """How the sums of the head's first layer change when one entry is 0: by one column of the weights."""
@@ -217,7 +227,7 @@ class WindowMatches(MatchedGraph):
         for later in self._later:
             side = side - later.k + 1
             orderings = math.factorial(later.k) if later.k <= 6 else 720
-            cost += maps * later.c * side * side * later.k**2 * orderings
+            cost += maps * later.c * side * side * (later.k**2 * orderings + WINDOW_COST)
             maps *= later.c
         wanted = max(MIN_DEEP_REMOVALS, int(MAX_DEEP_COST / cost))
         rows = np.arange(len(self.occurrences))
