@@ -112,6 +112,8 @@ def test_a_dense_graph_is_a_matrix_of_its_weights():
     assert pixels[1, 0, 0] > pixels[1, 0, 2]  # orange
     frame = next(p for p in parsed(drawing.svg).iter("path") if "frame-match" in p.get("class"))
     assert frame.get("d").count("M") == 2  # columns 7 and 8 are one block, 12 another
+    guide = next(p for p in parsed(drawing.svg).iter("path") if "guide" in p.get("class"))
+    assert (guide.get("d").count("H"), guide.get("d").count("V")) == (1, 2)
 
 
 def test_a_very_large_graph_is_drawn_around_its_matches_and_says_so():

@@ -70,7 +70,7 @@ def _strength(card: Any) -> float:
 
 def _picture(index: int, template: Template, look: Symbols) -> Drawing:
     adjacency, labels = np.asarray(template.adjacency, dtype=np.float64), template.node_labels
-    bonds = getattr(template, "edge_labels", None)
+    bonds = template.edge_labels
     known = labels is not None and all(label in look.nodes for label in labels.tolist())
     graph = matrix_graph(np.where(adjacency > _THRESHOLD, 1.0, 0.0), 0.0, labels, bonds)
     if bonds is None:  # bonds say more than widths
@@ -99,7 +99,7 @@ def _short(value: float) -> str:
 
 def _degrees(template: Template) -> str:
     """The degrees the nodes should have in the whole graph, of templates that ask for them."""
-    degrees = getattr(template, "degrees", None)
+    degrees = template.degrees
     if degrees is None:
         return ""
     return f"Degrees in the whole graph: {', '.join(f'{degree:.1f}' for degree in degrees.tolist())}."

@@ -52,7 +52,7 @@ def draw_matrix(
         f'<rect class="frame" width="{side}" height="{side}"/>',
         *_ticks(graph.n, size),
         *(_strips(levels, size) if levels is not None else ()),
-        *_frames(marks, shown, size),
+        *_frames(marks, shown, size, side),
         "</g></svg>",
     ]
     return "".join(parts), box
@@ -76,7 +76,8 @@ def _strips(levels: NDArray[np.int64], size: int) -> Iterable[str]:
     yield "</g>"
 
 
-def _frames(marks: Sequence[Mark], shown: int | None, size: int) -> Iterable[str]:
+def _frames(marks: Sequence[Mark], shown: int | None, size: int, side: int) -> Iterable[str]:
+    """A frame around the cells of each match, and lines that lead the eye to it: two cells of 8,100 are small."""
     for i, mark in enumerate(marks):
         rows = sorted({node for node in mark.nodes if node >= 0})
         columns = rows if mark.columns is None else sorted({node for node in mark.columns if node >= 0})
@@ -85,8 +86,11 @@ def _frames(marks: Sequence[Mark], shown: int | None, size: int) -> Iterable[str
             f"M{size * left} {size * top}H{size * (right + 1)}V{size * (bottom + 1)}H{size * left}z"
             for (top, bottom), (left, right) in blocks
         )
-        name = f"frame-match {'pos' if mark.positive else 'neg'}{' on' if i == shown else ''}"
-        yield f'<path class="{name}" data-m="{i}" d="{path}"/>'
+        on = " on" if i == shown else ""
+        guides = "".join(f"M0 {size * (top + bottom + 1) / 2:g}H{side}" for top, bottom in _runs(rows))
+        guides += "".join(f"M{size * (left + right + 1) / 2:g} 0V{side}" for left, right in _runs(columns))
+        yield f'<path class="guide{on}" data-m="{i}" d="{guides}"/>'
+        yield f'<path class="frame-match {"pos" if mark.positive else "neg"}{on}" data-m="{i}" d="{path}"/>'
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
