@@ -39,8 +39,10 @@ def subgraph_matches(
     """
     numbers = edge_numbers(coded)
     widest = max(k for _, k in sizes)
-    nodes, codes, regions, owners, distances, terms, orders = [], [], [], [], [], [], []
-    first_region = first_template = first_code = 0
+    nodes, counts, regions, owners, distances, terms = [], [], [], [], [], []
+    codes: list[tuple[int, int, bytes]] = []  # equal in two graphs exactly when the regions are, up to renumbering
+    orders: list[IntArray] = []
+    first_region = first_template = 0
     for (view, k), group in zip(sizes, model.groups, strict=True):
         assert isinstance(group, PooledTemplates)
         cut = cut_graph(coded, 0, k, limit, seed)
@@ -55,15 +57,15 @@ def subgraph_matches(
             term *= cut.weights[:, None, None]
         w, c = distance.shape
         nodes.append(np.pad(cut.nodes, ((0, 0), (0, widest - k)), constant_values=-1))
-        kind = _kinds(raw, k) if cut.weights is None else np.arange(w)  # a sample stands for more than itself
-        codes.append(first_code + kind)
+        codes += [(view, k, row.tobytes()) for row in canonical_regions(raw, k)] if w else []
+        counts.append(np.ones(w) if cut.weights is None else cut.weights)
         regions.append(np.repeat(first_region + np.arange(w), c))
         owners.append(np.tile(first_template + np.arange(c), w))
         distances.append(distance.cpu().double().numpy().ravel())
         terms.append(term.reshape(w * c, -1))
         # node a of the region is node p[a] of the template, so template node j is at the place where p is j
         orders += list(permutations(k).numpy()[winners.cpu().numpy().ravel()].argsort(axis=1)) if w else []
-        first_region, first_template, first_code = first_region + w, first_template + c, first_code + w
+        first_region, first_template = first_region + w, first_template + c
     head = copy.deepcopy(model).cpu().double().eval()
 
     def logits_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -77,15 +79,8 @@ def subgraph_matches(
             np.concatenate(nodes), None, np.concatenate(regions), np.concatenate(owners), np.concatenate(distances)
         ),
         np.concatenate(terms),
-        np.concatenate(codes),
+        codes,
         logits_of,
         lambda row: orders[row],
+        np.concatenate(counts),
     )
-
-
-def _kinds(raw: IntArray, k: int) -> IntArray:
-    """A number per region such that regions equal up to renumbering have the same."""
-    if not len(raw):
-        return np.zeros(0, dtype=np.int64)
-    number: IntArray = np.unique(canonical_regions(raw, k), axis=0, return_inverse=True)[1].reshape(-1)
-    return number
