@@ -17,12 +17,18 @@ from sample_run import CLASSES, EVIL
 import isonn
 from isonn.data import load, planted_motifs
 from isonn.errors import InputError, MissingDependencyError
+from isonn.experiments.execute import execute
+from isonn.experiments.run import plan
+from isonn.experiments.store import Store
+from isonn.report.cards import template_pictures
 from isonn.report.collect import collect
 from isonn.report.explain_page import explain_page
 from isonn.report.fitted import choose_task, refit
 from isonn.report.page import write
 from isonn.report.panels import panels
 from isonn.report.run_page import report_page
+from isonn.report.symbols import symbols
+from isonn.template import Template
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +184,40 @@ def test_without_jinja2_the_extra_is_named_before_any_work(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'isonn\[report\]'"):
         report_page(run[0], quiet=True)
+
+
+def test_templates_of_atoms_are_drawn_as_formulas(mutag):
+    graphs = mutag[:40]
+    clf = isonn.SubgraphIsoNNClassifier(k=(2, 3), c=6, epochs=2, random_state=0).fit(graphs, graphs.y)
+    text, (panel,) = explain_page(clf, graphs, [0], quiet=True)
+    cards = text[text.index('<section id="templates"') : text.index('<section id="data"')]
+    assert 'class="elN"' in cards
+    assert "Degrees in the whole graph: " in cards
+    nodes = {node for match in panel.matches for node in match.nodes.split(", ")}
+    assert all(node.split()[0] in ("C", "N", "O") for node in nodes)
+
+
+def test_a_run_of_subgraph_templates_shows_those(mutag, tmp_path: Path):
+    graphs = mutag[:60]
+    np.savez(tmp_path / "few.npz", adjacency=graphs.dense(), labels=graphs.y)
+    few = load(tmp_path / "few.npz")
+    settings = {"isonn-subgraph": {"k": [2, 3], "c": 4, "epochs": 2}, "isonn": {"k": 2, "c": 1, "epochs": 1}}
+    tasks = plan(few, ["isonn", "isonn-subgraph"], settings, "paper", 1)
+    list(execute(tasks, {few.name: few}, Store(tmp_path / "run")))
+    page = report_page(tmp_path / "run", data=str(tmp_path / "few.npz"), graphs_shown=4, quiet=True)
+    assert "isonn-subgraph, fitted on the" in page.text
+    assert page.facts["graphs"] == 4
+    assert page.facts["templates"] > 1
+
+
+def test_the_bonds_of_a_template_are_drawn(mutag):
+    adjacency = np.array([[0.0, 0.9, -0.001], [0.9, 0.0, 0.8], [-0.001, 0.8, 0.0]], dtype=np.float32)
+    bonds = np.array([[None, 2, None], [2, None, 0], [None, 0, None]], dtype=object)  # double, aromatic
+    template = Template(adjacency, node_labels=np.array([1, 2, 0]), edge_labels=bonds)
+    ((number, drawing, values, degrees),) = template_pictures([template], symbols(mutag), [0])
+    edges = re.search(r'<g class="edges">(.*?)</g>', drawing.svg).group(1)
+    assert sorted(path.count("M") for path in re.findall(r' d="([^"]+)"', edges)) == [1, 1, 2]
+    assert edges.count('class="aromatic"') == 1
+    assert re.findall(r'<text x="[^"]+" y="[^"]+">(\w)</text>', drawing.svg) == ["N", "O", "C", "0", "1", "2"]
+    assert values[0] == (("0.00", "n0"), ("0.90", "p4"), ("0.00", "n0"))
+    assert (number, degrees) == (0, "")
