@@ -87,3 +87,11 @@ def test_renumbering_keeps_the_graph_and_takes_every_column_along():
         for (row, column), label in zip(graph.edges, graph.edge_labels, strict=True):
             assert label == "-".join(map(str, sorted((old[row], old[column]))))
         assert sorted(map(tuple, graph.edges.tolist())) == list(map(tuple, graph.edges.tolist()))
+
+
+def test_twins_are_the_groups_of_two_or_more_equal_graphs():
+    path, star = networkx.path_graph(4), networkx.star_graph(3)
+    moved = networkx.relabel_nodes(path, {0: 2, 2: 0})
+    found = isonn.audit.twins([path, star, moved, networkx.cycle_graph(4)])
+    assert [group.tolist() for group in found] == [[0, 2]]
+    assert isonn.audit.twins([path, star]) == []

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from isonn.classifier import GraphClassifier
 from isonn.data.convert import as_graphset
+from isonn.data.graphs import IntArray
 from isonn.data.renumber import renumbered
+from isonn.data.twins import twin_groups
 from isonn.errors import InputError
 from isonn.seeding import numpy_stream, resolve_seed
 
@@ -65,6 +67,20 @@ def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: A
         flips += _differ(clf, before, after)
         largest = max(largest, float(np.abs(after - before).max()))
     return Relabelling(flips / repeats, largest, repeats)
+
+
+def twins(X: Any) -> list[IntArray]:
+    """Groups of two or more graphs that are equal up to renumbering, labels ignored, as arrays of their numbers.
+
+    A test graph whose twin was trained on asks for what was learned by heart.
+
+    Example:
+        >>> isonn.audit.twins(np.array([np.eye(2)[::-1], np.zeros((2, 2)), np.eye(2)[::-1]]))
+        [array([0, 2])]
+    """
+    group = twin_groups(as_graphset(X))
+    members = np.split(np.argsort(group, kind="stable"), np.bincount(group).cumsum()[:-1])
+    return [numbers for numbers in members if len(numbers) > 1]
 
 
 def _differ(clf: GraphClassifier, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.bool_]:

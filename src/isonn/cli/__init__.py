@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from isonn.cli.audit import audit
 from isonn.cli.cost import cost
 from isonn.cli.data import app as data_app
 from isonn.cli.evaluate import evaluate
@@ -35,7 +36,7 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for command in (evaluate, reproduce, fit, predict, explain, report, cost):
+for command in (evaluate, reproduce, fit, predict, explain, report, audit, cost):
     app.command()(command)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 

@@ -31,7 +31,9 @@ Settings = dict[str, Any]
 
 def evaluate(
     data: Data,
-    methods: Annotated[str, typer.Option(help="Methods, separated by commas, or all.")] = "isonn,majority,size,degrees",
+    methods: Annotated[
+        str, typer.Option(help="Methods, separated by commas, or all.")
+    ] = "isonn,isonn-subgraph,majority,size,degrees",
     protocol: Annotated[
         str,
         typer.Option(
@@ -148,11 +150,13 @@ def _without_sizes(settings: Settings, candidates: tuple[Settings, ...]) -> tupl
 
 
 def _is_isonn(method: str) -> bool:
-    return method == "isonn" or method.startswith("isonn-")
+    from isonn.experiments.methods import METHODS
+
+    return METHODS[method].estimator == "IsoNNClassifier"
 
 
 def _changes(methods: tuple[str, ...], given: Settings) -> Settings:
-    """Settings from the command line; they are for the methods that are IsoNN."""
+    """Settings from the command line; they are for the methods that are the paper's IsoNN, on windows."""
     from isonn.errors import InputError
 
     values = {name: value for name, value in given.items() if value is not None}

@@ -10,6 +10,23 @@ Data = Annotated[str, typer.Argument(help="A known dataset (see `isonn data list
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text.")]
 
 
+def parse_sizes(text: str | None) -> tuple[int, ...] | None:
+    """``"1,2,3"`` as (1, 2, 3).
+
+    Example:
+        >>> parse_sizes("1,2,3")
+        (1, 2, 3)
+    """
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        from isonn.errors import InputError
+
+        raise InputError(f"--k {text!r} is not a number of nodes; write 4, or 1,2,3,4 for several sizes") from None
+
+
 def parse_layers(text: str | None) -> tuple[tuple[int, int], ...] | None:
     """``"2x3,3x4"`` as ((2, 3), (3, 4)): 2 templates of size 3, then 3 of size 4.
 

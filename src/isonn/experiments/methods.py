@@ -54,12 +54,19 @@ def _isonn(about: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> 
     return Method("isonn.estimators", "IsoNNClassifier", about, "isonn", adapt)
 
 
+def _subgraph(about: str, **fixed: Any) -> Method:
+    return Method("isonn.estimators", "SubgraphIsoNNClassifier", about, fixed=fixed)
+
+
 #: Adding a method is one line here.
 METHODS: dict[str, Method] = {
     "isonn": Method("isonn.estimators", "IsoNNClassifier", "the paper's model, exact matching"),
     "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", _matching("fast")),
     "isonn-assigned": _isonn("matching by assignment and swaps", _matching("assigned")),
     "isonn-deep": _isonn("the paper's deep IsoNN", _deep),
+    "isonn-subgraph": _subgraph("templates over connected subgraphs"),
+    "isonn-subgraph-frozen": _subgraph("the same, templates left where they start", learn_templates=False),
+    "isonn-subgraph-ensemble": _subgraph("the same templates, regression and forest", head="ensemble"),
     "ae": Method("isonn.baselines", "AutoEncoderClassifier", "codes of an autoencoder, MLP"),
     "cnn": Method("isonn.baselines", "CNNClassifier", "the adjacency matrix as a picture"),
     "sdbn": Method("isonn.baselines", "SDBNClassifier", "modules side by side, then a CNN with a decoder"),

@@ -1,0 +1,56 @@
+"""`isonn audit`: do a model's predictions depend on the order of nodes?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isonn.cli.options import AsJson, Data
+
+
+def audit(
+    model: Annotated[Path, typer.Argument(help="A folder that `isonn fit` made.", show_default=False)],
+    data: Data,
+    repeats: Annotated[int, typer.Option(help="Renumberings of each graph.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the renumberings.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Renumber the nodes of the graphs of DATA and see which predictions change; look for equal graphs, too."""
+    import isonn
+    from isonn.audit import relabelling, twins
+
+    clf = isonn.load_model(model)
+    graphs = isonn.load(data)
+    found = relabelling(clf, graphs, repeats=repeats, random_state=seed)
+    groups = twins(graphs)
+    changed = int((found.by_graph > 0).sum())
+    in_groups = sum(map(len, groups))
+    if as_json:
+        summary = {
+            "dataset": graphs.name,
+            "graphs": len(graphs),
+            "repeats": repeats,
+            "flip_rate": found.flip_rate,
+            "largest_change": found.largest_change,
+            "flips_by_graph": found.by_graph.tolist(),
+            "twins": [group.tolist() for group in groups],
+        }
+        print(json.dumps(summary, indent=1))
+        return
+    print(f"{graphs.name}: {len(graphs)} graphs, each renumbered {repeats} times")
+    print(
+        f"Predictions that changed: {found.flip_rate:.1%}, in {changed} graphs; "
+        f"largest change of a probability: {found.largest_change:.2g}"
+    )
+    if changed:
+        worst = found.by_graph.argsort()[::-1][:5]
+        print("Most often: " + ", ".join(f"graph {i} ({found.by_graph[i]:.0%})" for i in worst if found.by_graph[i]))
+    print(
+        f"Structural twins: {in_groups} graphs in {len(groups)} groups are equal up to renumbering, labels ignored; "
+        f"keep each group in one fold"
+        if groups
+        else "Structural twins: none"
+    )

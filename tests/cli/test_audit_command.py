@@ -1,0 +1,64 @@
+"""`isonn audit`, and subgraph models through the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests_commands import refused, run
+
+import isonn
+from isonn.cli.options import parse_sizes
+from isonn.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """A window model and a subgraph model of MUTAG, made by the command."""
+    folder = tmp_path_factory.mktemp("models")
+    windows = run("fit", "MUTAG", "--out", folder / "windows", "--k", 2, "--epochs", 30)
+    subgraph = run("fit", "MUTAG", "--out", folder / "sub", "--method", "isonn-subgraph", "--k", "1,2,3", "--frozen")
+    assert windows.returncode == subgraph.returncode == 0
+    return folder
+
+
+def test_a_fitted_subgraph_model_is_the_one_the_library_fits(models):
+    graphs = isonn.load("MUTAG")
+    same = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), learn_templates=False, random_state=0).fit(graphs, graphs.y)
+    np.testing.assert_array_equal(isonn.load_model(models / "sub").predict_proba(graphs), same.predict_proba(graphs))
+
+
+def test_the_audit_tells_models_that_read_node_order_from_those_that_do_not(models):
+    found = {
+        name: json.loads(run("audit", models / name, "MUTAG", "--repeats", 3, "--json").stdout)
+        for name in ("windows", "sub")
+    }
+    assert found["sub"]["flip_rate"] == 0
+    assert found["sub"]["largest_change"] <= 1e-6
+    assert found["windows"]["largest_change"] > 1e-3
+    assert sum(map(len, found["sub"]["twins"])) == 79
+    text = run("audit", models / "sub", "MUTAG", "--repeats", 1).stdout
+    assert "Predictions that changed: 0.0%" in text
+    assert "79 graphs in 30 groups" in text
+
+
+def test_options_that_belong_to_another_method_are_refused(models, tmp_path):
+    fit = ("fit", "MUTAG", "--out", tmp_path / "m")
+    refused(run(*fit, "--head", "linear"), "--head is no option of --method isonn")
+    refused(run(*fit, "--frozen"), "--frozen is no option of --method isonn")
+    refused(run(*fit, "--k", "2,3"), "several sizes", "isonn-subgraph")
+    refused(run(*fit, "--k", "two"), "'two' is not a number of nodes")
+    refused(
+        run(*fit, "--method", "isonn-subgraph", "--layers", "2x3"), "--layers is no option of --method isonn-subgraph"
+    )
+    refused(run(*fit, "--method", "isonn-subgraph", "--k", 7), "k=7", "use 1 to 6")
+    refused(run(*fit, "--method", "isonn-subgraph", "--matching", "fast"), "not possible for subgraphs")
+    refused(run("audit", models / "sub", "MUTAG", "--repeats", 0), "repeats=0")
+
+
+def test_sizes_are_numbers_between_commas():
+    assert parse_sizes("4") == (4,)
+    assert parse_sizes(None) is None
+    with pytest.raises(InputError, match="'1;2' is not a number of nodes"):
+        parse_sizes("1;2")
