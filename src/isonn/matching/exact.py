@@ -204,7 +204,7 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
         tables = [all_cells(layout).to(templates.device)]
     else:
         tables = [layout.cells(part) for part in orderings.split(BLOCK_ORDERINGS)]
-    parts = [templates[:, cells].reshape(-1, area) for cells in tables]  # (c * orderings of the part, entries)
+    parts = [templates[:, cells].flatten(0, 1) for cells in tables]  # (c * orderings of the part, entries)
     distance = templates.new_empty(c, w)
     winners = torch.empty(c, w, dtype=torch.int64, device=templates.device)
     rows = max(1, min(w, BLOCK_NUMBERS // max(map(len, parts))))

@@ -121,8 +121,10 @@ def _canonical_order(n: int, edges: IntArray, node_codes: IntArray, edge_codes: 
         halves = np.concatenate([np.column_stack([edges[:, side], middle]) for side in (0, 1)])
         graph = igraph.Graph(n=n + len(edges), edges=halves.tolist())
         colours = np.concatenate([colours, colours.max(initial=0) + 1 + kind.reshape(-1)])
-    place = np.array(graph.canonical_permutation(color=colours.tolist()))[:n]
-    return np.argsort(place, kind="stable")
+    # igraph 1.0 and earlier ones disagree on which way a permutation goes; what it carries along does not depend on it
+    graph.vs["number"] = list(range(graph.vcount()))
+    order = np.array(graph.permute_vertices(graph.canonical_permutation(color=colours.tolist())).vs["number"])
+    return order[order < n]
 
 
 def _sample(
