@@ -85,8 +85,11 @@ class Encoding:
     def vectors(self, view: int, regions: IntArray, k: int) -> NDArray[np.float32]:
         """Regions of codes as regions of numbers, ``(d, layout.width)``."""
         node, edge = self._tables(view, int(regions.max(initial=0)))
-        flat = [node[regions[:, :k]].reshape(len(regions), -1), edge[regions[:, k:]].reshape(len(regions), -1)]
-        return np.concatenate(flat, axis=1).astype(np.float32)
+        flat = np.empty((len(regions), self.layout(view, k).width), dtype=np.float32)
+        first = k * node.shape[1]
+        flat[:, :first] = node[regions[:, :k]].reshape(len(regions), first)
+        flat[:, first:] = edge[regions[:, k:]].reshape(len(regions), flat.shape[1] - first)
+        return flat
 
     def template(self, view: int, k: int, entries: NDArray[np.float32]) -> Template:
         """The entries of a template as people read them."""
@@ -232,6 +235,8 @@ def _number_of(column: NDArray[Any], known: NDArray[Any]) -> IntArray:
     """One more than the place of each value among the known ones, 0 for others."""
     if column.dtype.kind != known.dtype.kind and "U" in column.dtype.kind + known.dtype.kind:
         return np.zeros(len(column), dtype=np.int64)  # text and numbers do not compare
+    if not len(known):
+        return np.zeros(len(column), dtype=np.int64)
     place = np.searchsorted(known, column).clip(max=len(known) - 1)
     return np.where(known[place] == column, place + 1, 0)
 

@@ -37,14 +37,16 @@ class Levels:
             scale: only divide by the largest absolute value: 0 stays 0. Else every number is standardised, and the
                 squared distance of two rows is, in the mean, that of two one-hot labels.
         """
-        rows = column.reshape(len(column), -1).astype(np.float64)
-        width = rows.shape[1]
+        width = 1 if column.ndim == 1 else column.shape[1]
+        rows = column.reshape(len(column), width).astype(np.float64) if len(column) else np.ones((1, width))
+        distinct, often = np.unique(rows, axis=0, return_counts=True)  # sorted: sums do not depend on their order
         if scale:
-            shift, size = np.zeros(width), np.abs(rows).max(axis=0, initial=0.0)
+            shift, size = np.zeros(width), np.abs(distinct).max(axis=0)
         else:
-            shift, size = rows.mean(axis=0), rows.std(axis=0) * np.sqrt(width)
+            shift = often @ distinct / len(rows)
+            size = np.sqrt(often @ (distinct - shift) ** 2 / len(rows) * width)
         size = np.where(size > 0, size, 1.0)
-        distinct, often = np.unique((rows - shift) / size, axis=0, return_counts=True)  # in an order of their own
+        distinct = (distinct - shift) / size
         if len(distinct) > count:
             distinct = _clusters(distinct, often, count)
         return cls(shift, size, distinct)
@@ -59,7 +61,7 @@ class Levels:
 
     def nearest(self, column: NDArray[np.float64]) -> IntArray:
         """The level of each row."""
-        rows = (column.reshape(len(column), -1) - self.shift) / self.scale
+        rows = (column.reshape(len(column), self.width) - self.shift) / self.scale
         squares = [((rows - centre) ** 2).sum(axis=1) for centre in self.centres]
         level: IntArray = np.argmin(squares, axis=0).astype(np.int64)
         return level

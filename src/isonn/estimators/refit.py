@@ -15,6 +15,8 @@ from isonn.nn.head import Head
 #: Inverse strength of the L2 penalty of the regression on standardised features.
 INVERSE_PENALTY = 0.1
 TREES = 300
+#: Standardised features nearer to each other than this are the same number, computed in another order.
+ROUNDING = 1e-4
 
 
 def fit_linear(features: NDArray[np.float32], targets: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -49,4 +51,15 @@ def set_linear(head: Head, solution: tuple[NDArray[np.float64], NDArray[np.float
 def grow_forest(features: NDArray[np.float32], targets: NDArray[Any], seed: int) -> RandomForestClassifier:
     """A random forest; ``targets`` as in `fit_linear`."""
     classes = targets if targets.ndim == 1 else targets.astype(np.int64)
-    return RandomForestClassifier(TREES, random_state=seed % 2**32).fit(features, classes)
+    return RandomForestClassifier(TREES, random_state=seed % 2**32).fit(_without_noise(features), classes)
+
+
+def _without_noise(features: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values of a feature that differ by rounding alone made equal, so that no tree asks which of them is larger."""
+    order = features.argsort(axis=0, kind="stable")
+    values = np.take_along_axis(features, order, axis=0)
+    new = np.diff(values, axis=0, prepend=-np.inf) > ROUNDING
+    first = np.maximum.accumulate(np.where(new, np.arange(len(values))[:, None], 0), axis=0)
+    merged = np.empty_like(features)
+    np.put_along_axis(merged, order, np.take_along_axis(values, first, axis=0), axis=0)
+    return merged

@@ -167,7 +167,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> SubgraphInputs:
         """Cut the training graphs, choose what the entries of templates mean and where templates start."""
         check_undirected(graphs)
-        self.encoding_ = fit_encoding(graphs, self._columns(graphs), self._sizes, self.degrees is not False)
+        self.encoding_ = fit_encoding(graphs, self._columns(graphs), self._sizes, bool(self.degrees))
         banked = self._bank(graphs)
         self.sampled_ = _sampled(banked, graphs)
         self._starts, self.forest_shape_ = {}, None
@@ -177,6 +177,10 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
                     regions = self.encoding_.vectors(view, banks[k].regions[rows], k)
                     self._starts[view, k] = torch.from_numpy(regions)
         self.groups_ = tuple((view, k, len(start)) for (view, k), start in self._starts.items())
+        if not self.groups_:
+            raise InputError(
+                f"no graph of {graphs.name} has a connected subgraph of k={self.k} nodes; use a smaller k, such as k=1"
+            )
         return self._tensors(banked, len(graphs))
 
     def _build(self, generator: torch.Generator | None) -> SubgraphModel:
@@ -186,7 +190,8 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             start = self._starts[view, k].clone() if self._starts else torch.empty(c, layout.width)
             group = PooledTemplates(layout, *self.encoding_.entries(view, k), START_WEIGHTS, start)
             groups.append(group.requires_grad_(self.learn_templates))
-        model = SubgraphModel(groups, len(self.classes_), self.head, self.hidden, self.multilabel_, generator)
+        hidden = self.hidden if self.head == "mlp" else ()
+        model = SubgraphModel(groups, len(self.classes_), hidden, self.multilabel_, generator)
         if self.forest_shape_ is not None:
             model.forest = Forest(*self.forest_shape_, len(self.classes_))
         return model
@@ -201,7 +206,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         return lambda logits, targets: loss(logits, targets) + READABILITY * model.penalty()
 
     def _finish(self, inputs: SubgraphInputs, targets: NDArray[Any]) -> None:
-        """Fit the linear head, and the forest, to the features of the templates as they are now."""
+        """Solve for the linear head, and grow the forest, on the templates as they are now."""
         model = self.model_.eval()
         with torch.no_grad():
             model.standardize.settle(model.sums(inputs).log1p().flatten(1))

@@ -62,7 +62,7 @@ def subgraph_matches(
         regions.append(np.repeat(first_region + np.arange(w), c))
         owners.append(np.tile(first_template + np.arange(c), w))
         distances.append(distance.cpu().double().numpy().ravel())
-        terms.append(term.reshape(w * c, -1))
+        terms.append(term.reshape(w * c, term.shape[2]))
         # node a of the region is node p[a] of the template, so template node j is at the place where p is j
         orders += list(permutations(k).numpy()[winners.cpu().numpy().ravel()].argsort(axis=1)) if w else []
         first_region, first_template = first_region + w, first_template + c

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +15,8 @@ from isonn.nn.head import Head
 from isonn.nn.pooled import TEMPERATURES, PooledTemplates
 
 HEADS = ("linear", "mlp", "ensemble")
+#: Added to every variance, the same in training and in prediction: a head must meet features as it learned them.
+SMALLEST_VARIANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,17 +58,16 @@ class Standardize(nn.Module):
         self.register_buffer("deviation", torch.ones(inputs))
 
     def settle(self, features: Tensor) -> None:
-        """Take mean and deviation from these features from now on; a constant feature is only shifted."""
+        """Take mean and deviation from these features from now on; one that hardly varies is not blown up."""
         self.mean.copy_(features.mean(0))
-        deviation = features.std(0, correction=0)
-        self.deviation.copy_(torch.where(deviation > 1e-6, deviation, torch.ones_like(deviation)))
+        self.deviation.copy_((features.var(0, correction=0) + SMALLEST_VARIANCE).sqrt())
 
     def forward(self, features: Tensor) -> Tensor:
         if self.training:
             with torch.no_grad():
                 self.settle(features.detach())
             centred = features - features.mean(0)
-            return centred / (centred.square().mean(0) + 1e-6).sqrt()
+            return centred / (centred.square().mean(0) + SMALLEST_VARIANCE).sqrt()
         return (features - self.mean) / self.deviation
 
 
@@ -77,8 +77,7 @@ class SubgraphModel(nn.Module):
     Args:
         groups: the templates, one module per size and view.
         outputs: classes, or labels of a multi-label task.
-        head: "linear", "mlp" (of the widths ``hidden``), or "ensemble" (linear while training; a forest is added by
-            `add_forest`).
+        hidden: widths of the head's hidden layers; none makes it linear.
         multilabel: whether outputs are independent of each other.
 
     Shapes:
@@ -90,7 +89,6 @@ class SubgraphModel(nn.Module):
         self,
         groups: Sequence[PooledTemplates],
         outputs: int,
-        head: str = "linear",
         hidden: Sequence[int] = (),
         multilabel: bool = False,
         generator: torch.Generator | None = None,
@@ -100,8 +98,8 @@ class SubgraphModel(nn.Module):
         self.multilabel = multilabel
         inputs = sum(group.c for group in groups) * len(TEMPERATURES)
         self.standardize = Standardize(inputs)
-        self.head = Head(inputs, hidden if head == "mlp" else (), outputs, generator)
-        self.forest: Forest | None = None
+        self.head = Head(inputs, hidden, outputs, generator)
+        self.forest: Forest | None = None  # votes along in an ensemble
 
     def forward(self, inputs: SubgraphInputs) -> Tensor:
         return self.logits(self.sums(inputs))
@@ -136,7 +134,3 @@ class SubgraphModel(nn.Module):
         """How far all templates are from graphs one can draw."""
         parts = [group.penalty() for group in self.groups if isinstance(group, PooledTemplates)]
         return torch.stack(parts).sum()
-
-    def add_forest(self, forest: Any) -> None:
-        """Let a forest of scikit-learn, grown on `features`, vote along."""
-        self.forest = Forest.of(forest)
