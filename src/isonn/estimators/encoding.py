@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.data.graphs import GraphSet, IntArray
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.estimators.levels import Levels, degree_levels, degree_values
 from isonn.estimators.model_files import classes_from_json, classes_to_json
 from isonn.matching.layout import GraphLayout
@@ -138,7 +138,7 @@ class Encoding:
                 warnings.warn(
                     f"{unseen} of {len(codes)} {what}s of {graphs.name} have a label that was never seen in training; "
                     f"they are matched with no label",
-                    UserWarning,
+                    IsoNNWarning,
                     stacklevel=2,
                 )
         if levels is not None:
