@@ -33,5 +33,9 @@ class ModelFileError(IsoNNError):
     """A model or checkpoint file is missing, damaged, or not one of ours."""
 
 
+class IsoNNWarning(UserWarning):
+    """Something a caller should know of, that does not keep isonn from going on."""
+
+
 class TrainingError(IsoNNError):
     """Training went wrong in a way other settings can mend; the message names them."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from isonn import progress
 from isonn.data.graphs import GraphSet
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.estimators.base import PREDICTION_CELLS, TemplateClassifier
 from isonn.estimators.encoding import (
     COLUMNS,
@@ -31,7 +31,7 @@ from isonn.matching.subgraph_bank import Banked, bank_subgraphs
 from isonn.matching.subgraphs import check_subgraph_size
 from isonn.nn.forest import Forest
 from isonn.nn.pooled import PooledTemplates
-from isonn.nn.subgraph_model import HEADS, SubgraphInputs, SubgraphModel
+from isonn.nn.subgraph_model import HEADS, SubgraphInputs, SubgraphModel, raw_features
 from isonn.seeding import derive_seed
 from isonn.template import Template
 from isonn.training.settings import check_count, check_widths
@@ -209,7 +209,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         """Solve for the linear head, and grow the forest, on the templates as they are now."""
         model = self.model_.eval()
         with torch.no_grad():
-            model.standardize.settle(model.sums(inputs).log1p().flatten(1))
+            model.standardize.settle(raw_features(model.sums(inputs)))
             features = model.features(inputs).cpu().numpy()
         if self.head != "mlp":
             set_linear(model.head, fit_linear(features, targets))
@@ -295,7 +295,7 @@ def _sampled(banked: Banked, graphs: GraphSet) -> dict[int, float]:
         warnings.warn(
             f"{len(shares)} of {len(graphs)} graphs of {graphs.name} have more subgraphs than max_subgraphs and were "
             f"sampled, the largest at {min(shares.values()):.1%}; expected counts stay right",
-            UserWarning,
+            IsoNNWarning,
             stacklevel=2,
         )
     return shares

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from isonn.audit import relabelling
 from isonn.data.graphs import GraphSet, IntArray
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.experiments.methods import build
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.provenance import provenance
@@ -108,8 +109,9 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
         ``id``, ``task``, ``metrics`` (accuracy, f1), ``timings`` (fit_seconds, predict_seconds), ``n_train``,
         ``n_test``, ``test`` (which graphs), ``predictions`` (in that order), ``audit`` (flip_rate: the share of
         predictions that change when the test graphs are renumbered), ``loss`` (by epoch, of methods that keep one),
-        ``chosen`` and ``inner`` (of a task with candidates: which one, and the accuracy of each), and where it comes
-        from: ``versions``, ``commit`` (of a checkout of isonn, else None) and ``machine``.
+        ``warnings`` (what isonn warned of, if anything), ``chosen`` and ``inner`` (of a task with candidates: which one,
+        and the accuracy of each), and where it comes from: ``versions``, ``commit`` (of a checkout of isonn, else None)
+        and ``machine``.
     """
     if graphs.digest != task.digest:
         raise InputError(
@@ -118,7 +120,8 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
     if graphs.y is None or graphs.classes is None:
         raise InputError(f"{graphs.name} has no classes to predict; give one per graph")
     train, test = find_protocol(task.protocol).split(graphs, task.seed)[task.fold]
-    with _one_thread():
+    said: list[str] = []
+    with _one_thread(), _listening(said):
         begin = time.perf_counter()
         inner = [_judge(task, candidate, graphs, train) for candidate in task.candidates]
         chosen = task.candidates[int(np.argmax(inner))] if inner else {}  # of equals the first
@@ -141,6 +144,8 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
         "audit": {"flip_rate": audit.flip_rate},
         **provenance(),
     }
+    if said:
+        result["warnings"] = said
     if inner:
         result["chosen"], result["inner"] = dict(chosen), inner
         result["timings"]["choose_seconds"] = start - begin
@@ -163,6 +168,19 @@ def _judge(task: Task, candidate: Mapping[str, Any], graphs: GraphSet, train: In
 
 def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+@contextmanager
+def _listening(said: list[str]) -> Iterator[None]:
+    """Keep what isonn warns of, each sentence once; in a table of a hundred fits nobody reads it as it comes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", IsoNNWarning)
+        yield
+    for warning in caught:
+        if not issubclass(warning.category, IsoNNWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif str(warning.message) not in said:
+            said.append(str(warning.message))
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from isonn.nn.head import Head
 from isonn.nn.pooled import TEMPERATURES, PooledTemplates
 
 HEADS = ("linear", "mlp", "ensemble")
+#: Features of a template: how many, at every temperature, and whether any, at all but the softest.
+FEATURES = 2 * len(TEMPERATURES) - 1
 #: Added to every variance, the same in training and in prediction: a head must meet features as it learned them.
 SMALLEST_VARIANCE = 1e-6
 
@@ -71,8 +73,18 @@ class Standardize(nn.Module):
         return (features - self.mean) / self.deviation
 
 
+def raw_features(sums: Tensor) -> Tensor:
+    """How many of each template there are, as a logarithm, and whether there is any, before they are standardised.
+
+    Shapes:
+        - sums ``(graphs, templates, temperatures)``
+        - output ``(graphs, templates * FEATURES)``
+    """
+    return torch.cat([sums.log1p(), -torch.expm1(-sums[:, :, 1:])], dim=2).flatten(1)
+
+
 class SubgraphModel(nn.Module):
-    """Soft counts of templates, their logarithms standardised, and a head.
+    """Soft counts of templates; of each how many, as a logarithm, and whether any; standardised; and a head.
 
     Args:
         groups: the templates, one module per size and view.
@@ -96,7 +108,7 @@ class SubgraphModel(nn.Module):
         super().__init__()
         self.groups = nn.ModuleList(groups)
         self.multilabel = multilabel
-        inputs = sum(group.c for group in groups) * len(TEMPERATURES)
+        inputs = sum(group.c for group in groups) * FEATURES
         self.standardize = Standardize(inputs)
         self.head = Head(inputs, hidden, outputs, generator)
         self.forest: Forest | None = None  # votes along in an ensemble
@@ -115,13 +127,13 @@ class SubgraphModel(nn.Module):
         )
 
     def features(self, inputs: SubgraphInputs) -> Tensor:
-        """What the head sees, ``(graphs, templates * temperatures)``."""
-        features: Tensor = self.standardize(self.sums(inputs).log1p().flatten(1))
+        """What the head sees, ``(graphs, templates * FEATURES)``."""
+        features: Tensor = self.standardize(raw_features(self.sums(inputs)))
         return features
 
     def logits(self, sums: Tensor) -> Tensor:
         """The logits that belong to such sums."""
-        features = self.standardize(sums.log1p().flatten(1))
+        features = self.standardize(raw_features(sums))
         logits: Tensor = self.head(features)
         if self.forest is None:
             return logits
