@@ -7,6 +7,7 @@ READY := .venv/.ready
 
 demo: $(READY)
 	$(BIN)/isonn evaluate MUTAG --out runs/demo
+	$(BIN)/isonn report runs/demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto

@@ -19,7 +19,12 @@ def test_the_twenty_lines_of_python_run(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "docs/method.md", "docs/baselines.md", "docs/data.md", "docs/design.md"]
+    "page",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        *(str(page.relative_to(README.parent)) for page in README.parent.glob("docs/**/*.md")),
+    ],
 )
 def test_every_local_link_leads_somewhere(page):
     path = README.parent / page
