@@ -162,11 +162,13 @@ def _connected(address: str) -> Iterator[Any]:
     log = logging.getLogger("distributed.client")
     level = log.level
     log.setLevel(logging.CRITICAL)  # whatever it would print over the progress bar is mended or becomes a sentence
-    client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False, name="isonn")
     try:
-        yield client
+        client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False, name="isonn")
+        try:
+            yield client
+        finally:
+            client.close(timeout=ANSWER_SECONDS)
     finally:
-        client.close(timeout=ANSWER_SECONDS)
         log.setLevel(level)
 
 
