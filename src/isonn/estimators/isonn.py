@@ -6,18 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from isonn.data.graphs import GraphSet
 from isonn.errors import InputError
 from isonn.estimators.base import TemplateClassifier
 from isonn.explain import WindowMatches
-from isonn.matching import WindowBank, all_windows, bank_windows
+from isonn.matching import CertifiedWindows, WindowBank, all_windows, bank_windows
+from isonn.matching.halves import is_symmetric
 from isonn.nn import IsoLayer, IsoNN
 from isonn.nn.iso_layer import check_layer
 from isonn.nn.iso_stack import map_shape
 from isonn.template import Template
 from isonn.training.settings import check_widths
+
+#: From this k on, keeping certificates costs less than trying the k! orderings anew at every step.
+MIN_CERTIFIED_K = 5
 
 
 class IsoNNClassifier(TemplateClassifier):
@@ -32,6 +37,7 @@ class IsoNNClassifier(TemplateClassifier):
         matching: how templates are matched, one of `isonn.matching.MATCHERS`.
         layers: deep IsoNN; ((2, 3), (3, 4)) is 2 templates of size 3, then 3 of size 4. Replaces k and c.
         normalize: "positions" or "templates", the axis of the softmax; see `isonn.nn.IsoLayer`.
+        symmetric: keep the templates symmetric, as the paper does not; halves the work on undirected weighted graphs.
         size: nodes that graphs are padded to; None takes the largest training graph. A larger graph than this
             cannot be predicted: the head has one input per window.
         hidden: widths of the head's hidden layers.
@@ -72,6 +78,7 @@ class IsoNNClassifier(TemplateClassifier):
         random_state: Any = None,
         threads: int = 1,
         verbose: int = 0,
+        symmetric: bool = False,
     ) -> None:
         self.k = k
         self.c = c
@@ -88,6 +95,7 @@ class IsoNNClassifier(TemplateClassifier):
         self.random_state = random_state
         self.threads = threads
         self.verbose = verbose
+        self.symmetric = symmetric
 
     def check_settings(self) -> None:
         """Refuse constructor arguments that mean nothing, or that contradict each other."""
@@ -114,7 +122,17 @@ class IsoNNClassifier(TemplateClassifier):
 
     def _build(self, generator: torch.Generator | None) -> IsoNN:
         outputs = len(self.classes_)
-        return IsoNN(self.size_, outputs, self._layers, self.matching, self.normalize, self.hidden, generator)
+        hidden, symmetric = self.hidden, self.symmetric
+        return IsoNN(self.size_, outputs, self._layers, self.matching, self.normalize, hidden, generator, symmetric)
+
+    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Tensor | WindowBank | CertifiedWindows:
+        map_shape(self.size_, self._layers)  # refuses graphs that are too small in the words of all layers
+        inputs, k = self._inputs(graphs), self._layers[0][1]
+        if not isinstance(inputs, Tensor) or inputs.device.type != "cpu":
+            return inputs  # a bank is small, and other devices try all orderings fast
+        if self.matching != "exact" or k < MIN_CERTIFIED_K:
+            return inputs
+        return CertifiedWindows(inputs, k, half=self.symmetric and is_symmetric(inputs))
 
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:
         adjacency = torch.from_numpy(graphs.dense(self.size_))

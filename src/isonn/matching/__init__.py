@@ -7,6 +7,7 @@ from torch import Tensor
 from isonn.matching.assigned import assigned_distance
 from isonn.matching.bank import WindowBank, all_windows, bank_windows
 from isonn.matching.best import best_permutation
+from isonn.matching.certified import CertifiedWindows
 from isonn.matching.exact import exact_distance
 from isonn.matching.spectral import fast_distance
 from isonn.matching.windows import cut_windows
@@ -20,6 +21,7 @@ MATCHERS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 __all__ = [
     "MATCHERS",
+    "CertifiedWindows",
     "WindowBank",
     "all_windows",
     "assigned_distance",

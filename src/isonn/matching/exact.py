@@ -140,16 +140,23 @@ class _ExactDistance(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         templates, regions, winners = ctx.saved_tensors  # winners (c, w)
         layout: Layout = ctx.layout
-        small = templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(layout.k) <= BLOCK_ORDERINGS
-        for_templates, for_regions = (
-            (_template_gradient_at_once, _region_gradient_at_once) if small else (_template_gradient, _region_gradient)
-        )
         grad_templates = grad_regions = None
         if ctx.needs_input_grad[0]:
-            grad_templates = for_templates(templates, regions, winners, grad, layout)
+            grad_templates = template_gradient(templates, regions, winners, grad, layout)
         if ctx.needs_input_grad[1]:
+            for_regions = _region_gradient_at_once if _small(templates, regions, layout) else _region_gradient
             grad_regions = for_regions(templates, regions, winners, grad, layout)
         return grad_templates, grad_regions, None
+
+
+def template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
+    """The gradient for the templates, from that of the distances, ``(w, c)``, and the winners, ``(c, w)``."""
+    by = _template_gradient_at_once if _small(templates, regions, layout) else _template_gradient
+    return by(templates, regions, winners, grad, layout)
+
+
+def _small(templates: Tensor, regions: Tensor, layout: Layout) -> bool:
+    return templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(layout.k) <= BLOCK_ORDERINGS
 
 
 def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:

@@ -27,12 +27,12 @@ def cut_windows(adjacency: Tensor, k: int) -> Tensor:
     check_windows(adjacency, k)
     n = adjacency.shape[1]
     # One gather is four times as fast as copying the strided view that unfold gives: its runs are only k long.
-    cells = adjacency.flatten(1).index_select(1, _window_cells(n, k).to(adjacency.device))
+    cells = adjacency.flatten(1).index_select(1, window_cells(n, k).to(adjacency.device))
     return cells.view(len(adjacency), n - k + 1, n - k + 1, k, k)
 
 
 @lru_cache(maxsize=16)
-def _window_cells(n: int, k: int) -> Tensor:
+def window_cells(n: int, k: int) -> Tensor:
     """Where in a flat n x n matrix each cell of each window lies, ``(m * m * k * k,)``."""
     start, step = torch.arange(n - k + 1), torch.arange(k)
     row = start[:, None, None, None] + step[:, None]

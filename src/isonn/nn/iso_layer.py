@@ -7,12 +7,17 @@ from numbers import Integral
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from isonn.errors import InputError
-from isonn.matching import MATCHERS, WindowBank, cut_windows, fast_distance
+from isonn.matching import MATCHERS, CertifiedWindows, WindowBank, cut_windows, fast_distance
+from isonn.matching.halves import cut_half, half_places, is_symmetric
 from isonn.matching.permutations import check_enumerable
 
 NORMALIZATIONS = ("positions", "templates")
+
+#: What an isomorphic layer can be fed.
+Inputs = Tensor | WindowBank | CertifiedWindows
 
 
 class IsoLayer(nn.Module):
@@ -32,9 +37,11 @@ class IsoLayer(nn.Module):
         normalize: "positions" takes the softmax over all windows, per template, as the authors' code does;
             "templates" over the templates, per window, as the paper's text says (needs c >= 2).
         generator: draws the templates from the standard normal distribution.
+        symmetric: keep the templates symmetric, as the paper does not. On symmetric graphs the windows at (s, t)
+            and (t, s) are then equally far, and half of them are matched.
 
     Shapes:
-        - adjacency ``(batch, n, n)``, n >= k, or a `WindowBank` of such graphs
+        - adjacency ``(batch, n, n)``, n >= k, or a `WindowBank` or `CertifiedWindows` of such graphs
         - output ``(batch, c, n-k+1, n-k+1)``
 
     Example:
@@ -49,19 +56,23 @@ class IsoLayer(nn.Module):
         matching: str = "exact",
         normalize: str = "positions",
         generator: torch.Generator | None = None,
+        symmetric: bool = False,
     ) -> None:
         super().__init__()
         check_layer(k, c, matching, normalize)
         self.k, self.c, self.matching, self.normalize = k, c, matching, normalize
+        self.symmetric = symmetric
         self.templates = nn.Parameter(nn.init.normal_(torch.empty(c, k, k), generator=generator))
+        if symmetric:
+            parametrize.register_parametrization(self, "templates", _Symmetric())
 
-    def forward(self, graphs: Tensor | WindowBank) -> Tensor:
+    def forward(self, graphs: Inputs) -> Tensor:
         maps = -self.distances(graphs)
         if self.normalize == "templates":
             return maps.softmax(1)
         return maps.flatten(2).softmax(2).view(maps.shape)
 
-    def distances(self, graphs: Tensor | WindowBank) -> Tensor:
+    def distances(self, graphs: Inputs) -> Tensor:
         """The features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
         match = MATCHERS[self.matching]
         if isinstance(graphs, WindowBank):
@@ -70,13 +81,43 @@ class IsoLayer(nn.Module):
             distances = match(self.templates, graphs.regions).t().index_select(1, graphs.index.flatten())
             batch, m, _ = graphs.index.shape
         else:
-            windows = cut_windows(graphs, self.k)
-            batch, m = windows.shape[:2]
-            distances = match(self.templates, windows.reshape(-1, self.k, self.k)).t()
+            batch, m, half = len(graphs), self._side(graphs), self._halves(graphs)
+            if isinstance(graphs, CertifiedWindows):
+                distances = graphs.distance(self.templates).t()
+            else:
+                windows = cut_half(graphs, self.k) if half else cut_windows(graphs, self.k)
+                distances = match(self.templates, windows.reshape(-1, self.k, self.k)).t()
+            if half:
+                places = half_places(m)[1].to(distances.device)
+                distances = distances.reshape(self.c * batch, -1).index_select(1, places)
         return distances.reshape(self.c, batch, m, m).transpose(0, 1)
 
+    def _side(self, graphs: Tensor | CertifiedWindows) -> int:
+        return graphs.side if isinstance(graphs, CertifiedWindows) else graphs.shape[-1] - self.k + 1
+
+    def _halves(self, graphs: Tensor | CertifiedWindows) -> bool:
+        """Whether one window of each pair (s, t), (t, s) is enough."""
+        if not isinstance(graphs, CertifiedWindows):
+            return self.symmetric and self.matching == "exact" and is_symmetric(graphs.detach())
+        if graphs.half and not self.symmetric:
+            raise InputError(
+                "half of the windows do for symmetric templates only; cut CertifiedWindows with half=False"
+            )
+        return graphs.half
+
     def extra_repr(self) -> str:
-        return f"k={self.k}, c={self.c}, matching={self.matching!r}, normalize={self.normalize!r}"
+        symmetric = ", symmetric=True" if self.symmetric else ""
+        return f"k={self.k}, c={self.c}, matching={self.matching!r}, normalize={self.normalize!r}{symmetric}"
+
+
+class _Symmetric(nn.Module):
+    """The upper triangle, mirrored."""
+
+    def forward(self, templates: Tensor) -> Tensor:
+        return templates.triu() + templates.triu(1).mT
+
+    def right_inverse(self, templates: Tensor) -> Tensor:
+        return templates.triu()
 
 
 def check_layer(k: int, c: int, matching: str = "exact", normalize: str = "positions") -> None:

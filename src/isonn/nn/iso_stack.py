@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from isonn.errors import InputError
-from isonn.matching import WindowBank
-from isonn.nn.iso_layer import IsoLayer
+from isonn.nn.iso_layer import Inputs, IsoLayer
 
 #: One (c, k) per layer: c templates of k nodes.
 Layers = Sequence[tuple[int, int]]
@@ -19,15 +18,15 @@ class IsoStack(nn.Sequential):
     r"""Isomorphic layers on top of each other.
 
     Every map of a layer is an input matrix of the next, for each of its templates: 2 maps, then 3 templates,
-    give 6 maps. Gradients reach the first templates. Only the first layer can be fed a `WindowBank`; the maps
+    give 6 maps. Gradients reach the first templates. Only the first layer can be fed more than a tensor; the maps
     of later layers are weighted and change as the templates learn.
 
     Args:
         layers: ``(c, k)`` of each layer.
-        matching, normalize, generator: as in `IsoLayer`.
+        matching, normalize, generator, symmetric: as in `IsoLayer`.
 
     Shapes:
-        - adjacency ``(batch, n, n)``, or a `WindowBank`
+        - adjacency ``(batch, n, n)``, or a `WindowBank` or `CertifiedWindows`
         - output ``(batch, c_1 * ... * c_L, m, m)`` with ``m = n - (k_1 - 1) - ... - (k_L - 1)``
 
     Example:
@@ -41,12 +40,13 @@ class IsoStack(nn.Sequential):
         matching: str = "exact",
         normalize: str = "positions",
         generator: torch.Generator | None = None,
+        symmetric: bool = False,
     ) -> None:
-        super().__init__(*(IsoLayer(k, c, matching, normalize, generator) for c, k in layers))
+        super().__init__(*(IsoLayer(k, c, matching, normalize, generator, symmetric) for c, k in layers))
 
-    def forward(self, graphs: Tensor | WindowBank) -> Tensor:
+    def forward(self, graphs: Inputs) -> Tensor:
         batch = len(graphs)
-        maps: Tensor | WindowBank = graphs
+        maps: Inputs = graphs
         for layer in self:
             maps = layer(maps).flatten(0, 1)  # every map a graph of its own
         assert isinstance(maps, Tensor)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from isonn.matching import WindowBank
 from isonn.nn.head import Head
+from isonn.nn.iso_layer import Inputs
 from isonn.nn.iso_stack import IsoStack, Layers, deep_equivalent, map_shape
 
 
@@ -19,12 +19,12 @@ class IsoNN(nn.Module):
         n: nodes of the (padded) graphs.
         outputs: classes, or labels of a multi-label task.
         layers: ``(c, k)`` of each isomorphic layer; one pair is the paper's IsoNN, more are its deep variant.
-        matching, normalize: as in `IsoLayer`.
+        matching, normalize, symmetric: as in `IsoLayer`.
         hidden: widths of the head's hidden layers.
         generator: draws all weights.
 
     Shapes:
-        - adjacency ``(batch, n, n)``, or a `WindowBank` cut with the first layer's k
+        - adjacency ``(batch, n, n)``, or a `WindowBank` or `CertifiedWindows` cut with the first layer's k
         - output ``(batch, outputs)``, logits
 
     Example:
@@ -41,13 +41,14 @@ class IsoNN(nn.Module):
         normalize: str = "positions",
         hidden: Sequence[int] = (1024, 128),
         generator: torch.Generator | None = None,
+        symmetric: bool = False,
     ) -> None:
         super().__init__()
-        self.features = IsoStack(layers, matching, normalize, generator)
+        self.features = IsoStack(layers, matching, normalize, generator, symmetric)
         count, side = map_shape(n, layers)
         self.head = Head(count * side * side, hidden, outputs, generator)
 
-    def forward(self, graphs: Tensor | WindowBank) -> Tensor:
+    def forward(self, graphs: Inputs) -> Tensor:
         logits: Tensor = self.head(self.features(graphs).flatten(1))
         return logits
 
