@@ -13,7 +13,7 @@ The backward pass needs only the winner.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -29,10 +29,13 @@ from isonn.matching.parallel import for_each_block
 from isonn.matching.permutations import check_enumerable, permutations
 
 #: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache,
-#: measured best here for k = 4, 5 and 6.
-BLOCK_NUMBERS = 2**19
-#: Orderings in one block, so that at k >= 7 a block still has enough regions to be an efficient product.
-BLOCK_ORDERINGS = 1024
+#: measured best here for k = 4 to 7.
+BLOCK_NUMBERS = 2**20
+#: Orderings in one block, so that at k >= 7 a block still has enough regions to be an efficient product. A divisor of
+#: 7!, so that no block is left with a few.
+BLOCK_ORDERINGS = 1008
+#: Up to this k the places of all entries under all orderings are kept: 21 MB at k = 8.
+MAX_KEPT_K = 8
 #: Multiplications a second of one core here; only used to say how long something would take.
 MULTIPLICATIONS_A_SECOND = 2.5e10
 #: A pass over all regions that would take longer than this is refused: ten minutes.
@@ -197,28 +200,28 @@ def _region_gradient_at_once(
     return 2 * regions * grad.sum(1, keepdim=True) - 2 * torch.einsum("wc,cwe->we", grad, entries)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def all_cells(layout: Layout) -> Tensor:
-    """``layout.cells`` of all orderings, kept; up to k = 6 that is little."""
+    """``layout.cells`` of all orderings, kept."""
     return layout.cells(permutations(layout.k))
 
 
 def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
     """Distance and winning ordering of every pair, each ``(c, w)``: all regions of one template lie together."""
     (c, area), w = templates.shape, len(regions)
-    orderings = permutations(layout.k).to(templates.device)
-    if len(orderings) <= BLOCK_ORDERINGS:
-        tables = [all_cells(layout).to(templates.device)]
-    else:
-        tables = [layout.cells(part) for part in orderings.split(BLOCK_ORDERINGS)]
-    parts = [templates[:, cells].flatten(0, 1) for cells in tables]  # (c * orderings of the part, entries)
+    orderings = math.factorial(layout.k)
+    if c > 1 and orderings > BLOCK_ORDERINGS:  # one template fills its blocks; together they would only fill memory
+        each = [_match(template[None], regions, layout) for template in templates]
+        return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
+    table = _renumbered(templates, layout)  # (c * k!, entries)
+    parts = table.split(c * BLOCK_ORDERINGS)
     distance = templates.new_empty(c, w)
     winners = torch.empty(c, w, dtype=torch.int64, device=templates.device)
-    rows = max(1, min(w, BLOCK_NUMBERS // max(map(len, parts))))
+    rows = max(1, min(w, BLOCK_NUMBERS // len(parts[0])))
 
     def new_worker() -> Callable[[slice], None]:
         # Memory is taken once per thread: fresh pages for every block would cost more than the arithmetic.
-        products = templates.new_empty(max(map(len, parts)) * rows)
+        products = templates.new_empty(len(parts[0]) * rows)
         difference = templates.new_empty(rows, area)
         ones = templates.new_ones(area)
 
@@ -226,11 +229,7 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
             winner = winners[:, block] = _winners_of_block(parts, regions[block], c, products)
             for i in range(c):
                 gap = difference[: winner.shape[1]]
-                if len(parts) == 1:
-                    table = parts[0][i * len(orderings) : (i + 1) * len(orderings)]
-                    torch.index_select(table, 0, winner[i], out=gap)
-                else:
-                    torch.take(templates[i], layout.cells(orderings[winner[i]]), out=gap)
+                torch.index_select(table[i * orderings : (i + 1) * orderings], 0, winner[i], out=gap)
                 gap.sub_(regions[block]).square_()
                 torch.mv(gap, ones, out=distance[i, block])  # a product: sum(1) over so short an axis is slow
 
@@ -240,30 +239,42 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
     return distance, winners
 
 
-def _winners_of_block(parts: list[Tensor], regions: Tensor, c: int, buffer: Tensor) -> Tensor:
+def _renumbered(templates: Tensor, layout: Layout) -> Tensor:
+    """Every template under every ordering, ``(c * k!, entries)``."""
+    if layout.k <= MAX_KEPT_K:
+        return templates[:, all_cells(layout).to(templates.device)].flatten(0, 1)
+    orderings = permutations(layout.k).to(templates.device)
+    return torch.cat([template[layout.cells(some)] for template in templates for some in orderings.split(2**15)])
+
+
+def _winners_of_block(parts: Sequence[Tensor], regions: Tensor, c: int, buffer: Tensor) -> Tensor:
     """The ordering of each template whose product with each region is largest, ``(c, rows)``; of equals the first."""
-    best, winners = _best_of_part(parts[0], regions, c, buffer)
-    first = len(parts[0]) // c
-    for part in parts[1:]:
-        top, winner = _best_of_part(part, regions, c, buffer)
-        better = top > best
-        best, winners = torch.where(better, top, best), torch.where(better, winner + first, winners)
-        first += len(part) // c
-    return winners
+    if len(parts[0]) <= c * FEW_ORDERINGS and len(parts) == 1:
+        return _winners_of_few(parts[0], regions, c, buffer)
+    best, winners, first = None, regions.new_empty(0, dtype=torch.int64), 0
+    for part in parts:
+        f, rows = len(part) // c, len(regions)
+        product = torch.mm(regions, part.t(), out=buffer[: c * f * rows].view(rows, c * f)).view(rows, c, f)
+        winner = argmax(product)  # (rows, c)
+        if len(parts) == 1:
+            return winner.t()
+        top = product.gather(2, winner[:, :, None]).squeeze(2)
+        if best is None:
+            best, winners = top, winner
+        else:
+            better = top > best
+            best, winners = torch.where(better, top, best), torch.where(better, winner + first, winners)
+        first += f
+    return winners.t()
 
 
-def _best_of_part(renumbered: Tensor, regions: Tensor, c: int, buffer: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest product of each region with some orderings of each template, and which one; each ``(c, rows)``."""
+def _winners_of_few(renumbered: Tensor, regions: Tensor, c: int, buffer: Tensor) -> Tensor:
+    """The same for a handful of orderings, by passes that go along the regions."""
     f, rows = len(renumbered) // c, len(regions)
-    buffer = buffer[: c * f * rows]
-    if f <= FEW_ORDERINGS:
-        product = torch.mm(renumbered, regions.t(), out=buffer.view(c * f, rows)).view(c, f, rows)
-        top = product.amax(1)
-        countdown = torch.arange(f - 1, -1, -1, dtype=product.dtype, device=product.device)[:, None]
-        return top, f - 1 - product.eq_(top[:, None]).mul_(countdown).amax(1).long()
-    product = torch.mm(regions, renumbered.t(), out=buffer.view(rows, c * f)).view(rows, c, f)
-    winner = argmax(product)
-    return product.gather(2, winner[:, :, None]).squeeze(2).t(), winner.t()
+    product = torch.mm(renumbered, regions.t(), out=buffer[: c * f * rows].view(c * f, rows)).view(c, f, rows)
+    top = product.amax(1)
+    countdown = torch.arange(f - 1, -1, -1, dtype=product.dtype, device=product.device)[:, None]
+    return f - 1 - product.eq_(top[:, None]).mul_(countdown).amax(1).long()
 
 
 def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) -> Tensor:
