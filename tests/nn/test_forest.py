@@ -31,7 +31,8 @@ def test_several_labels_vote_each_on_its_own_even_one_that_never_changes(feature
 
 
 def test_a_value_at_a_threshold_goes_the_way_scikit_learn_sends_it(features):
-    grown = RandomForestClassifier(10, random_state=0).fit(features, features[:, 0] > 0)
+    features = np.round(3 * features)  # thresholds are then halves, which float32 holds exactly
+    grown = RandomForestClassifier(10, random_state=0).fit(features, features[:, 0] + features[:, 1] > 0)
     at = np.repeat(features[:1], 200, axis=0)
     tree = grown.estimators_[0].tree_
     inner = np.flatnonzero(tree.children_left >= 0)
