@@ -109,7 +109,7 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
         ``id``, ``task``, ``metrics`` (accuracy, f1), ``timings`` (fit_seconds, predict_seconds), ``n_train``,
         ``n_test``, ``test`` (which graphs), ``predictions`` (in that order), ``audit`` (flip_rate: the share of
         predictions that change when the test graphs are renumbered), ``loss`` (by epoch, of methods that keep one),
-        ``warnings`` (what isonn warned of, if anything), ``chosen`` and ``inner`` (of a task with candidates: which one,
+        ``warnings`` (what isonn warned of), ``chosen`` and ``inner`` (of a task with candidates: which one,
         and the accuracy of each), and where it comes from: ``versions``, ``commit`` (of a checkout of isonn, else None)
         and ``machine``.
     """
