@@ -9,14 +9,14 @@ the list, then at most :math:`s_{m+1}`, is now at most
 .. math:: s_{m+1} + \langle P \tilde D P^\top, \tilde M \rangle \le s_{m+1} + \lVert\tilde D\rVert \lVert\tilde M\rVert
 
 by Cauchy and Schwarz. While the best of the list does better than that *now*, the best of the list is the best of
-all. The same bound, with the runner-up of the list in the place of :math:`s_{m+1}`, says when not even the list has to
-be looked at. docs/performance.md has the proof in full.
+all. The same bound, with the second or the third of the list in the place of :math:`s_{m+1}`, says when only the
+winner, or the winner and the runner-up, have to be looked at. docs/performance.md has the proof in full.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,21 +25,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from isonn.matching.certificates import Certificates, Regions, TemplateLog, means_of
 from isonn.matching.exact import check_cost, check_pair, template_gradient
 from isonn.matching.halves import cut_half
 from isonn.matching.layout import MatrixLayout
-from isonn.matching.leaders import (
-    FloatArray,
-    IntArray,
-    Twins,
-    leaders,
-    renumber,
-    rounding,
-    rowwise,
-    settle,
-    twin_codes,
-    twins_of,
-)
+from isonn.matching.leaders import FloatArray, IntArray, Twins, leaders, renumber, rounding, rowwise, settle
 from isonn.matching.parallel import for_each_block
 from isonn.matching.windows import check_windows, cut_windows
 
@@ -49,110 +39,6 @@ KEPT = 8
 BLOCK_ROWS = 2048
 #: Regions whose lists are scored at once.
 BLOCK_LISTS = 512
-#: Numbers the windows of all graphs may take to be kept rather than cut at every step: 512 MB of float32.
-KEPT_NUMBERS = 2**27
-#: Numbers of windows that are looked at together before training: 16 MB of float64.
-BLOCK_NUMBERS = 2**21
-#: Snapshots of a template before those no region refers to any more are dropped.
-LOG_LENGTH = 1024
-
-
-@dataclass
-class Certificates:
-    """What is known of one template in each region; see the module for what it proves.
-
-    Attributes:
-        best: rows of `permutations`, the winner first, -1 for none, ``(KEPT, w)``.
-        runner_up: no other of ``best`` had a higher score when ``listed``.
-        outside: no ordering outside ``best`` had a higher score when ``matched``.
-        listed, matched: snapshots of the template in its log.
-    """
-
-    best: IntArray
-    runner_up: FloatArray
-    outside: FloatArray
-    listed: IntArray
-    matched: IntArray
-
-    @classmethod
-    def empty(cls, w: int, k: int, dtype: Any) -> Certificates:
-        """Nothing is known: everything will be matched in full."""
-        best = np.zeros((KEPT, w), dtype=np.int16 if k <= 7 else np.int32)
-        unknown = np.full(w, np.inf, dtype=dtype)
-        never = np.zeros(w, dtype=np.int32)
-        return cls(best, unknown.copy(), unknown, never.copy(), never)
-
-    def __getitem__(self, rows: IntArray) -> Certificates:
-        return Certificates(*(column[..., rows] for column in vars(self).values()))
-
-    def __setitem__(self, rows: IntArray, other: Certificates) -> None:
-        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
-            mine[..., rows] = theirs
-
-
-@dataclass(frozen=True)
-class Regions:
-    """Flat regions, and what certificates need to know of them.
-
-    Attributes:
-        values: ``(w, k*k)``, or empty when they are cut anew at every step.
-        means: mean of the diagonal and of the rest, ``(w, 2)``.
-        norms: of the regions and of the centred regions, ``(w, 2)``.
-        twins: which orderings need not be told apart.
-    """
-
-    values: Tensor
-    means: FloatArray
-    norms: FloatArray
-    twins: Twins
-
-    @classmethod
-    def of(cls, adjacency: Tensor, k: int, cut: Callable[[Tensor, int], Tensor]) -> Regions:
-        """All windows of the graphs, with all that is known of them; without the windows if they are too many."""
-        n, m = len(adjacency), cut(adjacency[:1], k).numel() // (k * k)
-        means, norms = np.empty((2, n * m, 2), dtype=adjacency.numpy().dtype)
-        codes = np.empty(n * m, dtype=np.int64)
-        kept = []
-        graphs = max(1, BLOCK_NUMBERS // (m * k * k))
-        for start in range(0, n, graphs):
-            windows = cut(adjacency[start : start + graphs], k).view(-1, k, k)
-            block = slice(start * m, start * m + len(windows))
-            values = windows.flatten(1).numpy().astype(np.float64)
-            means[block] = mean = _means(values)
-            norms[block, 0] = np.linalg.norm(values, axis=1)
-            norms[block, 1] = np.linalg.norm(_centre(values, mean), axis=1)
-            codes[block] = twin_codes(windows)
-            if n * m * k * k <= KEPT_NUMBERS:
-                kept.append(windows.flatten(1))
-        return cls(torch.cat(kept) if kept else adjacency.new_empty(0, k * k), means, norms, twins_of(codes, k))
-
-
-class TemplateLog:
-    """Where a template was at the steps certificates refer to."""
-
-    def __init__(self) -> None:
-        self.snapshots: list[FloatArray] = []
-        self.limit = LOG_LENGTH
-
-    def drift(self, template: FloatArray) -> FloatArray:
-        """How far the centred template has moved since each snapshot, rounded up."""
-        if not self.snapshots:
-            return np.zeros(1)
-        change = template - np.stack(self.snapshots)
-        length: FloatArray = np.linalg.norm(_centre(change, _means(change)), axis=1)
-        return length * (1 + 1e-5)
-
-    def drop_unused(self, certificates: Certificates) -> None:
-        """Forget the snapshots no certificate refers to, once there are many."""
-        if len(self.snapshots) < self.limit:
-            return
-        used = np.union1d(certificates.listed, certificates.matched)
-        number = np.zeros(len(self.snapshots), dtype=np.int32)
-        number[used] = np.arange(len(used))
-        certificates.listed[:] = number[certificates.listed]
-        certificates.matched[:] = number[certificates.matched]
-        self.snapshots = [self.snapshots[i] for i in used]
-        self.limit = max(LOG_LENGTH, 2 * len(used))
 
 
 class CertifiedWindows:
@@ -204,7 +90,7 @@ class CertifiedWindows:
         if len(self._known) != len(templates):
             w = len(self._regions.means)
             dtype = regions.values.numpy().dtype
-            self._known[:] = [(Certificates.empty(w, self.k, dtype), TemplateLog()) for _ in templates]
+            self._known[:] = [(Certificates.empty(KEPT, w, self.k, dtype), TemplateLog()) for _ in templates]
         distances, winners = [], []
         for template, (certificates, log) in zip(templates.flatten(1), self._known, strict=True):
             log.drop_unused(certificates)
@@ -252,7 +138,7 @@ class _Step:
         self.table = renumber(template)
         self.drift = log.drift(self.template).astype(regions.norms.dtype)
         # what all orderings of a region share is taken off, so that scores of different steps compare
-        mean = _means(self.template[None])[0] * (self.k, self.k * (self.k - 1))
+        mean = means_of(self.template[None])[0] * (self.k, self.k * (self.k - 1))
         self.shared = (regions.means @ mean).astype(regions.norms.dtype)
         self.error = regions.norms[:, 0] * (rounding(self.k, template.dtype) * float(np.linalg.norm(self.template)))
 
@@ -260,19 +146,19 @@ class _Step:
         """Squared distance to each region; the certificates then hold at this step."""
         known = self.certificates
         score, distance = self._of_winners()
-        least = score - self.error
         outside = self._bound(known.outside, known.matched)
-        sure = (least > self._bound(known.runner_up, known.listed)) & (least > outside)
-        doubtful = np.flatnonzero(~sure)
+        beyond = np.maximum(outside, self._bound(known.third, known.listed))  # of all but the first two
+        others = np.maximum(beyond, self._bound(known.runner_up, known.paired))
+        doubtful = np.flatnonzero(~(score - self.error > others))
         if not len(doubtful):
             return distance
         before = known.best[0, doubtful]
         now = len(self.log.snapshots)
         self.log.snapshots.append(self.template)
-        listed = doubtful[outside[doubtful] < np.inf]  # others have never been matched
-        certain = self._look_at_list(listed, outside[listed], now)
-        again = np.setdiff1d(doubtful, listed[certain], assume_unique=True)
-        self._match_in_full(again, now)
+        matched = outside[doubtful] < np.inf
+        left = self._look_at(2, doubtful[matched], beyond, now)
+        left = self._look_at(KEPT, left, outside, now)
+        self._match_in_full(np.concatenate([doubtful[~matched], left]), now)
         changed = doubtful[known.best[0, doubtful] != before]
         gap = self.table.numpy()[known.best[0, changed]] - self._values(changed)
         distance[changed] = rowwise(gap, gap)
@@ -308,41 +194,40 @@ class _Step:
             for_each_block(new_worker, w, BLOCK_ROWS)
         return score - self.shared, distance
 
-    def _look_at_list(self, rows: IntArray, outside: FloatArray, now: int) -> NDArray[np.bool_]:
-        """Choose among the orderings kept; True where one of them is certainly the best of all."""
-        certain = np.empty(len(rows), dtype=bool)
+    def _look_at(self, count: int, rows: IntArray, others: FloatArray, now: int) -> IntArray:
+        """Choose among the first orderings of the lists; the rows where one of the others could do better are left."""
+        left = []
         table = self.table.numpy()
-        memory = np.empty((KEPT * BLOCK_LISTS, table.shape[1]), dtype=table.dtype)
+        memory = np.empty((count * BLOCK_LISTS, table.shape[1]), dtype=table.dtype)
         for start in range(0, len(rows), BLOCK_LISTS):
-            block = slice(start, start + BLOCK_LISTS)
-            some = rows[block]
-            best = self.certificates.best[:, some]
+            some = rows[start : start + BLOCK_LISTS]
+            best = self.certificates.best[:count, some]
             renumbered = memory[: best.size]
             np.take(table, best.ravel(), axis=0, out=renumbered, mode="clip")
             score = rowwise(renumbered.reshape(*best.shape, -1), self._values(some)) - self.shared[some]
             score[best < 0] = -np.inf
-            certain[block] = sure = score.max(0) - self.error[some] > outside[block]
-            if not sure.all():
-                some, best, score = some[sure], best[:, sure], score[:, sure]
-            self._choose(some, best, score, now)
-        return certain
+            sure = score.max(0) - self.error[some] > others[some]
+            left.append(some[~sure])
+            self._choose(some[sure], best[:, sure], score[:, sure], now)
+        return np.concatenate(left) if left else rows
 
     def _choose(self, rows: IntArray, best: IntArray, score: FloatArray, now: int) -> None:
-        """Write lists with the winner first, and what the runner-up scored; orderings and scores are ``(KEPT, w)``."""
-        known, error, top = self.certificates, self.error[rows], score.max(0)
-        close = score >= top - 2 * error
+        """Write the winner and the runner-up of the candidates, ``(2 or KEPT, rows)``, and what the others scored."""
+        known, error = self.certificates, self.error[rows]
+        close = score >= score.max(0) - 2 * error
         place = close.argmax(0)
         tied = np.flatnonzero(close.sum(0) > 1)
         if len(tied):
             candidates = np.where(close[:, tied], best[:, tied], -1).astype(np.int64)
             winner = settle(self.table, self._tensor(rows[tied]), candidates.T)
             place[tied] = (candidates == winner).argmax(0)
-        moved = np.flatnonzero(place)
-        for values in (best, score):
-            values[0, moved], values[place[moved], moved] = values[place[moved], moved], values[0, moved]
-        known.best[:, rows] = best
-        known.runner_up[rows] = score[1:].max(0) + error
-        known.listed[rows] = now
+        _bring_to(0, place, best, score)
+        if len(best) > 2:
+            _bring_to(1, score[1:].argmax(0) + 1, best, score)
+        known.best[: len(best), rows] = best
+        known.runner_up[rows], known.paired[rows] = score[1] + error, now
+        if len(best) == KEPT:
+            known.third[rows], known.listed[rows] = score[2:].max(0, initial=-np.inf) + error, now
 
     def _match_in_full(self, rows: IntArray, now: int) -> None:
         """Try all orderings and write new certificates."""
@@ -372,17 +257,8 @@ class _Step:
         return self.regions.values[torch.from_numpy(rows)]
 
 
-def _means(flat: FloatArray) -> FloatArray:
-    """Mean of the diagonal and of the rest of flat matrices, ``(w, 2)``."""
-    k = round(flat.shape[1] ** 0.5)
-    diagonal = flat[:, :: k + 1].sum(1)
-    rest = flat.sum(1) - diagonal
-    return np.stack([diagonal / k, rest / max(1, k * (k - 1))], axis=1)
-
-
-def _centre(flat: FloatArray, means: FloatArray) -> FloatArray:
-    """Flat matrices less the mean of the diagonal on the diagonal and that of the rest elsewhere."""
-    k = round(flat.shape[1] ** 0.5)
-    centred = flat - means[:, 1:]
-    centred[:, :: k + 1] = flat[:, :: k + 1] - means[:, :1]
-    return centred
+def _bring_to(line: int, place: IntArray, *tables: NDArray[Any]) -> None:
+    """Exchange the entry at ``place`` of each column with the one in the given line."""
+    moved = np.flatnonzero(place != line)
+    for table in tables:
+        table[line, moved], table[place[moved], moved] = table[place[moved], moved], table[line, moved]
