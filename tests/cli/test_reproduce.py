@@ -203,3 +203,26 @@ def test_bad_input_is_refused_before_anything_is_written(
 def test_importing_the_command_loads_no_numerical_library() -> None:
     code = "import sys, isonn.cli.reproduce; assert not {'numpy', 'sklearn', 'torch', 'joblib'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_stored_is_shown_by_whole_seeds_and_nothing_is_run(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    common = ("table", "--datasets", str(data), "--jobs", "1", "--out", str(out))
+    assert run(*common, "--methods", "size", "--seeds", "3").exit_code == 0
+    assert run(*common, "--methods", "majority", "--seeds", "1").exit_code == 0
+    third = next(
+        path
+        for path in (out / "tasks").glob("*.json")
+        if (task := json.loads(path.read_text())["task"])["method"] == "size" and (task["seed"], task["fold"]) == (2, 1)
+    )
+    third.unlink()
+    before = sorted(path.name for path in (out / "tasks").iterdir())
+    shown = run(*common, "--methods", "size,majority,degrees", "--seeds", "3", "--stored", "--json")
+    assert shown.exit_code == 0
+    rows = {row["method"]: row for row in json.loads(shown.stdout)["rows"]}
+    assert {name: sorted(row["accuracy"]["by_seed"]) for name, row in rows.items()} == {
+        "size": ["0", "1"],
+        "majority": ["0"],
+    }
+    assert sorted(path.name for path in (out / "tasks").iterdir()) == before
+    assert "| size | 2 |" in (out / "results.md").read_text()

@@ -53,6 +53,7 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder for the results; a run goes on where it stopped.", show_default="runs/NAME"),
     ] = None,
+    stored: Annotated[bool, typer.Option("--stored", help="Run nothing: show the seeds that are finished.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment of the paper and print our numbers beside the printed ones.
@@ -63,7 +64,7 @@ def reproduce(
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
-    from isonn.experiments.study import gather, nothing_left, part_rows, plan_study
+    from isonn.experiments.study import finished_part, gather, nothing_left, part_rows, plan_study
 
     spec = load_spec(experiment)
     chosen = protocol if protocol is not None else spec.protocol
@@ -79,13 +80,17 @@ def reproduce(
     default = spec.name if chosen == spec.protocol else f"{spec.name}-{chosen}"
     store = Store(out if out is not None else Path("runs") / default)
 
-    tasks = list({task.id: task for part in parts for task in part.tasks}.values())  # figures may share tasks
-    run_missing(spec.name, tasks, found.graphs, store, n_jobs, scheduler)
+    if stored:
+        parts = [finished_part(part, store) for part in parts]
+    else:
+        tasks = list({task.id: task for part in parts for task in part.tasks}.values())  # figures may share tasks
+        run_missing(spec.name, tasks, found.graphs, store, n_jobs, scheduler)
     shown = [(part, part_rows(part, store, spec, found)) for part in parts]
     about = {"name": chosen, "about": rules.about}
     written = write_json(store.folder / "results.json", _summary(spec, shown, found, about, number))
     write_text(store.folder / "results.csv", _csv(shown))
-    foot = [f"In percent, {over_seeds(number)}. Protocol {chosen}: {rules.about}.", *_notes(shown, found)]
+    over = f"mean ± sd over up to {number} seeds, as many as are finished" if stored else over_seeds(number)
+    foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, found)]
     command = _command(experiment, datasets, methods, number, protocol)
     write_text(store.folder / "results.md", _markdown(spec, shown, found, foot, command))
     plots = _plots(shown, store.folder)

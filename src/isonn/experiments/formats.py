@@ -33,6 +33,7 @@ def cells(rows: Sequence[Row], leave_out: Collection[str] = ()) -> tuple[list[st
     """
     columns: list[tuple[str, list[str]]] = [
         ("method", [f"{row.method} ({row.settings_text})" if row.settings_text else row.method for row in rows]),
+        ("seeds", _seeds(rows)),
         ("accuracy", [_mean(row, row.accuracy) for row in rows]),
         ("95 %", [_interval(row.accuracy) for row in rows]),
         ("F1", [_mean(row, row.f1) if not row.absent else "-" for row in rows]),
@@ -49,6 +50,13 @@ def cells(rows: Sequence[Row], leave_out: Collection[str] = ()) -> tuple[list[st
         if name not in leave_out and (name in _ALWAYS or set(column) != {"-"})
     ]
     return [name for name, _ in kept], [list(line) for line in zip(*(column for _, column in kept), strict=True)]
+
+
+def _seeds(rows: Sequence[Row]) -> list[str]:
+    """How many seeds each row has, where they differ."""
+    counts = [len(row.accuracy.by_seed) if row.accuracy is not None else 0 for row in rows]
+    known = [count for count in counts if count]
+    return [str(count) if count and len(set(known)) > 1 else "-" for count in counts]
 
 
 def legend(rows: Sequence[Row]) -> list[str]:
@@ -70,7 +78,7 @@ def render(rows: Sequence[Row], width: int | None = None) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     hidden = ["paper's F1"]
     headings, lines = cells(rows, hidden)
-    for name in ("95 %", "settled", "s/fit", "flips", "F1"):
+    for name in ("95 %", "settled", "s/fit", "flips", "F1", "seeds"):
         if width is not None and _width(headings, lines) > width:
             hidden.append(name)
             headings, lines = cells(rows, hidden)
@@ -97,7 +105,11 @@ def markdown(rows: Sequence[Row]) -> str:
     bold = outstanding(rows)
     text = [_line(headings), _line(["---" if heading == "method" else "---:" for heading in headings])]
     for i, line in enumerate(lines):
-        text.append(_line([f"**{cell}**" if i in bold and n == 1 else cell for n, cell in enumerate(line)]))
+        marked = (
+            f"**{cell}**" if i in bold and name == "accuracy" else cell
+            for name, cell in zip(headings, line, strict=True)
+        )
+        text.append(_line(list(marked)))
     return "\n".join(text) + "\n"
 
 

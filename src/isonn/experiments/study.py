@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,16 @@ def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[
         return absent_rows(part.dataset, part.methods, spec, why)
     losses = part.sweep is not None and part.sweep.measure == "loss"
     return stored_rows(part.tasks, store, spec, losses)
+
+
+def finished_part(part: Part, store: Store) -> Part:
+    """The part without the seeds whose folds are not all in the store; of methods that differ, each has its own."""
+    whole: dict[tuple[str, str, int], list[Task]] = {}
+    for task in part.tasks:
+        settings = json.dumps([task.settings, list(task.candidates)], sort_keys=True, default=list)
+        whole.setdefault((task.method, settings, task.seed), []).append(task)
+    kept = {task.id for group in whole.values() if all(store.get(task) is not None for task in group) for task in group}
+    return replace(part, tasks=tuple(task for task in part.tasks if task.id in kept))
 
 
 def stored_rows(tasks: Iterable[Task], store: Store, spec: Spec, losses: bool = False) -> list[Row]:
