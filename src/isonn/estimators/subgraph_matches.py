@@ -12,9 +12,10 @@ from isonn.data.graphs import Graph, IntArray
 from isonn.estimators.encoding import Encoding
 from isonn.explain.matched import MatchedGraph, Occurrences
 from isonn.explain.pooled import PooledMatches
+from isonn.matching.canonical import canonical_regions
 from isonn.matching.exact import exact_flat_winners
 from isonn.matching.permutations import permutations
-from isonn.matching.subgraph_bank import CodedGraphs, canonical_regions, cut_graph, edge_numbers, region_codes
+from isonn.matching.subgraph_bank import CodedGraphs, cut_graph, edge_numbers, region_codes
 from isonn.nn.pooled import PooledTemplates
 from isonn.nn.subgraph_model import SubgraphModel
 from isonn.template import Template

@@ -8,27 +8,30 @@ number here, and code 0 of an edge means that there is none. Graphs can be looke
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array, vstack
+from scipy.sparse import coo_array, csr_array, hstack
 
 from isonn.matching.bank import merge_equal
-from isonn.matching.permutations import permutations
-from isonn.matching.subgraphs import Cut, cut_subgraphs
+from isonn.matching.canonical import bits_of, canonical_regions, region_words, roughly_sorted, words_of
+from isonn.matching.subgraphs import Cut, cut_subgraphs, list_subgraphs
 from isonn.progress import Report, silent
 
 IntArray = NDArray[np.int64]
 
-#: Nodes of the graphs that are cut in one go: some ten thousand subgraphs, whose arrays stay small.
-NODES_PER_BLOCK = 2048
+#: Nodes of the graphs that are cut in one go: some hundred thousand subgraphs of molecules.
+NODES_PER_BLOCK = 2**14
 #: Blocks below which further processes cost more than they save: they take a second to start.
-MIN_BLOCKS_PER_PROCESS = 8
-#: Orderings of regions looked at at once while one is chosen.
-ORDERINGS_AT_ONCE = 2**20
+MIN_BLOCKS_PER_PROCESS = 2
+#: Pairs of nodes of a block for which a table is made; beyond, edges are looked up by binary search.
+MOST_PAIRS = 2**22
+#: Regions of blocks that are merged with those known already in one go.
+REGIONS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +131,7 @@ def bank_subgraphs(
         for (start, _), part in zip(bounds, parts, strict=True)
         for (graph, k), share in part.sampled.items()
     }
-    banks = tuple(
-        {k: _canonical(_join([part.banks[number][k] for part in parts])) for k in view.sizes}
-        for number, view in enumerate(graphs.views)
-    )
+    banks = tuple({k: _join(parts, number, k) for k in view.sizes} for number, view in enumerate(graphs.views))
     return Banked(banks, sampled)
 
 
@@ -174,45 +174,6 @@ def cut_graph(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int) -> Cut
     return cut_subgraphs(n, graphs.edges[edges], k, limit, node_codes, edge_codes, seed)
 
 
-def canonical_regions(regions: IntArray, k: int) -> IntArray:
-    """Each region in the order of its nodes that makes its row of codes smallest.
-
-    Example:
-        >>> canonical_regions(np.array([[7, 5, 1], [5, 7, 1]]), k=2).tolist()
-        [[5, 7, 1], [5, 7, 1]]
-    """
-    places = _places(k)
-    best = np.empty_like(regions)
-    rows = max(1, ORDERINGS_AT_ONCE // len(places))
-    for start in range(0, len(regions), rows):
-        part = regions[start : start + rows]
-        open_orders = np.ones((len(part), len(places)), dtype=bool)
-        for word in _words([part[:, column] for column in places.T], int(regions.max())):
-            smallest = np.where(open_orders, word, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
-            open_orders &= word == smallest
-        best[start : start + rows] = np.take_along_axis(part, places[open_orders.argmax(axis=1)], axis=1)
-    return best
-
-
-def _places(k: int) -> IntArray:
-    """Where each entry of a renumbered region comes from, for all orderings: ``(k!, k + k*(k-1)/2)``."""
-    orders = permutations(k).numpy()
-    rows, columns = np.triu_indices(k, 1)
-    number = np.zeros((k, k), dtype=np.int64)
-    number[rows, columns] = number[columns, rows] = k + np.arange(len(rows))
-    return np.concatenate([orders, number[orders[:, rows], orders[:, columns]]], axis=1)
-
-
-def _words(columns: Sequence[IntArray], largest: int) -> Iterator[IntArray]:
-    """Columns of codes packed into 63-bit integers, the first column in the highest bits."""
-    bits = max(1, int(largest).bit_length())
-    for start in range(0, len(columns), 63 // bits):
-        word = np.zeros(columns[0].shape, dtype=np.int64)
-        for column in columns[start : start + 63 // bits]:
-            word = (word << bits) | column
-        yield word
-
-
 def _blocks(graphs: CodedGraphs) -> list[tuple[int, int]]:
     """Bounds of runs of graphs with about NODES_PER_BLOCK nodes; they depend on the graphs alone."""
     number = graphs.node_offsets[1:] // NODES_PER_BLOCK
@@ -221,69 +182,181 @@ def _blocks(graphs: CodedGraphs) -> list[tuple[int, int]]:
 
 
 def _bank_block(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
-    numbers = edge_numbers(graphs)
+    """The banks of a few graphs, canonical already."""
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
+    edges = graphs.edges + graphs.node_offsets[owner, None]
+    pairs = _pair_lookup(graphs, edges)
     banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in graphs.views)
-    sampled = {}
+    sampled: dict[tuple[int, int], float] = {}
     for k in sorted({k for view in graphs.views for k in view.sizes}):
-        cuts = [cut_graph(graphs, i, k, limit, seed) for i in range(len(graphs))]
-        sampled.update({(i, k): cut.share for i, cut in enumerate(cuts) if cut.weights is not None})
-        owner = np.repeat(np.arange(len(graphs)), [len(cut.nodes) for cut in cuts])
-        nodes = np.concatenate([cut.nodes for cut in cuts]) + graphs.node_offsets[owner, None]
-        weights = np.concatenate([np.ones(len(cut.nodes)) if cut.weights is None else cut.weights for cut in cuts])
-        for view, bank in zip(graphs.views, banks, strict=True):
-            if k in view.sizes:
-                codes = region_codes(nodes, numbers, view)
-                bank[k] = _merged(
-                    k, codes, coo_array((weights, (owner, np.arange(len(owner)))), (len(graphs), len(owner)))
-                )
+        parts: list[list[SubgraphBank]] = [[] for _ in graphs.views]
+        for nodes, owner, weights in _cut(graphs, edges, k, limit, seed, sampled):
+            numbers = pairs(nodes)
+            for view, merged in zip(graphs.views, parts, strict=True):
+                if k in view.sizes:
+                    merged.append(_merged(nodes, numbers, view, owner, weights, len(graphs)))
+        for bank, merged in zip(banks, parts, strict=True):
+            if merged:
+                bank[k] = _canonical(merged)
     return Banked(banks, sampled)
 
 
-def _merged(k: int, codes: IntArray, counts: coo_array) -> SubgraphBank:
+def _cut(
+    graphs: CodedGraphs, edges: IntArray, k: int, limit: int, seed: int, sampled: dict[tuple[int, int], float]
+) -> Iterator[tuple[IntArray, IntArray, NDArray[np.float64]]]:
+    """Nodes, graph and weight of all subgraphs of a size, as many at once as there is room for.
+
+    Args:
+        edges: nodes numbered over all graphs.
+        sampled: shares of sampled graphs are put here.
+    """
+    start = 0
+    while start < len(graphs):
+        first = graphs.node_offsets[start]
+        listed = list_subgraphs(
+            graphs.node_offsets[start:] - first, edges[graphs.edge_offsets[start] :] - first, k, limit
+        )
+        yield listed.nodes + first, listed.owner + start, np.ones(len(listed.nodes))
+        for i in listed.too_many:
+            cut = cut_graph(graphs, start + i, k, limit, seed)
+            assert cut.weights is not None
+            sampled[start + i, k] = cut.share
+            nodes = cut.nodes + graphs.node_offsets[start + i]
+            yield nodes, np.full(len(nodes), start + i), cut.weights
+        start += listed.done
+
+
+def _pair_lookup(graphs: CodedGraphs, edges: IntArray) -> Callable[[IntArray], list[IntArray]]:
+    """A function from the nodes of regions, ``(w, k)``, to the edges between them.
+
+    It returns, for every pair of places in turn, one more than the number of the edge, or 0, each ``(w,)``.
+    """
+    sizes = np.diff(graphs.node_offsets)
+    squares = np.concatenate([[0], np.cumsum(sizes * sizes)])
+    if squares[-1] > MOST_PAIRS:
+        numbers = edge_numbers(graphs)
+        return lambda nodes: [
+            np.asarray(numbers[nodes[:, i], nodes[:, j]])
+            for i, j in zip(*np.triu_indices(nodes.shape[1], 1), strict=True)
+        ]
+    # node a of a graph has the n numbers of its edges in a row of the table; a row starts where its node 0 is
+    within = np.arange(graphs.node_offsets[-1]) - np.repeat(graphs.node_offsets[:-1], sizes)
+    row = np.repeat(squares[:-1] - graphs.node_offsets[:-1], sizes) + within * np.repeat(sizes, sizes)
+    table = np.zeros(squares[-1], dtype=np.int32)
+    table[row[edges[:, 0]] + edges[:, 1]] = table[row[edges[:, 1]] + edges[:, 0]] = np.arange(1, len(edges) + 1)
+
+    def look_up(nodes: IntArray) -> list[IntArray]:
+        columns = list(np.ascontiguousarray(nodes.T))
+        starts = [row[column] for column in columns]
+        return [table[starts[i] + columns[j]] for i, j in itertools.combinations(range(len(columns)), 2)]
+
+    return look_up
+
+
+def _merged(
+    nodes: IntArray,
+    numbers: Sequence[IntArray],
+    view: View,
+    owner: IntArray,
+    weights: NDArray[np.float64],
+    graphs: int,
+) -> SubgraphBank:
     """The bank of regions, each once; most that are equal up to renumbering are merged already."""
-    if not len(codes):
-        return SubgraphBank(k, codes, counts.tocsr())
-    number, place = merge_equal(_words(list(codes.T), int(codes.max())))
-    codes = _roughly_sorted(codes[place], k)
-    again, place = merge_equal(_words(list(codes.T), int(codes.max())))
+    w, k = nodes.shape
+    edge_codes = np.concatenate([np.zeros(1, dtype=np.int64), view.edge_codes])
+    columns = [view.node_codes[column] for column in nodes.T] + [edge_codes[number] for number in numbers]
+    if not w:
+        return SubgraphBank(k, np.zeros((0, len(columns)), dtype=np.int64), csr_array((graphs, 0)))
+    bits = [bits_of(view.node_codes)] * k + [bits_of(edge_codes)] * len(numbers)
+    number, place = merge_equal(words_of(columns, bits))
+    codes = roughly_sorted(np.stack([column[place] for column in columns], axis=1), k)
+    again, place = merge_equal(region_words(codes, k))
+    counts = coo_array((weights, (owner, np.arange(w))), (graphs, w))
     return SubgraphBank(k, codes[place], _added(counts, again[number], len(place)))
 
 
-def _canonical(bank: SubgraphBank) -> SubgraphBank:
-    """The bank with every region in canonical order. Trying all orderings is dear: it comes last, when few are left."""
-    return _join([SubgraphBank(bank.k, canonical_regions(bank.regions, bank.k), bank.counts)])
-
-
-def _roughly_sorted(regions: IntArray, k: int) -> IntArray:
-    """Each region with its nodes ordered by their codes and, among equals, by the codes of their edges."""
-    rows, columns = np.triu_indices(k, 1)
-    links = np.zeros((len(regions), k, k), dtype=np.int64)
-    links[:, rows, columns] = links[:, columns, rows] = regions[:, k:]
-    weight = (links * links * k).sum(axis=2)
-    key = regions[:, :k] * (weight.max() + 1) + weight
-    order = key.argsort(axis=1, kind="stable")
-    at = np.arange(len(regions))[:, None]
-    sorted_links = links[at[:, :, None], order[:, :, None], order[:, None, :]]
-    return np.concatenate([regions[at, order], sorted_links[:, rows, columns]], axis=1)
-
-
-def _join(parts: Sequence[SubgraphBank]) -> SubgraphBank:
-    """The bank of several runs of graphs."""
-    k, regions = parts[0].k, np.concatenate([part.regions for part in parts])
+def _canonical(parts: Sequence[SubgraphBank]) -> SubgraphBank:
+    """The bank of what was cut from the same graphs in several goes, every region in canonical order, sorted."""
+    k, regions = parts[0].k, canonical_regions(np.concatenate([part.regions for part in parts]), parts[0].k)
+    counts = hstack([part.counts for part in parts], format="coo")
     if not len(regions):
-        return SubgraphBank(k, regions, vstack([part.counts for part in parts], format="csr"))
-    # ordered by their codes, so that it does not matter how the graphs were divided
-    order = np.lexsort(regions.T[::-1])
-    new = np.ones(len(regions), dtype=bool)
-    new[1:] = (regions[order][1:] != regions[order][:-1]).any(axis=1)
-    number = np.empty(len(regions), dtype=np.int64)
-    number[order] = new.cumsum() - 1
-    bounds = itertools.pairwise(itertools.accumulate((len(part.regions) for part in parts), initial=0))
-    counts = [
-        _added(part.counts.tocoo(), number[slice(*bound)], int(new.sum()))
-        for part, bound in zip(parts, bounds, strict=True)
-    ]
-    return SubgraphBank(k, regions[order][new], vstack(counts, format="csr"))
+        return SubgraphBank(k, regions, counts.tocsr())
+    number, place = merge_equal(region_words(regions, k))
+    return SubgraphBank(k, _small(regions[place]), _compact(_added(counts, number, len(place))))
+
+
+def _small(codes: IntArray) -> IntArray:
+    """The same numbers in the smallest type that holds them: what waits for the other blocks should wait in little."""
+    largest = int(codes.max(initial=0))
+    small = next((kind for kind in (np.uint8, np.uint16, np.uint32) if largest <= np.iinfo(kind).max), np.int64)
+    return codes.astype(small)
+
+
+def _compact(counts: csr_array) -> csr_array:
+    """Counts with small types; weights of samples stay as they are."""
+    data, largest = counts.data, np.iinfo(np.uint16).max
+    if (data <= largest).all() and (data == np.rint(data)).all():
+        data = data.astype(np.uint16)
+    return csr_array((data, counts.indices.astype(np.int32), counts.indptr.astype(np.int32)), shape=counts.shape)
+
+
+def merge_regions(parts: Iterable[IntArray], k: int) -> tuple[IntArray, list[NDArray[np.int32]]]:
+    """Each of the regions once, sorted by their codes, and for every part where its regions are among them.
+
+    Some parts are merged at a time, so that what is held is little more than the distinct regions.
+    """
+    known = np.zeros((0, k + k * (k - 1) // 2), dtype=np.int64)
+    numbers: list[NDArray[np.int32]] = []
+    waiting: list[IntArray] = []
+
+    def merge() -> None:
+        nonlocal known
+        regions = np.concatenate([known, *waiting])
+        if not len(regions):
+            number, place = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        else:
+            number, place = merge_equal(region_words(regions, k))
+        number32 = number.astype(np.int32)
+        numbers[:] = [number32[earlier] for earlier in numbers]
+        numbers.extend(np.split(number32, np.cumsum([len(known), *map(len, waiting)]))[1:-1])
+        known = regions[place]
+        waiting.clear()
+
+    for part in parts:
+        waiting.append(part)
+        if sum(map(len, waiting)) > max(REGIONS_AT_ONCE, len(known)):
+            merge()
+    merge()
+    return known.astype(np.int64), numbers
+
+
+def join_counts(
+    parts: Iterable[csr_array], numbers: Sequence[NDArray[np.int32]], columns: int, dtype: Any
+) -> csr_array:
+    """The counts of parts of the graphs one below the other, every column at its place among all.
+
+    The regions of each part are sorted as all are, so that columns keep their order.
+    """
+    data, indices, rows = [], [], [np.zeros(1, dtype=np.int64)]
+    for part, number in zip(parts, numbers, strict=True):
+        data.append(part.data.astype(dtype))
+        indices.append(number[part.indices])
+        rows.append(np.diff(part.indptr))
+    indptr = np.concatenate(rows).cumsum()
+    indptr = indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr
+    # one after the other: whoever counts a million graphs has no room for everything twice
+    joined = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int32)
+    del indices
+    values = np.concatenate(data) if data else np.zeros(0, dtype=dtype)
+    del data
+    return csr_array((values, joined, indptr), shape=(len(indptr) - 1, columns))
+
+
+def _join(parts: Sequence[Banked], view: int, k: int) -> SubgraphBank:
+    """The bank of several runs of graphs, given the canonical bank of each, which are used up."""
+    regions, numbers = merge_regions((part.banks[view][k].regions for part in parts), k)
+    counts = join_counts((part.banks[view].pop(k).counts for part in parts), numbers, len(regions), np.float64)
+    return SubgraphBank(k, regions, counts)
 
 
 def _added(counts: coo_array, number: IntArray, columns: int) -> csr_array:

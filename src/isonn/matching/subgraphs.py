@@ -27,6 +27,10 @@ IntArray = NDArray[np.int64]
 
 #: igraph enumerates subgraphs of up to six nodes.
 MAX_K = 6
+#: Subgraphs that are kept as Python numbers, which take five times the memory, before they go into an array.
+LISTED_AT_ONCE = 2**14
+#: Subgraphs that are listed together, unless a single graph has more: 2**20 of five nodes are 40 MB.
+MOST_LISTED = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +87,9 @@ def cut_subgraphs(
         return Cut(np.arange(n, dtype=np.int64)[:, None])
     if k == 2:
         return Cut(np.asarray(edges, dtype=np.int64))
-    listed = _list(n, edges, k, limit)
-    if listed is not None:
-        return Cut(listed)
+    listed = list_subgraphs(np.array([0, n]), edges, k, limit)
+    if not listed.too_many:
+        return Cut(listed.nodes)
     order = _canonical_order(n, edges, node_codes, edge_codes)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
@@ -93,19 +97,78 @@ def cut_subgraphs(
     return Cut(order[nodes], weights)
 
 
-def _list(n: int, edges: IntArray, k: int, limit: int) -> IntArray | None:
-    """All of them, or None when there are more than the limit."""
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """All connected subgraphs of the first few of some graphs.
+
+    Attributes:
+        nodes: of each, ``(w, k)``, numbered over all graphs; the graphs one after the other.
+        owner: the graph of each, ``(w,)``.
+        done: how many graphs these are.
+        too_many: those of them with more subgraphs than may be listed; none of theirs are here.
+    """
+
+    nodes: IntArray
+    owner: IntArray
+    done: int
+    too_many: tuple[int, ...] = ()
+
+
+def list_subgraphs(offsets: IntArray, edges: IntArray, k: int, limit: int) -> Listed:
+    """The connected induced k-node subgraphs of graphs side by side: igraph is asked once, not once a graph.
+
+    It starts from every node in turn and never looks back at smaller ones, so the subgraphs of one graph come
+    together and in the order of the graphs. That is why listing can stop in the middle when there are very many.
+
+    Args:
+        offsets: where the nodes of each graph start, ``(g + 1,)``.
+        edges: nodes numbered over all graphs, ``(m, 2)``.
+        limit: how many subgraphs of one graph may be listed; sizes 1 and 2 always are.
+    """
+    graphs = len(offsets) - 1
+    if k <= 2:
+        nodes = np.arange(offsets[-1])[:, None] if k == 1 else np.asarray(edges, dtype=np.int64)
+        return Listed(nodes, _owner(offsets, nodes), graphs)
     import igraph
 
+    parts: list[NDArray[np.int32]] = []
+    counts = np.zeros(graphs, dtype=np.int64)
     found: list[int] = []
-    most = limit * k
+    take, enough = found.extend, LISTED_AT_ONCE * k
+    last = -1  # the graph at which listing stopped
+
+    def put_away() -> bool:
+        nonlocal last
+        nodes = np.fromiter(found, np.int32, len(found)).reshape(-1, k)
+        found.clear()
+        parts.append(nodes)
+        np.add(counts, np.bincount(_owner(offsets, nodes), minlength=graphs), out=counts)
+        current = int(_owner(offsets, nodes[-1:])[0])
+        if counts[current] > limit or (counts.sum() > MOST_LISTED and counts[:current].any()):
+            last = current
+        return last >= 0
 
     def keep(graph: Any, nodes: list[int], kind: int) -> bool:
-        found.extend(nodes)
-        return len(found) > most  # True stops
+        take(nodes)
+        return len(found) >= enough and put_away()  # True stops
 
-    igraph.Graph(n=n, edges=edges.tolist()).motifs_randesu(size=k, callback=keep)
-    return None if len(found) > most else np.array(found, dtype=np.int64).reshape(-1, k)
+    # a list of pairs would be ten thousand objects for Python's garbage collector to look at
+    igraph.Graph(n=int(offsets[-1]), edges=np.ascontiguousarray(edges)).motifs_randesu(size=k, callback=keep)
+    if found:
+        put_away()
+    done = graphs if last < 0 else last + int(counts[last] > limit)
+    too_many = np.flatnonzero(counts[:done] > limit)
+    nodes = np.concatenate(parts) if parts else np.zeros((0, k), dtype=np.int32)
+    owner = _owner(offsets, nodes)
+    whole = (owner < done) & (counts[owner] <= limit)
+    if not whole.all():
+        nodes, owner = nodes[whole], owner[whole]
+    return Listed(nodes.astype(np.int64), owner, done, tuple(too_many.tolist()))
+
+
+def _owner(offsets: IntArray, nodes: NDArray[Any]) -> IntArray:
+    """The graph of each subgraph."""
+    return np.searchsorted(offsets, nodes[:, 0], side="right") - 1
 
 
 def _canonical_order(n: int, edges: IntArray, node_codes: IntArray, edge_codes: IntArray) -> IntArray:
