@@ -21,7 +21,7 @@ class Template:
     Attributes:
         adjacency: ndarray of shape (k, k).
         node_labels: ndarray of shape (k,), the likeliest label of each node, or None for a template without labels.
-        edge_labels: ndarray of shape (k, k), the likeliest label of each edge that there is, or None.
+        edge_labels: ndarray of shape (k, k), the likeliest label of each edge (value above 0.5), else None; or None.
         degrees: ndarray of shape (k,), the degrees its nodes should have in the whole graph, or None.
         label_weights: ndarray of shape (k, labels), what each label counts at each node, or None.
     """

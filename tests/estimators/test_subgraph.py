@@ -376,3 +376,17 @@ def test_the_folder_of_a_model_holds_nothing_that_runs(rich, tmp_path):
     small(head="ensemble").fit(rich).save(tmp_path / "model")
     for path in Path(tmp_path / "model").iterdir():
         assert not path.read_bytes().startswith(b"\x80")
+
+
+def test_batches_of_one_graph_are_refused(mutag):
+    with pytest.raises(InputError, match="batch_size=1 leaves no two graphs"):
+        SubgraphIsoNNClassifier(batch_size=1).fit(mutag, mutag.y)
+
+
+def test_a_template_has_edge_labels_where_it_has_edges(mutag):
+    clf = SubgraphIsoNNClassifier(learn_templates=False, random_state=0).fit(mutag, mutag.y)
+    labelled = [template for template in clf.templates_ if template.edge_labels is not None]
+    assert labelled
+    for template in labelled:
+        there = np.vectorize(lambda label: label is not None)(template.edge_labels)
+        np.testing.assert_array_equal(there, template.adjacency > 0.5)

@@ -107,8 +107,9 @@ class Encoding:
             node_labels = self.node_labels[weights.argmax(axis=1)]
         if self.edge_labels is not None:
             edge_labels = np.empty((k, k), dtype=object)
-            best = self.edge_labels[pairs[:, 1:].argmax(axis=1)]
-            edge_labels[rows, columns] = edge_labels[columns, rows] = best
+            there = pairs[:, 0] > 0.5
+            best = self.edge_labels[pairs[there, 1:].argmax(axis=1)]
+            edge_labels[rows[there], columns[there]] = edge_labels[columns[there], rows[there]] = best
         return Template(adjacency, node_labels, edge_labels, label_weights=weights)
 
     def as_json(self) -> dict[str, Any]:

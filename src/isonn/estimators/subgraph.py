@@ -65,10 +65,10 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             a random forest, averaged).
         learn_templates: False leaves templates where they start: subgraphs of the training graphs.
         hidden: widths of the hidden layers of ``head="mlp"``.
-        max_subgraphs: subgraphs of one size a graph may have before they are sampled.
+        max_subgraphs: subgraphs of one size a graph may have before they are sampled; single nodes and edges never are.
         epochs: passes over the training graphs.
         learning_rate: of Adam.
-        batch_size: graphs per step; None takes all at once.
+        batch_size: graphs per step, at least 2, for features are compared within a batch; None takes all at once.
         patience: stop after this many epochs without a lower training loss; None runs all epochs.
         device: where torch computes.
         random_state: seed of everything that is drawn; None draws one.
@@ -152,6 +152,8 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             if getattr(self, name) not in (True, False, "auto"):
                 raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True, False or 'auto'")
         check_widths("hidden", self.hidden)
+        if self.batch_size == 1:
+            raise InputError("batch_size=1 leaves no two graphs to compare features of; use at least 2, or None")
 
     def why_not(self, graphs: GraphSet) -> str | None:
         """Directed graphs have no place here."""
@@ -242,14 +244,21 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         )
 
     def _description(self) -> dict[str, Any]:
-        return {"encoding": self.encoding_.as_json(), "groups": self.groups_, "forest": self.forest_shape_}
+        sampled = sorted(self.sampled_.items())
+        return {
+            "encoding": self.encoding_.as_json(),
+            "groups": self.groups_,
+            "forest": self.forest_shape_,
+            "sampled": sampled,
+        }
 
     def _restore(self, stored: dict[str, Any]) -> None:
         self.encoding_ = encoding_from_json(stored["encoding"])
         self.groups_ = tuple((int(view), int(k), int(c)) for view, k, c in stored["groups"])
         trees, nodes = stored["forest"] or (0, 0)
         self.forest_shape_ = (int(trees), int(nodes)) if trees else None
-        self._starts, self.sampled_ = {}, {}
+        self._starts = {}
+        self.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
 
     def _groups(self) -> list[PooledTemplates]:
         return [group for group in self.model_.groups if isinstance(group, PooledTemplates)]
