@@ -6,6 +6,7 @@ import argparse
 import platform
 from pathlib import Path
 
+import certified
 import layer
 import matchers
 import torch
@@ -18,6 +19,12 @@ SECTIONS = {
     "weighted": ("Exact matching, weighted graphs (forward, softmax, backward)", layer.weighted, False),
     "zero-one": ("Exact matching, 0/1 graphs with the bank of distinct windows", layer.zero_one, True),
     "epoch": ("Training", layer.epoch, True),
+    "peak": ("Full matching against the peak of matrix products (CPU time)", certified.near_peak, True),
+    "certified": (
+        "Training with certificates against full matching at every step (CPU time)",
+        certified.training,
+        True,
+    ),
     "fast": ("The paper's fast variant against exact matching", matchers.exact_against_fast, False),
     "agreement": ("How approximate matching agrees with exact matching", matchers.agreement, False),
     "scipy": ("Assigned matching against scipy", matchers.against_scipy, False),

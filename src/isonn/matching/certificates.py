@@ -61,8 +61,8 @@ class Regions:
 
     Attributes:
         values: ``(w, k*k)``, or empty when they are cut anew at every step.
-        means: mean of the diagonal and of the rest, ``(w, 2)``.
-        norms: of the regions and of the centred regions, ``(w, 2)``.
+        means: mean of the diagonal and of the rest, ``(2, w)``.
+        norms: of the regions and of the centred regions, ``(2, w)``.
         twins: which orderings need not be told apart.
     """
 
@@ -75,7 +75,7 @@ class Regions:
     def of(cls, adjacency: Tensor, k: int, cut: Callable[[Tensor, int], Tensor]) -> Regions:
         """All windows of the graphs, with all that is known of them; without the windows if they are too many."""
         n, m = len(adjacency), cut(adjacency[:1], k).numel() // (k * k)
-        means, norms = np.empty((2, n * m, 2), dtype=adjacency.numpy().dtype)
+        means, norms = np.empty((2, 2, n * m), dtype=adjacency.numpy().dtype)
         codes = np.empty(n * m, dtype=np.int64)
         kept = []
         graphs = max(1, BLOCK_NUMBERS // (m * k * k))
@@ -83,9 +83,9 @@ class Regions:
             windows = cut(adjacency[start : start + graphs], k).view(-1, k, k)
             block = slice(start * m, start * m + len(windows))
             values = windows.flatten(1).numpy().astype(np.float64)
-            means[block] = mean = means_of(values)
-            norms[block, 0] = np.linalg.norm(values, axis=1)
-            norms[block, 1] = np.linalg.norm(centre(values, mean), axis=1)
+            means[:, block] = mean = means_of(values)
+            norms[0, block] = np.linalg.norm(values, axis=1)
+            norms[1, block] = np.linalg.norm(centre(values, mean), axis=1)
             codes[block] = twin_codes(windows)
             if n * m * k * k <= KEPT_NUMBERS:
                 kept.append(windows.flatten(1))
@@ -122,16 +122,16 @@ class TemplateLog:
 
 
 def means_of(flat: FloatArray) -> FloatArray:
-    """Mean of the diagonal and of the rest of flat matrices, ``(w, 2)``."""
+    """Mean of the diagonal and of the rest of flat matrices, ``(2, w)``."""
     k = round(flat.shape[1] ** 0.5)
     diagonal = flat[:, :: k + 1].sum(1)
     rest = flat.sum(1) - diagonal
-    return np.stack([diagonal / k, rest / max(1, k * (k - 1))], axis=1)
+    return np.stack([diagonal / k, rest / max(1, k * (k - 1))])
 
 
 def centre(flat: FloatArray, means: FloatArray) -> FloatArray:
     """Flat matrices less the mean of the diagonal on the diagonal and that of the rest elsewhere."""
     k = round(flat.shape[1] ** 0.5)
-    centred = flat - means[:, 1:]
-    centred[:, :: k + 1] = flat[:, :: k + 1] - means[:, :1]
+    centred: FloatArray = flat - means[1][:, None]
+    centred[:, :: k + 1] = flat[:, :: k + 1] - means[0][:, None]
     return centred

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,13 @@ from isonn.matching.windows import check_windows, cut_windows
 
 #: Orderings kept for each region and template.
 KEPT = 8
-#: Regions scored at once: 400 kB at k = 7, so that three passes over them stay in the cache.
-BLOCK_ROWS = 2048
-#: Regions whose lists are scored at once.
-BLOCK_LISTS = 512
+#: Regions scored at once: 1.6 MB at k = 7, so that three passes over them stay in the cache. With a quarter of that
+#: numpy's calls made it a third slower here.
+BLOCK_ROWS = 2**13
+#: Kept orderings scored at once: 1.6 MB at k = 7; in smaller blocks numpy's calls would cost more than its work.
+BLOCK_ORDERINGS = 2**13
+
+Rows = IntArray | slice
 
 
 class CertifiedWindows:
@@ -65,7 +69,7 @@ class CertifiedWindows:
         self._regions = Regions.of(adjacency, k, cut_half if half else cut_windows)
         self._known: list[tuple[Certificates, TemplateLog]] = []
         self._graphs: Tensor | None = None
-        self._per_graph = len(self._regions.means) // len(adjacency)
+        self._per_graph = self._regions.means.shape[1] // len(adjacency)
 
     def __len__(self) -> int:
         return len(self.adjacency)
@@ -88,7 +92,7 @@ class CertifiedWindows:
         """Distances and winners, ``(c, w)``, and the flat regions they belong to."""
         rows, regions = self._selected()
         if len(self._known) != len(templates):
-            w = len(self._regions.means)
+            w = self._regions.means.shape[1]
             dtype = regions.values.numpy().dtype
             self._known[:] = [(Certificates.empty(KEPT, w, self.k, dtype), TemplateLog()) for _ in templates]
         distances, winners = [], []
@@ -110,7 +114,7 @@ class CertifiedWindows:
             return None, replace(self._regions, values=values)
         rows = (self._graphs.numpy()[:, None] * self._per_graph + np.arange(self._per_graph)).ravel()
         twins = Twins(self._regions.twins.pattern[rows], self._regions.twins.orderings)
-        return rows, Regions(values, self._regions.means[rows], self._regions.norms[rows], twins)
+        return rows, Regions(values, self._regions.means[:, rows], self._regions.norms[:, rows], twins)
 
 
 class _CertifiedDistance(torch.autograd.Function):
@@ -137,46 +141,58 @@ class _Step:
         self.template = template.numpy().astype(np.float64)
         self.table = renumber(template)
         self.drift = log.drift(self.template).astype(regions.norms.dtype)
-        # what all orderings of a region share is taken off, so that scores of different steps compare
-        mean = means_of(self.template[None])[0] * (self.k, self.k * (self.k - 1))
-        self.shared = (regions.means @ mean).astype(regions.norms.dtype)
-        self.error = regions.norms[:, 0] * (rounding(self.k, template.dtype) * float(np.linalg.norm(self.template)))
+        diagonal, rest = means_of(self.template[None])[:, 0].tolist()
+        self.sums = (self.k * diagonal, self.k * (self.k - 1) * rest)
+        self.relative_error = rounding(self.k, template.dtype) * float(np.linalg.norm(self.template))
 
     def distance(self) -> FloatArray:
         """Squared distance to each region; the certificates then hold at this step."""
         known = self.certificates
-        score, distance = self._of_winners()
-        outside = self._bound(known.outside, known.matched)
-        beyond = np.maximum(outside, self._bound(known.third, known.listed))  # of all but the first two
-        others = np.maximum(beyond, self._bound(known.runner_up, known.paired))
-        doubtful = np.flatnonzero(~(score - self.error > others))
+        distance, doubtful = self._of_winners()
         if not len(doubtful):
             return distance
         before = known.best[0, doubtful]
         now = len(self.log.snapshots)
         self.log.snapshots.append(self.template)
-        matched = outside[doubtful] < np.inf
-        left = self._look_at(2, doubtful[matched], beyond, now)
-        left = self._look_at(KEPT, left, outside, now)
+        matched = known.outside[doubtful] < np.inf
+        left = self._look_at(2, doubtful[matched], now)
+        left = self._look_at(KEPT, left, now)
         self._match_in_full(np.concatenate([doubtful[~matched], left]), now)
         changed = doubtful[known.best[0, doubtful] != before]
         gap = self.table.numpy()[known.best[0, changed]] - self._values(changed)
         distance[changed] = rowwise(gap, gap)
         return distance
 
-    def _bound(self, then: FloatArray, snapshot: IntArray) -> FloatArray:
-        """The most that what scored ``then`` at a snapshot can score now."""
-        return then + self.drift[snapshot] * self.regions.norms[:, 1]
+    def _bound(self, seen: int, rows: Rows) -> FloatArray:
+        """The most that any ordering but the first ``seen`` of the lists can score now."""
+        known = self.certificates
+        then = [(known.outside, known.matched)]
+        then += [(known.third, known.listed)] if seen <= 2 else []
+        then += [(known.runner_up, known.paired)] if seen == 1 else []
+        length = self.regions.norms[1, rows]
+        bounds = [score[rows] + self.drift[snapshot[rows]] * length for score, snapshot in then]
+        return reduce(np.maximum, bounds)
+
+    def _shared(self, rows: Rows) -> FloatArray:
+        """What all orderings of a region share; without it the scores of different steps compare."""
+        diagonal, rest = self.regions.means[:, rows]
+        shared: FloatArray = self.sums[0] * diagonal + self.sums[1] * rest
+        return shared
+
+    def _error(self, rows: Rows) -> FloatArray:
+        """How far rounding can have moved a score."""
+        error: FloatArray = self.relative_error * self.regions.norms[0, rows]
+        return error
 
     def _values(self, rows: IntArray) -> FloatArray:
         values: FloatArray = self.regions.values.numpy()[rows]
         return values
 
-    def _of_winners(self) -> tuple[FloatArray, FloatArray]:
-        """Score of, and distance under, the ordering that won last in each region."""
+    def _of_winners(self) -> tuple[FloatArray, IntArray]:
+        """Distance under the ordering that won last in each region, and the regions where another may be better."""
         table, values, winners = self.table.numpy(), self.regions.values.numpy(), self.certificates.best[0]
         w, cells = values.shape
-        score, distance = np.empty((2, w), dtype=values.dtype)
+        distance, doubtful = np.empty(w, dtype=values.dtype), np.empty(w, dtype=bool)
 
         def new_worker() -> Callable[[slice], None]:
             memory = np.empty((min(w, BLOCK_ROWS), cells), dtype=values.dtype)
@@ -184,7 +200,8 @@ class _Step:
             def work(block: slice) -> None:
                 gap = memory[: block.stop - block.start]
                 np.take(table, winners[block], axis=0, out=gap, mode="clip")
-                score[block] = rowwise(gap, values[block])
+                least = rowwise(gap, values[block]) - self._shared(block) - self._error(block)
+                doubtful[block] = ~(least > self._bound(1, block))
                 np.subtract(gap, values[block], out=gap)
                 distance[block] = rowwise(gap, gap)
 
@@ -192,28 +209,29 @@ class _Step:
 
         if w:
             for_each_block(new_worker, w, BLOCK_ROWS)
-        return score - self.shared, distance
+        return distance, np.flatnonzero(doubtful)
 
-    def _look_at(self, count: int, rows: IntArray, others: FloatArray, now: int) -> IntArray:
+    def _look_at(self, count: int, rows: IntArray, now: int) -> IntArray:
         """Choose among the first orderings of the lists; the rows where one of the others could do better are left."""
         left = []
         table = self.table.numpy()
-        memory = np.empty((count * BLOCK_LISTS, table.shape[1]), dtype=table.dtype)
-        for start in range(0, len(rows), BLOCK_LISTS):
-            some = rows[start : start + BLOCK_LISTS]
+        memory = np.empty((BLOCK_ORDERINGS, table.shape[1]), dtype=table.dtype)
+        size = BLOCK_ORDERINGS // count
+        for start in range(0, len(rows), size):
+            some = rows[start : start + size]
             best = self.certificates.best[:count, some]
             renumbered = memory[: best.size]
             np.take(table, best.ravel(), axis=0, out=renumbered, mode="clip")
-            score = rowwise(renumbered.reshape(*best.shape, -1), self._values(some)) - self.shared[some]
+            score = rowwise(renumbered.reshape(*best.shape, -1), self._values(some)) - self._shared(some)
             score[best < 0] = -np.inf
-            sure = score.max(0) - self.error[some] > others[some]
+            sure = score.max(0) - self._error(some) > self._bound(count, some)
             left.append(some[~sure])
             self._choose(some[sure], best[:, sure], score[:, sure], now)
         return np.concatenate(left) if left else rows
 
     def _choose(self, rows: IntArray, best: IntArray, score: FloatArray, now: int) -> None:
         """Write the winner and the runner-up of the candidates, ``(2 or KEPT, rows)``, and what the others scored."""
-        known, error = self.certificates, self.error[rows]
+        known, error = self.certificates, self._error(rows)
         close = score >= score.max(0) - 2 * error
         place = close.argmax(0)
         tied = np.flatnonzero(close.sum(0) > 1)
@@ -239,8 +257,8 @@ class _Step:
             score, best = leaders(table, self._tensor(some), KEPT + 1)
             if orderings is not None:
                 best = np.where(best < 0, -1, orderings[best])
-            score -= self.shared[some]
-            error = self.error[some]
+            score -= self._shared(some)
+            error = self._error(some)
             # With as many near ties as that they are settled among all orderings, and there is no certificate.
             crowded = np.flatnonzero(score[KEPT] >= score[0] - 2 * error)
             every = np.arange(len(self.table)) if orderings is None else orderings

@@ -1,0 +1,92 @@
+"""Certified against full matching while templates learn, and full matching against the peak of matrix products.
+
+Times are CPU times of one thread, so that what else the machine does matters little.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from report import Row
+from torch import Tensor, nn
+
+from isonn.matching import CertifiedWindows, cut_windows, exact_distance
+from isonn.nn import IsoNN
+
+STEPS = 12
+
+
+def cpu_seconds(run: Callable[[], object]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def best_cpu_seconds(run: Callable[[], object], repeats: int) -> float:
+    run()
+    return min(cpu_seconds(run) for _ in range(repeats))
+
+
+def peak() -> float:
+    """Floating-point operations a second in a large product, on one thread."""
+    matrix = torch.randn(2048, 2048)
+    return 2 * 2048**3 / best_cpu_seconds(lambda: torch.mm(matrix, matrix), repeats=5)
+
+
+def near_peak() -> Iterator[Row]:
+    """The k! products a full matching needs, at the speed of a large product, against the time it takes."""
+    for k, w, bar in ((6, 80_000, 0.5), (7, 20_000, 0.65)):
+        templates, regions = torch.randn(1, k, k), torch.randn(w, k, k)
+        least = 2 * w * math.factorial(k) * k * k / peak()
+        ours = best_cpu_seconds(lambda t=templates, r=regions: exact_distance(t, r), repeats=4)
+        yield Row(f"full matching, k={k}, {w:,} regions", "share of matrix-product peak", least / ours, f">= {bar}")
+
+
+def training() -> Iterator[Row]:
+    """Weighted graphs of 90 nodes, c=1, Adam 0.001, after the first step; the rival matches every region in full."""
+    for k, graphs, bar in ((5, 23, ""), (6, 23, ">= 10"), (7, 23, ">= 30"), (8, 2, "trains")):
+        adjacency = torch.randn(graphs, 90, 90)
+        run = Training(adjacency, k)
+        what = f"{graphs} weighted graphs, n=90, k={k}"
+        first = run.step()
+        later = [run.step() for _ in range(STEPS)]
+        matching, epoch = (float(np.mean([step[i] for step in later])) for i in (0, 1))
+        full = best_cpu_seconds(run.match_in_full, repeats=3 if k < 8 else 1)
+        yield Row(what, "matching and its gradient, full / certified", full / matching, bar)
+        yield Row("", "whole epoch with its head, full / certified", (full + epoch - matching) / epoch)
+        yield Row("", "first epoch's matching in full matchings", first[0] / full)
+
+
+class Training:
+    """A model in training, fed certified windows; each step tells the CPU seconds of its matching, and of all of it."""
+
+    def __init__(self, adjacency: Tensor, k: int) -> None:
+        self.windows, self.k = CertifiedWindows(adjacency, k), k
+        self.regions = cut_windows(adjacency, k).reshape(-1, k, k)
+        self.targets = torch.arange(len(adjacency)) % 2
+        self.model = IsoNN(90, 2, layers=((1, k),))
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3, fused=True)
+        self.layer = self.model.features[0]
+
+    def step(self) -> tuple[float, float]:
+        start = time.process_time()
+        self.optimizer.zero_grad()
+        distance = self.windows.distance(self.layer.templates)
+        matching = time.process_time() - start
+        # the rest as in IsoLayer, cut in two so that the gradient of the matching can be timed alone
+        leaf = distance.detach().requires_grad_()
+        maps = (-leaf.view(len(self.targets), -1)).softmax(1)
+        nn.functional.cross_entropy(self.model.head(maps), self.targets).backward()
+        before = time.process_time()
+        distance.backward(leaf.grad)
+        matching += time.process_time() - before
+        self.optimizer.step()
+        return matching, time.process_time() - start
+
+    def match_in_full(self) -> None:
+        templates = self.layer.templates.detach().clone().requires_grad_()
+        exact_distance(templates, self.regions).sum().backward()
