@@ -123,7 +123,7 @@ def test_neither_blocks_nor_processes_change_anything(graphs, monkeypatch):
     assert whole.sampled
     monkeypatch.setattr(subgraph_bank, "NODES_PER_BLOCK", 6)
     monkeypatch.setattr(subgraph_bank, "MIN_BLOCKS_PER_PROCESS", 1)
-    assert len(subgraph_bank._blocks(given)) > 5
+    assert len(subgraph_bank.blocks(given)) > 5
     for jobs in (1, 2):
         with parallel_config(backend="threading"):  # starting processes takes seconds and changes nothing else
             parts = bank_subgraphs(given, limit=9, jobs=jobs)

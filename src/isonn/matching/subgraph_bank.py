@@ -119,19 +119,34 @@ def bank_subgraphs(
         jobs: processes; the result does not depend on it.
         report: told how many graphs are done.
     """
-    bounds = _blocks(graphs)
-    work = (delayed(_bank_block)(graphs.part(*bound), limit, seed) for bound in bounds)
+    bounds = blocks(graphs)
+    work = (delayed(bank_block)(graphs.part(*bound), limit, seed) for bound in bounds)
     jobs = min(jobs, max(1, len(bounds) // MIN_BLOCKS_PER_PROCESS))
     parts = []
     for (_, stop), part in zip(bounds, Parallel(n_jobs=jobs, return_as="generator")(work), strict=True):
         parts.append(part)
         report(stop, "graphs cut")
+    joined = join_banks(parts, bounds)
+    for banks in joined.banks:
+        for k, bank in banks.items():
+            banks[k] = SubgraphBank(k, bank.regions.astype(np.int64), bank.counts.astype(np.float64))
+    return joined
+
+
+def join_banks(parts: Sequence[Banked], bounds: Sequence[tuple[int, int]]) -> Banked:
+    """The banks of runs of graphs as one; the parts are used up. Codes and counts keep their small types."""
     sampled = {
         (start + graph, k): share
         for (start, _), part in zip(bounds, parts, strict=True)
         for (graph, k), share in part.sampled.items()
     }
-    banks = tuple({k: _join(parts, number, k) for k in view.sizes} for number, view in enumerate(graphs.views))
+    banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in parts[0].banks)
+    for view, bank in enumerate(banks):
+        for k in tuple(parts[0].banks[view]):
+            regions, numbers = merge_regions((part.banks[view][k].regions for part in parts), k)
+            dtype = np.result_type(*(part.banks[view][k].counts.dtype for part in parts))
+            counts = join_counts((part.banks[view].pop(k).counts for part in parts), numbers, len(regions), dtype)
+            bank[k] = SubgraphBank(k, regions, counts)
     return Banked(banks, sampled)
 
 
@@ -174,14 +189,14 @@ def cut_graph(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int) -> Cut
     return cut_subgraphs(n, graphs.edges[edges], k, limit, node_codes, edge_codes, seed)
 
 
-def _blocks(graphs: CodedGraphs) -> list[tuple[int, int]]:
+def blocks(graphs: CodedGraphs) -> list[tuple[int, int]]:
     """Bounds of runs of graphs with about NODES_PER_BLOCK nodes; they depend on the graphs alone."""
     number = graphs.node_offsets[1:] // NODES_PER_BLOCK
     starts = np.flatnonzero(np.diff(number, prepend=-1))
     return list(itertools.pairwise([*starts.tolist(), len(graphs)]))
 
 
-def _bank_block(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
+def bank_block(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
     """The banks of a few graphs, canonical already."""
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
     edges = graphs.edges + graphs.node_offsets[owner, None]
@@ -305,7 +320,7 @@ def merge_regions(parts: Iterable[IntArray], k: int) -> tuple[IntArray, list[NDA
 
     Some parts are merged at a time, so that what is held is little more than the distinct regions.
     """
-    known = np.zeros((0, k + k * (k - 1) // 2), dtype=np.int64)
+    known: IntArray = np.zeros((0, k + k * (k - 1) // 2), dtype=np.uint8)
     numbers: list[NDArray[np.int32]] = []
     waiting: list[IntArray] = []
 
@@ -327,7 +342,7 @@ def merge_regions(parts: Iterable[IntArray], k: int) -> tuple[IntArray, list[NDA
         if sum(map(len, waiting)) > max(REGIONS_AT_ONCE, len(known)):
             merge()
     merge()
-    return known.astype(np.int64), numbers
+    return known, numbers
 
 
 def join_counts(
@@ -350,13 +365,6 @@ def join_counts(
     values = np.concatenate(data) if data else np.zeros(0, dtype=dtype)
     del data
     return csr_array((values, joined, indptr), shape=(len(indptr) - 1, columns))
-
-
-def _join(parts: Sequence[Banked], view: int, k: int) -> SubgraphBank:
-    """The bank of several runs of graphs, given the canonical bank of each, which are used up."""
-    regions, numbers = merge_regions((part.banks[view][k].regions for part in parts), k)
-    counts = join_counts((part.banks[view].pop(k).counts for part in parts), numbers, len(regions), np.float64)
-    return SubgraphBank(k, regions, counts)
 
 
 def _added(counts: coo_array, number: IntArray, columns: int) -> csr_array:
