@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,9 @@ def test_every_local_link_leads_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
         if not target.startswith("http"):
             assert (path.parent / target).exists(), f"{page} links to {target}"
+
+
+def test_the_table_of_results_is_that_of_the_stored_results():
+    made = runpy.run_path(str(README.parent / "docs" / "make_results.py"))
+    shown = README.read_text(encoding="utf-8").split(made["START"])[1].split(made["END"])[0]
+    assert shown == made["table"]()
