@@ -211,7 +211,10 @@ def swap_weights(folder):
         (edit(params={"command": "rm"}), "does not describe the weights it holds"),
         (edit(classes={"dtype": "O", "values": [1]}), "does not describe the weights it holds"),
         (edit(format="other"), "has format 'other'"),
-        (edit(**{"class": "os.system"}), r"kind 'os.system'; this version knows \['IsoNNClassifier', 'SubgraphIsoNNClassifier'\]"),
+        (
+            edit(**{"class": "os.system"}),
+            r"kind 'os.system'; this version knows \['IsoNNClassifier', 'SubgraphIsoNNClassifier'\]",
+        ),
         (lambda folder: (folder / "model.json").write_text("{"), "is damaged"),
         (lambda folder: (folder / "model.json").unlink(), "holds no model.json"),
         (lambda folder: (folder / "model.safetensors").unlink(), "holds no model.safetensors"),

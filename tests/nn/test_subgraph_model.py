@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from isonn.matching.layout import GraphLayout
 from isonn.nn.forest import Forest
 from isonn.nn.pooled import PooledTemplates
-from isonn.nn.subgraph_model import Standardize, SubgraphInputs, SubgraphModel
+from isonn.nn.subgraph_model import Standardize, SubgraphInputs, SubgraphModel, raw_features
 
 
 @pytest.fixture
@@ -47,12 +47,15 @@ def test_a_part_holds_only_the_regions_it_needs(inputs):
     assert len(part.regions[0]) == np.count_nonzero(inputs.counts[0].toarray()[3])
 
 
-def test_features_are_standardised_logarithms_of_the_sums(inputs, generator):
+def test_features_say_how_many_and_whether_any_and_are_standardised(inputs, generator):
     model = model_of(generator).eval()
-    raw = model.sums(inputs).log1p().flatten(1).detach()
+    sums = model.sums(inputs).detach()
+    by_template = [torch.cat([torch.log(1 + s), 1 - torch.exp(-s[:, 1:])], dim=1) for s in sums.unbind(1)]
+    raw = torch.cat(by_template, dim=1)
+    torch.testing.assert_close(raw_features(sums), raw)
     model.standardize.settle(raw)
     features = model.features(inputs).detach()
-    torch.testing.assert_close(features.mean(0), torch.zeros(raw.shape[1]), atol=1e-5, rtol=0)
+    torch.testing.assert_close(features.mean(0), torch.zeros(raw.shape[1]), atol=1e-4, rtol=0)
     kept = raw.std(0, correction=0) > 0.05
     assert kept.any()
     torch.testing.assert_close(features.std(0, correction=0)[kept], torch.ones(int(kept.sum())), atol=1e-3, rtol=0)
