@@ -17,8 +17,9 @@ from isonn.nn.pooled import TEMPERATURES, PooledTemplates
 HEADS = ("linear", "mlp", "ensemble")
 #: Features of a template: how many, at every temperature, and whether any, at all but the softest.
 FEATURES = 2 * len(TEMPERATURES) - 1
-#: Added to every variance, the same in training and in prediction: a head must meet features as it learned them.
-SMALLEST_VARIANCE = 1e-6
+#: Added to every variance, the same in training and in prediction: a head must meet features as it learned them. Large
+#: enough that a template which nearly all graphs hold does not count for hundreds where it is missing.
+SMALLEST_VARIANCE = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
