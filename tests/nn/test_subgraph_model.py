@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from isonn.matching.layout import GraphLayout
 from isonn.nn.forest import Forest
 from isonn.nn.pooled import PooledTemplates
-from isonn.nn.subgraph_model import Standardize, SubgraphInputs, SubgraphModel, raw_features
+from isonn.nn.subgraph_model import SMALLEST_VARIANCE, Standardize, SubgraphInputs, SubgraphModel, raw_features
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def test_features_say_how_many_and_whether_any_and_are_standardised(inputs, gene
     model.standardize.settle(raw)
     features = model.features(inputs).detach()
     torch.testing.assert_close(features.mean(0), torch.zeros(raw.shape[1]), atol=1e-4, rtol=0)
-    kept = raw.std(0, correction=0) > 0.05
-    assert kept.any()
-    torch.testing.assert_close(features.std(0, correction=0)[kept], torch.ones(int(kept.sum())), atol=1e-3, rtol=0)
+    variance = raw.var(0, correction=0)
+    expected = (variance / (variance + SMALLEST_VARIANCE)).sqrt()
+    torch.testing.assert_close(features.std(0, correction=0), expected, atol=1e-3, rtol=0)
     torch.testing.assert_close(model.logits(model.sums(inputs)), model(inputs))
 
 
