@@ -62,7 +62,7 @@ def _number(row: dict, beside: bool) -> str:
     accuracy = row["accuracy"]
     seeds = len(accuracy["by_seed"])
     spread = "" if accuracy["sd"] is None else f" ± {accuracy['sd']:.1f}"
-    mark = "" if seeds >= 10 or not beside else " *" if seeds >= 5 else " **"
+    mark = "" if seeds >= (10 if beside else 5) else " *" if seeds >= 5 else " **"
     paper = f" ({row['printed']['accuracy']:.1f})" if beside and row.get("printed") else ""
     return f"{accuracy['mean']:.1f}{spread}{paper}{mark}".replace(" **", " \\*\\*").replace(" *", " \\*")
 
