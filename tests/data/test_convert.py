@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import igraph
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 from numpy.testing import assert_array_equal
 
 import isonn
@@ -71,7 +73,6 @@ def test_an_object_array_of_graphs_is_a_list(matrices):
 
 
 def test_tensors_are_arrays(matrices):
-    torch = pytest.importorskip("torch")
     stack = torch.tensor(np.stack([symmetric(4, seed) for seed in range(3)]), requires_grad=True)
     expected = as_graphset(stack.detach().numpy()).digest
     assert as_graphset(stack).digest == as_graphset(stack.to_sparse()).digest == as_graphset(list(stack)).digest
@@ -148,7 +149,6 @@ def test_what_cannot_be_read_is_named_with_its_remedy(given, message):
 
 
 def test_a_single_igraph_graph_is_told_to_be_wrapped():
-    igraph = pytest.importorskip("igraph")
     with pytest.raises(InputError, match=r"X is a single igraph Graph.*give \[X\]"):
         as_graphset(igraph.Graph.Ring(3))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import igraph
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -108,7 +109,6 @@ def test_parallel_edges_of_different_labels_are_refused():
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_igraph_and_networkx_agree(directed):
-    igraph = pytest.importorskip("igraph")
     rng = np.random.default_rng(2)
     kind = nx.MultiDiGraph if directed else nx.MultiGraph
     theirs, ours = [], []
@@ -130,7 +130,6 @@ def test_igraph_and_networkx_agree(directed):
 
 
 def test_a_plain_igraph_graph_has_only_edges():
-    igraph = pytest.importorskip("igraph")
     graph = as_graphset([igraph.Graph.Ring(5)])[0]
     assert_array_equal(graph.adjacency, nx.to_numpy_array(nx.cycle_graph(5)))
     assert graph.weights is None

@@ -77,7 +77,8 @@ def mine(
 
 def presence(shapes: Sequence[Shape], patterns: Sequence[Pattern]) -> NDArray[np.float64]:
     """ndarray of shape (shapes, patterns): 1 where the graph holds the pattern as a subgraph, induced or not."""
-    igraph = _import("igraph")
+    import igraph
+
     wanted = [(igraph.Graph(len(p.labels), p.edges), list(p.labels)) for p in patterns]
     held: NDArray[np.float64] = np.zeros((len(shapes), len(wanted)))
     for i, shape in enumerate(shapes):
