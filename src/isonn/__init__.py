@@ -13,6 +13,7 @@ _HOME = {
     "GraphSet": "isonn.data",
     "as_graphset": "isonn.data",
     "load": "isonn.data",
+    "stream": "isonn.data",
     "IsoNNClassifier": "isonn.estimators",
     "SubgraphIsoNNClassifier": "isonn.estimators",
     "load_model": "isonn.estimators",
@@ -36,13 +37,14 @@ __all__ = [
     "load_model",
     "matching",
     "nn",
+    "stream",
     "testing",
     "training",
 ]
 
 if TYPE_CHECKING:
     from isonn import audit, baselines, data, errors, estimators, experiments, explain, matching, nn, testing, training
-    from isonn.data import Graph, GraphSet, as_graphset, load
+    from isonn.data import Graph, GraphSet, as_graphset, load, stream
     from isonn.estimators import IsoNNClassifier, SubgraphIsoNNClassifier, load_model
 
 

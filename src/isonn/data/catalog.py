@@ -19,6 +19,7 @@ from isonn.data.brain import read_matrices
 from isonn.data.download import OnProgress, download
 from isonn.data.entries import ENTRIES, Entry, tu_entry
 from isonn.data.graphs import GraphSet
+from isonn.data.paths import read_path
 from isonn.data.text import read_text
 from isonn.data.tu import read_tu
 from isonn.errors import DatasetError
@@ -35,8 +36,9 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
     """The dataset of that name, or at that path.
 
     A known name comes first (upper or lower case), then an existing path: a TU folder, a folder of
-    ``.csv`` matrices, a ``.txt`` file of DGCNN/GIN, ``.npz`` or ``.mat`` matrices. Any other word is taken
-    as a name of the TU collection.
+    ``.csv`` matrices, a ``.txt`` file of DGCNN/GIN, ``.npz`` or ``.mat`` matrices, or a folder of many of
+    these, which are read in sorted order of their names. Any other word is taken as a name of the TU collection.
+    What does not fit in memory is read with `isonn.stream`.
 
     Args:
         on_progress: called with bytes done and bytes in all (or None) while downloading.
@@ -47,7 +49,10 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
     """
     entry = _entry(name_or_path)
     if entry is None or (entry not in ENTRIES and Path(name_or_path).exists()):
-        return _read_path(Path(name_or_path).expanduser())
+        path = Path(name_or_path).expanduser()
+        if not path.exists():
+            raise DatasetError(f"there is no dataset and no file {str(path)!r}{_nearest(path.stem)}")
+        return read_path(path)
     return _read_entry(entry, _fetch(entry, on_progress))
 
 
@@ -139,24 +144,6 @@ def _nearest(word: str) -> str:
     close = [names[match] for match in difflib.get_close_matches(word.casefold(), names, n=3, cutoff=0.6)]
     meant = f"did you mean {' or '.join(close)}?" if close else f"known names are {', '.join(names.values())}"
     return f"; a path works too; {meant}"
-
-
-def _read_path(path: Path) -> GraphSet:
-    if path.is_dir():
-        if any(path.glob("*_A.txt")):
-            return read_tu(path)
-        if any(path.glob("*.csv")):
-            return read_matrices(path)
-        raise DatasetError(f"{path} holds no dataset; a folder holds either TU files (*_A.txt) or .csv matrices")
-    if not path.exists():
-        raise DatasetError(f"there is no dataset and no file {str(path)!r}{_nearest(path.stem)}")
-    if path.name.endswith("_A.txt"):
-        raise DatasetError(f"{path} is one file of a TU dataset; give its folder {path.parent}")
-    if path.suffix.lower() == ".txt":
-        return read_text(path)
-    if path.suffix.lower() in (".npz", ".mat"):
-        return read_matrices(path)
-    raise DatasetError(f"{path} is of no format isonn reads; give a TU folder, .txt, .npz, .mat or a folder of .csv")
 
 
 def _read_entry(entry: Entry, path: Path) -> GraphSet:

@@ -32,18 +32,20 @@ def read_tu(folder: str | os.PathLike[str]) -> GraphSet:
     isonn has no place for them.
     """
     folder = Path(folder)
-    name = _name(folder)
+    name = tu_name(folder)
     owner = _indicator(folder / f"{name}_graph_indicator.txt")
     n_nodes, n_graphs = len(owner), int(owner.max()) + 1
-    y = _labels(folder / f"{name}_graph_labels.txt")
+    y = read_labels(folder / f"{name}_graph_labels.txt")
     if len(y) != n_graphs:
         raise DatasetError(
             f"{name}_graph_labels.txt has {len(y)} lines for the {n_graphs} graphs of {name}_graph_indicator.txt in "
             f"{folder}; give one class per graph"
         )
     cells = _cells(folder / f"{name}_A.txt", owner)
-    node_labels, node_label_names = _coded(_optional(folder / f"{name}_node_labels.txt", n_nodes, "nodes"))
-    edge_labels, edge_label_names = _coded(_optional(folder / f"{name}_edge_labels.txt", len(cells), f"{name}_A lines"))
+    node_labels, node_label_names = coded_labels(_optional(folder / f"{name}_node_labels.txt", n_nodes, "nodes"))
+    edge_labels, edge_label_names = coded_labels(
+        _optional(folder / f"{name}_edge_labels.txt", len(cells), f"{name}_A lines")
+    )
     attributes_file = folder / f"{name}_node_attributes.txt"
     attributes = read_numbers(attributes_file) if attributes_file.exists() else None
     if attributes is not None:
@@ -72,7 +74,8 @@ def read_tu(folder: str | os.PathLike[str]) -> GraphSet:
     )
 
 
-def _name(folder: Path) -> str:
+def tu_name(folder: Path) -> str:
+    """What stands before ``_A.txt`` in the one file of that kind."""
     if not folder.is_dir():
         raise DatasetError(f"{folder} is not a folder; give the folder that holds the *_A.txt file of a TU dataset")
     found = sorted(path.name[: -len("_A.txt")] for path in folder.glob("*_A.txt"))
@@ -126,7 +129,7 @@ def _cells(path: Path, owner: IntArray) -> IntArray:
     return cells
 
 
-def _labels(path: Path) -> NDArray[Any]:
+def read_labels(path: Path) -> NDArray[Any]:
     """Labels of shape (lines, columns), as integers when all of them are."""
     table = read_numbers(path)
     bad = ~np.isfinite(table).all(axis=1)
@@ -138,7 +141,7 @@ def _labels(path: Path) -> NDArray[Any]:
 def _optional(path: Path, needed: int, what: str) -> NDArray[Any] | None:
     if not path.exists():
         return None
-    labels = _labels(path)
+    labels = read_labels(path)
     _check_length(path, len(labels), needed, what)
     return labels
 
@@ -148,7 +151,8 @@ def _check_length(path: Path, found: int, needed: int, what: str) -> None:
         raise DatasetError(f"{path} has {found} lines for {needed} {what}; give one line each")
 
 
-def _coded(labels: NDArray[Any] | None) -> tuple[NDArray[Any] | None, dict[Any, str]]:
+def coded_labels(labels: NDArray[Any] | None) -> tuple[NDArray[Any] | None, dict[Any, str]]:
+    """Labels of one column, and what each stands for if they had several."""
     if labels is None or labels.shape[1] <= 1:
         return (None if labels is None else labels.reshape(-1)), {}
     rows, codes = np.unique(labels, axis=0, return_inverse=True)
