@@ -20,18 +20,18 @@ def count(monkeypatch):
     """How many regions were matched in full, and how many were decided by their list, step by step."""
     counted = {"full": [], "listed": [], "paired": []}
 
-    in_full, look_at = certified._Step._match_in_full, certified._Step._look_at
+    def spy(name, key):
+        method = getattr(certified._Step, name)
 
-    def count_full(self, rows, now):
-        counted["full"].append(len(rows))
-        in_full(self, rows, now)
+        def counting(self, rows, *others):
+            counted[key].append(len(rows))
+            return method(self, rows, *others)
 
-    def count_looks(self, count, rows, now):
-        counted["paired" if count == 2 else "listed"].append(len(rows))
-        return look_at(self, count, rows, now)
+        monkeypatch.setattr(certified._Step, name, counting)
 
-    monkeypatch.setattr(certified._Step, "_match_in_full", count_full)
-    monkeypatch.setattr(certified._Step, "_look_at", count_looks)
+    spy("_match_in_full", "full")
+    spy("_compare_list", "listed")
+    spy("_compare_two", "paired")
     return counted
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from isonn.matching.leaders import FloatArray, IntArray, Twins, twin_codes, twins_of
+from isonn.matching.leaders import FloatArray, IntArray, Twins, rowwise, twin_codes, twins_of
 
 #: Numbers the windows of all graphs may take to be kept rather than cut at every step: 512 MB of float32.
 KEPT_NUMBERS = 2**27
@@ -26,8 +26,8 @@ class Certificates:
 
     Attributes:
         best: rows of `permutations`, the winner first, then the runner-up, -1 for none, ``(KEPT, w)``.
-        runner_up: the second of ``best`` had no higher score when ``paired``.
-        third: no other of ``best`` had a higher score when ``listed``.
+        runner_up: no ordering but the first of ``best`` had a higher score when ``paired``.
+        third: no ordering but the first two had a higher score when ``listed``.
         outside: no ordering outside ``best`` had a higher score when ``matched``.
         paired, listed, matched: snapshots of the template in its log.
     """
@@ -61,21 +61,21 @@ class Regions:
 
     Attributes:
         values: ``(w, k*k)``, or empty when they are cut anew at every step.
-        means: mean of the diagonal and of the rest, ``(2, w)``.
-        norms: of the regions and of the centred regions, ``(2, w)``.
+        facts: mean of the diagonal, mean of the rest, half the squared norm, ``(3, w)``.
+        lengths: norms of the centred regions, ``(w,)``.
         twins: which orderings need not be told apart.
     """
 
     values: Tensor
-    means: FloatArray
-    norms: FloatArray
+    facts: FloatArray
+    lengths: FloatArray
     twins: Twins
 
     @classmethod
     def of(cls, adjacency: Tensor, k: int, cut: Callable[[Tensor, int], Tensor]) -> Regions:
         """All windows of the graphs, with all that is known of them; without the windows if they are too many."""
         n, m = len(adjacency), cut(adjacency[:1], k).numel() // (k * k)
-        means, norms = np.empty((2, 2, n * m), dtype=adjacency.numpy().dtype)
+        known = np.empty((4, n * m), dtype=adjacency.numpy().dtype)
         codes = np.empty(n * m, dtype=np.int64)
         kept = []
         graphs = max(1, BLOCK_NUMBERS // (m * k * k))
@@ -83,13 +83,16 @@ class Regions:
             windows = cut(adjacency[start : start + graphs], k).view(-1, k, k)
             block = slice(start * m, start * m + len(windows))
             values = windows.flatten(1).numpy().astype(np.float64)
-            means[:, block] = mean = means_of(values)
-            norms[0, block] = np.linalg.norm(values, axis=1)
-            norms[1, block] = np.linalg.norm(centre(values, mean), axis=1)
+            means = means_of(values)
+            known[:, block] = *means, rowwise(values, values) / 2, np.linalg.norm(centre(values, means), axis=1)
             codes[block] = twin_codes(windows)
             if n * m * k * k <= KEPT_NUMBERS:
                 kept.append(windows.flatten(1))
-        return cls(torch.cat(kept) if kept else adjacency.new_empty(0, k * k), means, norms, twins_of(codes, k))
+        windows = torch.cat(kept) if kept else adjacency.new_empty(0, k * k)
+        return cls(windows, known[:3], known[3], twins_of(codes, k))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
 
 
 class TemplateLog:

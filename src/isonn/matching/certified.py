@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -36,11 +35,9 @@ from isonn.matching.windows import check_windows, cut_windows
 
 #: Orderings kept for each region and template.
 KEPT = 8
-#: Regions scored at once: 1.6 MB at k = 7, so that three passes over them stay in the cache. With a quarter of that
+#: Regions looked at at once: 1.6 MB at k = 7, so that three passes over them stay in the cache. With a quarter of that
 #: numpy's calls made it a third slower here.
 BLOCK_ROWS = 2**13
-#: Kept orderings scored at once: 1.6 MB at k = 7; in smaller blocks numpy's calls would cost more than its work.
-BLOCK_ORDERINGS = 2**13
 
 Rows = IntArray | slice
 
@@ -69,7 +66,7 @@ class CertifiedWindows:
         self._regions = Regions.of(adjacency, k, cut_half if half else cut_windows)
         self._known: list[tuple[Certificates, TemplateLog]] = []
         self._graphs: Tensor | None = None
-        self._per_graph = self._regions.means.shape[1] // len(adjacency)
+        self._per_graph = len(self._regions) // len(adjacency)
 
     def __len__(self) -> int:
         return len(self.adjacency)
@@ -92,18 +89,18 @@ class CertifiedWindows:
         """Distances and winners, ``(c, w)``, and the flat regions they belong to."""
         rows, regions = self._selected()
         if len(self._known) != len(templates):
-            w = self._regions.means.shape[1]
-            dtype = regions.values.numpy().dtype
+            w, dtype = len(self._regions), regions.lengths.dtype
             self._known[:] = [(Certificates.empty(KEPT, w, self.k, dtype), TemplateLog()) for _ in templates]
-        distances, winners = [], []
-        for template, (certificates, log) in zip(templates.flatten(1), self._known, strict=True):
+        distances = templates.new_empty(len(templates), len(regions))
+        winners = torch.empty(distances.shape, dtype=torch.int64)
+        for i, (certificates, log) in enumerate(self._known):
             log.drop_unused(certificates)
             some = certificates if rows is None else certificates[rows]
-            distances.append(torch.from_numpy(_Step(template, regions, some, log).distance()))
+            _Step(templates[i].flatten(), regions, some, log).match(distances[i].numpy())
             if rows is not None:
                 certificates[rows] = some
-            winners.append(torch.from_numpy(some.best[0].astype(np.int64)))
-        return torch.stack(distances), torch.stack(winners), regions.values
+            winners[i] = torch.from_numpy(some.best[0])
+        return distances, winners, regions.values
 
     def _selected(self) -> tuple[IntArray | None, Regions]:
         """The selected rows of all regions (None for all of them, without a copy), and those regions."""
@@ -114,7 +111,7 @@ class CertifiedWindows:
             return None, replace(self._regions, values=values)
         rows = (self._graphs.numpy()[:, None] * self._per_graph + np.arange(self._per_graph)).ravel()
         twins = Twins(self._regions.twins.pattern[rows], self._regions.twins.orderings)
-        return rows, Regions(values, self._regions.means[:, rows], self._regions.norms[:, rows], twins)
+        return rows, Regions(values, self._regions.facts[:, rows], self._regions.lengths[rows], twins)
 
 
 class _CertifiedDistance(torch.autograd.Function):
@@ -140,98 +137,141 @@ class _Step:
         self.k = round(len(template) ** 0.5)
         self.template = template.numpy().astype(np.float64)
         self.table = renumber(template)
-        self.drift = log.drift(self.template).astype(regions.norms.dtype)
+        self.drift = log.drift(self.template).astype(regions.lengths.dtype)
         diagonal, rest = means_of(self.template[None])[:, 0].tolist()
-        self.sums = (self.k * diagonal, self.k * (self.k - 1) * rest)
-        self.relative_error = rounding(self.k, template.dtype) * float(np.linalg.norm(self.template))
+        square, unit = float(self.template @ self.template), rounding(self.k, template.dtype)
+        self.product_error = unit * square**0.5
+        # Linear in the facts of a region, so that one small product gives them for many: score plus half the distance,
+        # and the error of a score that was got from a distance, unit * (|K| + |M|)^2 <= 2 unit (|K|^2 + |M|^2).
+        self.shared = np.array([self.k * diagonal, self.k * (self.k - 1) * rest], dtype=self.drift.dtype)
+        self.start = square / 2, np.array([*-self.shared, 1], dtype=self.drift.dtype)
+        self.error = 2 * unit * square, np.array([0, 0, 4 * unit], dtype=self.drift.dtype)
 
-    def distance(self) -> FloatArray:
-        """Squared distance to each region; the certificates then hold at this step."""
+    def match(self, distance: FloatArray) -> None:
+        """Write the squared distance to each region, ``(w,)``; the certificates then hold at this step."""
         known = self.certificates
-        distance, doubtful = self._of_winners()
+        doubtful = self._of_winners(distance)
         if not len(doubtful):
-            return distance
-        before = known.best[0, doubtful]
+            return
         now = len(self.log.snapshots)
         self.log.snapshots.append(self.template)
         matched = known.outside[doubtful] < np.inf
-        left = self._look_at(2, doubtful[matched], now)
-        left = self._look_at(KEPT, left, now)
-        self._match_in_full(np.concatenate([doubtful[~matched], left]), now)
-        changed = doubtful[known.best[0, doubtful] != before]
-        gap = self.table.numpy()[known.best[0, changed]] - self._values(changed)
-        distance[changed] = rowwise(gap, gap)
-        return distance
+        left = self._compare_two(doubtful[matched], distance, now)
+        left = self._compare_list(left, distance, now)
+        left = np.concatenate([doubtful[~matched], left])
+        self._match_in_full(left, now)
+        distance[left] = self._distance(known.best[0, left], left)
 
     def _bound(self, seen: int, rows: Rows) -> FloatArray:
         """The most that any ordering but the first ``seen`` of the lists can score now."""
         known = self.certificates
-        then = [(known.outside, known.matched)]
-        then += [(known.third, known.listed)] if seen <= 2 else []
-        then += [(known.runner_up, known.paired)] if seen == 1 else []
-        length = self.regions.norms[1, rows]
-        bounds = [score[rows] + self.drift[snapshot[rows]] * length for score, snapshot in then]
-        return reduce(np.maximum, bounds)
+        score, snapshot = {
+            1: (known.runner_up, known.paired),
+            2: (known.third, known.listed),
+            KEPT: (known.outside, known.matched),
+        }[seen]
+        bound: FloatArray = self.drift[snapshot[rows]]
+        bound *= self.regions.lengths[rows]
+        bound += score[rows]
+        return bound
 
-    def _shared(self, rows: Rows) -> FloatArray:
+    def _shared(self, rows: IntArray) -> FloatArray:
         """What all orderings of a region share; without it the scores of different steps compare."""
-        diagonal, rest = self.regions.means[:, rows]
-        shared: FloatArray = self.sums[0] * diagonal + self.sums[1] * rest
+        shared: FloatArray = self.shared @ self.regions.facts[:2, rows]
         return shared
 
-    def _error(self, rows: Rows) -> FloatArray:
-        """How far rounding can have moved a score."""
-        error: FloatArray = self.relative_error * self.regions.norms[0, rows]
+    def _error(self, rows: IntArray) -> FloatArray:
+        """How far rounding can have moved a score that is a product."""
+        error: FloatArray = self.product_error * np.sqrt(2 * self.regions.facts[2, rows])
         return error
 
-    def _values(self, rows: IntArray) -> FloatArray:
-        values: FloatArray = self.regions.values.numpy()[rows]
-        return values
+    def _distance(self, orderings: IntArray, rows: IntArray) -> FloatArray:
+        """Squared distance of regions to the template in given orderings, ``(rows,)`` or ``(count, rows)``."""
+        distance = np.empty(orderings.shape, dtype=self.regions.lengths.dtype)
+        size = max(1, BLOCK_ROWS * len(rows) // max(1, orderings.size))
+        for first in range(0, len(rows), size):
+            block = slice(first, first + size)
+            gap = np.take(self.table.numpy(), orderings[..., block], axis=0, mode="clip")
+            gap -= np.take(self.regions.values.numpy(), rows[block], axis=0, mode="clip")
+            distance[..., block] = rowwise(gap, gap)
+        return distance
 
-    def _of_winners(self) -> tuple[FloatArray, IntArray]:
-        """Distance under the ordering that won last in each region, and the regions where another may be better."""
+    def _of_winners(self, distance: FloatArray) -> IntArray:
+        """Write the distance under the ordering that won last; returns the regions where another may be better."""
         table, values, winners = self.table.numpy(), self.regions.values.numpy(), self.certificates.best[0]
         w, cells = values.shape
-        distance, doubtful = np.empty(w, dtype=values.dtype), np.empty(w, dtype=bool)
+        doubtful = np.empty(w, dtype=bool)
+        least, coefficients = self.start[0] - self.error[0], self.start[1] - self.error[1]
 
         def new_worker() -> Callable[[slice], None]:
             memory = np.empty((min(w, BLOCK_ROWS), cells), dtype=values.dtype)
 
             def work(block: slice) -> None:
-                gap = memory[: block.stop - block.start]
+                gap, far = memory[: block.stop - block.start], distance[block]
                 np.take(table, winners[block], axis=0, out=gap, mode="clip")
-                least = rowwise(gap, values[block]) - self._shared(block) - self._error(block)
-                doubtful[block] = ~(least > self._bound(1, block))
-                np.subtract(gap, values[block], out=gap)
-                distance[block] = rowwise(gap, gap)
+                gap -= values[block]
+                rowwise(gap, gap, out=far)
+                room = coefficients @ self.regions.facts[:, block]
+                room -= self._bound(1, block)
+                room += least
+                room *= 2  # a distance below this is a score beyond what any other can have
+                doubtful[block] = ~(room > far)
 
             return work
 
         if w:
             for_each_block(new_worker, w, BLOCK_ROWS)
-        return distance, np.flatnonzero(doubtful)
+        return np.flatnonzero(doubtful)
 
-    def _look_at(self, count: int, rows: IntArray, now: int) -> IntArray:
-        """Choose among the first orderings of the lists; the rows where one of the others could do better are left."""
-        left = []
-        table = self.table.numpy()
-        memory = np.empty((BLOCK_ORDERINGS, table.shape[1]), dtype=table.dtype)
-        size = BLOCK_ORDERINGS // count
-        for start in range(0, len(rows), size):
-            some = rows[start : start + size]
-            best = self.certificates.best[:count, some]
-            renumbered = memory[: best.size]
-            np.take(table, best.ravel(), axis=0, out=renumbered, mode="clip")
-            score = rowwise(renumbered.reshape(*best.shape, -1), self._values(some)) - self._shared(some)
-            score[best < 0] = -np.inf
-            sure = score.max(0) - self._error(some) > self._bound(count, some)
-            left.append(some[~sure])
-            self._choose(some[sure], best[:, sure], score[:, sure], now)
-        return np.concatenate(left) if left else rows
+    def _compare_two(self, rows: IntArray, distance: FloatArray, now: int) -> IntArray:
+        """The better of winner and runner-up wins; the rows where yet another ordering could do better are left."""
+        known = self.certificates
+        first, second = np.take(known.best[:2], rows, axis=1)
+        near, far = distance[rows], self._distance(second, rows)
+        far[second < 0] = np.inf
+        facts = np.take(self.regions.facts, rows, axis=1)
+        start, error = self.start[1] @ facts + self.start[0], self.error[1] @ facts + self.error[0]
+        better = far < near
+        tied = np.flatnonzero(np.abs(far - near) <= 4 * error)
+        if len(tied):
+            candidates = np.stack([first[tied], second[tied]], axis=1).astype(np.int64)
+            better[tied] = settle(self.table, self._tensor(rows[tied]), candidates) == second[tied]
+        swapped = np.flatnonzero(better)
+        known.best[0, rows[swapped]], known.best[1, rows[swapped]] = second[swapped], first[swapped]
+        distance[rows[swapped]] = far[swapped]
+        bound = self._bound(2, rows)
+        loser = start - np.maximum(near, far) / 2 + error
+        known.runner_up[rows], known.paired[rows] = np.maximum(loser, bound), now
+        sure = start - np.minimum(near, far) / 2 - error > bound
+        left: IntArray = rows[~sure]
+        return left
 
-    def _choose(self, rows: IntArray, best: IntArray, score: FloatArray, now: int) -> None:
-        """Write the winner and the runner-up of the candidates, ``(2 or KEPT, rows)``, and what the others scored."""
-        known, error = self.certificates, self._error(rows)
+    def _compare_list(self, rows: IntArray, distance: FloatArray, now: int) -> IntArray:
+        """The best of the list wins; the rows where an ordering that is not in it could do better are left."""
+        best = np.take(self.certificates.best, rows, axis=1)
+        far = self._distance(best, rows)
+        far[best < 0] = np.inf
+        facts = np.take(self.regions.facts, rows, axis=1)
+        score = self.start[1] @ facts + self.start[0] - far / 2
+        error = self.error[1] @ facts + self.error[0]
+        bound = self._bound(KEPT, rows)
+        sure = score.max(0) - error > bound
+        some, best = rows[sure], best[:, sure]
+        self._choose(some, best, score[:, sure], error[sure], bound[sure], now)
+        distance[some] = self._distance(self.certificates.best[0, some], some)
+        left: IntArray = rows[~sure]
+        return left
+
+    def _choose(
+        self, rows: IntArray, best: IntArray, score: FloatArray, error: FloatArray, others: FloatArray, now: int
+    ) -> None:
+        """Write the winner and the runner-up of the list ``best``, ``(KEPT, rows)``, and what the others scored.
+
+        Args:
+            error: how far rounding can have moved the scores.
+            others: no ordering outside the list scores more.
+        """
+        known = self.certificates
         close = score >= score.max(0) - 2 * error
         place = close.argmax(0)
         tied = np.flatnonzero(close.sum(0) > 1)
@@ -240,12 +280,11 @@ class _Step:
             winner = settle(self.table, self._tensor(rows[tied]), candidates.T)
             place[tied] = (candidates == winner).argmax(0)
         _bring_to(0, place, best, score)
-        if len(best) > 2:
-            _bring_to(1, score[1:].argmax(0) + 1, best, score)
-        known.best[: len(best), rows] = best
-        known.runner_up[rows], known.paired[rows] = score[1] + error, now
-        if len(best) == KEPT:
-            known.third[rows], known.listed[rows] = score[2:].max(0, initial=-np.inf) + error, now
+        _bring_to(1, score[1:].argmax(0) + 1, best, score)
+        known.best[:, rows] = best
+        known.runner_up[rows], known.paired[rows] = np.maximum(score[1] + error, others), now
+        third = score[2:].max(0, initial=-np.inf) + error
+        known.third[rows], known.listed[rows] = np.maximum(third, others), now
 
     def _match_in_full(self, rows: IntArray, now: int) -> None:
         """Try all orderings and write new certificates."""
@@ -267,9 +306,9 @@ class _Step:
                 if winner not in best[:KEPT, i]:
                     best[KEPT - 1, i] = winner
             score[KEPT, crowded] = score[0, crowded]
-            self.certificates.outside[some] = score[KEPT] + error
-            self.certificates.matched[some] = now
-            self._choose(some, best[:KEPT], score[:KEPT], now)
+            outside = score[KEPT] + error
+            self.certificates.outside[some], self.certificates.matched[some] = outside, now
+            self._choose(some, best[:KEPT], score[:KEPT], error, outside, now)
 
     def _tensor(self, rows: IntArray) -> Tensor:
         return self.regions.values[torch.from_numpy(rows)]

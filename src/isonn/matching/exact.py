@@ -169,9 +169,12 @@ def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad
     gradient = 2 * templates * grad.sum(0)[:, None]
     by_winner = _sum_by_winner(regions, grad, winners, len(orderings))
     for i in range(len(templates)):
-        used = torch.bincount(winners[i], minlength=len(orderings)).nonzero().squeeze(1)
-        cells = layout.cells(orderings[used])
-        gradient[i].index_add_(0, cells.flatten(), by_winner[i, used].flatten(), alpha=-2)
+        if len(orderings) <= BLOCK_ORDERINGS:  # finding out which of so few were used costs more than it saves
+            cells, sums = all_cells(layout).to(templates.device), by_winner[i]
+        else:
+            used = torch.bincount(winners[i], minlength=len(orderings)).nonzero().squeeze(1)
+            cells, sums = layout.cells(orderings[used]), by_winner[i, used]
+        gradient[i].index_add_(0, cells.flatten(), sums.flatten(), alpha=-2)
     return gradient
 
 
@@ -280,10 +283,11 @@ def _winners_of_few(renumbered: Tensor, regions: Tensor, c: int, buffer: Tensor)
 def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) -> Tensor:
     """Sum of ``factor * region`` over the regions each ordering won, ``(c, f, k*k)``; factors are ``(w, c)``."""
     w, c = factors.shape
-    number = (winners + f * torch.arange(c, device=winners.device)[:, None]).t().contiguous()  # (w, c), of c * f
+    number = winners.int() + f * torch.arange(c, dtype=torch.int32, device=winners.device)[:, None]
+    number = number.t().contiguous()  # (w, c), of c * f
     if regions.device.type == "cpu":
         # index_add_ on the CPU spends six times as long on rows this short as a product with a sparse matrix
-        rows = np.arange(0, w * c + 1, c)
+        rows = np.arange(0, w * c + 1, c, dtype=np.int32 if w * c < 2**31 else np.int64)
         membership = csr_array((factors.contiguous().numpy().ravel(), number.numpy().ravel(), rows), shape=(w, c * f))
         return torch.from_numpy(membership.T @ regions.numpy()).view(c, f, -1)
     weighted = (factors[:, :, None] * regions[:, None]).flatten(0, 1)

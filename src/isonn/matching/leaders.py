@@ -28,9 +28,9 @@ IntArray = NDArray[np.integer]
 BLOCK_NUMBERS = 2**19
 #: Orderings multiplied at once: 7! of them; at k = 8 and 9 the leaders of several such parts are merged.
 PART_ORDERINGS = 5040
-#: From here on the leaders are sought among the best of groups of 24 first.
+#: From here on the leaders are sought among the best of groups of 12 first.
 MANY_ORDERINGS = 2000
-GROUP = 24
+GROUP = 12
 #: Numbers in one block of settling.
 SETTLED_NUMBERS = 2**18
 
@@ -148,19 +148,30 @@ def leaders(renumbered: Tensor, regions: Tensor, count: int) -> tuple[FloatArray
 
 
 def _top(product: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """As ``product.topk(count, 1)``."""
+    """As ``product.topk(count, 1)``; what is in ``product`` is used up."""
     rows, f = product.shape
     if f < MANY_ORDERINGS or f % GROUP:
-        top, place = product.topk(count, 1)
-        return top, place
-    # The count largest numbers lie in the count groups with the largest maxima: 24 times fewer to sort.
+        return _largest(product, count)
+    # The count largest numbers lie in the count groups with the largest maxima: 12 times fewer to look through.
     groups = f // GROUP
     members = product.view(rows, GROUP, groups)
-    chosen = members.amax(1).topk(count, 1, sorted=False).indices
+    chosen = _largest(members.amax(1), count)[1]
     some = members.gather(2, chosen[:, None].expand(-1, GROUP, -1)).flatten(1)
-    top, place = some.topk(count, 1)
+    top, place = _largest(some, count)
     member, group = place // count, place % count
     return top, member * groups + chosen.gather(1, group)
+
+
+def _largest(product: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """As ``product.topk(count, 1)``, by taking out the largest again and again: a third of its time for nine of 720."""
+    values, rows = product.numpy(), np.arange(len(product))
+    top = np.empty((len(values), count), dtype=values.dtype)
+    place = np.empty((len(values), count), dtype=np.int64)
+    for i in range(count):
+        place[:, i] = largest = values.argmax(1)
+        top[:, i] = values[rows, largest]
+        values[rows, largest] = -np.inf
+    return torch.from_numpy(top), torch.from_numpy(place)
 
 
 def settle(renumbered: Tensor, regions: Tensor, candidates: IntArray) -> IntArray:
@@ -184,7 +195,7 @@ def settle(renumbered: Tensor, regions: Tensor, candidates: IntArray) -> IntArra
     return np.where(winners == np.iinfo(np.int64).max, candidates[:, 0], winners)  # not a number: any will do
 
 
-def rowwise(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+def rowwise(left: NDArray[Any], right: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
     """Products of vectors, row by row; a row's bits do not depend on the other rows."""
-    product: NDArray[Any] = np.einsum("...j,...j->...", left, right)
+    product: NDArray[Any] = np.einsum("...j,...j->...", left, right, out=out)
     return product
