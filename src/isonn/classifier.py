@@ -20,6 +20,7 @@ from typing_extensions import Self
 
 from isonn.data.convert import as_graphset
 from isonn.data.graphs import GraphSet
+from isonn.data.stream import GraphStream
 from isonn.errors import InputError, NotFittedError
 
 
@@ -70,6 +71,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``."""
+        if isinstance(X, GraphStream):
+            return np.concatenate([self._probabilities(self._checked(chunk)) for chunk in X])
         return self._probabilities(self._checked(X))
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:

@@ -14,8 +14,12 @@ def silent(done: int, text: str = "") -> None:
 
 
 @contextmanager
-def bar(title: str, total: int, show: bool = True) -> Iterator[Report]:
-    """A progress bar with the time left, on standard error; nothing when that is not a terminal."""
+def bar(title: str, total: int | None, show: bool = True) -> Iterator[Report]:
+    """A progress bar with the time left, on standard error; nothing when that is not a terminal.
+
+    Args:
+        total: steps in all, or None when nobody knows.
+    """
     if not show:
         yield silent
         return

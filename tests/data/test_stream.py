@@ -79,7 +79,10 @@ def test_a_stream_is_read_again_and_again(folder):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"graph_indicator": ["1", "1", "2"], "A": ["1, 2", "2, 1", "3, 4"]}, r"line 3 of .* joins node 3 of graph 2 to node 4"),
+        (
+            {"graph_indicator": ["1", "1", "2"], "A": ["1, 2", "2, 1", "3, 4"]},
+            r"line 3 of .* joins node 3 of graph 2 to node 4",
+        ),
         ({"graph_indicator": ["1", "1"], "A": ["1, 2"]}, r"graph_indicator\.txt ends after line 2, in graph 1 of 2"),
         ({"node_labels": ["1", "1", "1", "2"]}, r"node_labels\.txt ends after line 4, in the middle of graph 2 of 2"),
         ({"edge_labels": ["1", "1", "1"]}, r"edge_labels\.txt ends after line 3, in the middle of graph 2 of 2"),

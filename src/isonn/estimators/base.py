@@ -18,6 +18,7 @@ from isonn import progress
 from isonn.classifier import GraphClassifier
 from isonn.data.convert import as_one_graph
 from isonn.data.graphs import GraphSet
+from isonn.data.stream import GraphStream
 from isonn.errors import InputError, ModelFileError
 from isonn.estimators.model_files import classes_from_json, classes_to_json, read_model, write_model
 from isonn.explain import Explanation, MatchedGraph, explain_matched
@@ -79,8 +80,8 @@ class TemplateClassifier(GraphClassifier):
         self.check_settings()
         graphs, targets = self._start(X, y)
         self.seed_ = resolve_seed(self.random_state)
-        saved = None if checkpoint is None else Checkpoint(Path(checkpoint), self._identity(graphs, targets))
-        self._train(graphs, targets, saved, resume)
+        saved = None if checkpoint is None else Checkpoint(Path(checkpoint), self._identity(graphs.digest, targets))
+        self._train(lambda: self._prepare(graphs, targets), targets, saved, resume)
         self._fitted = True
         return self
 
@@ -99,6 +100,8 @@ class TemplateClassifier(GraphClassifier):
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The features the head sees, one row per graph."""
+        if isinstance(X, GraphStream):
+            return np.concatenate([self.transform(chunk) for chunk in X])
         return self._in_batches(self._checked(X), self._features)
 
     def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
@@ -154,6 +157,9 @@ class TemplateClassifier(GraphClassifier):
     def _epochs(self) -> int:
         return self.epochs
 
+    def _graphs_per_step(self, graphs: int) -> int | None:
+        return self.batch_size
+
     def _loss(self, model: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
         """Mean loss of outputs and targets."""
         return nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
@@ -186,9 +192,11 @@ class TemplateClassifier(GraphClassifier):
     def _matched(self, graphs: GraphSet) -> MatchedGraph:
         raise TypeError(f"{type(self).__name__} does not say what its matches are")
 
-    def _train(self, graphs: GraphSet, targets: NDArray[Any], checkpoint: Checkpoint | None, resume: bool) -> None:
+    def _train(
+        self, prepare: Callable[[], Inputs], targets: NDArray[Any], checkpoint: Checkpoint | None, resume: bool
+    ) -> None:
         with torch_threads(self.threads):
-            inputs = self._prepare(graphs, targets)
+            inputs = prepare()
             # The weights have a stream of their own, so that they do not depend on how batches are shuffled.
             model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
             with progress.bar("training", self._epochs(), show=self.verbose > 0) as report:
@@ -199,7 +207,7 @@ class TemplateClassifier(GraphClassifier):
                     self._loss(model),
                     epochs=self._epochs(),
                     learning_rate=self.learning_rate,
-                    batch_size=self.batch_size,
+                    batch_size=self._graphs_per_step(len(targets)),
                     patience=self.patience,
                     generator=torch_stream(self.seed_, "batches"),
                     checkpoint=checkpoint,
@@ -209,12 +217,12 @@ class TemplateClassifier(GraphClassifier):
             self.model_ = model
             self._finish(inputs, targets)
 
-    def _identity(self, graphs: GraphSet, targets: NDArray[Any]) -> str:
-        """Says which run a checkpoint belongs to."""
+    def _identity(self, digest: str, targets: NDArray[Any]) -> str:
+        """Says which run a checkpoint belongs to; ``digest`` says which graphs."""
         # A longer run may go on from a shorter one, and how it is shown or threaded is not what it computes.
         free = ("epochs", "verbose", "device", "random_state")
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
-        identity = [type(self).__name__, settings, self.seed_, graphs.digest, targets.tolist()]
+        identity = [type(self).__name__, settings, self.seed_, digest, targets.tolist()]
         return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()
 
     def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:

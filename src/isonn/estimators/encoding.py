@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from isonn.data.graphs import GraphSet, IntArray
 from isonn.errors import InputError, IsoNNWarning
+from isonn.estimators.gathering import COLUMNS, Gathering
 from isonn.estimators.levels import Levels, degree_levels, degree_values
 from isonn.estimators.model_files import classes_from_json, classes_to_json
 from isonn.matching.layout import GraphLayout
@@ -25,7 +26,6 @@ from isonn.template import Template
 
 #: Levels that node attributes and edge weights are brought to; more would leave hardly two subgraphs equal.
 LEVELS = 8
-COLUMNS = ("node_labels", "node_attributes", "edge_labels", "edge_weights")
 #: What a difference counts at the start of training, by kind of entry: edges, edge labels, node labels or degrees, node
 #: attributes. A pair of nodes is two cells of the adjacency matrix, so it counts twice.
 START_WEIGHTS = (2.0, 2.0, 1.0, 1.0)
@@ -171,16 +171,25 @@ def fit_encoding(graphs: GraphSet, use: dict[str, bool], sizes: Sequence[int], d
         sizes: sizes of subgraphs.
         degrees: whether to look at the degrees of nodes besides; single nodes are left out of that view.
     """
+    return encoding_of(Gathering([name for name in COLUMNS if use[name]]).add(graphs), use, sizes, degrees, graphs.name)
+
+
+def encoding_of(
+    known: Gathering, use: dict[str, bool], sizes: Sequence[int], degrees: bool, name: str = "graphs"
+) -> Encoding:
+    """The encoding for training graphs of which everything is known; see `fit_encoding`."""
     views = [tuple(sorted(set(sizes)))]
     if degrees and (larger := tuple(k for k in views[0] if k > 1)):
         views.append(larger)
-    off_diagonal = graphs.edges[:, 0] != graphs.edges[:, 1]
-    edge_weights = Levels.of(_weights(graphs)[off_diagonal], LEVELS, scale=True) if use["edge_weights"] else None
+    for column in COLUMNS[:3]:  # weights are 1 where there are none
+        if use[column] and not known.has[column]:
+            raise InputError(f"{column}=True, but {name} has none; use {column}='auto' or False")
+    values, weights = known.values, use["edge_weights"]
     return Encoding(
-        node_labels=np.unique(_given(graphs, "node_labels")) if use["node_labels"] else None,
-        node_attributes=Levels.of(_given(graphs, "node_attributes"), LEVELS) if use["node_attributes"] else None,
-        edge_labels=np.unique(_given(graphs, "edge_labels")[off_diagonal]) if use["edge_labels"] else None,
-        edge_weights=edge_weights,
+        node_labels=known.labels["node_labels"] if use["node_labels"] else None,
+        node_attributes=Levels.of_distinct(values["node_attributes"], LEVELS) if use["node_attributes"] else None,
+        edge_labels=known.labels["edge_labels"] if use["edge_labels"] else None,
+        edge_weights=Levels.of_distinct(values["edge_weights"], LEVELS, scale=True) if weights else None,
         sizes=tuple(views),
     )
 
@@ -219,13 +228,6 @@ def check_undirected(graphs: GraphSet) -> None:
             f"graph {i} of {len(graphs)} is directed: an edge differs from the one back; subgraph regions are for "
             f"undirected graphs, so make it symmetric, or use IsoNNClassifier"
         )
-
-
-def _given(graphs: GraphSet, name: str) -> NDArray[Any]:
-    column: NDArray[Any] | None = getattr(graphs, name)
-    if column is None:
-        raise InputError(f"{name}=True, but {graphs.name} has none; use {name}='auto' or False")
-    return column
 
 
 def _weights(graphs: GraphSet) -> NDArray[np.float64]:

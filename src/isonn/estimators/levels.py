@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.data.graphs import IntArray
+from isonn.estimators.distinct import DistinctRows
 
 #: Degrees up to this are told apart one by one; beyond it a level is half an octave.
 EXACT_DEGREES = 8
@@ -38,13 +39,21 @@ class Levels:
                 squared distance of two rows is, in the mean, that of two one-hot labels.
         """
         width = 1 if column.ndim == 1 else column.shape[1]
-        rows = column.reshape(len(column), width).astype(np.float64) if len(column) else np.ones((1, width))
-        distinct, often = np.unique(rows, axis=0, return_counts=True)  # sorted: sums do not depend on their order
+        values = DistinctRows(width)
+        values.add(column.reshape(len(column), width))
+        return cls.of_distinct(values, count, scale)
+
+    @classmethod
+    def of_distinct(cls, values: DistinctRows, count: int, scale: bool = False) -> Levels:
+        """The levels of a column of which the distinct rows are known; none at all count as ones."""
+        distinct, often, width = values.rows, values.often, values.rows.shape[1]
+        if not len(distinct):
+            distinct, often = np.ones((1, width)), np.ones(1, dtype=np.int64)
         if scale:
-            shift, size = np.zeros(width), np.abs(distinct).max(axis=0)
-        else:
-            shift = often @ distinct / len(rows)
-            size = np.sqrt(often @ (distinct - shift) ** 2 / len(rows) * width)
+            shift, size = np.zeros(width), values.largest
+        else:  # sorted: sums do not depend on the order of rows
+            shift = often @ distinct / often.sum()
+            size = np.sqrt(often @ (distinct - shift) ** 2 / often.sum() * width)
         size = np.where(size > 0, size, 1.0)
         distinct = (distinct - shift) / size
         if len(distinct) > count:
@@ -78,9 +87,11 @@ class Levels:
 
 def _clusters(rows: NDArray[np.float64], often: IntArray, count: int) -> NDArray[np.float64]:
     from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
 
     step = -(-len(rows) // MAX_VALUES)
-    fitted = KMeans(count, n_init=1, random_state=0).fit(rows[::step], sample_weight=often[::step])
+    with threadpool_limits(1):  # sums are split by thread, and levels must not depend on the machine
+        fitted = KMeans(count, n_init=1, random_state=0).fit(rows[::step], sample_weight=often[::step])
     centres: NDArray[np.float64] = np.unique(fitted.cluster_centers_, axis=0)
     return centres
 

@@ -11,6 +11,9 @@ from scipy.sparse import csr_array
 from isonn.data.graphs import IntArray
 from isonn.matching.subgraph_bank import SubgraphBank
 
+#: Graphs whose counts are copied at a time.
+GRAPHS_AT_ONCE = 2**16
+
 
 def starting_subgraphs(banks: dict[int, SubgraphBank], targets: NDArray[Any], c: int) -> dict[int, IntArray]:
     """At most c regions of the banks of one view, as row numbers by size.
@@ -38,13 +41,17 @@ def _separation(counts: csr_array, targets: NDArray[Any]) -> NDArray[np.float64]
     if targets.ndim == 2:
         largest: NDArray[np.float64] = np.max([_separation(counts, column) for column in targets.T], axis=0)
         return largest
-    logs = counts.log1p()
     classes, number = np.unique(targets, return_inverse=True)
-    member = csr_array((np.ones(len(number)), (number, np.arange(len(number)))), shape=(len(classes), len(number)))
     n = np.bincount(number)[:, None]
-    sums = (member @ logs).toarray()
+    sums, squares = np.zeros((len(classes), counts.shape[1])), np.zeros(counts.shape[1])
+    for start in range(0, len(number), GRAPHS_AT_ONCE):
+        logs = counts[start : start + GRAPHS_AT_ONCE].astype(np.float64).log1p()
+        of = number[start : start + GRAPHS_AT_ONCE]
+        member = csr_array((np.ones(len(of)), (of, np.arange(len(of)))), shape=(len(classes), len(of)))
+        sums += (member @ logs).toarray()
+        squares += np.asarray(logs.multiply(logs).sum(axis=0)).ravel()
     total = sums.sum(axis=0)
     between = (sums**2 / n).sum(axis=0) - total**2 / len(number)
-    within = np.asarray(logs.multiply(logs).sum(axis=0)).ravel() - (sums**2 / n).sum(axis=0)
+    within = squares - (sums**2 / n).sum(axis=0)
     ratio: NDArray[np.float64] = np.maximum(between, 0) / (np.maximum(within, 0) + 1e-6)
     return ratio

@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
+from joblib import parallel_config
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from typing_extensions import Self
 
 from isonn import progress
+from isonn.data.convert import as_graphset
 from isonn.data.graphs import GraphSet
-from isonn.errors import InputError, IsoNNWarning
+from isonn.data.stream import GraphStream, stream
+from isonn.errors import InputError
+from isonn.estimators import solving, streamed
 from isonn.estimators.base import PREDICTION_CELLS, TemplateClassifier
 from isonn.estimators.encoding import (
-    COLUMNS,
     START_WEIGHTS,
     Encoding,
     check_undirected,
     directed_graph,
     encoding_from_json,
+    encoding_of,
     fit_encoding,
 )
+from isonn.estimators.gathering import COLUMNS, Gathering
 from isonn.estimators.refit import fit_linear, grow_forest, set_linear
 from isonn.estimators.starting import starting_subgraphs
 from isonn.estimators.subgraph_matches import subgraph_matches
 from isonn.explain.matched import MatchedGraph
+from isonn.matching.bank_files import bank_digest
 from isonn.matching.subgraph_bank import Banked, bank_subgraphs
 from isonn.matching.subgraphs import check_subgraph_size
 from isonn.nn.forest import Forest
 from isonn.nn.pooled import PooledTemplates
-from isonn.nn.subgraph_model import HEADS, SubgraphInputs, SubgraphModel, raw_features
-from isonn.seeding import derive_seed
+from isonn.nn.subgraph_model import HEADS, SubgraphInputs, SubgraphModel
+from isonn.seeding import derive_seed, resolve_seed
 from isonn.template import Template
+from isonn.training import Checkpoint
 from isonn.training.settings import check_count, check_widths
 
 #: Graphs that are cut and matched together when predicting.
 GRAPHS_AT_ONCE = 4096
+#: Graphs a step may take at once where no batch size is given, and how many it takes of more than that.
+MOST_AT_ONCE, LARGE_SET_BATCH = 2**14, 1024
 #: What the distance of a template's entries from 0 and 1 costs, beside a loss of about 0.5.
 READABILITY = 1e-3
 
@@ -68,7 +78,8 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         max_subgraphs: subgraphs of one size a graph may have before they are sampled; single nodes and edges never are.
         epochs: passes over the training graphs.
         learning_rate: of Adam.
-        batch_size: graphs per step, at least 2, for features are compared within a batch; None takes all at once.
+        batch_size: graphs per step, at least 2, for features are compared within a batch; None takes all at once, and
+            1,024 of more than 16,384.
         patience: stop after this many epochs without a lower training loss; None runs all epochs.
         device: where torch computes.
         random_state: seed of everything that is drawn; None draws one.
@@ -78,6 +89,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
     Attributes set by ``fit``:
         encoding_: what the entries of templates mean.
         sampled_: graphs of the training set whose subgraphs were sampled, with the share that was.
+        training_accuracy_: of a model that was fitted on a stream: the share of its graphs that it classifies right.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -88,6 +100,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
     model_: SubgraphModel
     encoding_: Encoding
     sampled_: dict[int, float]
+    training_accuracy_: float
     groups_: tuple[tuple[int, int, int], ...]
     forest_shape_: tuple[int, int] | None
 
@@ -166,12 +179,66 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
     def _sizes(self) -> tuple[int, ...]:
         return tuple(self.k) if isinstance(self.k, Sequence) else (self.k,)
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        bank: str | Path | None = None,
+        jobs: int | None = None,
+    ) -> Self:
+        """Learn templates and head from graphs ``X`` and classes ``y``.
+
+        A stream (`isonn.stream`) is read twice, a few thousand graphs at a time, and its subgraphs are kept on disk.
+        The model is the one that the same graphs in memory give.
+
+        Args:
+            X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
+            y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels).
+            checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
+            resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
+            bank: a folder to keep the subgraphs in: a run that was stopped does not cut them again, nor does one with
+                other templates or epochs. None takes a temporary one for streams, and memory for other graphs.
+            jobs: processes that cut graphs into ``bank``; None takes ``threads``.
+        """
+        if bank is None and not isinstance(X, GraphStream):
+            return super().fit(X, y, checkpoint=checkpoint, resume=resume)
+        self.check_settings()
+        self._fitted = False
+        self.seed_ = resolve_seed(self.random_state)
+        source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
+        with streamed.bank_folder(bank) as folder:
+            seen = streamed.look(source, self._gathered, self.verbose > 0)
+            classes = seen.y if y is None else y
+            if classes is None:
+                raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that carries them")
+            targets = self._encode(classes, seen.graphs)
+            self.size_ = seen.largest
+            use = self._columns(seen.known.has)
+            self.encoding_ = encoding_of(seen.known, use, self._sizes, bool(self.degrees), source.name)
+            settings = (self.max_subgraphs, self._cut_seed, self.threads if jobs is None else jobs, self.verbose > 0)
+            streamed.cut_to_folder(source, self.encoding_, folder, seen, *settings)
+            identity = self._identity(bank_digest(folder), targets)
+            saved = None if checkpoint is None else Checkpoint(Path(checkpoint), identity)
+            inputs = self._begin(streamed.banks_of(folder, seen, source.name), targets, source.name)
+        with parallel_config("loky", n_jobs=1):  # a cluster cuts; what follows would not pay the way there
+            self._train(lambda: inputs, targets, saved, resume)
+        self.training_accuracy_ = solving.accuracy(self.model_, inputs, targets)
+        self._fitted = True
+        return self
+
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> SubgraphInputs:
         """Cut the training graphs, choose what the entries of templates mean and where templates start."""
         check_undirected(graphs)
-        self.encoding_ = fit_encoding(graphs, self._columns(graphs), self._sizes, bool(self.degrees))
-        banked = self._bank(graphs)
-        self.sampled_ = _sampled(banked, graphs)
+        use = self._columns(Gathering(()).add(graphs).has)
+        self.encoding_ = fit_encoding(graphs, use, self._sizes, bool(self.degrees))
+        return self._begin(self._bank(graphs), targets, graphs.name)
+
+    def _begin(self, banked: Banked, targets: NDArray[Any], name: str) -> SubgraphInputs:
+        """Choose where templates start."""
+        self.sampled_ = streamed.sampled_shares(banked, len(targets), name)
         self._starts, self.forest_shape_ = {}, None
         for view, banks in enumerate(banked.banks):
             for k, rows in starting_subgraphs(banks, targets, self.c).items():
@@ -181,9 +248,9 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         self.groups_ = tuple((view, k, len(start)) for (view, k), start in self._starts.items())
         if not self.groups_:
             raise InputError(
-                f"no graph of {graphs.name} has a connected subgraph of k={self.k} nodes; use a smaller k, such as k=1"
+                f"no graph of {name} has a connected subgraph of k={self.k} nodes; use a smaller k, such as k=1"
             )
-        return self._tensors(banked, len(graphs))
+        return self._tensors(banked, len(targets))
 
     def _build(self, generator: torch.Generator | None) -> SubgraphModel:
         groups = []
@@ -202,6 +269,9 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         """None, when there is nothing that gradients have to find: `_finish` solves for a linear head."""
         return self.epochs if self.learn_templates or self.head == "mlp" else 0
 
+    def _graphs_per_step(self, graphs: int) -> int | None:
+        return LARGE_SET_BATCH if self.batch_size is None and graphs > MOST_AT_ONCE else self.batch_size
+
     def _loss(self, model: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
         assert isinstance(model, SubgraphModel)
         loss = super()._loss(model)
@@ -211,12 +281,13 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         """Solve for the linear head, and grow the forest, on the templates as they are now."""
         model = self.model_.eval()
         with torch.no_grad():
-            model.standardize.settle(raw_features(model.sums(inputs)))
-            features = model.features(inputs).cpu().numpy()
+            solving.settle(model, inputs)
         if self.head != "mlp":
-            set_linear(model.head, fit_linear(features, targets))
+            features, known = solving.solved_from(model, inputs, targets, solving.LINEAR_NUMBERS, self._sample_seed)
+            set_linear(model.head, fit_linear(features, known))
         if self.head == "ensemble":
-            model.forest = Forest.of(grow_forest(features, targets, derive_seed(self.seed_, "forest"))).to(self.device)
+            features, known = solving.solved_from(model, inputs, targets, solving.FOREST_NUMBERS, self._sample_seed)
+            model.forest = Forest.of(grow_forest(features, known, derive_seed(self.seed_, "forest"))).to(self.device)
             trees, nodes = model.forest.feature.shape
             self.forest_shape_ = trees, nodes
 
@@ -264,21 +335,25 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         return [group for group in self.model_.groups if isinstance(group, PooledTemplates)]
 
     @property
+    def _sample_seed(self) -> int:
+        return derive_seed(self.seed_, "solve")
+
+    @property
     def _cut_seed(self) -> int:
         return derive_seed(self.seed_, "cut")
 
-    def _columns(self, graphs: GraphSet) -> dict[str, bool]:
-        """Which columns of the graphs templates carry."""
-        has = {
-            "node_labels": graphs.node_labels is not None,
-            "node_attributes": graphs.node_attributes is not None,
-            "edge_labels": graphs.edge_labels is not None,
-            "edge_weights": graphs.weights is not None,
-        }
+    def _columns(self, has: dict[str, bool]) -> dict[str, bool]:
+        """Which columns templates carry, of those that the graphs have."""
         use = {name: has[name] if getattr(self, name) == "auto" else bool(getattr(self, name)) for name in COLUMNS}
         if self.node_attributes == "auto" and use["node_labels"]:
             use["node_attributes"] = False  # labels say what a node is; levels besides leave hardly two subgraphs equal
         return use
+
+    def _gathered(self, graphs: GraphSet) -> list[str]:
+        """Which columns of a stream that starts with these graphs have to be looked at."""
+        use = self._columns(Gathering(()).add(graphs).has)
+        use["edge_weights"] = self.edge_weights is not False  # graphs further on may have some
+        return [name for name in COLUMNS if use[name]]
 
     def _bank(self, graphs: GraphSet) -> Banked:
         coded = self.encoding_.encode(graphs)
@@ -293,18 +368,3 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             tuple(bank.counts for _, bank in banks),
             graphs,
         )
-
-
-def _sampled(banked: Banked, graphs: GraphSet) -> dict[int, float]:
-    """The graphs whose subgraphs were sampled, with the smallest share of any size; said once."""
-    shares: dict[int, float] = {}
-    for (graph, _), share in banked.sampled.items():
-        shares[graph] = min(share, shares.get(graph, 1.0))
-    if shares:
-        warnings.warn(
-            f"{len(shares)} of {len(graphs)} graphs of {graphs.name} have more subgraphs than max_subgraphs and were "
-            f"sampled, the largest at {min(shares.values()):.1%}; expected counts stay right",
-            IsoNNWarning,
-            stacklevel=2,
-        )
-    return shares

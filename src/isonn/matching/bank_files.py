@@ -117,6 +117,12 @@ def read_banks(folder: Path) -> Banked:
     return Banked(banks, sampled)
 
 
+def bank_digest(folder: Path) -> str:
+    """Tells whole folders apart by the graphs and settings they were cut from."""
+    paths = [_part_path(folder, number) for number in range(len(_sizes(folder)))]
+    return hashlib.sha256("".join(_header(path)["key"] for path in paths).encode()).hexdigest()
+
+
 def _sizes(folder: Path) -> list[int]:
     """Graphs of each part of a finished folder."""
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor, nn
@@ -106,4 +107,5 @@ class _SparseProduct(torch.autograd.Function):
 
 
 def _times(matrix: csr_array, tensor: Tensor) -> Tensor:
-    return torch.from_numpy(matrix @ tensor.detach().cpu().numpy()).to(tensor)
+    # counts may be kept in less than they are added up in
+    return torch.from_numpy(matrix.astype(np.float64, copy=False) @ tensor.detach().cpu().numpy()).to(tensor)

@@ -43,9 +43,9 @@ class SubgraphInputs:
         regions, counts = [], []
         for all_regions, all_counts in zip(self.regions, self.counts, strict=True):
             part = all_counts[chosen]
-            used = np.unique(part.indices)
+            used, column = np.unique(part.indices, return_inverse=True)
             regions.append(all_regions[torch.from_numpy(used).to(all_regions.device)])
-            counts.append(part[:, used])
+            counts.append(csr_array((part.data, column.reshape(-1), part.indptr), shape=(len(chosen), len(used))))
         return SubgraphInputs(tuple(regions), tuple(counts), len(chosen))
 
 
