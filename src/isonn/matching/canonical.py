@@ -1,4 +1,4 @@
-"""The canonical order of a region's nodes, and regions as integers that sort as their codes do.
+"""The canonical order of the nodes of a region or a graph, and regions as integers that sort as their codes do.
 
 A region is a row of codes: of its k nodes, then of its pairs of nodes, row by row of the upper triangle.
 """
@@ -46,6 +46,23 @@ def canonical_regions(regions: IntArray, k: int) -> IntArray:
                 open_orders &= word == smallest
             best[rows] = np.take_along_axis(part, places[open_orders.argmax(axis=1)], axis=1)
     return best
+
+
+def canonical_order(n: int, links: Sequence[Sequence[int]], colours: Sequence[int]) -> IntArray:
+    """The first n nodes of a coloured graph, in an order that is the same, up to symmetries, however it is numbered.
+
+    Args:
+        n: how many nodes to order; the others may stand for edges, to give these colours.
+        links: pairs of nodes.
+        colours: of all nodes; those of one colour can be told apart by their links only.
+    """
+    import igraph
+
+    graph = igraph.Graph(n=len(colours), edges=links)
+    # igraph 1.0 and earlier ones disagree on which way a permutation goes; what it carries along does not depend on it
+    graph.vs["number"] = range(len(colours))
+    order = np.array(graph.permute_vertices(graph.canonical_permutation(color=colours)).vs["number"], dtype=np.int64)
+    return order[order < n]
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,8 @@ from scipy.sparse import coo_array, csr_array, hstack
 
 from isonn.matching.bank import merge_equal
 from isonn.matching.canonical import bits_of, canonical_regions, region_words, roughly_sorted, words_of
-from isonn.matching.subgraphs import Cut, cut_subgraphs, list_subgraphs
+from isonn.matching.listing import list_subgraphs
+from isonn.matching.subgraphs import Cut, cut_subgraphs
 from isonn.progress import Report, silent
 
 IntArray = NDArray[np.int64]

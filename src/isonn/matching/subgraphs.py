@@ -1,7 +1,7 @@
 r"""Cut: the connected induced k-node subgraphs of a graph.
 
-Up to a budget every one of them is listed, by igraph. Beyond it they are sampled, each with a weight that
-keeps the expected counts right. A sample S is grown from a node drawn by its degree: again and again one of
+Up to a budget every one of them is listed (`isonn.matching.listing`). Beyond it they are sampled, each with a weight
+that keeps the expected counts right. A sample S is grown from a node drawn by its degree: again and again one of
 the edges that leave the nodes so far is drawn, all with the same chance, and its far end joins them. With
 :math:`b(T)` the number of edges leaving T and :math:`e(u, T)` those between u and T,
 
@@ -15,22 +15,19 @@ used: what it keeps is not the product of its probabilities.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError
+from isonn.matching.canonical import canonical_order
+from isonn.matching.listing import list_subgraphs
 from isonn.seeding import numpy_stream
 
 IntArray = NDArray[np.int64]
 
-#: igraph enumerates subgraphs of up to six nodes.
+#: A graph of 100 nodes can have a billion subgraphs of six nodes, and 720 orderings of each are tried.
 MAX_K = 6
-#: Subgraphs that are kept as Python numbers, which take five times the memory, before they go into an array.
-LISTED_AT_ONCE = 2**14
-#: Subgraphs that are listed together, unless a single graph has more: 2**20 of five nodes are 40 MB.
-MOST_LISTED = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +51,7 @@ class Cut:
 
 
 def check_subgraph_size(k: int) -> None:
-    """Refuse sizes igraph does not enumerate."""
+    """Refuse sizes that are not enumerated."""
     if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MAX_K:
         raise InputError(f"k={k!r} is not a size of subgraphs that can be enumerated; use 1 to {MAX_K}")
 
@@ -97,97 +94,17 @@ def cut_subgraphs(
     return Cut(order[nodes], weights)
 
 
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """All connected subgraphs of the first few of some graphs.
-
-    Attributes:
-        nodes: of each, ``(w, k)``, numbered over all graphs; the graphs one after the other.
-        owner: the graph of each, ``(w,)``.
-        done: how many graphs these are.
-        too_many: those of them with more subgraphs than may be listed; none of theirs are here.
-    """
-
-    nodes: IntArray
-    owner: IntArray
-    done: int
-    too_many: tuple[int, ...] = ()
-
-
-def list_subgraphs(offsets: IntArray, edges: IntArray, k: int, limit: int) -> Listed:
-    """The connected induced k-node subgraphs of graphs side by side: igraph is asked once, not once a graph.
-
-    It starts from every node in turn and never looks back at smaller ones, so the subgraphs of one graph come
-    together and in the order of the graphs. That is why listing can stop in the middle when there are very many.
-
-    Args:
-        offsets: where the nodes of each graph start, ``(g + 1,)``.
-        edges: nodes numbered over all graphs, ``(m, 2)``.
-        limit: how many subgraphs of one graph may be listed; sizes 1 and 2 always are.
-    """
-    graphs = len(offsets) - 1
-    if k <= 2:
-        nodes = np.arange(offsets[-1])[:, None] if k == 1 else np.asarray(edges, dtype=np.int64)
-        return Listed(nodes, _owner(offsets, nodes), graphs)
-    import igraph
-
-    parts: list[NDArray[np.int32]] = []
-    counts = np.zeros(graphs, dtype=np.int64)
-    found: list[int] = []
-    take, enough = found.extend, LISTED_AT_ONCE * k
-    last = -1  # the graph at which listing stopped
-
-    def put_away() -> bool:
-        nonlocal last
-        nodes = np.fromiter(found, np.int32, len(found)).reshape(-1, k)
-        found.clear()
-        parts.append(nodes)
-        np.add(counts, np.bincount(_owner(offsets, nodes), minlength=graphs), out=counts)
-        current = int(_owner(offsets, nodes[-1:])[0])
-        if counts[current] > limit or (counts.sum() > MOST_LISTED and counts[:current].any()):
-            last = current
-        return last >= 0
-
-    def keep(graph: Any, nodes: list[int], kind: int) -> bool:
-        take(nodes)
-        return len(found) >= enough and put_away()  # True stops
-
-    # a list of pairs would be ten thousand objects for Python's garbage collector to look at
-    igraph.Graph(n=int(offsets[-1]), edges=np.ascontiguousarray(edges)).motifs_randesu(size=k, callback=keep)
-    if found:
-        put_away()
-    done = graphs if last < 0 else last + int(counts[last] > limit)
-    too_many = np.flatnonzero(counts[:done] > limit)
-    nodes = np.concatenate(parts) if parts else np.zeros((0, k), dtype=np.int32)
-    owner = _owner(offsets, nodes)
-    whole = (owner < done) & (counts[owner] <= limit)
-    if not whole.all():
-        nodes, owner = nodes[whole], owner[whole]
-    return Listed(nodes.astype(np.int64), owner, done, tuple(too_many.tolist()))
-
-
-def _owner(offsets: IntArray, nodes: NDArray[Any]) -> IntArray:
-    """The graph of each subgraph."""
-    return np.searchsorted(offsets, nodes[:, 0], side="right") - 1
-
-
 def _canonical_order(n: int, edges: IntArray, node_codes: IntArray, edge_codes: IntArray) -> IntArray:
     """The nodes in an order that is the same, up to symmetries, however the graph was numbered."""
-    import igraph
-
     colours = np.unique(node_codes, return_inverse=True)[1].reshape(-1)
     kinds, kind = np.unique(edge_codes, return_inverse=True)
     if len(kinds) <= 1:
-        graph = igraph.Graph(n=n, edges=edges.tolist())
-    else:  # an edge becomes a node of its own, coloured by its code: the algorithm knows colours of nodes only
-        middle = n + np.arange(len(edges))
-        halves = np.concatenate([np.column_stack([edges[:, side], middle]) for side in (0, 1)])
-        graph = igraph.Graph(n=n + len(edges), edges=halves.tolist())
-        colours = np.concatenate([colours, colours.max(initial=0) + 1 + kind.reshape(-1)])
-    # igraph 1.0 and earlier ones disagree on which way a permutation goes; what it carries along does not depend on it
-    graph.vs["number"] = list(range(graph.vcount()))
-    order = np.array(graph.permute_vertices(graph.canonical_permutation(color=colours.tolist())).vs["number"])
-    return order[order < n]
+        return canonical_order(n, edges.tolist(), colours.tolist())
+    # an edge becomes a node of its own, coloured by its code: the algorithm knows colours of nodes only
+    middle = n + np.arange(len(edges))
+    halves = np.concatenate([np.column_stack([edges[:, side], middle]) for side in (0, 1)])
+    colours = np.concatenate([colours, colours.max(initial=0) + 1 + kind.reshape(-1)])
+    return canonical_order(n, halves.tolist(), colours.tolist())
 
 
 def _sample(

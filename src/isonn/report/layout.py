@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from isonn.data.graphs import Graph
+from isonn.matching import canonical
 
 Points = NDArray[np.float64]
 
@@ -51,8 +52,6 @@ def layout(graph: Graph) -> Points:
 
 def canonical_order(graph: Graph) -> NDArray[np.int64]:
     """The nodes in an order that does not depend on how they are numbered; labels of nodes and edges count."""
-    import igraph
-
     node_colours = _colours(None if graph.node_labels is None else graph.node_labels.tolist(), graph.n)
     cells = graph.edges.tolist()
     marks: list[Any] = [
@@ -73,11 +72,7 @@ def canonical_order(graph: Graph) -> NDArray[np.int64]:
     for i, (row, column) in enumerate(cells):
         tail, head = graph.n + i, graph.n + len(cells) + i
         links += [(row, tail), (tail, head), (head, column)]
-    expanded = igraph.Graph(n=len(colours), edges=links)
-    expanded.vs["node"] = range(len(colours))
-    # Whether a permutation lists old or new places differs between versions of igraph; permute_vertices knows.
-    canonical = expanded.permute_vertices(expanded.canonical_permutation(color=colours))
-    return np.array([node for node in canonical.vs["node"] if node < graph.n], dtype=np.int64)
+    return canonical.canonical_order(graph.n, links, colours)
 
 
 def _colours(values: list[Any] | None, n: int) -> list[int]:

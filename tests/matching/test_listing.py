@@ -6,8 +6,8 @@ import networkx
 import numpy as np
 import pytest
 
-from isonn.matching import subgraphs
-from isonn.matching.subgraphs import list_subgraphs
+from isonn.matching import listing
+from isonn.matching.listing import list_subgraphs
 
 
 def side_by_side(graphs):
@@ -27,8 +27,10 @@ def graphs():
     return [networkx.gnp_random_graph(n, p, seed=seed) for seed, (n, p) in enumerate(shapes)]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
-def test_graphs_side_by_side_have_the_subgraphs_of_each(graphs, k):
+@pytest.mark.parametrize("most_pairs", [0, 2**24], ids=["searched", "table"])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6])
+def test_graphs_side_by_side_have_the_subgraphs_of_each(graphs, k, most_pairs, monkeypatch):
+    monkeypatch.setattr(listing, "MOST_PAIRS", most_pairs)
     offsets, edges = side_by_side(graphs)
     listed = list_subgraphs(offsets, edges, k, 10**6)
     assert (listed.done, listed.too_many) == (len(graphs), ())
@@ -46,7 +48,7 @@ def listed_in_turns(offsets, edges, k, limit):
         rest = edges[(edges >= first).all(axis=1)] - first
         listed = list_subgraphs(offsets[start:] - first, rest, k, limit)
         assert listed.done > 0
-        assert (np.diff(listed.owner) >= 0).all()  # igraph gives one graph after the other: stopping relies on it
+        assert (np.diff(listed.owner) >= 0).all()  # one graph after the other: stopping relies on it
         nodes += (listed.nodes + first).tolist()
         too_many += [start + i for i in listed.too_many]
         start, turns = start + listed.done, turns + 1
@@ -59,8 +61,8 @@ def listed_in_turns(offsets, edges, k, limit):
 def test_stopping_on_the_way_loses_nothing(graphs, monkeypatch, most, limit, at_once):
     offsets, edges = side_by_side(graphs * 3)
     whole = list_subgraphs(offsets, edges, 4, limit)
-    monkeypatch.setattr(subgraphs, "LISTED_AT_ONCE", at_once)
-    monkeypatch.setattr(subgraphs, "MOST_LISTED", most)
+    monkeypatch.setattr(listing, "GROWN_AT_ONCE", at_once)
+    monkeypatch.setattr(listing, "MOST_LISTED", most)
     nodes, too_many, turns = listed_in_turns(offsets, edges, 4, limit)
     assert nodes == sorted(map(sorted, whole.nodes.tolist()))
     assert tuple(too_many) == whole.too_many
@@ -78,7 +80,7 @@ def test_graphs_with_more_than_the_limit_are_named_and_left_out(graphs):
 
 
 def test_a_graph_far_beyond_the_limit_is_not_listed_to_its_end(monkeypatch):
-    monkeypatch.setattr(subgraphs, "LISTED_AT_ONCE", 100)
+    monkeypatch.setattr(listing, "GROWN_AT_ONCE", 100)
     offsets, edges = side_by_side([networkx.complete_graph(60), networkx.path_graph(4)])  # 5 million of five nodes
     listed = list_subgraphs(offsets, edges, 5, 1000)
     assert (listed.done, listed.too_many, len(listed.nodes)) == (1, (0,), 0)
