@@ -27,6 +27,7 @@ LAYERS = [
     {"experiments"},
     {"report"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -16,7 +16,7 @@ from tests_commands import refused, run
 
 import isonn
 
-COMMAND = (sys.executable, "-c", "from isonn.cli import main; main()")
+COMMAND = (sys.executable, "-m", "isonn")
 
 
 @pytest.fixture(scope="module")
