@@ -42,6 +42,8 @@ MULTIPLICATIONS_A_SECOND = 2.5e10
 MAX_SECONDS = 600.0
 #: Numbers that all pairs of templates and regions may take for their gradients to be computed at once: 4 MB.
 SMALL_GRADIENT = 2**20
+#: Products that are made at once, 512 kB: the distinct windows of 0/1 graphs up to k = 5 or 6.
+SMALL_PRODUCT = 2**17
 #: Up to this many orderings (k <= 4) three vectorised passes find the winner faster than argmax does.
 FEW_ORDERINGS = 24
 
@@ -190,9 +192,9 @@ def _template_gradient_at_once(
     templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout
 ) -> Tensor:
     """The same by one gather over all pairs: fewer steps, more memory."""
-    back = all_cells(layout).to(templates.device).argsort(1)  # from an entry of the template to that of the region
-    entries = regions.expand(len(templates), -1, -1).gather(2, back[winners])  # (c, w, entries)
-    return 2 * templates * grad.sum(0)[:, None] - 2 * (grad.t()[:, None] @ entries).squeeze(1)
+    back = _all_cells_back(layout).to(templates.device)
+    seen = regions.expand(len(templates), -1, -1).gather(2, back[winners])  # (c, w, entries)
+    return torch.bmm(grad.t().unsqueeze(1), templates.unsqueeze(1) - seen).squeeze(1).mul_(2)
 
 
 def _region_gradient_at_once(
@@ -209,6 +211,12 @@ def all_cells(layout: Layout) -> Tensor:
     return layout.cells(permutations(layout.k))
 
 
+@lru_cache(maxsize=16)
+def _all_cells_back(layout: Layout) -> Tensor:
+    """The other way round: from an entry of the template to that of the renumbered region."""
+    return all_cells(layout).argsort(1)
+
+
 def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
     """Distance and winning ordering of every pair, each ``(c, w)``: all regions of one template lie together."""
     (c, area), w = templates.shape, len(regions)
@@ -217,6 +225,8 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
         each = [_match(template[None], regions, layout) for template in templates]
         return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
     table = _renumbered(templates, layout)  # (c * k!, entries)
+    if templates.device.type == "cpu" and len(table) * w <= SMALL_PRODUCT:
+        return _match_at_once(table.view(c, orderings, area), regions)
     parts = table.split(c * BLOCK_ORDERINGS)
     distance = templates.new_empty(c, w)
     winners = torch.empty(c, w, dtype=torch.int64, device=templates.device)
@@ -240,6 +250,15 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
 
     for_each_block(new_worker, w, rows)
     return distance, winners
+
+
+def _match_at_once(table: Tensor, regions: Tensor) -> tuple[Tensor, Tensor]:
+    """The same without blocks, in a few steps of numpy, which each take half as long to begin as torch's."""
+    c, orderings, _ = table.shape
+    product = torch.mm(regions, table.flatten(0, 1).t())  # numpy's product would start threads of its own
+    winners = product.numpy().reshape(-1, c, orderings).argmax(2)
+    gap = table.numpy()[np.arange(c), winners] - regions.numpy()[:, None]
+    return torch.from_numpy(np.einsum("wce,wce->cw", gap, gap)), torch.from_numpy(winners.T)
 
 
 def _renumbered(templates: Tensor, layout: Layout) -> Tensor:
@@ -276,8 +295,12 @@ def _winners_of_few(renumbered: Tensor, regions: Tensor, c: int, buffer: Tensor)
     f, rows = len(renumbered) // c, len(regions)
     product = torch.mm(renumbered, regions.t(), out=buffer[: c * f * rows].view(c * f, rows)).view(c, f, rows)
     top = product.amax(1)
-    countdown = torch.arange(f - 1, -1, -1, dtype=product.dtype, device=product.device)[:, None]
-    return f - 1 - product.eq_(top[:, None]).mul_(countdown).amax(1).long()
+    return f - 1 - product.eq_(top[:, None]).mul_(_countdown(f, product.dtype, product.device)).amax(1).long()
+
+
+@lru_cache(maxsize=16)
+def _countdown(f: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    return torch.arange(f - 1, -1, -1, dtype=dtype, device=device)[:, None]
 
 
 def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) -> Tensor:

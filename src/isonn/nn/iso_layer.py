@@ -67,30 +67,34 @@ class IsoLayer(nn.Module):
             parametrize.register_parametrization(self, "templates", _Symmetric())
 
     def forward(self, graphs: Inputs) -> Tensor:
-        maps = -self.distances(graphs)
+        maps = self._similarities(graphs)
         if self.normalize == "templates":
             return maps.softmax(1)
         return maps.flatten(2).softmax(2).view(maps.shape)
 
     def distances(self, graphs: Inputs) -> Tensor:
         """The features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
+        return -self._similarities(graphs)
+
+    def _similarities(self, graphs: Inputs) -> Tensor:
+        """Minus the distances: their sign is turned while each distinct region is there once, not at every place."""
         match = MATCHERS[self.matching]
         if isinstance(graphs, WindowBank):
             if self.matching == "fast":
                 match = partial(fast_distance, vectors=graphs.vectors)
-            distances = match(self.templates, graphs.regions).t().index_select(1, graphs.index.flatten())
+            maps = (-match(self.templates, graphs.regions)).t().index_select(1, graphs.index.flatten())
             batch, m, _ = graphs.index.shape
         else:
             batch, m, half = len(graphs), self._side(graphs), self._halves(graphs)
             if isinstance(graphs, CertifiedWindows):
-                distances = graphs.distance(self.templates).t()
+                maps = -graphs.distance(self.templates).t()
             else:
                 windows = cut_half(graphs, self.k) if half else cut_windows(graphs, self.k)
-                distances = match(self.templates, windows.reshape(-1, self.k, self.k)).t()
+                maps = -match(self.templates, windows.reshape(-1, self.k, self.k)).t()
             if half:
-                places = half_places(m)[1].to(distances.device)
-                distances = distances.reshape(self.c * batch, -1).index_select(1, places)
-        return distances.reshape(self.c, batch, m, m).transpose(0, 1)
+                places = half_places(m)[1].to(maps.device)
+                maps = maps.reshape(self.c * batch, -1).index_select(1, places)
+        return maps.reshape(self.c, batch, m, m).transpose(0, 1)
 
     def _side(self, graphs: Tensor | CertifiedWindows) -> int:
         return graphs.side if isinstance(graphs, CertifiedWindows) else graphs.shape[-1] - self.k + 1
