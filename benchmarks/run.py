@@ -3,51 +3,60 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
+from collections.abc import Iterator
 from pathlib import Path
 
 import certified
+import gin
 import layer
 import matchers
+import subgraphs
 import torch
 from plot_matchers import plot
-from report import show
+from report import Row, show
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "matching.svg"
 
+#: Rows, and whether one thread makes them.
 SECTIONS = {
-    "weighted": ("Exact matching, weighted graphs (forward, softmax, backward)", layer.weighted, False),
-    "zero-one": ("Exact matching, 0/1 graphs with the bank of distinct windows", layer.zero_one, True),
-    "epoch": ("Training", layer.epoch, True),
-    "peak": ("Full matching against the peak of matrix products (CPU time)", certified.near_peak, True),
-    "certified": (
-        "Training with certificates against full matching at every step (CPU time)",
-        certified.training,
-        True,
-    ),
-    "fast": ("The paper's fast variant against exact matching", matchers.exact_against_fast, False),
-    "agreement": ("How approximate matching agrees with exact matching", matchers.agreement, False),
-    "scipy": ("Assigned matching against scipy", matchers.against_scipy, False),
+    "weighted": (layer.weighted, False),
+    "zero-one": (layer.zero_one, True),
+    "epoch": (layer.epoch, True),
+    "symmetric": (layer.symmetric, True),
+    "peak": (certified.near_peak, True),
+    "certified": (certified.training, True),
+    "fast": (matchers.exact_against_fast, False),
+    "agreement": (matchers.agreement, False),
+    "scipy": (matchers.against_scipy, False),
+    "banking": (subgraphs.banking, True),
+    "gin": (gin.ten_folds, True),
 }
+
+
+def rows(chosen: list[str]) -> Iterator[Row]:
+    threads = torch.get_num_threads()
+    for name in chosen:
+        section, one_thread = SECTIONS[name]
+        torch.manual_seed(0)
+        torch.set_num_threads(1 if one_thread else threads)
+        yield from section()
+    torch.set_num_threads(threads)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, "plot", []], help="all, if none is named")
     chosen = parser.parse_args().sections or [*SECTIONS, "plot"]
-    threads = torch.get_num_threads()
-    print(f"{platform.machine()}, {threads} torch threads, torch {torch.__version__}\n")
-    for name, (title, rows, one_thread) in SECTIONS.items():
-        if name in chosen:
-            torch.manual_seed(0)
-            torch.set_num_threads(1 if one_thread else threads)
-            show(f"{title}{', one thread' if one_thread else ''}", rows())
-            print()
+    load = os.getloadavg()[0]
+    print(f"{platform.machine()}, {torch.get_num_threads()} cores, load before {load:.1f}, torch {torch.__version__}\n")
+    show(rows([name for name in SECTIONS if name in chosen]))
     if "plot" in chosen:
         torch.manual_seed(0)
         torch.set_num_threads(1)
         plot(matchers.by_k(), PICTURE)
-        print(f"plot: {PICTURE.relative_to(Path.cwd()) if PICTURE.is_relative_to(Path.cwd()) else PICTURE}")
+        print(f"\nplot: {PICTURE.relative_to(Path.cwd()) if PICTURE.is_relative_to(Path.cwd()) else PICTURE}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 
 def best_seconds(run: Callable[[], object], repeats: int = 5, warm_up: bool = True) -> float:
@@ -19,6 +19,16 @@ def best_seconds(run: Callable[[], object], repeats: int = 5, warm_up: bool = Tr
         run()
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def best_of_each(runs: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+    """The shortest of several runs of each, taken in turns, so that all meet the same machine."""
+    for run in runs:
+        run()
+    return [
+        min(times)
+        for times in zip(*([best_seconds(run, 1, warm_up=False) for run in runs] for _ in range(repeats)), strict=True)
+    ]
 
 
 def peak_megabytes(code: str) -> float:
