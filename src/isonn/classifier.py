@@ -20,7 +20,7 @@ from typing_extensions import Self
 
 from isonn.data.convert import as_graphset
 from isonn.data.graphs import GraphSet
-from isonn.data.stream import GraphStream
+from isonn.data.streams import GraphStream
 from isonn.errors import InputError, NotFittedError
 
 
@@ -63,7 +63,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each graph, shape (g,), or a 0/1 matrix of shape (g, labels)."""
-        probabilities = self.predict_proba(X)
+        return self.chosen(self.predict_proba(X))
+
+    def chosen(self, probabilities: NDArray[np.float64]) -> NDArray[Any]:
+        """The classes that belong to such probabilities."""
         if self.multilabel_:
             return (probabilities > 0.5).astype(np.int64)
         chosen: NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]

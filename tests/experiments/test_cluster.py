@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import isonn
 from isonn.data import GraphSet
 from isonn.errors import InputError, IsoNNError, MissingDependencyError
 from isonn.experiments import cluster
@@ -198,3 +200,45 @@ def test_without_the_package_the_extra_is_named(graphs, trivial, tmp_path: Path,
     with pytest.raises(MissingDependencyError, match=r"pip install 'isonn\[cluster\]'"):
         list(execute(trivial, {graphs.name: graphs}, Store(tmp_path), scheduler="tcp://127.0.0.1:1"))
     assert list(execute([], {}, Store(tmp_path), scheduler="tcp://127.0.0.1:1")) == []
+
+
+def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, tmp_path: Path) -> None:
+    def classifier() -> isonn.SubgraphIsoNNClassifier:
+        return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), c=4, epochs=2, random_state=0)
+
+    expected = classifier().fit(mutag).predict_proba(mutag)
+    bank = tmp_path / "bank"
+    with running(tmp_path, workers=2) as dask:
+        with distributed.Client(dask.address, set_as_default=False) as watcher:
+            watcher.wait_for_workers(2, timeout=30)
+        with cluster.calls_on_cluster(dask.address) as run:
+            found = classifier().fit(isonn.stream(mutag, 20), bank=bank, jobs=run)
+        assert len(list(bank.glob("part-*"))) == 10
+        np.testing.assert_allclose(found.predict_proba(mutag), expected, atol=1e-6)
+        with distributed.Client(dask.address, set_as_default=False) as watcher:
+            written = watcher.run(lambda: len(sys.modules.get("isonn.matching.bank_files", sys).__name__))
+        assert set(written.values()) == {len("isonn.matching.bank_files")}  # it was they who cut
+
+
+def test_a_part_that_kills_its_workers_or_loses_them_is_said_in_a_sentence(tmp_path: Path, monkeypatch) -> None:
+    here, marks = os.getpid(), tmp_path / "marks"
+
+    def mark(number: int) -> None:
+        if number == 2 and os.getpid() != here:
+            time.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGKILL)
+        with marks.open("a") as file:
+            file.write(str(number))
+
+    def calls(*numbers: int) -> list:
+        return [(mark, (number,)) for number in numbers]
+
+    monkeypatch.setattr(cluster, "LOOK_SECONDS", 0.2)
+    with running(tmp_path, workers=1, allowed_failures=0) as dask, cluster.calls_on_cluster(dask.address) as run:
+        monkeypatch.setattr(cluster, "WORKER_SECONDS", 0.5)
+        assert len(list(run(calls(0, 1)))) == 2
+        assert sorted(marks.read_text()) == ["0", "1"]
+        with pytest.raises(IsoNNError, match="every worker that ran one of the parts died.*what is finished is kept"):
+            list(run(calls(2)))
+        with pytest.raises(IsoNNError, match="has had no workers for 0 s with work to do; what is finished is kept"):
+            list(run(calls(3)))

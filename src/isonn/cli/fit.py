@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,21 +42,42 @@ def fit(
     size: Annotated[int | None, typer.Option(help="isonn: nodes to leave room for, if larger graphs may come.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    bank: Annotated[
+        Path | None,
+        typer.Option(
+            help="isonn-subgraph: folder to keep subgraphs in, for graphs too many to hold; the same command again "
+            "goes on with it. Of large DATA they are kept in MODEL.bank while it runs."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes that cut subgraphs into the bank.", show_default="one per core")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Address of a dask scheduler whose workers cut subgraphs into the bank, a shared folder."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a model on DATA and save it as a folder.
 
-    Ctrl-C finishes the epoch and keeps the run; the same command with --resume goes on where it stopped.
+    Ctrl-C finishes the epoch and keeps the run; the same command with --resume goes on where it stopped. With --bank,
+    or where DATA is too large to hold, --resume goes without saying.
     """
     import isonn
+    from isonn.cli.large import stream_of
+    from isonn.data.tu_pieces import UnsortedError
     from isonn.errors import InputError
 
     checkpoint = out.with_name(out.name + ".checkpoint")
     if out.exists():
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
-    if checkpoint.exists() and not resume:
+    asked = {"--bank": bank, "--jobs": jobs, "--scheduler": scheduler}
+    banked = [option for option, value in asked.items() if value is not None]
+    if banked and method != "isonn-subgraph":
+        raise InputError(f"{banked[0]} is for --method isonn-subgraph; leave it out")
+    graphs = stream_of(data, always=bool(banked)) if method == "isonn-subgraph" else None
+    if checkpoint.exists() and not resume and graphs is None:
         raise InputError(f"{checkpoint} holds a run that was stopped; add --resume to go on, or remove it")
-    graphs = isonn.load(data)
     settings = {
         "k": parse_sizes(k),
         "c": c,
@@ -70,15 +93,65 @@ def fit(
     given = {name: value for name, value in settings.items() if value is not None}
     clf = _estimator(method, given)
     clf.set_params(matching=matching, random_state=seed, verbose=0 if as_json else 1)
-    try:
-        clf.fit(graphs, checkpoint=checkpoint, resume=resume)
-    except KeyboardInterrupt:
-        kept = f"the run is kept in {checkpoint}; add --resume to the same command to go on"
-        print(f"isonn: stopped; {kept if checkpoint.exists() else 'nothing was kept'}", file=sys.stderr)
-        raise typer.Exit(130) from None
+    if graphs is not None:
+        try:
+            _fit_streamed(clf, graphs, bank, out, checkpoint, jobs, scheduler)
+        except UnsortedError:
+            if banked:
+                raise
+            graphs = None  # nobody asked for pieces, and as a whole it can be read
+    if graphs is not None:
+        accuracy, about = clf.training_accuracy_, f"{graphs.name}: {graphs.graphs} graphs, {len(clf.classes_)} classes"
+        count, name = graphs.graphs, graphs.name
+    else:
+        held = isonn.load(data)
+        try:
+            clf.fit(held, checkpoint=checkpoint, resume=resume)
+        except KeyboardInterrupt:
+            kept = f"the run is kept in {checkpoint}; add --resume to the same command to go on"
+            print(f"isonn: stopped; {kept if checkpoint.exists() else 'nothing was kept'}", file=sys.stderr)
+            raise typer.Exit(130) from None
+        accuracy, about = float(clf.score(held, held.y)), repr(held)
+        count, name = len(held), held.name
     clf.save(out)
     checkpoint.unlink(missing_ok=True)
-    _report(clf, graphs, out, as_json)
+    if graphs is not None and bank is None:
+        shutil.rmtree(_bank_beside(out), ignore_errors=True)
+    if as_json:
+        facts = {"model": str(out), "data": name, "graphs": count, "training_accuracy": accuracy}
+        loss = clf.history_.loss[-1] if clf.history_.loss else None
+        print(json.dumps({**facts, "epochs": len(clf.history_), "loss": loss}))
+    else:
+        _print(clf, about, accuracy, out)
+
+
+def _bank_beside(out: Path) -> Path:
+    return out.with_name(out.name + ".bank")
+
+
+def _fit_streamed(
+    clf: Any, graphs: Any, bank: Path | None, out: Path, checkpoint: Path, jobs: int | None, scheduler: str | None
+) -> None:
+    """Learn from a stream; Ctrl-C says what is kept and leaves with 130."""
+    from isonn.cli.running import processes
+
+    folder = _bank_beside(out) if bank is None else bank
+    workers: AbstractContextManager[Any] = nullcontext(processes(jobs))
+    if scheduler is not None:
+        from isonn.experiments.cluster import calls_on_cluster
+
+        workers = calls_on_cluster(scheduler)
+    try:
+        with workers as run:
+            clf.fit(graphs, checkpoint=checkpoint, resume=True, bank=folder, jobs=run)
+    except KeyboardInterrupt:
+        parts = len(list(folder.glob("part-*.safetensors")))
+        also = f", and the run in {checkpoint}" if checkpoint.exists() else ""
+        print(
+            f"isonn: stopped; {parts} parts of subgraphs are kept in {folder}{also}; the same command again goes on",
+            file=sys.stderr,
+        )
+        raise typer.Exit(130) from None
 
 
 def _estimator(method: str, settings: dict[str, Any]) -> Any:
@@ -101,14 +174,8 @@ def _estimator(method: str, settings: dict[str, Any]) -> Any:
     return clf.set_params(**settings)
 
 
-def _report(clf: Any, graphs: Any, out: Path, as_json: bool) -> None:
-    accuracy = float(clf.score(graphs, graphs.y))
-    if as_json:
-        facts = {"model": str(out), "data": graphs.name, "graphs": len(graphs), "training_accuracy": accuracy}
-        loss = clf.history_.loss[-1] if clf.history_.loss else None
-        print(json.dumps({**facts, "epochs": len(clf.history_), "loss": loss}))
-        return
-    print(f"{graphs!r}")
+def _print(clf: Any, about: str, accuracy: float, out: Path) -> None:
+    print(about)
     if clf.history_.loss:  # a frozen model with a linear head is solved for, not trained
         print(f"{len(clf.history_)} epochs in {sum(clf.history_.seconds):.1f} s, last loss {clf.history_.loss[-1]:.4f}")
     print(f"training accuracy {100 * accuracy:.1f} % (of the graphs it learned from: no estimate for new ones)")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,32 +25,41 @@ def predict(
 ) -> None:
     """Classify the graphs of DATA: one line each with the class and the probability of every class."""
     import isonn
+    from isonn.cli.large import stream_of
     from isonn.errors import InputError
     from isonn.files import atomic_file
 
     if out is not None and out.exists():
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
     clf = isonn.load_model(model)
-    graphs = isonn.load(data)
-    rows = _rows(clf, graphs)
-    text = json.dumps(rows, indent=1) + "\n" if as_json else _csv(rows)
-    if out is None:
-        sys.stdout.write(text)
-    else:
-        with atomic_file(out) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        print(f"{len(rows)} predictions in {out}", file=sys.stderr)
-    if graphs.y is not None and not clf.multilabel_ and set(graphs.y.tolist()) <= set(clf.classes_.tolist()):
-        right = sum(row["class"] == row["predicted"] for row in rows)
-        print(f"accuracy {100 * right / len(rows):.1f} % ({right} of {len(rows)})", file=sys.stderr)
+    chunks = stream_of(data) or [isonn.load(data)]
+    known = set(clf.classes_.tolist())
+    done = right = 0
+    scored = not clf.multilabel_
+    with ExitStack() as stack:
+        file = sys.stdout
+        if out is not None:
+            file = stack.enter_context(stack.enter_context(atomic_file(out)).open("w", encoding="utf-8"))
+        for graphs in chunks:  # large sets are classified a few thousand graphs at a time
+            rows = _rows(clf, graphs, done)
+            file.write(_json(rows, first=not done) if as_json else _csv(rows, header=not done))
+            done += len(rows)
+            scored = scored and graphs.y is not None and set(graphs.y.tolist()) <= known
+            right += sum(row["class"] == row["predicted"] for row in rows) if scored else 0
+        file.write("\n]\n" if as_json else "")
+    if out is not None:
+        print(f"{done} predictions in {out}", file=sys.stderr)
+    if scored:
+        print(f"accuracy {100 * right / done:.1f} % ({right} of {done})", file=sys.stderr)
 
 
-def _rows(clf: Any, graphs: Any) -> list[dict[str, Any]]:
-    predicted, probabilities = clf.predict(graphs).tolist(), clf.predict_proba(graphs)
+def _rows(clf: Any, graphs: Any, first: int) -> list[dict[str, Any]]:
+    probabilities = clf.predict_proba(graphs)
+    predicted = clf.chosen(probabilities).tolist()
     names = clf.classes_.tolist()
     rows = []
     for i in range(len(graphs)):
-        row: dict[str, Any] = {"graph": i}
+        row: dict[str, Any] = {"graph": first + i}
         if graphs.y is not None:
             row["class"] = graphs.y[i].tolist()
         row["predicted"] = predicted[i]
@@ -58,9 +68,15 @@ def _rows(clf: Any, graphs: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
+def _json(rows: list[dict[str, Any]], first: bool) -> str:
+    """Some of the rows of a list, which is opened before the first of all."""
+    return ("[\n" if first else ",\n") + json.dumps(rows, indent=1)[2:-2]
+
+
+def _csv(rows: list[dict[str, Any]], header: bool) -> str:
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
+    if header:
+        writer.writeheader()
     writer.writerows(rows)
     return buffer.getvalue()

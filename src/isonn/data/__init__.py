@@ -9,7 +9,7 @@ from isonn.data.entries import Entry
 from isonn.data.folds import balanced_folds, released_folds, stratified_folds
 from isonn.data.graphs import Graph, GraphSet, graphset_from_cells, join_graphs
 from isonn.data.planted import Planted, planted_motifs
-from isonn.data.stream import GraphStream, stream
+from isonn.data.streams import GraphStream, stream
 from isonn.data.text import read_text
 from isonn.data.tu import read_tu
 

@@ -60,6 +60,7 @@ class NumberReader:
                     self._file, dtype=self._dtype, delimiter=",", comments=None, ndmin=2, max_rows=max(count, 1)
                 )
         except (ValueError, OverflowError, DeprecationWarning) as error:
+            self.close()
             raise DatasetError(_first_bad_line(self.path, self._dtype)) from error
         if not rows.size:
             return np.zeros((0, self._width), dtype=self._dtype)

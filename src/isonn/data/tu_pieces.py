@@ -31,13 +31,14 @@ def tu_pieces(folder: Path, at_once: int) -> Iterator[GraphSet]:
     name = tu_name(folder)
     y = read_labels(folder / f"{name}_graph_labels.txt")
     classes = y[:, 0] if y.shape[1] == 1 else y
-    labels = {what: _Labels.of(folder / f"{name}_{what}_labels.txt") for what in ("node", "edge")}
+    labels: dict[str, _Labels] = {}
     with ExitStack() as stack:
+        for what in ("node", "edge"):
+            labels[what] = _Labels.of(folder / f"{name}_{what}_labels.txt")
+            stack.enter_context(labels[what].lines)
         indicator = stack.enter_context(_Lines(folder / f"{name}_graph_indicator.txt", int, 1))
         cells = stack.enter_context(_Lines(folder / f"{name}_A.txt", int, 2))
         attributes = stack.enter_context(_Lines(folder / f"{name}_node_attributes.txt", float, None, optional=True))
-        for kind in labels.values():
-            stack.enter_context(kind.lines)
         for first in range(0, len(y), at_once):
             stop = min(first + at_once, len(y))
             start = indicator.done

@@ -18,7 +18,7 @@ from isonn import progress
 from isonn.classifier import GraphClassifier
 from isonn.data.convert import as_one_graph
 from isonn.data.graphs import GraphSet
-from isonn.data.stream import GraphStream
+from isonn.data.streams import GraphStream
 from isonn.errors import InputError, ModelFileError
 from isonn.estimators.model_files import classes_from_json, classes_to_json, read_model, write_model
 from isonn.explain import Explanation, MatchedGraph, explain_matched

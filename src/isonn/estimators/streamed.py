@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from isonn import progress
 from isonn.data.graphs import GraphSet
-from isonn.data.stream import GraphStream
+from isonn.data.streams import GraphStream
 from isonn.errors import InputError, IsoNNWarning
 from isonn.estimators.encoding import Encoding, directed_graph
 from isonn.estimators.gathering import Gathering
-from isonn.matching.bank_files import bank_to_folder, read_banks
+from isonn.matching.bank_files import Run, bank_to_folder, read_banks
 from isonn.matching.subgraph_bank import Banked
 
 
@@ -74,7 +74,14 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
 
 
 def cut_to_folder(
-    stream: GraphStream, encoding: Encoding, folder: Path, seen: Seen, limit: int, seed: int, jobs: int, show: bool
+    stream: GraphStream,
+    encoding: Encoding,
+    folder: Path,
+    seen: Seen,
+    limit: int,
+    seed: int,
+    jobs: int | Run,
+    show: bool,
 ) -> None:
     """Read a stream again and keep its subgraphs in a folder; what is there already is not cut again."""
     with progress.bar("cutting", seen.graphs, show=show) as report:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from joblib import parallel_config
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from typing_extensions import Self
@@ -15,7 +14,7 @@ from typing_extensions import Self
 from isonn import progress
 from isonn.data.convert import as_graphset
 from isonn.data.graphs import GraphSet
-from isonn.data.stream import GraphStream, stream
+from isonn.data.streams import GraphStream, stream
 from isonn.errors import InputError
 from isonn.estimators import solving, streamed
 from isonn.estimators.base import PREDICTION_CELLS, TemplateClassifier
@@ -33,7 +32,7 @@ from isonn.estimators.refit import fit_linear, grow_forest, set_linear
 from isonn.estimators.starting import starting_subgraphs
 from isonn.estimators.subgraph_matches import subgraph_matches
 from isonn.explain.matched import MatchedGraph
-from isonn.matching.bank_files import bank_digest
+from isonn.matching.bank_files import Run, bank_digest
 from isonn.matching.subgraph_bank import Banked, bank_subgraphs
 from isonn.matching.subgraphs import check_subgraph_size
 from isonn.nn.forest import Forest
@@ -187,7 +186,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         bank: str | Path | None = None,
-        jobs: int | None = None,
+        jobs: int | Run | None = None,
     ) -> Self:
         """Learn templates and head from graphs ``X`` and classes ``y``.
 
@@ -201,7 +200,8 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
             bank: a folder to keep the subgraphs in: a run that was stopped does not cut them again, nor does one with
                 other templates or epochs. None takes a temporary one for streams, and memory for other graphs.
-            jobs: processes that cut graphs into ``bank``; None takes ``threads``.
+            jobs: processes that cut graphs into ``bank``, or a function that has it done on a cluster
+                (`isonn.experiments.cluster.calls_on_cluster`); None takes ``threads``.
         """
         if bank is None and not isinstance(X, GraphStream):
             return super().fit(X, y, checkpoint=checkpoint, resume=resume)
@@ -223,8 +223,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             identity = self._identity(bank_digest(folder), targets)
             saved = None if checkpoint is None else Checkpoint(Path(checkpoint), identity)
             inputs = self._begin(streamed.banks_of(folder, seen, source.name), targets, source.name)
-        with parallel_config("loky", n_jobs=1):  # a cluster cuts; what follows would not pay the way there
-            self._train(lambda: inputs, targets, saved, resume)
+        self._train(lambda: inputs, targets, saved, resume)
         self.training_accuracy_ = solving.accuracy(self.model_, inputs, targets)
         self._fitted = True
         return self

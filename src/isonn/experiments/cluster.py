@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import importlib.metadata
 import logging
 import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +29,8 @@ WORKER_SECONDS = 30.0
 LOOK_SECONDS = 5.0
 
 Attempt = Callable[[Task, GraphSet], dict[str, Any]]
+#: A function of a module, and what it is given.
+Call = tuple[Callable[..., None], tuple[Any, ...]]
 
 #: Threads of one worker take turns: how many threads a library uses is a setting of the whole process, and a task
 #: that ends would change it under one that runs.
@@ -70,6 +73,78 @@ def in_cluster(
                 client.cancel([future for _, future in waiting.values()])
 
 
+@contextmanager
+def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterator[None]]]:
+    """A function that runs calls on the workers of a cluster, in order, and yields once for each that is done.
+
+    A call whose worker dies runs elsewhere. Only as many calls are under way as keep the workers busy, so that what
+    they are given may be made as they go. `SubgraphIsoNNClassifier.fit` takes the function as ``jobs``.
+
+    Args:
+        address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
+    """
+    with _connected(address) as client:
+        versions = _versions()
+        _check_workers(client, address, versions)
+
+        def run(calls: Iterable[Call]) -> Iterator[None]:
+            waiting: collections.deque[Any] = collections.deque()
+            try:
+                for function, given in calls:
+                    waiting.append(_send(client, function, given, versions))
+                    while len(waiting) >= 2 * max(1, sum(client.ncores().values())):
+                        _wait(waiting[0], address)
+                        waiting.popleft()
+                        yield
+                while waiting:
+                    _wait(waiting[0], address)
+                    waiting.popleft()
+                    yield
+            finally:
+                if waiting and client.status == "running":
+                    client.cancel(list(waiting))
+
+        yield run
+
+
+def _send(client: Any, function: Callable[..., None], given: tuple[Any, ...], versions: dict[str, str]) -> Any:
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
+        return client.submit(_call, function, given, versions, key=f"{function.__name__}-{uuid.uuid4().hex}")
+
+
+def _call(function: Callable[..., None], given: tuple[Any, ...], versions: dict[str, str]) -> None:
+    here = _versions()
+    if here != versions:
+        raise InputError(_difference("a worker that joined later", here, versions))
+    function(*given)
+
+
+def _wait(future: Any, address: str) -> None:
+    """Wait for a call; a cluster that will not bring it any more is an error."""
+    from distributed import CancelledError, KilledWorker
+
+    empty_since = None
+    while True:
+        try:
+            future.result(timeout=LOOK_SECONDS)
+        except TimeoutError:
+            empty_since = _look(address, "work to do", "what is finished is", empty_since)
+        except KilledWorker as error:
+            raise IsoNNError(
+                "every worker that ran one of the parts died, most likely for want of memory; what is finished is "
+                "kept, so give the workers more and run the same command again to go on"
+            ) from error
+        except CancelledError as error:
+            raise IsoNNError(
+                f"the scheduler at {address} was lost or its tasks were cancelled; what is finished is kept, run the "
+                f"same command again to go on"
+            ) from error
+        else:
+            return
+
+
 def _submit(
     client: Any, tasks: Sequence[Task], datasets: Mapping[str, GraphSet], attempt: Attempt, versions: dict[str, str]
 ) -> Iterator[tuple[Task, Any]]:
@@ -101,28 +176,36 @@ def _on_worker(attempt: Attempt, task: Task, graphs: GraphSet, versions: dict[st
 
 def _next(done: queue.SimpleQueue[Any], client: Any, to_go: str, address: str) -> Any:
     """The next future that is done; a cluster that will not bring one any more is an error."""
-    keep = "finished tasks are kept, run the same command again to go on"
     empty_since = None
     while True:
         try:
             future = done.get(timeout=LOOK_SECONDS)
         except queue.Empty:
-            # The scheduler is asked on a connection of its own: one that hangs would leave the client waiting for ever.
-            about = _ask(address)
-            if isinstance(about, str):
-                raise IsoNNError(f"the scheduler at {address} stopped answering with {to_go}; {keep}") from None
-            if about["n_workers"]:
-                empty_since = None
-                continue
-            empty_since = empty_since or time.monotonic()
-            if time.monotonic() - empty_since > WORKER_SECONDS:
-                raise IsoNNError(
-                    f"the cluster at {address} has had no workers for {WORKER_SECONDS:.0f} s with {to_go}; {keep}"
-                ) from None
+            empty_since = _look(address, to_go, "finished tasks are", empty_since)
             continue
         if future.cancelled():
-            raise IsoNNError(f"the scheduler at {address} was lost or its tasks were cancelled with {to_go}; {keep}")
+            raise IsoNNError(
+                f"the scheduler at {address} was lost or its tasks were cancelled with {to_go}; finished tasks are "
+                f"kept, run the same command again to go on"
+            )
         return future
+
+
+def _look(address: str, to_go: str, finished: str, empty_since: float | None) -> float | None:
+    """Since when the cluster has had no workers, or None when it has some; one that is lost is an error."""
+    keep = f"{finished} kept, run the same command again to go on"
+    # The scheduler is asked on a connection of its own: one that hangs would leave the client waiting for ever.
+    about = _ask(address)
+    if isinstance(about, str):
+        raise IsoNNError(f"the scheduler at {address} stopped answering with {to_go}; {keep}") from None
+    if about["n_workers"]:
+        return None
+    empty_since = empty_since or time.monotonic()
+    if time.monotonic() - empty_since > WORKER_SECONDS:
+        raise IsoNNError(
+            f"the cluster at {address} has had no workers for {WORKER_SECONDS:.0f} s with {to_go}; {keep}"
+        ) from None
+    return empty_since
 
 
 def _outcome(task: Task, future: Any) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,24 +38,29 @@ from isonn.progress import Report, silent
 FORMAT = "isonn-bank-1"
 SUMMARY = "bank.json"
 
+#: A function, what it is given, and whoever runs such calls one after the other, yielding once for each.
+Call = tuple[Callable[..., None], tuple[Any, ...]]
+Run = Callable[[Iterable[Call]], Iterator[None]]
+
 
 def bank_to_folder(
     parts: Iterable[CodedGraphs],
     folder: Path,
     limit: int = 100_000,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | Run = 1,
     report: Report = silent,
 ) -> None:
     """Cut and merge the subgraphs of a stream of graphs; `read_banks` then reads the folder.
 
-    Memory holds two parts for each process, however many there are. On a cluster, ``joblib.parallel_config("dask")``
-    around the call hands parts to its workers, which have to see the folder under the same path.
+    Memory holds two parts for each process, however many there are.
 
     Args:
         parts: runs of graphs, each of which becomes a file; ten thousand molecules are a good size.
         folder: where the files go. Parts that it has already are not cut again; those of other graphs are refused.
-        limit, seed, jobs: as in `bank_subgraphs`.
+        limit, seed: as in `bank_subgraphs`.
+        jobs: processes, or a function that runs calls elsewhere, such as `isonn.experiments.cluster.calls_on_cluster`
+            gives; whoever runs them has to see the folder under the same path.
         report: told how many graphs are done.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,16 +70,15 @@ def bank_to_folder(
     sizes: list[int] = []
     kept = 0
 
-    def work() -> Iterator[Any]:
+    def work() -> Iterator[Call]:
         for graphs in parts:
             path = _part_path(folder, len(sizes))
             sizes.append(len(graphs))
             key = _key(graphs, limit, seed)
-            yield delayed(_bank_part)(None if _holds(path, key) else graphs, path, key, limit, seed)
+            yield _bank_part, (None if _holds(path, key) else graphs, path, key, limit, seed)
 
-    workers = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
     try:
-        for _ in workers(work()):
+        for _ in jobs(work()) if callable(jobs) else _in_processes(work(), jobs):
             kept += 1
             report(sum(sizes[:kept]), "graphs cut")
     except BrokenProcessPool as error:
@@ -92,6 +96,11 @@ def bank_to_folder(
         raise InputError(f"there is no graph to cut for {folder}; give at least one")
     with atomic_file(folder / SUMMARY) as temporary:
         temporary.write_text(json.dumps({"format": FORMAT, "parts": sizes}) + "\n", encoding="utf-8")
+
+
+def _in_processes(calls: Iterable[Call], jobs: int) -> Iterator[None]:
+    workers = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
+    yield from workers(delayed(function)(*given) for function, given in calls)
 
 
 def read_banks(folder: Path) -> Banked:

@@ -25,18 +25,21 @@ class GraphStream:
     Attributes:
         name: what the set is called in tables and errors.
         at_once: graphs of a chunk; the last may have fewer.
+        graphs: how many there are, once they have been read to the end.
     """
 
-    def __init__(self, pieces: Pieces, name: str, at_once: int = AT_ONCE) -> None:
+    graphs: int | None = None
+
+    def __init__(self, pieces: Pieces, name: str, at_once: int) -> None:
         if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
             raise InputError(f"at_once={at_once!r} is not a number of graphs; use an integer >= 1")
         self._pieces, self.name, self.at_once = pieces, name, at_once
 
     def __iter__(self) -> Iterator[GraphSet]:
         waiting: list[GraphSet] = []
-        room = self.at_once
+        room, total = self.at_once, 0
         for piece in self._pieces():
-            start = 0
+            start, total = 0, total + len(piece)
             while start < len(piece):
                 part = piece if room >= len(piece) and not start else piece[start : start + room]
                 waiting.append(part)
@@ -46,12 +49,13 @@ class GraphStream:
                     waiting, room = [], self.at_once
         if waiting:
             yield join_sets(waiting, self.name)
+        self.graphs = total
 
     def __repr__(self) -> str:
         return f"GraphStream({self.name}, {self.at_once} graphs at once)"
 
 
-def stream(source: Any, at_once: int = AT_ONCE) -> GraphStream:
+def stream(source: Any, at_once: int | None = None) -> GraphStream:
     """Graphs to be read a few at a time, for what does not fit in memory.
 
     Chunks are slices of what :func:`isonn.load` would return. A TU folder is read line by line, and its lines have to
@@ -60,12 +64,13 @@ def stream(source: Any, at_once: int = AT_ONCE) -> GraphStream:
     Args:
         source: a name or path as in `isonn.load`; a `GraphSet`; a list of them; or a function that returns an
             iterator over them, anew each time.
-        at_once: graphs of a chunk.
+        at_once: graphs of a chunk; None takes 4,096.
 
     Example:
         >>> [len(chunk) for chunk in stream("MUTAG", at_once=100)]
         [100, 88]
     """
+    at_once = AT_ONCE if at_once is None else at_once
     if isinstance(source, GraphStream):
         return GraphStream(source._pieces, source.name, at_once)
     if isinstance(source, (str, os.PathLike)):

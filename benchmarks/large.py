@@ -1,0 +1,89 @@
+"""A dataset too large to hold, from files to a model: time and memory of `isonn fit` on generated molecules.
+
+``python benchmarks/large.py GRAPHS [OPTION ...]`` writes GRAPHS molecules of 25 nodes as a TU folder, fits a model with
+the options given (``--frozen``, ``--epochs 5``, ...) and prints the time and the peak memory of all processes together.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from subgraphs import NODES, molecules
+
+AT_ONCE = 20_000
+
+
+def write_molecules(folder: Path, count: int) -> None:
+    """Molecules as a TU folder; those with an N=O in them (atoms 1 and 2, bond 2) are of class 1."""
+    names = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels")
+    files = {name: (folder / f"MOLECULES_{name}.txt").open("w") for name in names}
+    for first in range(0, count, AT_ONCE):
+        graphs = molecules(min(AT_ONCE, count - first), seed=first)
+        owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
+        ends = graphs.edges + NODES * owner[:, None]
+        atoms, bonds = graphs.views[0].node_codes, graphs.views[0].edge_codes
+        found = (np.sort(atoms[ends], axis=1) == (1, 2)).all(axis=1) & (bonds == 2)
+        order = np.argsort(np.concatenate([owner, owner]), kind="stable")
+        cells = np.concatenate([ends, ends[:, ::-1]])[order] + 1 + NODES * first
+        columns = {
+            "A": [f"{a}, {b}" for a, b in cells.tolist()],
+            "graph_indicator": (1 + first + np.arange(len(atoms)) // NODES).tolist(),
+            "graph_labels": (np.bincount(owner[found], minlength=len(graphs)) > 0).astype(int).tolist(),
+            "node_labels": atoms.tolist(),
+            "edge_labels": np.tile(bonds, 2)[order].tolist(),
+        }
+        for name, lines in columns.items():
+            files[name].write("\n".join(map(str, lines)) + "\n")
+    for file in files.values():
+        file.close()
+
+
+def watched(command: list[str]) -> tuple[float, float, int]:
+    """Seconds, peak megabytes of the process and all it started (shared pages counted once), exit code."""
+    start, peak = time.perf_counter(), 0.0
+    process = subprocess.Popen(command)
+    while process.poll() is None:
+        peak = max(peak, sum(_megabytes(pid) for pid in _family(process.pid)))
+        time.sleep(0.5)
+    return time.perf_counter() - start, peak, process.returncode
+
+
+def _family(pid: int) -> list[int]:
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return []
+    return [pid, *(one for child in text.split() for one in _family(int(child)))]
+
+
+def _megabytes(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
+
+
+def main() -> None:
+    count, options = int(sys.argv[1]), sys.argv[2:]
+    with tempfile.TemporaryDirectory(prefix="isonn-large-") as name:
+        folder = Path(name)
+        (folder / "data").mkdir()
+        write_molecules(folder / "data", count)
+        size = sum(file.stat().st_size for file in (folder / "data").iterdir()) / 2**20
+        isonn = [sys.executable, "-c", "from isonn.cli import main; main()"]
+        fit = [*isonn, "fit", str(folder / "data"), "--out", str(folder / "model"), "--method", "isonn-subgraph"]
+        seconds, peak, code = watched([*fit, "--bank", str(folder / "bank"), *options])
+        banks = sum(file.stat().st_size for file in (folder / "bank").iterdir()) / 2**20
+        print(f"{count:,} molecules, {size:,.0f} MB of text, {banks:,.0f} MB of banks, {os.cpu_count()} cores")
+        print(f"isonn fit {' '.join(options)}: {seconds:,.0f} s, peak {peak:,.0f} MB, exit code {code}")
+
+
+if __name__ == "__main__":
+    main()
