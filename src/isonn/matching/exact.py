@@ -226,7 +226,7 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
         return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
     table = _renumbered(templates, layout)  # (c * k!, entries)
     if templates.device.type == "cpu" and len(table) * w <= SMALL_PRODUCT:
-        return _match_at_once(table.view(c, orderings, area), regions)
+        return _match_at_once(table, regions, c)
     parts = table.split(c * BLOCK_ORDERINGS)
     distance = templates.new_empty(c, w)
     winners = torch.empty(c, w, dtype=torch.int64, device=templates.device)
@@ -252,19 +252,21 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
     return distance, winners
 
 
-def _match_at_once(table: Tensor, regions: Tensor) -> tuple[Tensor, Tensor]:
+def _match_at_once(table: Tensor, regions: Tensor, c: int) -> tuple[Tensor, Tensor]:
     """The same without blocks, in a few steps of numpy, which each take half as long to begin as torch's."""
-    c, orderings, _ = table.shape
-    product = torch.mm(regions, table.flatten(0, 1).t())  # numpy's product would start threads of its own
-    winners = product.numpy().reshape(-1, c, orderings).argmax(2)
-    gap = table.numpy()[np.arange(c), winners] - regions.numpy()[:, None]
-    return torch.from_numpy(np.einsum("wce,wce->cw", gap, gap)), torch.from_numpy(winners.T)
+    product = torch.mm(regions, table.t()).numpy()  # numpy's product would start threads of its own
+    winners = product.reshape(len(regions), c, -1).argmax(2).T
+    first = np.arange(0, len(table), len(table) // c)[:, None]
+    gap = table.numpy().take(winners + first, axis=0)
+    gap -= regions.numpy()
+    return torch.from_numpy(np.einsum("cwe,cwe->cw", gap, gap)), torch.from_numpy(winners)
 
 
 def _renumbered(templates: Tensor, layout: Layout) -> Tensor:
     """Every template under every ordering, ``(c * k!, entries)``."""
     if layout.k <= MAX_KEPT_K:
-        return templates[:, all_cells(layout).to(templates.device)].flatten(0, 1)
+        cells = all_cells(layout).to(templates.device)
+        return templates.index_select(1, cells.flatten()).view(-1, templates.shape[1])
     orderings = permutations(layout.k).to(templates.device)
     return torch.cat([template[layout.cells(some)] for template in templates for some in orderings.split(2**15)])
 
