@@ -8,6 +8,12 @@ from isonn.errors import InputError
 from isonn.matching import exact, exact_distance
 
 
+@pytest.fixture(params=[0, exact.SMALL_PRODUCT], ids=["in blocks", "at once"], autouse=True)
+def both_ways(request, monkeypatch):
+    """Small problems are matched at once; here they are matched in blocks, too."""
+    monkeypatch.setattr(exact, "SMALL_PRODUCT", request.param)
+
+
 def draw(generator, dtype, c, w, k):
     templates = torch.randn(c, k, k, dtype=dtype, generator=generator)
     return templates, torch.randn(w, k, k, dtype=dtype, generator=generator)

@@ -14,6 +14,12 @@ from isonn.matching.permutations import permutations
 SHAPES = [(1, 0, 1), (1, 2, 1), (2, 0, 1), (2, 3, 2), (3, 0, 2), (3, 2, 1), (4, 2, 3), (4, 0, 1)]
 
 
+@pytest.fixture(params=[0, exact.SMALL_PRODUCT], ids=["in blocks", "at once"], autouse=True)
+def both_ways(request, monkeypatch):
+    """Small problems are matched at once; here they are matched in blocks, too."""
+    monkeypatch.setattr(exact, "SMALL_PRODUCT", request.param)
+
+
 def unpacked(flat, layout):
     """Node channels (k, a) and pair channels (k, k, b) of a flat region."""
     first = layout.k * layout.node_channels

@@ -255,8 +255,9 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
 def _match_at_once(table: Tensor, regions: Tensor, c: int) -> tuple[Tensor, Tensor]:
     """The same without blocks, in a few steps of numpy, which each take half as long to begin as torch's."""
     product = torch.mm(regions, table.t()).numpy()  # numpy's product would start threads of its own
-    winners = product.reshape(len(regions), c, -1).argmax(2).T
-    first = np.arange(0, len(table), len(table) // c)[:, None]
+    orderings = len(table) // c
+    winners = product.reshape(-1, c, orderings).argmax(2).T
+    first = np.arange(0, len(table), orderings)[:, None]
     gap = table.numpy().take(winners + first, axis=0)
     gap -= regions.numpy()
     return torch.from_numpy(np.einsum("cwe,cwe->cw", gap, gap)), torch.from_numpy(winners)
@@ -266,7 +267,7 @@ def _renumbered(templates: Tensor, layout: Layout) -> Tensor:
     """Every template under every ordering, ``(c * k!, entries)``."""
     if layout.k <= MAX_KEPT_K:
         cells = all_cells(layout).to(templates.device)
-        return templates.index_select(1, cells.flatten()).view(-1, templates.shape[1])
+        return templates.index_select(1, cells.flatten()).view(len(templates) * len(cells), cells.shape[1])
     orderings = permutations(layout.k).to(templates.device)
     return torch.cat([template[layout.cells(some)] for template in templates for some in orderings.split(2**15)])
 
