@@ -34,6 +34,14 @@ def test_fit_writes_the_model_the_library_would(model, mutag, tmp_path):
     assert not model.with_name("mutag.checkpoint").exists()
 
 
+def test_fit_keeps_templates_symmetric_when_asked(tmp_path):
+    assert run("fit", "MUTAG", "--out", tmp_path / "model", "--epochs", 1, "--k", 3, "--symmetric").returncode == 0
+    for template in isonn.load_model(tmp_path / "model").templates_:
+        np.testing.assert_array_equal(template.adjacency, template.adjacency.T)
+    options = ("--out", tmp_path / "other", "--symmetric", "--method", "isonn-subgraph")
+    refused(run("fit", "MUTAG", *options), "--symmetric is no option of --method isonn-subgraph")
+
+
 def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
     out = tmp_path / "predictions.csv"
     result = run("predict", model, "MUTAG", "--out", out)

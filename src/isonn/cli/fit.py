@@ -33,6 +33,10 @@ def fit(
         str, typer.Option(help="How templates are matched: exact, fast (the paper's IsoNN-fast), assigned (for k > 9).")
     ] = "exact",
     layers: Annotated[str | None, typer.Option(help="Deep IsoNN instead of --k and --c, such as 2x3,3x4.")] = None,
+    symmetric: Annotated[
+        bool,
+        typer.Option("--symmetric", help="isonn: symmetric templates; half the work on undirected weighted graphs."),
+    ] = False,
     head: Annotated[str | None, typer.Option(help="isonn-subgraph: linear, mlp or ensemble.")] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="isonn-subgraph: leave templates where they start.")] = False,
     epochs: Annotated[int | None, typer.Option(help="Passes over the graphs.", show_default="100; 40")] = None,
@@ -82,6 +86,7 @@ def fit(
         "k": parse_sizes(k),
         "c": c,
         "layers": parse_layers(layers),
+        "symmetric": symmetric or None,
         "head": head,
         "learn_templates": False if frozen else None,
         "epochs": epochs,
