@@ -43,7 +43,7 @@ def weighted() -> Iterator[Row]:
         for k, c, bar in ((4, 2, 80), (5, 1, 200)):
             layer = IsoLayer(k, c)
             rival_templates = layer.templates.detach().clone().requires_grad_()
-            rival = best_seconds(partial(straightforward, rival_templates, adjacency), repeats=3)
+            rival = best_seconds(partial(straightforward, rival_templates, adjacency), repeats=2)
             ours = best_seconds(partial(forward_backward, layer, adjacency), repeats=15)
             what = f"23 weighted graphs, n=90, k={k}, c={c}, {threads} thread{'s' if threads > 1 else ''}"
             yield Row(what, "time of the definition written straight down / ours", rival / ours, f">= {bar}")

@@ -79,8 +79,8 @@ def banking() -> Iterator[Row]:
     bank_subgraphs(few.part(0, 10))  # imports
     bare = enumeration(few)
     small = min(timed(few)[1] for _ in range(3))
-    one, large, found = timed(many)
-    two, _, _ = timed(many, jobs=2)
+    one, large, found = min(timed(many) for _ in range(2))
+    two, _, _ = min(timed(many, jobs=2) for _ in range(2))  # the second time, the processes are there already
     what = f"cut and bank, {MANY:,} molecules of {NODES} nodes, k=3..5"
     yield Row(what, "subgraphs a second of one core / 500,000", found / large / 5e5, ">= 1")
     yield Row("", "subgraphs a second on two cores / 500,000", found / two / 5e5, ">= 1")
