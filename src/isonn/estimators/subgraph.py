@@ -42,6 +42,7 @@ from isonn.seeding import derive_seed, resolve_seed
 from isonn.template import Template
 from isonn.training import Checkpoint
 from isonn.training.settings import check_count, check_widths
+from isonn.training.threads import torch_threads
 
 #: Graphs that are cut and matched together when predicting.
 GRAPHS_AT_ONCE = 4096
@@ -224,7 +225,8 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             saved = None if checkpoint is None else Checkpoint(Path(checkpoint), identity)
             inputs = self._begin(streamed.banks_of(folder, seen, source.name), targets, source.name)
         self._train(lambda: inputs, targets, saved, resume)
-        self.training_accuracy_ = solving.accuracy(self.model_, inputs, targets)
+        with torch_threads(self.threads):
+            self.training_accuracy_ = solving.accuracy(self.model_, inputs, targets)
         self._fitted = True
         return self
 
