@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import itertools
 
+import igraph
 import networkx
 import numpy as np
 import pytest
 
+import isonn
 from isonn.matching import listing
 from isonn.matching.listing import list_subgraphs
 
@@ -38,6 +40,18 @@ def test_graphs_side_by_side_have_the_subgraphs_of_each(graphs, k, most_pairs, m
         found = [tuple(sorted(nodes)) for nodes in listed.nodes[listed.owner == i].tolist()]
         assert len(set(found)) == len(found)
         assert set(found) == by_definition(graph, k, int(offsets[i]))
+
+
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+def test_real_molecules_have_the_subgraphs_igraph_lists(k):
+    graphs = isonn.load("MUTAG")[:40]
+    once = graphs.edges[:, 0] < graphs.edges[:, 1]
+    edges = graphs.edges[once] + graphs.node_offsets[graphs.graph_of_cell[once], None]
+    found: list[tuple[int, ...]] = []
+    whole = igraph.Graph(n=int(graphs.node_offsets[-1]), edges=edges.tolist())
+    whole.motifs_randesu(size=k, callback=lambda _, nodes, __: found.append(tuple(sorted(nodes))))
+    listed = list_subgraphs(graphs.node_offsets, edges, k, 10**6)
+    assert sorted(map(tuple, np.sort(listed.nodes, axis=1).tolist())) == sorted(found)
 
 
 def listed_in_turns(offsets, edges, k, limit):
