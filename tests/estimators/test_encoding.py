@@ -106,13 +106,14 @@ def test_labels_never_seen_are_no_label_and_said_once_with_their_number():
     strange = rich_graphs()[:2]
     nodes = int(strange.sizes.sum())
     with pytest.warns(UserWarning, match=f"{nodes} of {nodes} nodes of graphs have a label .* never seen") as caught:
-        coded = encoding.encode(strange)
+        encoding.warn_of_unseen(strange)
     assert len(caught) == 1
+    coded = encoding.encode(strange)
     vectors = encoding.vectors(0, np.column_stack([coded.views[0].node_codes] * 2 + [np.ones(nodes, dtype=int)]), 2)
     np.testing.assert_equal(vectors[:, : len(encoding.node_labels)], 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        encoding.encode(graphs[:3])
+        encoding.warn_of_unseen(graphs[:3])
 
 
 def test_an_edge_label_never_seen_is_an_edge_without_label():
@@ -125,7 +126,8 @@ def test_an_edge_label_never_seen_is_an_edge_without_label():
     encoding = fit_encoding(fewer, use, (2,), degrees=False)
     unseen = int((~kept).sum() // 2)
     with pytest.warns(UserWarning, match=f"{unseen} of {len(kept) // 2} edges of graphs have a label"):
-        bank = bank_subgraphs(encoding.encode(graphs)).banks[0][2]
+        encoding.warn_of_unseen(graphs)
+    bank = bank_subgraphs(encoding.encode(graphs)).banks[0][2]
     np.testing.assert_equal(encoding.vectors(0, bank.regions, 2), [[1, 0, 0], [1, 1, 0], [1, 0, 1]])
 
 
@@ -136,7 +138,8 @@ def test_labels_of_training_graphs_without_edges_are_no_error():
     encoding = fit_encoding(bare, use, (2,), degrees=False)
     encoding.encode(bare)
     with pytest.warns(UserWarning, match="edges of graphs have a label that was never seen"):
-        bank = bank_subgraphs(encoding.encode(rich_graphs())).banks[0][2]
+        encoding.warn_of_unseen(rich_graphs())
+    bank = bank_subgraphs(encoding.encode(rich_graphs())).banks[0][2]
     np.testing.assert_equal(encoding.vectors(0, bank.regions, 2), [[1.0]])
 
 

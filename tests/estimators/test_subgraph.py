@@ -154,7 +154,9 @@ def test_the_parts_of_a_graph_add_up(structural):
     np.testing.assert_allclose(sums[0] + sums[1], sums[2], rtol=1e-5)
 
 
-def test_labels_never_seen_are_warned_of_once_with_their_number(rich):
+@pytest.mark.parametrize("at_once", [2, 4096])
+def test_labels_never_seen_are_warned_of_once_with_their_number(rich, at_once, monkeypatch):
+    monkeypatch.setattr("isonn.estimators.subgraph.GRAPHS_AT_ONCE", at_once)
     clf = small(edge_weights=False).fit(rich)
     labels = rich.node_labels.copy()
     labels[:7] = "Xe"

@@ -177,6 +177,9 @@ class TemplateClassifier(GraphClassifier):
     def _inputs(self, graphs: GraphSet) -> Inputs:
         raise TypeError(f"{type(self).__name__} does not say what its model is fed")
 
+    def _look_over(self, graphs: GraphSet) -> None:
+        """Say once what is strange about graphs that are then predicted in batches."""
+
     def _build(self, generator: torch.Generator | None) -> nn.Module:
         raise TypeError(f"{type(self).__name__} does not say what its model is")
 
@@ -230,6 +233,7 @@ class TemplateClassifier(GraphClassifier):
         return (logits.sigmoid() if self.multilabel_ else logits.softmax(1)).numpy()
 
     def _in_batches(self, graphs: GraphSet, compute: Callable[[Any], Tensor]) -> NDArray[np.float32]:
+        self._look_over(graphs)
         parts = []
         with torch_threads(self.threads), torch.inference_mode():
             batch = max(1, PREDICTION_CELLS // self._cells_per_graph())

@@ -47,20 +47,38 @@ class Encoding:
     edge_weights: Levels | None
     sizes: tuple[tuple[int, ...], ...]
 
-    def encode(self, graphs: GraphSet, warn: bool = True) -> CodedGraphs:
-        """The graphs as codes; labels never seen in training have the code of no label, and are warned of once."""
+    def encode(self, graphs: GraphSet) -> CodedGraphs:
+        """The graphs as codes; labels never seen in training have the code of no label (`warn_of_unseen`)."""
         check_undirected(graphs)
         once = graphs.edges[:, 0] < graphs.edges[:, 1]  # each edge once; a node's edge to itself is left out
         owner, edges = graphs.graph_of_cell[once], graphs.edges[once]
         offsets = np.concatenate([[0], np.bincount(owner, minlength=len(graphs)).cumsum()])
-        node_codes = self._codes(graphs, "node", np.ones(graphs.node_offsets[-1], dtype=bool), warn)
-        edge_codes = 1 + self._codes(graphs, "edge", once, warn)
+        node_codes = self._codes(graphs, "node", np.ones(graphs.node_offsets[-1], dtype=bool))
+        edge_codes = 1 + self._codes(graphs, "edge", once)
         views = [View(node_codes, edge_codes, self.sizes[0])]
         if len(self.sizes) > 1:
             ends = edges + graphs.node_offsets[owner, None]
             degree = np.bincount(ends.ravel(), minlength=len(node_codes))
             views.append(View(degree_levels(degree), np.ones_like(edge_codes), self.sizes[1]))
         return CodedGraphs(graphs.node_offsets, offsets, edges, tuple(views))
+
+    def warn_of_unseen(self, graphs: GraphSet) -> None:
+        """Say how many nodes and edges have a label that was never seen in training; they have the code of no label."""
+        once = graphs.edges[:, 0] < graphs.edges[:, 1]
+        for what, known, column in (
+            ("nodes", self.node_labels, graphs.node_labels),
+            ("edges", self.edge_labels, None if graphs.edge_labels is None else graphs.edge_labels[once]),
+        ):
+            if known is None or column is None:
+                continue
+            unseen = int((_number_of(column, known) == 0).sum())
+            if unseen:
+                warnings.warn(
+                    f"{unseen} of {len(column)} {what} of {graphs.name} have a label that was never seen in training; "
+                    f"they are matched with no label",
+                    IsoNNWarning,
+                    stacklevel=2,
+                )
 
     def layout(self, view: int, k: int) -> GraphLayout:
         """What the entries of k-node subgraphs are."""
@@ -123,7 +141,7 @@ class Encoding:
             parts[name] = None if levels is None else levels.as_json()
         return parts
 
-    def _codes(self, graphs: GraphSet, what: str, rows: NDArray[np.bool_], warn: bool) -> IntArray:
+    def _codes(self, graphs: GraphSet, what: str, rows: NDArray[np.bool_]) -> IntArray:
         """What the given nodes or edges are: the number of the label, and of the level, as one code."""
         labels, levels = (
             (self.node_labels, self.node_attributes) if what == "node" else (self.edge_labels, self.edge_weights)
@@ -134,14 +152,6 @@ class Encoding:
             if column is None:
                 raise InputError(f"{graphs.name} has no {what} labels, with which this model was fitted; give them")
             codes = _number_of(column[rows], labels)
-            unseen = int((codes == 0).sum())
-            if unseen and warn:
-                warnings.warn(
-                    f"{unseen} of {len(codes)} {what}s of {graphs.name} have a label that was never seen in training; "
-                    f"they are matched with no label",
-                    IsoNNWarning,
-                    stacklevel=2,
-                )
         if levels is not None:
             column = graphs.node_attributes if what == "node" else _weights(graphs)
             if column is None:

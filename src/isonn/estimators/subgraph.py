@@ -308,7 +308,11 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             for entries in group.templates.detach().cpu().numpy()
         ]
 
+    def _look_over(self, graphs: GraphSet) -> None:
+        self.encoding_.warn_of_unseen(graphs)
+
     def _matched(self, graphs: GraphSet) -> MatchedGraph:
+        self._look_over(graphs)
         coded = self.encoding_.encode(graphs)
         sizes = [(view, k) for view, k, _ in self.groups_]
         return subgraph_matches(
