@@ -36,6 +36,7 @@ COLUMNS = [
     ("HIV-fMRI", "table", "HIV-fMRI", True),
     ("HIV-DTI", "table", "HIV-DTI", True),
     ("MUTAG, fair", "fair", "MUTAG", False),
+    ("PTC, fair", "fair", "PTC", False),
 ]
 
 
