@@ -45,7 +45,7 @@ def path_pieces(path: Path, at_once: int | None = None) -> Iterator[GraphSet]:
 def size_of(path: Path) -> int:
     """Bytes of everything at a path."""
     if path.is_dir():
-        return sum(size_of(file) for file in path.iterdir() if not file.name.startswith("."))
+        return sum(map(size_of, _visible(path)))
     return path.stat().st_size
 
 
@@ -54,9 +54,8 @@ def _files(path: Path) -> Iterator[Path]:
     if not _holds_many(path):
         yield path
         return
-    for file in sorted(path.iterdir()):
-        if not file.name.startswith("."):
-            yield from _files(file)
+    for file in sorted(_visible(path)):
+        yield from _files(file)
 
 
 def _is_tu(path: Path) -> bool:
