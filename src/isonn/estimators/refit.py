@@ -12,8 +12,9 @@ from sklearn.linear_model import LogisticRegression
 
 from isonn.nn.head import Head
 
-#: Inverse strength of the L2 penalty of the regression on standardised features.
-INVERSE_PENALTY = 0.1
+#: L2 penalty of the regression on standardised features, for each graph, and the most it comes to: graphs that are
+#: alike say no more for being many, and thousands of graphs say enough to be believed.
+PENALTY_PER_GRAPH, LARGEST_PENALTY = 1 / 8, 200.0
 TREES = 300
 #: Standardised features nearer to each other than this are the same number, computed in another order.
 ROUNDING = 1e-4
@@ -24,7 +25,7 @@ def fit_linear(features: NDArray[np.float32], targets: NDArray[Any]) -> tuple[ND
     if targets.ndim == 2:
         rows = [_one_label(features, column) for column in targets.T]
         return np.stack([weights for weights, _ in rows]), np.array([bias for _, bias in rows])
-    fitted = LogisticRegression(C=INVERSE_PENALTY, max_iter=1000).fit(features, targets)
+    fitted = _regression(len(features)).fit(features, targets)
     weights, bias = fitted.coef_, fitted.intercept_
     if len(weights) == 1:  # two classes: one score, half of it for the one and half against the other
         weights, bias = np.concatenate([-weights, weights]) / 2, np.concatenate([-bias, bias]) / 2
@@ -35,8 +36,12 @@ def _one_label(features: NDArray[np.float32], column: NDArray[Any]) -> tuple[NDA
     if column.min() == column.max():  # nothing to tell apart: the probability that one more graph differs
         odds = (column.sum() + 0.5) / (len(column) - column.sum() + 0.5)
         return np.zeros(features.shape[1]), float(np.log(odds))
-    fitted = LogisticRegression(C=INVERSE_PENALTY, max_iter=1000).fit(features, column)
+    fitted = _regression(len(features)).fit(features, column)
     return fitted.coef_[0], float(fitted.intercept_[0])
+
+
+def _regression(graphs: int) -> LogisticRegression:
+    return LogisticRegression(C=1 / min(PENALTY_PER_GRAPH * graphs, LARGEST_PENALTY), max_iter=1000)
 
 
 def set_linear(head: Head, solution: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
