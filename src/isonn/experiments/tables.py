@@ -48,7 +48,7 @@ class Row:
     Attributes:
         accuracy, f1: over the seeds whose folds are all finished; None when there is none.
         printed: the paper's numbers for these settings, or None.
-        fit_seconds: mean over tasks.
+        fit_seconds: median over tasks: neither the one that loaded the libraries nor one that was paused counts.
         tasks, finished: how many were asked for, how many have a result.
         errors: why tasks failed, each sentence once.
         p: of the test whether accuracy differs from IsoNN's on this dataset; None where there is nothing to compare.
@@ -208,7 +208,7 @@ def _row(tasks: Sequence[Task], results: Results, errors: Mapping[str, str], spe
         accuracy=_spread(tasks, results, "accuracy"),
         f1=_spread(tasks, results, "f1"),
         printed=printed,
-        fit_seconds=statistics.fmean(r["timings"]["fit_seconds"] for r in finished) if finished else None,
+        fit_seconds=statistics.median(r["timings"]["fit_seconds"] for r in finished) if finished else None,
         tasks=len(tasks),
         finished=len(finished),
         errors=tuple(dict.fromkeys(errors[task.id] for task in tasks if task.id in errors)),
