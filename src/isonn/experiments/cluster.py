@@ -42,9 +42,10 @@ def in_cluster(
 ) -> Generator[dict[str, Any], None, None]:
     """Run every task on a worker of the cluster and yield the outcomes as they come.
 
-    The tasks of a worker that dies run elsewhere; one whose workers die more often than the scheduler's
-    ``allowed-failures`` (3, unless configured) is given up with an ``error``. Closing the generator cancels what
-    is outstanding.
+    The tasks of a worker that dies run elsewhere. The scheduler gives up on tasks whose workers die more often than
+    its ``allowed-failures`` (3, unless configured), also on those that were only queued there; each of them runs once
+    more at the end, with nothing beside it, and has an ``error`` if its workers die again. Closing the generator
+    cancels what is outstanding.
 
     Args:
         address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
@@ -53,24 +54,56 @@ def in_cluster(
     with _connected(address) as client:
         versions = _versions()
         _check_workers(client, address, versions)
-        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        waiting = {}
-        for task, future in _submit(client, tasks, datasets, attempt, versions):
-            waiting[future.key] = (task, future)
-            future.add_done_callback(done.put)
-        try:
-            while waiting:
-                future = _next(done, client, f"{len(waiting)} of {len(tasks)} tasks to go", address)
-                task, _ = waiting[future.key]
-                outcome = _outcome(task, future)
-                if outcome is None:  # its worker died after it finished: dask runs it again
-                    future.add_done_callback(done.put)
-                    continue
-                del waiting[future.key]
+        suspects = []
+        for task, outcome in _outcomes(client, tasks, datasets, address, attempt, versions):
+            if outcome is None:
+                suspects.append(task)
+            else:
                 yield outcome
-        finally:
-            if waiting and client.status == "running":
-                client.cancel([future for _, future in waiting.values()])
+        for suspect in suspects:
+            for task, outcome in _outcomes(client, [suspect], datasets, address, attempt, versions):
+                yield outcome or failure(
+                    task,
+                    "every worker that ran this task died, most likely for want of memory; give the workers more, "
+                    "or run the task on a larger machine",
+                )
+
+
+def _outcomes(
+    client: Any,
+    tasks: Sequence[Task],
+    datasets: Mapping[str, GraphSet],
+    address: str,
+    attempt: Attempt,
+    versions: dict[str, str],
+) -> Generator[tuple[Task, dict[str, Any] | None], None, None]:
+    """Each task with its outcome as it comes; None for one that was with workers that died."""
+    from distributed import KilledWorker
+
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    waiting = {}
+    for task, future in _submit(client, tasks, datasets, attempt, versions):
+        waiting[future.key] = (task, future)
+        future.add_done_callback(done.put)
+    try:
+        while waiting:
+            future = _next(done, client, f"{len(waiting)} of {len(tasks)} tasks to go", address)
+            task, _ = waiting[future.key]
+            outcome: dict[str, Any] | None
+            try:
+                outcome = future.result(timeout=ANSWER_SECONDS)
+            except TimeoutError:  # its worker died after it finished: dask runs it again
+                future.add_done_callback(done.put)
+                continue
+            except KilledWorker:
+                outcome = None
+            except Exception as error:  # noqa: BLE001 - such as code the worker cannot import; the other tasks go on
+                outcome = failure(task, f"the worker could not run this task ({type(error).__name__}: {error})")
+            del waiting[future.key]
+            yield task, outcome
+    finally:
+        if waiting and client.status == "running":
+            client.cancel([future for _, future in waiting.values()])
 
 
 @contextmanager
@@ -206,25 +239,6 @@ def _look(address: str, to_go: str, finished: str, empty_since: float | None) ->
             f"the cluster at {address} has had no workers for {WORKER_SECONDS:.0f} s with {to_go}; {keep}"
         ) from None
     return empty_since
-
-
-def _outcome(task: Task, future: Any) -> dict[str, Any] | None:
-    """What the task came to, or None when it has to be waited for again."""
-    from distributed import KilledWorker
-
-    try:
-        outcome: dict[str, Any] = future.result(timeout=ANSWER_SECONDS)
-    except TimeoutError:
-        return None
-    except KilledWorker:
-        return failure(
-            task,
-            "every worker that ran this task died, most likely for want of memory; give the workers more, "
-            "or run the task on a larger machine",
-        )
-    except Exception as error:  # noqa: BLE001 - such as code the worker cannot import; the other tasks go on
-        return failure(task, f"the worker could not run this task ({type(error).__name__}: {error})")
-    return outcome
 
 
 @contextmanager
