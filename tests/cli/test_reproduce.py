@@ -226,3 +226,10 @@ def test_what_is_stored_is_shown_by_whole_seeds_and_nothing_is_run(data: Path, t
     }
     assert sorted(path.name for path in (out / "tasks").iterdir()) == before
     assert "| size | 2 |" in (out / "results.md").read_text()
+    assert "No seed is finished of degrees on planted." in (out / "results.md").read_text()
+    damaged = next((out / "tasks").glob("*.json"))
+    damaged.write_text("{")
+    assert f"set aside as {damaged}.corrupt" in run(*common, "--methods", "size,majority", "--stored").stderr
+    nothing = run(*common[:-1], str(tmp_path / "empty"), "--methods", "size", "--seeds", "1", "--stored")
+    assert "No seed is finished of size on planted." in nothing.stdout
+    assert "95 %" not in nothing.stdout

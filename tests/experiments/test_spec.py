@@ -135,6 +135,12 @@ def test_a_mistake_in_a_spec_is_named(text: str, complaint: str, tmp_path: Path)
         load_spec(file)
 
 
+def test_a_spec_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_bytes(b'title = "\xff"')
+    with pytest.raises(InputError, match=r"wrong\.toml is not TOML"):
+        load_spec(tmp_path / "wrong.toml")
+
+
 def test_an_unknown_experiment_is_answered_with_the_known_ones() -> None:
     with pytest.raises(InputError, match=r"no experiment 'tabel' and no such file; known are .*table"):
         load_spec("tabel")

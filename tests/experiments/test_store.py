@@ -26,6 +26,8 @@ def result_of(task: Task) -> dict[str, Any]:
         "task": {"fold": task.fold},
         "metrics": {"accuracy": 1.0, "f1": 1 / 3},
         "timings": {"fit_seconds": 0.1},
+        "n_train": 2,
+        "n_test": 1,
         "predictions": ["ä", 1],
     }
 
@@ -65,9 +67,11 @@ def test_a_copied_store_is_a_store_and_files_of_others_do_not_matter(tmp_path: P
         lambda text: b"\xff\xfe" + text,
         lambda text: b"[1, 2]",
         lambda text: text.replace(b"predictions", b"predicted"),
+        lambda text: text.replace(b"accuracy", b"exactness"),
+        lambda text: text.replace(b"0.1", b'"fast"'),
         lambda text: text.replace(TASKS[0].id.encode(), TASKS[1].id.encode()),
     ],
-    ids=["cut", "empty", "not text", "not a result", "part missing", "of another task"],
+    ids=["cut", "empty", "not text", "not a result", "part missing", "no accuracy", "no number", "of another task"],
 )
 def test_a_damaged_file_is_set_aside_and_its_task_missing(damage: Any, tmp_path: Path) -> None:
     store = Store(tmp_path / "s")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isonn.data import GraphSet
-from isonn.errors import DatasetError
+from isonn.errors import DatasetError, InputError
 from isonn.experiments.spec import Printed, Spec, Sweep
 from isonn.experiments.store import Store
 from isonn.experiments.study import Datasets, check_seeds, gather, nothing_left, part_rows, plan_study
@@ -69,7 +69,24 @@ def test_what_a_dataset_does_not_allow_is_left_out_with_its_reason(datasets: Dat
     sweep = Sweep("by-k", "t", "accuracy", "k", (2, 99), methods=("isonn",))
     (part, *_) = plan_study(replace(SPEC, sweeps=(sweep,)), datasets, None, "paper", 1)
     assert {task.settings["k"] for task in part.tasks} == {2}
+    assert list(part.left_out) == ["isonn with k=99"]
+    assert "k=99" in part.left_out["isonn with k=99"]
+
+
+def test_a_method_is_left_out_when_any_of_its_candidates_cannot_be_used(datasets: Datasets) -> None:
+    (part, *_) = plan_study(replace(SPEC, grid={"isonn": {"k": [2, 99]}}), datasets, ["isonn", "size"], "fair", 1)
+    assert {task.method for task in part.tasks} == {"size"}
     assert "k=99" in part.left_out["isonn"]
+
+
+def test_two_datasets_of_one_name_are_refused(tmp_path) -> None:
+    for folder, size in (("one", 8), ("two", 9)):
+        (tmp_path / folder).mkdir()
+        np.savez(tmp_path / folder / "mine.npz", adjacency=np.ones((4, size, size)) - np.eye(size), labels=[0, 1, 0, 1])
+    one, two = str(tmp_path / "one" / "mine.npz"), str(tmp_path / "two" / "mine.npz")
+    assert list(gather([one, one]).graphs) == ["mine"]
+    with pytest.raises(InputError, match=r"two/mine\.npz is called mine like another dataset asked for; rename"):
+        gather([one, two])
 
 
 def test_a_study_in_which_nothing_can_run_says_every_reason(datasets: Datasets) -> None:

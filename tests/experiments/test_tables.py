@@ -13,7 +13,7 @@ from scipy import stats
 from isonn.experiments.run import Task
 from isonn.experiments.spec import Printed, Spec
 from isonn.experiments.statistics import corrected_t_test
-from isonn.experiments.tables import absent_rows, failures, outstanding, summarize
+from isonn.experiments.tables import absent_rows, failures, outstanding, remarks, summarize
 
 SPEC = Spec("s", "t", "paper", {"isonn": {"k": 4}}, printed={"A": {"isonn": Printed(83.3, 83.0)}})
 SEEDS, FOLDS = 4, 3
@@ -111,6 +111,20 @@ def with_accuracies(values: dict[str, list[float]]) -> tuple[list[Task], dict[st
                 "n_test": 42,
             }
     return tasks, results
+
+
+def test_what_tasks_warned_of_and_several_versions_are_said_once() -> None:
+    tasks, results = with_accuracies({"isonn": [0.5] * 2 * FOLDS, "size": [0.5] * 2 * FOLDS})
+    for i, task in enumerate(tasks):
+        results[task.id] |= {"versions": {"isonn": "1.0"}, "commit": "abc" if i < 5 else None}
+        if task.method == "isonn":
+            results[task.id]["warnings"] = ["few graphs", *(["once"] if i == 0 else [])]
+    rows = summarize(tasks, results, {}, SPEC)
+    assert rows[0].as_dict()["warnings"] == {"few graphs": 2 * FOLDS, "once": 1}
+    said = remarks(rows)
+    assert said[0] == "isonn warned: few graphs (and 1 sentences like it)."
+    assert said[1:] == [f"Results of several versions: isonn 1.0 ({4 * FOLDS - 5} tasks), isonn 1.0 at abc (5 tasks)."]
+    assert remarks(rows[1:]) == []
 
 
 BASE = [0.70, 0.72, 0.74, 0.71, 0.73, 0.75]

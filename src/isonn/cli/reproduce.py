@@ -18,6 +18,7 @@ from isonn.cli.running import (
     print_rows,
     processes,
     run_missing,
+    say_set_aside,
     write_json,
     write_text,
 )
@@ -80,8 +81,11 @@ def reproduce(
     default = spec.name if chosen == spec.protocol else f"{spec.name}-{chosen}"
     store = Store(out if out is not None else Path("runs") / default)
 
+    unfinished: list[str] = []
     if stored:
-        parts = [finished_part(part, store) for part in parts]
+        parts, asked_for = [finished_part(part, store) for part in parts], parts
+        say_set_aside(store)
+        unfinished = _unfinished(asked_for, parts)
     else:
         tasks = list({task.id: task for part in parts for task in part.tasks}.values())  # figures may share tasks
         run_missing(spec.name, tasks, found.graphs, store, n_jobs, scheduler)
@@ -89,8 +93,8 @@ def reproduce(
     about = {"name": chosen, "about": rules.about}
     written = write_json(store.folder / "results.json", _summary(spec, shown, found, about, number))
     write_text(store.folder / "results.csv", _csv(shown))
-    over = f"mean ± sd over up to {number} seeds, as many as are finished" if stored else over_seeds(number)
-    foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, found)]
+    over = f"{over_seeds(number)} or as many as are finished" if stored else over_seeds(number)
+    foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, found), *unfinished]
     command = _command(experiment, datasets, methods, number, protocol)
     write_text(store.folder / "results.md", _markdown(spec, shown, found, foot, command))
     plots = _plots(shown, store.folder)
@@ -112,13 +116,25 @@ def _seeds(seeds: int | None, spec: Spec, protocol: str) -> int:
     from isonn.experiments.study import check_seeds
 
     if seeds is None:
-        return spec.seeds if protocol == spec.protocol else find_protocol(protocol).seeds
+        least = find_protocol(protocol).seeds
+        return spec.seeds if protocol == spec.protocol or least == 1 else least
     if seeds < 1:
         raise InputError(f"{seeds} seeds leave nothing to run; use at least 1")
     few = check_seeds(protocol, seeds)
     if few is not None:
         raise InputError(f"{few}; use more seeds, or isonn evaluate for a quick look")
     return seeds
+
+
+def _unfinished(asked: Sequence[Part], finished: Sequence[Part]) -> list[str]:
+    """Which methods have no seed to show yet."""
+    names = [
+        f"{method} on {part.dataset}"
+        for part, left in zip(asked, finished, strict=True)
+        for method in dict.fromkeys(task.method for task in part.tasks)
+        if method not in {task.method for task in left.tasks}
+    ]
+    return [f"No seed is finished of {', '.join(dict.fromkeys(names))}."] if names else []
 
 
 def _names(text: str) -> list[str]:
@@ -163,7 +179,7 @@ def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
 def _notes(shown: Shown, found: Datasets) -> list[str]:
     """Everything a reader of the tables has to know."""
     from isonn.experiments.formats import findings, legend
-    from isonn.experiments.tables import failures
+    from isonn.experiments.tables import failures, remarks
 
     rows = [row for _, own in shown for row in own]
     notes = legend(rows)
@@ -175,7 +191,7 @@ def _notes(shown: Shown, found: Datasets) -> list[str]:
         f"{name} on {part.dataset} is left out: {why}." for part, _ in shown for name, why in part.left_out.items()
     ]
     notes += [f"{name}: {why}." for name, why in found.absent.items()]
-    return [*notes, *failures(rows)]
+    return [*notes, *remarks(rows), *failures(rows)]
 
 
 def _heading(part: Part, found: Datasets) -> str:

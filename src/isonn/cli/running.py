@@ -49,8 +49,7 @@ def run_missing(
     from isonn.progress import bar
 
     missing = store.missing(tasks)
-    for path in store.set_aside:
-        typer.echo(f"A result file is damaged: set aside as {path}, its task runs again.", err=True)
+    say_set_aside(store)
     try:
         with bar(title, len(missing), show=bool(missing)) as report:
             for done, outcome in enumerate(execute(missing, datasets, store, jobs, scheduler=scheduler), start=1):
@@ -63,6 +62,12 @@ def run_missing(
             err=True,
         )
         raise typer.Exit(130) from None
+
+
+def say_set_aside(store: Store) -> None:
+    """Name the damaged files met so far."""
+    for path in store.set_aside:
+        typer.echo(f"A result file is damaged: set aside as {path}, its task runs again.", err=True)
 
 
 def print_rows(rows: Sequence[Row]) -> None:

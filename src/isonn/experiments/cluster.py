@@ -21,7 +21,9 @@ from isonn.errors import InputError, IsoNNError, MissingDependencyError
 from isonn.experiments.run import Task
 from isonn.experiments.store import failure
 
-#: How long a scheduler may take to answer; that none does is said within 10 s.
+#: How long a scheduler may take to answer at first; that none does is said within 10 s, loading included.
+FIRST_ANSWER_SECONDS = 4.0
+#: How long it may take later, when it has work to do.
 ANSWER_SECONDS = 8.0
 #: How long the cluster may be without a single worker, at the start or half-way.
 WORKER_SECONDS = 30.0
@@ -250,10 +252,10 @@ def _connected(address: str) -> Iterator[Any]:
             "running on a cluster needs dask.distributed; install it with: pip install 'isonn[cluster]'"
         ) from error
     # Asked first, because a client waits for ever where something listens that is no scheduler.
-    about = _ask(address)
+    about = _ask(address, FIRST_ANSWER_SECONDS)
     if isinstance(about, str):
         raise InputError(
-            f"no dask scheduler answers at {address} ({about}); start one with `dask scheduler`, "
+            f"no dask scheduler answers at {address or repr(address)} ({about}); start one with `dask scheduler`, "
             f"or give the address it prints"
         )
     log = logging.getLogger("distributed.client")
@@ -269,22 +271,22 @@ def _connected(address: str) -> Iterator[Any]:
         log.setLevel(level)
 
 
-def _ask(address: str) -> dict[str, Any] | str:
+def _ask(address: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any] | str:
     """What the scheduler says of itself, or why there is none."""
     from distributed import rpc
 
     async def ask() -> Any:
-        async with rpc(address, timeout=ANSWER_SECONDS) as scheduler:
+        async with rpc(address, timeout=seconds) as scheduler:
             return await scheduler.identity()
 
     async def ask_in_time() -> Any:
-        return await asyncio.wait_for(ask(), ANSWER_SECONDS)
+        return await asyncio.wait_for(ask(), seconds)
 
     try:
         with ThreadPoolExecutor(1) as thread:  # the caller may be in an event loop already, as in a notebook
             about = thread.submit(asyncio.run, ask_in_time()).result()
     except TimeoutError:
-        return f"no answer for {ANSWER_SECONDS:.0f} s"
+        return f"no answer for {seconds:.0f} s"
     except Exception as error:  # noqa: BLE001 - whatever it is, nobody can be talked to there
         return " ".join(str(error).split())
     if about.get("type") != "Scheduler":

@@ -61,7 +61,7 @@ def _seeds(rows: Sequence[Row]) -> list[str]:
 
 def legend(rows: Sequence[Row]) -> list[str]:
     """One line that says what the less common columns of these rows mean; none where there are no such columns."""
-    shown = [f"{name}: {_LEGEND[name]}" for name in cells(rows)[0] if name in _LEGEND]
+    shown = [f"{name}: {_LEGEND[name]}" for name in cells(rows)[0] if name in _LEGEND] if rows else []
     return ["; ".join(shown) + "."] if shown else []
 
 

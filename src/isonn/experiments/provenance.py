@@ -12,7 +12,8 @@ from typing import Any
 
 from isonn import __version__
 
-_FOLDER = Path(__file__).parent
+#: The whole source: a result depends on more than this package of it.
+_FOLDER = Path(__file__).parents[1]
 
 
 @lru_cache(maxsize=1)
@@ -36,7 +37,7 @@ def _versions() -> dict[str, str]:
 
 def _commit() -> str | None:
     """The commit, with a plus sign when the source differs from it; None outside a checkout of isonn."""
-    if not (_FOLDER.parents[2] / "pyproject.toml").is_file():
+    if not (_FOLDER.parents[1] / "pyproject.toml").is_file():
         return None  # installed: a repository found further up would be someone else's
     commit = _git("rev-parse", "--short=12", "HEAD")
     if not commit:

@@ -168,17 +168,17 @@ def load_spec(name_or_path: str | Path) -> Spec:
     """
     if isinstance(name_or_path, str) and name_or_path in spec_names():
         name, source = name_or_path, f"the spec {name_or_path}"
-        text = (files("isonn.experiments") / "specs" / f"{name}.toml").read_text(encoding="utf-8")
+        text = (files("isonn.experiments") / "specs" / f"{name}.toml").read_bytes()
     else:
         path = Path(name_or_path)
         if not path.is_file():
             raise InputError(
                 f"there is no experiment {str(name_or_path)!r} and no such file; known are {', '.join(spec_names())}"
             )
-        name, source, text = path.stem, str(path), path.read_text(encoding="utf-8")
+        name, source, text = path.stem, str(path), path.read_bytes()
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{source} is not TOML ({error}); correct it") from error
     return _spec(name, source, content)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,13 @@ from isonn.files import atomic_file
 
 FORMAT = 1
 _KIND = "isonn results"
-_NEEDED = ("task", "metrics", "timings", "predictions")
+#: What is a number in every result, and where.
+_NUMBERS = (("metrics", "accuracy"), ("metrics", "f1"), ("timings", "fit_seconds"), ("n_train",), ("n_test",))
 
 
 def failure(task: Task, sentence: str, traceback: str = "") -> dict[str, Any]:
     """The outcome of a task that failed, as `Store.put_error` keeps it; the sentence is brought onto one line."""
-    return {"id": task.id, "task": asdict(task), "error": " ".join(sentence.split()), "traceback": traceback}
+    return {"id": task.id, "task": task.as_dict(), "error": " ".join(sentence.split()), "traceback": traceback}
 
 
 class Store:
@@ -143,7 +143,15 @@ def _read(path: Path) -> str | None:
 def _result(text: str, task_id: str) -> dict[str, Any] | None:
     """The result of the task, if that is what the text holds."""
     content = _parsed(text)
-    return content if content.get("id") == task_id and all(key in content for key in _NEEDED) else None
+    whole = all(isinstance(_at(content, keys), int | float) for keys in _NUMBERS)
+    lists = isinstance(content.get("task"), dict) and isinstance(content.get("predictions"), list)
+    return content if content.get("id") == task_id and whole and lists else None
+
+
+def _at(content: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        content = content.get(key) if isinstance(content, dict) else None
+    return content
 
 
 def _parsed(text: str) -> dict[str, Any]:

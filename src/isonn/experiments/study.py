@@ -17,7 +17,7 @@ from isonn.experiments.protocols import find_protocol
 from isonn.experiments.run import Task, plan
 from isonn.experiments.spec import Spec, Sweep
 from isonn.experiments.store import Store
-from isonn.experiments.tables import Row, absent_rows, summarize
+from isonn.experiments.tables import Row, absent_rows, in_words, summarize
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Part:
     Attributes:
         sweep: None for the table of an experiment without figures.
         dataset: its name; its graphs are in `Datasets`, unless they are absent.
-        left_out: methods that cannot be used on the dataset, and why.
+        left_out: methods, or values of a sweep, that cannot be used on the dataset, and why.
     """
 
     sweep: Sweep | None
@@ -75,7 +75,11 @@ def gather(names: Iterable[str]) -> Datasets:
             else:
                 absent[entry.name] = str(error)
         else:
-            graphs[loaded.name] = loaded
+            if graphs.setdefault(loaded.name, loaded).digest != loaded.digest:
+                raise InputError(
+                    f"{name} is called {loaded.name} like another dataset asked for; rename its folder or file, or "
+                    f"run it on its own"
+                )
     return Datasets(graphs, absent, frozenset(private))
 
 
@@ -113,19 +117,27 @@ def _part(
     for method in methods:
         if sweep is None:
             common, candidates = table_settings(spec, graphs.name, method, protocol)
-            variants = [(common, candidates)]
+            variants = [(method, common, candidates)]
         else:
             values: Iterable[dict[str, Any]] = [{sweep.vary: value} for value in sweep.values] if sweep.vary else [{}]
-            variants = [(spec.settings_for(graphs.name, method, {**sweep.settings, **v}), ()) for v in values]
-        for common, candidates in variants:
+            variants = [
+                (
+                    f"{method} with {in_words(value)}" if value else method,
+                    spec.settings_for(graphs.name, method, {**sweep.settings, **value}),
+                    (),
+                )
+                for value in values
+            ]
+        for name, common, candidates in variants:
             try:
-                reason = why_not(method, {**common, **(candidates[0] if candidates else {})}, graphs)
+                reasons = [why_not(method, {**common, **candidate}, graphs) for candidate in candidates or ({},)]
+                reason = next((reason for reason in reasons if reason is not None), None)
                 if reason is None:
                     tasks += plan(graphs, [method], {method: common}, protocol, seeds, {method: candidates})
             except InputError as error:
                 reason = str(error)
             if reason is not None:
-                left_out[method] = reason
+                left_out[name] = reason
     tasks.sort(key=lambda task: task.seed)  # seed by seed: what is finished early can be compared
     return Part(sweep, graphs.name, methods, tuple(tasks), left_out)
 

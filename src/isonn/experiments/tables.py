@@ -57,6 +57,8 @@ class Row:
         chosen: how often each was, most often first.
         loss: mean training loss by epoch, where it was asked for.
         absent: why there is no result and none was asked for ("data not public").
+        warnings: what isonn warned of, each sentence with the number of tasks that did, most often first.
+        sources: the versions of isonn the results are of, with their commit if known, and how many are of each.
     """
 
     dataset: str
@@ -76,6 +78,8 @@ class Row:
     chosen: tuple[tuple[str, int], ...] = ()
     loss: tuple[float, ...] | None = None
     absent: str = ""
+    warnings: tuple[tuple[str, int], ...] = ()
+    sources: tuple[tuple[str, int], ...] = ()
 
     @property
     def settings_text(self) -> str:
@@ -100,7 +104,8 @@ class Row:
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
-        content = {**asdict(self), "errors": list(self.errors), "chosen": dict(self.chosen)}
+        content = {**asdict(self), "errors": list(self.errors)}
+        content |= {"chosen": dict(self.chosen), "warnings": dict(self.warnings), "sources": dict(self.sources)}
         if self.loss is not None:
             content |= {"loss": list(self.loss), "settled": self.settled}
         return content
@@ -173,6 +178,24 @@ def failures(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def remarks(rows: Sequence[Row]) -> list[str]:
+    """What else a reader of the rows should know: what was warned of, and whether several versions made them."""
+    several = len({row.dataset for row in rows}) > 1
+    said = [
+        f"{row.method}{f' on {row.dataset}' if several else ''} warned: {row.warnings[0][0]}"
+        + (f" (and {len(row.warnings) - 1} sentences like it)." if len(row.warnings) > 1 else ".")
+        for row in rows
+        if row.warnings
+    ]
+    sources: Counter[str] = Counter()
+    for row in rows:
+        sources.update(dict(row.sources))
+    if len(sources) > 1:
+        parts = ", ".join(f"{name} ({number} tasks)" for name, number in sources.most_common())
+        said.append(f"Results of several versions: {parts}.")
+    return said
+
+
 def outstanding(rows: Sequence[Row]) -> Collection[int]:
     """Which rows, by number, may be set in bold.
 
@@ -197,6 +220,8 @@ def _row(tasks: Sequence[Task], results: Results, errors: Mapping[str, str], spe
     finished = [results[task.id] for task in tasks if task.id in results]
     flips = [result["audit"]["flip_rate"] for result in finished if "audit" in result]
     chosen = Counter(in_words(result["chosen"]) for result in finished if "chosen" in result)
+    warned = Counter(sentence for result in finished for sentence in result.get("warnings", ()))
+    sources = Counter(_source(result) for result in finished)
     printed = spec.printed_for(first.dataset, first.method, first.settings)
     if first.candidates:  # whatever is chosen, it is the method the paper has a number for
         printed = spec.printed.get(first.dataset, {}).get(first.method)
@@ -214,9 +239,20 @@ def _row(tasks: Sequence[Task], results: Results, errors: Mapping[str, str], spe
         errors=tuple(dict.fromkeys(errors[task.id] for task in tasks if task.id in errors)),
         flip_rate=100 * statistics.fmean(flips) if flips else None,
         candidates=len(first.candidates),
-        chosen=tuple(sorted(chosen.items(), key=lambda entry: (-entry[1], entry[0]))),
+        chosen=_most_often_first(chosen),
         loss=_loss(finished) if losses else None,
+        warnings=_most_often_first(warned),
+        sources=_most_often_first(sources),
     )
+
+
+def _most_often_first(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
+def _source(result: Mapping[str, Any]) -> str:
+    version, commit = result.get("versions", {}).get("isonn", "of unknown version"), result.get("commit")
+    return f"isonn {version}{f' at {commit}' if commit else ''}"
 
 
 def _spread(tasks: Sequence[Task], results: Results, metric: str) -> Spread | None:
