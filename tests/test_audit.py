@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import networkx
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from isonn.audit import relabelling
 from isonn.baselines import GraphSizeClassifier
 from isonn.classifier import GraphClassifier
 from isonn.data.renumber import renumbered
-from isonn.errors import InputError, NotFittedError
+from isonn.errors import InputError, IsoNNWarning, NotFittedError
 from isonn.testing import assert_relabelling_invariant
 
 
@@ -46,6 +48,17 @@ def test_the_same_seed_draws_the_same_renumberings(graphs):
     one, two, other = (relabelling(clf, graphs, repeats=10, random_state=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.by_graph, two.by_graph)
     assert one.by_graph.tolist() != other.by_graph.tolist()
+
+
+def test_what_is_warned_of_the_graphs_is_said_once(graphs):
+    class Warning(GraphSizeClassifier):
+        def predict_proba(self, X):
+            warnings.warn("strange graphs", IsoNNWarning, stacklevel=2)
+            return super().predict_proba(X)
+
+    with pytest.warns(IsoNNWarning) as said:
+        relabelling(Warning().fit(graphs, graphs.y), graphs, repeats=3)
+    assert len(said) == 1
 
 
 def test_a_law_that_holds_passes_and_one_that_does_not_says_where(graphs):

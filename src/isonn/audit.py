@@ -6,6 +6,7 @@ renumbered has learned from the file, not from the molecule.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from isonn.data.convert import as_graphset
 from isonn.data.graphs import IntArray
 from isonn.data.renumber import renumbered
 from isonn.data.twins import twin_groups
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.seeding import numpy_stream, resolve_seed
 
 
@@ -63,7 +64,9 @@ def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: A
     before = clf.predict_proba(graphs)
     flips, largest = np.zeros(len(graphs)), 0.0
     for _ in range(repeats):
-        after = clf.predict_proba(renumbered(graphs, generator))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IsoNNWarning)  # what there is to say of these graphs has been said
+            after = clf.predict_proba(renumbered(graphs, generator))
         flips += _differ(clf, before, after)
         largest = max(largest, float(np.abs(after - before).max()))
     return Relabelling(flips / repeats, largest, repeats)

@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
 from tests_commands import refused, run
 
 import isonn
+from isonn.errors import IsoNNWarning
 
 COMMAND = (sys.executable, "-m", "isonn")
 
@@ -157,3 +159,9 @@ def test_a_graph_larger_than_the_training_graphs_is_refused(tmp_path, mutag):
     small = isonn.IsoNNClassifier(k=2, c=1, epochs=1, hidden=(4,)).fit(mutag[np.flatnonzero(mutag.sizes < 20)])
     small.save(tmp_path / "small")
     refused(run("predict", tmp_path / "small", "MUTAG"), "28 nodes", "fit with size=28")
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_is_a_sentence_and_no_line_of_source(monkeypatch):
+    monkeypatch.setattr("isonn.cli.app", lambda: warnings.warn("few graphs", IsoNNWarning, stacklevel=1))
+    assert run("anything").stderr == "isonn: few graphs\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import Any
 
 import typer
 
@@ -41,10 +43,25 @@ for command in (evaluate, reproduce, fit, predict, explain, report, audit, cost)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 
 
+def _say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """A warning of isonn's as a sentence; of others, as Python shows it."""
+    from isonn.errors import IsoNNWarning
+
+    if issubclass(category, IsoNNWarning):
+        print(f"isonn: {message}", file=sys.stderr)
+    else:
+        _SHOW(message, category, *where, **more)
+
+
+_SHOW = warnings.showwarning
+
+
 def main() -> None:
     """Run the command line; a mistake in the input is one sentence and exit code 2."""
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _say
+            app()
     except Exception as error:
         from isonn.errors import IsoNNError
 

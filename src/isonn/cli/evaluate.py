@@ -33,7 +33,7 @@ def evaluate(
     data: Data,
     methods: Annotated[
         str, typer.Option(help="Methods, separated by commas, or all.")
-    ] = "isonn,isonn-subgraph,majority,size,degrees",
+    ] = "isonn,isonn-subgraph,isonn-subgraph-frozen,majority,size,degrees",
     protocol: Annotated[
         str,
         typer.Option(
@@ -60,13 +60,14 @@ def evaluate(
     Finished tasks are kept: the same command again runs what is missing, more seeds or methods what is new.
     """
     from isonn.data import load
-    from isonn.experiments.formats import as_csv, markdown
+    from isonn.experiments.formats import as_csv, legend, markdown
     from isonn.experiments.methods import resolve_methods
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.run import plan
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
     from isonn.experiments.study import about, check_seeds, stored_rows, table_settings
+    from isonn.experiments.tables import failures, remarks
 
     names = resolve_methods(methods)
     rules = find_protocol(protocol).about
@@ -99,9 +100,12 @@ def evaluate(
     write_text(store.folder / "results.csv", as_csv([("table", rows)]))
     few = check_seeds(protocol, seeds)
     notes = [
+        *failures(rows),
         *(f"{name} is left out: {reason}." for name, reason in left_out.items()),
         f"In percent, {over_seeds(seeds)}. Protocol {protocol}: {rules}.",
         *([f"A quick look only: {few}."] if few else []),
+        *legend(rows),
+        *remarks(rows),
     ]
     write_text(store.folder / "results.md", f"# {graphs.name}\n\n{markdown(rows)}\n" + "\n\n".join(notes) + "\n")
     if as_json:
@@ -113,11 +117,8 @@ def evaluate(
 
 
 def _print(rows: list[Row], notes: list[str], folder: Path) -> None:
-    from isonn.experiments.formats import legend
-    from isonn.experiments.tables import failures
-
     print_rows(rows)
-    for sentence in [*failures(rows), *notes, *legend(rows)]:
+    for sentence in notes:
         typer.echo(sentence)
     typer.echo(f"Results: {folder / 'results.json'}, .md, .csv, and one file a task in {folder / 'tasks'}.")
 
