@@ -137,6 +137,18 @@ def test_graphs_of_any_size_are_classified(head):
         np.testing.assert_allclose(clf.explain(graph).probabilities, clf.predict_proba([graph])[0], atol=1e-5)
 
 
+def test_a_graph_without_edges_lacks_no_edge_labels(mutag):
+    clf = small(k=(1, 2)).fit(mutag[:40], mutag.y[:40])
+    lone = networkx.Graph()
+    lone.add_node(0, label=0)
+    assert np.isfinite(clf.predict_proba([lone])).all()
+    np.testing.assert_allclose(clf.explain(lone).probabilities, clf.predict_proba([lone])[0], atol=1e-5)
+    pair = networkx.path_graph(2)
+    networkx.set_node_attributes(pair, 0, "label")
+    with pytest.raises(InputError, match="has no edge labels, with which this model was fitted; give them"):
+        clf.predict([pair])
+
+
 def test_training_graphs_may_be_smaller_than_k_but_not_all():
     mixed = [complete(2), complete(5), complete(3), np.zeros((1, 1))]
     clf = small(k=(3, 5), degrees=False).fit(mixed, [0, 1, 0, 1])

@@ -149,9 +149,10 @@ class Encoding:
         codes = np.zeros(int(rows.sum()), dtype=np.int64)
         if labels is not None:
             column = graphs.node_labels if what == "node" else graphs.edge_labels
-            if column is None:
+            if column is not None:
+                codes = _number_of(column[rows], labels)
+            elif len(codes):  # a graph without an edge has no edge labels and lacks none
                 raise InputError(f"{graphs.name} has no {what} labels, with which this model was fitted; give them")
-            codes = _number_of(column[rows], labels)
         if levels is not None:
             column = graphs.node_attributes if what == "node" else _weights(graphs)
             if column is None:

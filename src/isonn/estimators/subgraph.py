@@ -61,7 +61,8 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
     nodes are numbered. This is the model for molecules and social networks.
 
     Graphs are undirected (directed ones are refused), of any size, connected or not. An edge from a node to itself is
-    left out, several edges between two nodes are one. A graph with fewer than k nodes has no subgraph of that size.
+    left out, several edges between two nodes are one with the sum of their weights, and must agree in their label. A
+    graph with fewer than k nodes has no subgraph of that size.
 
     Args:
         k: nodes per template, 1 to 6, or several sizes at once.
