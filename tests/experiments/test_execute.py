@@ -141,20 +141,27 @@ def test_a_worker_killed_from_outside_changes_no_number_and_loses_nothing(
 
 
 def test_a_task_that_kills_its_workers_is_recorded_and_the_others_go_on(graphs, tasks, tmp_path, monkeypatch) -> None:
-    attempt, deadly = execution._attempt, tasks[4].id
+    attempt, pool, deadly, sizes = execution._attempt, execution._pool, tasks[4].id, []
 
     def die(task: Task, graphs: GraphSet) -> dict:
         if task.id == deadly:
             os.kill(os.getpid(), signal.SIGKILL)
         return attempt(task, graphs)
 
+    def watched(tasks, *others):
+        sizes.append(len(tasks))
+        return pool(tasks, *others)
+
     monkeypatch.setattr(execution, "_attempt", die)
+    monkeypatch.setattr(execution, "_pool", watched)
     monkeypatch.setattr(execution, "RESTARTS", 0)
     store = Store(tmp_path)
-    outcomes = list(execute(tasks[3:9], {graphs.name: graphs}, store, jobs=2))
-    assert {outcome["id"] for outcome in outcomes} == {task.id for task in tasks[3:9]}
-    assert store.missing(tasks[3:9]) == [tasks[4]]
+    outcomes = list(execute(tasks[3:], {graphs.name: graphs}, store, jobs=2))
+    assert {outcome["id"] for outcome in outcomes} == {task.id for task in tasks[3:]}
+    assert store.missing(tasks[3:]) == [tasks[4]]
     assert store.error(tasks[4]).startswith("the process that ran this task was killed, most likely for want of memory")
+    assert 1 in sizes  # alone, to find out which task it was
+    assert sizes[-1] > 1  # and then side by side again
 
 
 def test_workers_that_keep_dying_end_the_run_and_finished_tasks_are_kept(graphs, tasks, tmp_path, monkeypatch) -> None:

@@ -20,7 +20,8 @@ from isonn.experiments.store import Store, failure
 
 #: A worker that dies is most often out of memory; its tasks get this many further chances beside others.
 RESTARTS = 2
-#: Tasks in a row whose processes may die though nothing runs beside them, before it is the machine and not the task.
+#: Tasks that may kill their process though nothing runs beside them, with no task finished between, before it is the
+#: machine and not the task.
 DEATHS = 5
 
 
@@ -65,34 +66,32 @@ def _in_processes(
     tasks: Sequence[Task], datasets: Mapping[str, GraphSet], jobs: int
 ) -> Generator[dict[str, Any], None, None]:
     todo = {task.id: task for task in tasks}
-    for _ in range(RESTARTS + 1):
+    restarts = deaths = 0
+    while todo:
+        # A pool does not say which task its worker died of; a process that has one task does. Those that were under
+        # way come first among the rest, so it is soon found, and the others go on side by side.
+        alone = restarts > RESTARTS
         try:
-            with closing(_pool(list(todo.values()), datasets, jobs)) as outcomes:
+            with closing(_pool(list(todo.values())[: 1 if alone else None], datasets, jobs)) as outcomes:
                 for outcome in outcomes:
                     del todo[outcome["id"]]
+                    deaths = 0
                     yield outcome
-            return
-        except BrokenProcessPool:
-            continue
-    # A pool does not say which task its worker died of. Each of the rest gets a process of its own, which does.
-    deaths = 0
-    for task in list(todo.values()):
-        try:
-            with closing(_pool([task], datasets, 1)) as outcomes:
-                outcome = next(outcomes)
-            deaths = 0
         except BrokenProcessPool as error:
+            restarts += 1
+            if not alone:
+                continue
             deaths += 1
             if deaths > DEATHS:
                 raise IsoNNError(
                     f"worker processes keep dying with {len(todo)} of {len(tasks)} tasks to go, most likely for want "
                     f"of memory; finished tasks are kept, run the rest on a larger machine"
                 ) from error
-            outcome = failure(
+            task = todo.pop(next(iter(todo)))
+            restarts = 0
+            yield failure(
                 task, "the process that ran this task was killed, most likely for want of memory; use fewer jobs"
             )
-        del todo[task.id]
-        yield outcome
 
 
 def _pool(tasks: Sequence[Task], datasets: Mapping[str, GraphSet], jobs: int) -> Generator[dict[str, Any], None, None]:
