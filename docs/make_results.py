@@ -11,6 +11,7 @@ START, END = "<!-- made by docs/make_results.py -->\n", "<!-- until here -->\n"
 ROWS = {
     "isonn": "IsoNN",
     "isonn-fast": "IsoNN-fast",
+    "isonn-assigned": "IsoNN, assigned matching",
     "isonn-deep": "deep IsoNN",
     "isonn-subgraph": "**IsoNN on subgraphs**",
     "isonn-subgraph-frozen": "the same, templates frozen",
