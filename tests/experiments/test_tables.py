@@ -122,7 +122,7 @@ def test_what_tasks_warned_of_and_several_versions_are_said_once() -> None:
     rows = summarize(tasks, results, {}, SPEC)
     assert rows[0].as_dict()["warnings"] == {"few graphs": 2 * FOLDS, "once": 1}
     said = remarks(rows)
-    assert said[0] == "isonn warned: few graphs (and 1 sentences like it)."
+    assert said[0] == f"isonn warned in {2 * FOLDS} of {2 * FOLDS} tasks, such as: few graphs."
     assert said[1:] == [f"Results of several versions: isonn 1.0 ({4 * FOLDS - 5} tasks), isonn 1.0 at abc (5 tasks)."]
     assert remarks(rows[1:]) == []
 

@@ -57,7 +57,8 @@ class Row:
         chosen: how often each was, most often first.
         loss: mean training loss by epoch, where it was asked for.
         absent: why there is no result and none was asked for ("data not public").
-        warnings: what isonn warned of, each sentence with the number of tasks that did, most often first.
+        warned: how many tasks isonn warned in.
+        warnings: what of, each sentence with the number of tasks, most often first.
         sources: the versions of isonn the results are of, with their commit if known, and how many are of each.
     """
 
@@ -78,6 +79,7 @@ class Row:
     chosen: tuple[tuple[str, int], ...] = ()
     loss: tuple[float, ...] | None = None
     absent: str = ""
+    warned: int = 0
     warnings: tuple[tuple[str, int], ...] = ()
     sources: tuple[tuple[str, int], ...] = ()
 
@@ -182,8 +184,8 @@ def remarks(rows: Sequence[Row]) -> list[str]:
     """What else a reader of the rows should know: what was warned of, and whether several versions made them."""
     several = len({row.dataset for row in rows}) > 1
     said = [
-        f"{row.method}{f' on {row.dataset}' if several else ''} warned: {row.warnings[0][0]}"
-        + (f" (and {len(row.warnings) - 1} sentences like it)." if len(row.warnings) > 1 else ".")
+        f"{row.method}{f' on {row.dataset}' if several else ''} warned in {row.warned} of {row.finished} tasks"
+        f"{', such as' if len(row.warnings) > 1 else ''}: {row.warnings[0][0]}."
         for row in rows
         if row.warnings
     ]
@@ -220,7 +222,7 @@ def _row(tasks: Sequence[Task], results: Results, errors: Mapping[str, str], spe
     finished = [results[task.id] for task in tasks if task.id in results]
     flips = [result["audit"]["flip_rate"] for result in finished if "audit" in result]
     chosen = Counter(in_words(result["chosen"]) for result in finished if "chosen" in result)
-    warned = Counter(sentence for result in finished for sentence in result.get("warnings", ()))
+    warnings = Counter(sentence for result in finished for sentence in result.get("warnings", ()))
     sources = Counter(_source(result) for result in finished)
     printed = spec.printed_for(first.dataset, first.method, first.settings)
     if first.candidates:  # whatever is chosen, it is the method the paper has a number for
@@ -241,7 +243,8 @@ def _row(tasks: Sequence[Task], results: Results, errors: Mapping[str, str], spe
         candidates=len(first.candidates),
         chosen=_most_often_first(chosen),
         loss=_loss(finished) if losses else None,
-        warnings=_most_often_first(warned),
+        warned=sum("warnings" in result for result in finished),
+        warnings=_most_often_first(warnings),
         sources=_most_often_first(sources),
     )
 
