@@ -23,7 +23,7 @@ def test_names_keep_their_order_and_all_is_every_one() -> None:
     ("names", "complaint"),
     [
         ("majorty", "no method 'majorty'; did you mean majority? Known methods are isonn, isonn-fast"),
-        ("size,xyzzy", "no method 'xyzzy'; Known methods are isonn, isonn-fast"),
+        ("size,xyzzy", "no method 'xyzzy'; known methods are isonn, isonn-fast"),
         (" ,", "no method was named; name some of isonn, isonn-fast"),
     ],
 )

@@ -128,5 +128,5 @@ def _known(name: str) -> str:
     from isonn.errors import InputError
 
     near = difflib.get_close_matches(name.lower(), METHODS, n=1, cutoff=0.5)
-    meant = f"; did you mean {near[0]}?" if near else "."
-    raise InputError(f"there is no method {name!r}{meant} Known methods are {', '.join(METHODS)}, and {ALL}")
+    meant = f"; did you mean {near[0]}? Known" if near else "; known"
+    raise InputError(f"there is no method {name!r}{meant} methods are {', '.join(METHODS)}, and {ALL}")

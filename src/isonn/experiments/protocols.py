@@ -110,5 +110,5 @@ def find_protocol(name: str) -> Protocol:
     if name in PROTOCOLS:
         return PROTOCOLS[name]
     near = difflib.get_close_matches(name.lower(), PROTOCOLS, n=1, cutoff=0.5)
-    meant = f"; did you mean {near[0]}?" if near else "."
-    raise InputError(f"there is no protocol {name!r}{meant} Known protocols are {', '.join(PROTOCOLS)}")
+    meant = f"; did you mean {near[0]}? Known" if near else "; known"
+    raise InputError(f"there is no protocol {name!r}{meant} protocols are {', '.join(PROTOCOLS)}")
