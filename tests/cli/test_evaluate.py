@@ -163,7 +163,7 @@ def test_a_damaged_result_is_named_and_run_again(data: Path, tmp_path: Path) -> 
     file.write_text(file.read_text()[:50])
     again = run(*command)
     assert (again.exit_code, again.stderr.count("\n")) == (0, 1)
-    assert f"set aside as {file}.corrupt, its task runs again" in again.stderr
+    assert f"set aside as {file}.corrupt, its task has to run again" in again.stderr
     Path(f"{file}.corrupt").unlink()
     assert untimed(tmp_path / "out") == before
     assert first.stderr == ""

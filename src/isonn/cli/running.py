@@ -67,7 +67,7 @@ def run_missing(
 def say_set_aside(store: Store) -> None:
     """Name the damaged files met so far."""
     for path in store.set_aside:
-        typer.echo(f"A result file is damaged: set aside as {path}, its task runs again.", err=True)
+        typer.echo(f"A result file is damaged: set aside as {path}, its task has to run again.", err=True)
 
 
 def print_rows(rows: Sequence[Row]) -> None:
