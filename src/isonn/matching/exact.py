@@ -149,8 +149,7 @@ class _ExactDistance(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             grad_templates = template_gradient(templates, regions, winners, grad, layout)
         if ctx.needs_input_grad[1]:
-            for_regions = _region_gradient_at_once if _small(templates, regions, layout) else _region_gradient
-            grad_regions = for_regions(templates, regions, winners, grad, layout)
+            grad_regions = _region_gradient(templates, regions, winners, grad, layout)
         return grad_templates, grad_regions, None
 
 
@@ -181,11 +180,13 @@ def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad
 
 
 def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
-    orderings = permutations(layout.k).to(templates.device)
-    gradient = 2 * regions * grad.sum(1, keepdim=True)
-    for i in range(len(templates)):
-        gradient -= 2 * grad[:, i, None] * templates[i][layout.cells(orderings[winners[i]])]
-    return gradient
+    """d/dM sum_i g_i |PK_iP' - M|^2 = 2 M sum(g) - 2 sum_i g_i PK_iP', with the renumbered templates that won."""
+    table = _renumbered(templates, layout)
+    if regions.device.type == "cpu":
+        won = torch.from_numpy(_membership(grad, winners, len(table)) @ table.numpy())
+    else:
+        won = (grad[:, :, None] * table[_numbers(winners, len(table))]).sum(1)
+    return torch.addcmul(won.mul_(-2), regions, grad.sum(1, keepdim=True), value=2)
 
 
 def _template_gradient_at_once(
@@ -195,14 +196,6 @@ def _template_gradient_at_once(
     back = _all_cells_back(layout).to(templates.device)
     seen = regions.expand(len(templates), -1, -1).gather(2, back[winners])  # (c, w, entries)
     return torch.bmm(grad.t().unsqueeze(1), templates.unsqueeze(1) - seen).squeeze(1).mul_(2)
-
-
-def _region_gradient_at_once(
-    templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout
-) -> Tensor:
-    cells = all_cells(layout).to(templates.device)[winners]
-    entries = templates[:, None].expand(-1, len(regions), -1).gather(2, cells)  # (c, w, entries)
-    return 2 * regions * grad.sum(1, keepdim=True) - 2 * torch.einsum("wc,cwe->we", grad, entries)
 
 
 @lru_cache(maxsize=16)
@@ -308,16 +301,28 @@ def _countdown(f: int, dtype: torch.dtype, device: torch.device) -> Tensor:
 
 def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) -> Tensor:
     """Sum of ``factor * region`` over the regions each ordering won, ``(c, f, k*k)``; factors are ``(w, c)``."""
-    w, c = factors.shape
-    number = winners.int() + f * torch.arange(c, dtype=torch.int32, device=winners.device)[:, None]
-    number = number.t().contiguous()  # (w, c), of c * f
+    c = factors.shape[1]
     if regions.device.type == "cpu":
         # index_add_ on the CPU spends six times as long on rows this short as a product with a sparse matrix
-        rows = np.arange(0, w * c + 1, c, dtype=np.int32 if w * c < 2**31 else np.int64)
-        membership = csr_array((factors.contiguous().numpy().ravel(), number.numpy().ravel(), rows), shape=(w, c * f))
-        return torch.from_numpy(membership.T @ regions.numpy()).view(c, f, -1)
+        return torch.from_numpy(_membership(factors, winners, c * f).T @ regions.numpy()).view(c, f, -1)
     weighted = (factors[:, :, None] * regions[:, None]).flatten(0, 1)
-    return regions.new_zeros(c * f, regions.shape[1]).index_add_(0, number.flatten(), weighted).view(c, f, -1)
+    number = _numbers(winners, c * f).flatten()
+    return regions.new_zeros(c * f, regions.shape[1]).index_add_(0, number, weighted).view(c, f, -1)
+
+
+def _membership(factors: Tensor, winners: Tensor, renumbered: int) -> csr_array:
+    """Which of all renumbered templates won each region, ``(w, renumbered)``, with the factors, ``(w, c)``."""
+    w, c = factors.shape
+    number = _numbers(winners, renumbered).numpy().ravel()
+    rows = np.arange(0, w * c + 1, c, dtype=np.int32 if w * c < 2**31 else np.int64)
+    return csr_array((factors.contiguous().numpy().ravel(), number, rows), shape=(w, renumbered))
+
+
+def _numbers(winners: Tensor, renumbered: int) -> Tensor:
+    """The winners, ``(c, w)``, by their rows in the table of all renumbered templates, ``(w, c)``."""
+    c = len(winners)
+    first = torch.arange(0, renumbered, renumbered // c, dtype=torch.int32, device=winners.device)[:, None]
+    return (winners.int() + first).t().contiguous()
 
 
 def argmax(values: Tensor) -> Tensor:
