@@ -43,7 +43,8 @@ def layer_by_definition(templates: Tensor, adjacency: Tensor, normalize: str = "
             features[:, s, t] = distance_by_definition(templates, window[None])[0]
     if normalize == "templates":
         return torch.softmax(-features, dim=0)
-    return torch.stack([torch.softmax(-map_.flatten(), dim=0).view(m, m) for map_ in features])
+    maps = torch.stack([torch.softmax(-map_.flatten(), dim=0).view(m, m) for map_ in features])
+    return maps / maps.mean((1, 2), keepdim=True) if normalize == "relative" else maps
 
 
 def renumbered(matrix: Tensor, order: Tensor) -> Tensor:

@@ -57,7 +57,15 @@ def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
     assert len(json.loads(run("predict", model, "MUTAG", "--json").stdout)) == 188
 
 
-@pytest.mark.parametrize("options", [("--layers", "2x3,2x3"), ("--matching", "fast"), ("--matching", "assigned")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--layers", "2x3,2x3"),
+        ("--layers", "2x3,2x3", "--normalize", "relative"),
+        ("--matching", "fast"),
+        ("--matching", "assigned"),
+    ],
+)
 def test_every_variant_can_be_fitted(options, tmp_path):
     result = run("fit", "MUTAG", "--out", tmp_path / "m", "--epochs", 1, "--json", *options)
     assert result.returncode == 0, result.stderr
@@ -129,6 +137,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     refused(run(*fit, "--k", 1, "--matching", "assigned"), "nothing to assign")
     refused(run(*fit, "--matching", "magic"), "magic", "exact")
     refused(run(*fit, "--layers", "3"), "2x3,3x4")
+    refused(run(*fit, "--normalize", "rows"), "normalize='rows' is unknown; use one of 'positions'")
     refused(run(*fit, "--layers", "2x3,2x9,2x9,2x9,2x9"), "layer 5 of 5")
     refused(run(*fit, "--method", "gin"), "gin")
     refused(run("fit", "MUTAGG", "--out", out, **offline), "MUTAGG", "did you mean MUTAG")

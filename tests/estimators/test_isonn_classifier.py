@@ -158,6 +158,19 @@ def test_a_deep_model_is_saved_and_loaded(mutag, tmp_path):
     np.testing.assert_equal(isonn.load_model(tmp_path / "model").predict_proba(mutag), clf.predict_proba(mutag))
 
 
+def test_a_deep_model_of_larger_graphs_learns_from_relative_maps_only():
+    graphs = np.random.default_rng(0).random((24, 60, 60))
+    y = np.arange(24) % 2
+    graphs[y == 1, :20, :20] += 1
+    deep = {"layers": ((2, 3), (2, 3)), "hidden": (16,), "epochs": 15, "random_state": 0}
+    loss = {
+        normalize: isonn.IsoNNClassifier(**deep, normalize=normalize).fit(graphs, y).history_.loss[-1]
+        for normalize in ("positions", "relative")
+    }
+    assert loss["positions"] > 0.69  # maps of 3,000 windows, each next to 0: the second layer sees the same everywhere
+    assert loss["relative"] < 0.3
+
+
 def test_saving_never_overwrites_and_leaves_nothing_half_written(fitted, tmp_path, monkeypatch):
     fitted.save(tmp_path / "model")
     with pytest.raises(InputError, match="model exists already; choose another path"):

@@ -10,7 +10,7 @@ from isonn.nn import IsoLayer, IsoNN, IsoStack
 from isonn.nn.iso_stack import deep_equivalent, map_shape
 
 
-@pytest.mark.parametrize("normalize", ["positions", "templates"])
+@pytest.mark.parametrize("normalize", ["positions", "templates", "relative"])
 def test_the_layer_equals_the_definition(normalize, dtype, generator):
     layer = IsoLayer(k=3, c=2, normalize=normalize, generator=generator).to(dtype)
     adjacency = torch.randn(2, 6, 6, dtype=dtype, generator=generator)
@@ -35,12 +35,22 @@ def test_maps_are_distributions_over_positions(generator):
     torch.testing.assert_close(maps.sum((2, 3)), torch.ones(4, 3))
 
 
-def test_a_stack_feeds_every_map_to_every_template_of_the_next_layer(dtype, generator):
-    stack = IsoStack(((2, 2), (3, 3)), generator=generator).to(dtype)
+def test_relative_maps_have_the_mean_1_however_large_the_graph(generator):
+    maps = IsoLayer(k=2, c=3, normalize="relative", generator=generator)(torch.randn(4, 40, 40, generator=generator))
+    torch.testing.assert_close(maps.mean((2, 3)), torch.ones(4, 3))
+
+
+@pytest.mark.parametrize("normalize", ["positions", "relative"])
+def test_a_stack_feeds_every_map_to_every_template_of_the_next_layer(normalize, dtype, generator):
+    stack = IsoStack(((2, 2), (3, 3)), normalize=normalize, generator=generator).to(dtype)
     adjacency = torch.randn(2, 6, 6, dtype=dtype, generator=generator)
     first, second = (layer.templates.detach() for layer in stack)
-    maps = [layer_by_definition(first, graph) for graph in adjacency]
-    expected = torch.stack([torch.cat([layer_by_definition(second, m) for m in graph_maps]) for graph_maps in maps])
+    expected = torch.stack(
+        [
+            torch.cat([layer_by_definition(second, m, normalize) for m in layer_by_definition(first, graph, normalize)])
+            for graph in adjacency
+        ]
+    )
     torch.testing.assert_close(stack(adjacency).detach(), expected)
 
 

@@ -33,6 +33,13 @@ def fit(
         str, typer.Option(help="How templates are matched: exact, fast (the paper's IsoNN-fast), assigned (for k > 9).")
     ] = "exact",
     layers: Annotated[str | None, typer.Option(help="Deep IsoNN instead of --k and --c, such as 2x3,3x4.")] = None,
+    normalize: Annotated[
+        str | None,
+        typer.Option(
+            help="isonn: positions, templates, or relative, which deep models of larger graphs need.",
+            show_default="positions",
+        ),
+    ] = None,
     symmetric: Annotated[
         bool,
         typer.Option("--symmetric", help="isonn: symmetric templates; half the work on undirected weighted graphs."),
@@ -86,6 +93,7 @@ def fit(
         "k": parse_sizes(k),
         "c": c,
         "layers": parse_layers(layers),
+        "normalize": normalize,
         "symmetric": symmetric or None,
         "head": head,
         "learn_templates": False if frozen else None,

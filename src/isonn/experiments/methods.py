@@ -50,6 +50,11 @@ def _deep(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in settings.items() if key not in ("k", "c")}, "layers": layers}
 
 
+def _deep_relative(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with maps that the layer on top can tell apart."""
+    return {**_deep(settings), "normalize": "relative"}
+
+
 def _isonn(about: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Method:
     return Method("isonn.estimators", "IsoNNClassifier", about, "isonn", adapt)
 
@@ -64,6 +69,7 @@ METHODS: dict[str, Method] = {
     "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", _matching("fast")),
     "isonn-assigned": _isonn("matching by assignment and swaps", _matching("assigned")),
     "isonn-deep": _isonn("the paper's deep IsoNN", _deep),
+    "isonn-deep-relative": _isonn("the same, maps relative to their mean", _deep_relative),
     "isonn-subgraph": _subgraph("templates over connected subgraphs"),
     "isonn-subgraph-frozen": _subgraph("the same, templates left where they start", learn_templates=False),
     "isonn-subgraph-ensemble": _subgraph("the same templates, regression and forest", head="ensemble"),

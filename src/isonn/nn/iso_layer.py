@@ -14,7 +14,7 @@ from isonn.matching import MATCHERS, CertifiedWindows, WindowBank, cut_windows, 
 from isonn.matching.halves import cut_half, half_places, is_symmetric
 from isonn.matching.permutations import check_enumerable
 
-NORMALIZATIONS = ("positions", "templates")
+NORMALIZATIONS = ("positions", "templates", "relative")
 
 #: What an isomorphic layer can be fed.
 Inputs = Tensor | WindowBank | CertifiedWindows
@@ -35,7 +35,9 @@ class IsoLayer(nn.Module):
         c: number of templates.
         matching: how the minimum over P is found, one of `isonn.matching.MATCHERS`.
         normalize: "positions" takes the softmax over all windows, per template, as the authors' code does;
-            "templates" over the templates, per window, as the paper's text says (needs c >= 2).
+            "templates" over the templates, per window, as the paper's text says (needs c >= 2); "relative" is
+            "positions" times the number of windows, so that 1 is what the average window has. The maps of large
+            graphs are then not all next to 0, which is what layers on top of them need.
         generator: draws the templates from the standard normal distribution.
         symmetric: keep the templates symmetric, as the paper does not. On symmetric graphs the windows at (s, t)
             and (t, s) are then equally far, and half of them are matched.
@@ -70,7 +72,8 @@ class IsoLayer(nn.Module):
         maps = self._similarities(graphs)
         if self.normalize == "templates":
             return maps.softmax(1)
-        return maps.flatten(2).softmax(2).view(maps.shape)
+        parts = maps.flatten(2).softmax(2).view(maps.shape)
+        return parts * maps[0, 0].numel() if self.normalize == "relative" else parts
 
     def distances(self, graphs: Inputs) -> Tensor:
         """The features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""

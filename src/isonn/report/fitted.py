@@ -19,7 +19,15 @@ from isonn.experiments.run import Task
 from isonn.report.collect import Group
 
 #: Methods that can explain themselves, the preferred one first.
-EXPLAINED = ("isonn-subgraph", "isonn-subgraph-frozen", "isonn", "isonn-assigned", "isonn-fast", "isonn-deep")
+EXPLAINED = (
+    "isonn-subgraph",
+    "isonn-subgraph-frozen",
+    "isonn",
+    "isonn-assigned",
+    "isonn-fast",
+    "isonn-deep",
+    "isonn-deep-relative",
+)
 
 
 @dataclass(frozen=True, eq=False)
