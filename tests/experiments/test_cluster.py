@@ -20,7 +20,7 @@ import pytest
 import isonn
 from isonn.data import GraphSet
 from isonn.errors import InputError, IsoNNError, MissingDependencyError
-from isonn.experiments import cluster
+from isonn.experiments import cluster, provenance
 from isonn.experiments import execute as execution
 from isonn.experiments.execute import execute
 from isonn.experiments.run import Task, plan
@@ -144,7 +144,7 @@ def test_a_cluster_without_workers_or_with_other_versions_or_that_dies_is_a_sent
                 list(run())
         worker = dask.add_worker(0)
         with monkeypatch.context() as patch:
-            patch.setattr(cluster, "__version__", "9.9")
+            patch.setattr(provenance, "__version__", "9.9")
             with pytest.raises(InputError, match=r"worker tcp.* has isonn \S+ where this process has 9\.9, so results"):
                 list(run())
         stopped = run()  # as Ctrl-C does

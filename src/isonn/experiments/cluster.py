@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import importlib.metadata
 import logging
 import queue
 import threading
@@ -13,13 +12,17 @@ import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isonn import __version__
 from isonn.data.graphs import GraphSet
 from isonn.errors import InputError, IsoNNError, MissingDependencyError
+from isonn.experiments.provenance import versions
 from isonn.experiments.run import Task
 from isonn.experiments.store import failure
+
+if TYPE_CHECKING:
+    from isonn.matching.bank_files import Call
 
 #: How long a scheduler may take to answer at first; that none does is said within 10 s, loading included.
 FIRST_ANSWER_SECONDS = 4.0
@@ -31,8 +34,6 @@ WORKER_SECONDS = 30.0
 LOOK_SECONDS = 5.0
 
 Attempt = Callable[[Task, GraphSet], dict[str, Any]]
-#: A function of a module, and what it is given.
-Call = tuple[Callable[..., None], tuple[Any, ...]]
 
 #: Threads of one worker take turns: how many threads a library uses is a setting of the whole process, and a task
 #: that ends would change it under one that runs.
@@ -54,16 +55,16 @@ def in_cluster(
         attempt: makes an outcome of a task; it is called on the worker.
     """
     with _connected(address) as client:
-        versions = _versions()
-        _check_workers(client, address, versions)
+        expected = _compared()
+        _check_workers(client, address, expected)
         suspects = []
-        for task, outcome in _outcomes(client, tasks, datasets, address, attempt, versions):
+        for task, outcome in _outcomes(client, tasks, datasets, address, attempt, expected):
             if outcome is None:
                 suspects.append(task)
             else:
                 yield outcome
         for suspect in suspects:
-            for task, outcome in _outcomes(client, [suspect], datasets, address, attempt, versions):
+            for task, outcome in _outcomes(client, [suspect], datasets, address, attempt, expected):
                 yield outcome or failure(
                     task,
                     "every worker that ran this task died, most likely for want of memory; give the workers more, "
@@ -77,14 +78,14 @@ def _outcomes(
     datasets: Mapping[str, GraphSet],
     address: str,
     attempt: Attempt,
-    versions: dict[str, str],
+    expected: dict[str, str],
 ) -> Generator[tuple[Task, dict[str, Any] | None], None, None]:
     """Each task with its outcome as it comes; None for one that was with workers that died."""
     from distributed import KilledWorker
 
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     waiting = {}
-    for task, future in _submit(client, tasks, datasets, attempt, versions):
+    for task, future in _submit(client, tasks, datasets, attempt, expected):
         waiting[future.key] = (task, future)
         future.add_done_callback(done.put)
     try:
@@ -119,14 +120,14 @@ def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterat
         address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
     """
     with _connected(address) as client:
-        versions = _versions()
-        _check_workers(client, address, versions)
+        expected = _compared()
+        _check_workers(client, address, expected)
 
         def run(calls: Iterable[Call]) -> Iterator[None]:
             waiting: collections.deque[Any] = collections.deque()
             try:
                 for function, given in calls:
-                    waiting.append(_send(client, function, given, versions))
+                    waiting.append(_send(client, function, given, expected))
                     while len(waiting) >= 2 * max(1, sum(client.ncores().values())):
                         _wait(waiting[0], address)
                         waiting.popleft()
@@ -142,17 +143,17 @@ def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterat
         yield run
 
 
-def _send(client: Any, function: Callable[..., None], given: tuple[Any, ...], versions: dict[str, str]) -> Any:
+def _send(client: Any, function: Callable[..., None], given: tuple[Any, ...], expected: dict[str, str]) -> Any:
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
-        return client.submit(_call, function, given, versions, key=f"{function.__name__}-{uuid.uuid4().hex}")
+        return client.submit(_call, function, given, expected, key=f"{function.__name__}-{uuid.uuid4().hex}")
 
 
-def _call(function: Callable[..., None], given: tuple[Any, ...], versions: dict[str, str]) -> None:
-    here = _versions()
-    if here != versions:
-        raise InputError(_difference("a worker that joined later", here, versions))
+def _call(function: Callable[..., None], given: tuple[Any, ...], expected: dict[str, str]) -> None:
+    here = _compared()
+    if here != expected:
+        raise InputError(_difference("a worker that joined later", here, expected))
     function(*given)
 
 
@@ -181,7 +182,7 @@ def _wait(future: Any, address: str) -> None:
 
 
 def _submit(
-    client: Any, tasks: Sequence[Task], datasets: Mapping[str, GraphSet], attempt: Attempt, versions: dict[str, str]
+    client: Any, tasks: Sequence[Task], datasets: Mapping[str, GraphSet], attempt: Attempt, expected: dict[str, str]
 ) -> Iterator[tuple[Task, Any]]:
     import dask
 
@@ -194,17 +195,17 @@ def _submit(
         }
         for task in tasks:
             key = f"{task.method}-{task.id}-{run}"
-            yield task, client.submit(_on_worker, attempt, task, shared[task.dataset], versions, key=key)
+            yield task, client.submit(_on_worker, attempt, task, shared[task.dataset], expected, key=key)
 
 
 def _same(graphs: GraphSet) -> GraphSet:
     return graphs
 
 
-def _on_worker(attempt: Attempt, task: Task, graphs: GraphSet, versions: dict[str, str]) -> dict[str, Any]:
-    here = _versions()
-    if here != versions:  # a worker that joined after the others were looked at
-        return failure(task, _difference("a worker that joined later", here, versions))
+def _on_worker(attempt: Attempt, task: Task, graphs: GraphSet, expected: dict[str, str]) -> dict[str, Any]:
+    here = _compared()
+    if here != expected:  # a worker that joined after the others were looked at
+        return failure(task, _difference("a worker that joined later", here, expected))
     with _ALONE:
         return attempt(task, graphs)
 
@@ -294,7 +295,7 @@ def _ask(address: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any] | str:
     return dict(about)
 
 
-def _check_workers(client: Any, address: str, versions: dict[str, str]) -> None:
+def _check_workers(client: Any, address: str, expected: dict[str, str]) -> None:
     """There are workers, and they compute what this process would."""
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
@@ -303,15 +304,15 @@ def _check_workers(client: Any, address: str, versions: dict[str, str]) -> None:
             f"the scheduler at {address} has had no workers for {WORKER_SECONDS:.0f} s; "
             f"start some with `dask worker {address} --nthreads 1`"
         ) from error
-    for worker, found in client.run(_versions, on_error="return").items():
+    for worker, found in client.run(_compared, on_error="return").items():
         if isinstance(found, ImportError):
             raise InputError(
                 f"worker {worker} has no isonn like this one ({found}); install isonn {__version__} there"
             ) from found
         if isinstance(found, BaseException):
             continue  # a worker that died meanwhile; each task checks again where it runs
-        if found != versions:
-            raise InputError(_difference(f"worker {worker}", found, versions))
+        if found != expected:
+            raise InputError(_difference(f"worker {worker}", found, expected))
 
 
 def _difference(worker: str, there: Mapping[str, str], here: Mapping[str, str]) -> str:
@@ -322,7 +323,6 @@ def _difference(worker: str, there: Mapping[str, str], here: Mapping[str, str]) 
     )
 
 
-def _versions() -> dict[str, str]:
-    """Of everything a result depends on to the last bit."""
-    packages = ("numpy", "scikit-learn", "torch")
-    return {"isonn": __version__, **{name: importlib.metadata.version(name) for name in packages}}
+def _compared() -> dict[str, str]:
+    """Versions of everything a result depends on to the last bit; Python's own is none of it."""
+    return {name: version for name, version in versions().items() if name != "python"}

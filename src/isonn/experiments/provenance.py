@@ -22,10 +22,11 @@ def provenance() -> dict[str, Any]:
 
     The machine is described, not named: results are meant to be published.
     """
-    return {"versions": _versions(), "commit": _commit(), "machine": _machine()}
+    return {"versions": versions(), "commit": _commit(), "machine": _machine()}
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Of isonn, Python and the libraries that compute."""
     found = {"isonn": __version__, "python": platform.python_version()}
     for package in ("numpy", "scikit-learn", "torch"):  # read from metadata: trivial methods never load torch
         try:
