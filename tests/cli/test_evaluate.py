@@ -114,10 +114,10 @@ def test_a_quick_look_under_the_fair_protocol_says_that_it_is_one(data: Path, tm
 
 def test_a_setting_from_the_command_line_is_not_chosen(data: Path, tmp_path: Path) -> None:
     command = (data, "--methods", "isonn", "--protocol", "fair", "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
-    result = run(*command, "--k", 2, "--c", 1, "--epochs", 1, "--json")
+    result = run(*command, "--k", 2, "--c", 1, "--epochs", 1, "--normalize", "relative", "--json")
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)["rows"]
-    assert (row["settings"], row["candidates"]) == ({"k": 2, "c": 1, "epochs": 1}, 0)
+    assert (row["settings"], row["candidates"]) == ({"k": 2, "c": 1, "epochs": 1, "normalize": "relative"}, 0)
 
 
 def test_results_go_to_runs_when_no_folder_is_named(data: Path, tmp_path: Path, monkeypatch) -> None:
@@ -180,6 +180,7 @@ def test_a_damaged_result_is_named_and_run_again(data: Path, tmp_path: Path) -> 
         (["--k", 99], InputError, "k=99"),
         (["--layers", "2x3", "--k", 3], InputError, "--layers replaces --k and --c"),
         (["--layers", "2x40"], InputError, "k=40"),
+        (["--normalize", "rows"], InputError, "normalize='rows' is unknown"),
         (["--methods", "size", "--epochs", 3], InputError, "--epochs is a setting of isonn, which is not among"),
         (["no/such/file.npz"], DatasetError, "no dataset and no file"),
     ],

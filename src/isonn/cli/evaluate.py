@@ -53,6 +53,9 @@ def evaluate(
     epochs: Annotated[int | None, typer.Option(help="Epochs of training.", show_default="the paper's")] = None,
     matching: Annotated[str | None, typer.Option(help="exact, fast or assigned.", show_default="exact")] = None,
     layers: Annotated[str | None, typer.Option(help="Deep IsoNN instead of --k and --c, such as 2x3,3x4.")] = None,
+    normalize: Annotated[
+        str | None, typer.Option(help="positions, templates or relative.", show_default="positions")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train and test methods on the folds of a dataset and print how they compare.
@@ -72,7 +75,8 @@ def evaluate(
     names = resolve_methods(methods)
     rules = find_protocol(protocol).about
     spec = load_spec("table")
-    changes = _changes(names, {"k": k, "c": c, "epochs": epochs, "matching": matching, "layers": parse_layers(layers)})
+    given = {"k": k, "c": c, "epochs": epochs, "matching": matching, "normalize": normalize}
+    changes = _changes(names, {**given, "layers": parse_layers(layers)})
     n_jobs = processes(jobs)
     graphs = load(data)
     settings, candidates = {}, {}

@@ -36,8 +36,8 @@ class IsoNNClassifier(TemplateClassifier):
         c: number of templates.
         matching: how templates are matched, one of `isonn.matching.MATCHERS`.
         layers: deep IsoNN; ((2, 3), (3, 4)) is 2 templates of size 3, then 3 of size 4. Replaces k and c.
-        normalize: "positions" or "templates", the axis of the softmax, or "relative", which deep models of graphs
-            with more than thirty nodes need; see `isonn.nn.IsoLayer`.
+        normalize: "positions" or "templates", the axis of the softmax, or "relative", without which deep models
+            of large graphs (90 nodes) do not learn; see `isonn.nn.IsoLayer`.
         symmetric: keep the templates symmetric, as the paper does not; halves the work on undirected weighted graphs.
         size: nodes that graphs are padded to; None takes the largest training graph. A larger graph than this
             cannot be predicted: the head has one input per window.
