@@ -158,6 +158,22 @@ def test_a_deep_model_is_saved_and_loaded(mutag, tmp_path):
     np.testing.assert_equal(isonn.load_model(tmp_path / "model").predict_proba(mutag), clf.predict_proba(mutag))
 
 
+@pytest.mark.parametrize("matching", ["exact", "fast"])
+def test_what_a_graph_is_merged_with_does_not_change_its_features(matching):
+    draw = np.random.default_rng(1)
+    graphs = []
+    for _ in range(
+        20
+    ):  # three weights a graph, twenty in the set: alone, its windows are packed, and the set's are not
+        values = draw.choice(np.arange(1.0, 21) / 20, 3, replace=False)
+        upper = np.triu(draw.choice(values, (14, 14)) * (draw.random((14, 14)) < 0.12), 1)
+        graphs.append(upper + upper.T)
+    clf = isonn.IsoNNClassifier(k=4, c=2, matching=matching, epochs=1, hidden=(4,), random_state=0)
+    clf.fit(graphs, np.arange(20) % 2)
+    alone = np.concatenate([clf.transform([graph]) for graph in graphs])
+    np.testing.assert_allclose(clf.transform(graphs), alone, atol=1e-6)
+
+
 def test_a_deep_model_of_larger_graphs_learns_from_relative_maps_only():
     graphs = np.random.default_rng(0).random((24, 60, 60))
     y = np.arange(24) % 2

@@ -138,7 +138,7 @@ class IsoNNClassifier(TemplateClassifier):
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:
         adjacency = torch.from_numpy(graphs.dense(self.size_))
         k = self._layers[0][1]
-        bank = bank_windows(adjacency, k)
+        bank = bank_windows(adjacency, k, renumbered=self.matching != "fast")
         if self.matching == "fast":  # regions do not change while templates learn, nor do their eigenvectors
             bank = (all_windows(adjacency, k) if bank is None else bank).with_eigenvectors()
         return (adjacency if bank is None else bank).to(self.device)

@@ -75,8 +75,12 @@ def all_windows(adjacency: Tensor, k: int) -> WindowBank:
     return WindowBank(windows.reshape(-1, k, k), index)
 
 
-def bank_windows(adjacency: Tensor, k: int) -> WindowBank | None:
+def bank_windows(adjacency: Tensor, k: int, renumbered: bool = True) -> WindowBank | None:
     """The bank of all k x k windows, or None for weighted graphs, whose windows are (nearly) all distinct.
+
+    Args:
+        renumbered: count windows that are equal up to renumbering as one. Without it equal ones only, for matching
+            that depends on the order of nodes: "fast" does where a window's eigenvalues repeat.
 
     Shapes:
         - adjacency ``(graphs, n, n)``, n >= k
@@ -96,7 +100,10 @@ def bank_windows(adjacency: Tensor, k: int) -> WindowBank | None:
     m = digits.shape[1] - k + 1
     graph, row, column = np.unravel_index(place, (len(digits), m, m))
     windows = np.lib.stride_tricks.sliding_window_view(digits, (k, k), axis=(1, 2))
-    regions, merged = _merge_renumbered(windows[graph, row, column])
+    regions = windows[graph, row, column]
+    merged = np.arange(len(regions))
+    if renumbered:
+        regions, merged = _merge_renumbered(regions)
     if len(regions) * MIN_SHRINKAGE > position.size:
         return None
     return WindowBank(
