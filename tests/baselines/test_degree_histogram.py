@@ -49,6 +49,17 @@ def test_complete_weighted_graphs_are_told_apart_by_the_strength_of_their_nodes(
     assert fitted._features(as_graphset(weights)).sum(axis=1).tolist() == [8.0] * 40
 
 
+def test_the_order_of_nodes_does_not_move_a_strength_over_the_end_of_its_bin() -> None:
+    draw = np.random.default_rng(0)
+    weights = np.triu(draw.integers(0, 4, (30, 12, 12)) / 10, 1)  # few values: sums are equal but for rounding
+    weights = weights + weights.transpose(0, 2, 1)
+    fitted = DegreeHistogramClassifier(bins=16).fit(weights, np.arange(30) % 2)
+    for matrix in weights:
+        order = draw.permutation(12)
+        features = fitted._features(as_graphset([matrix, matrix[np.ix_(order, order)]]))
+        np.testing.assert_array_equal(features[0], features[1])
+
+
 @pytest.mark.parametrize("bins", [1, 0, 2.5, True])
 def test_a_histogram_of_fewer_than_two_bins_is_refused(bins: object) -> None:
     with pytest.raises(InputError, match=f"bins={bins} makes no histogram"):

@@ -63,7 +63,7 @@ def strengths(graphs: GraphSet) -> NDArray[np.float64]:
     loop = graphs.edges[:, 0] == graphs.edges[:, 1]
     weights = np.ones(len(loop)) if graphs.weights is None else np.abs(graphs.weights)
     nodes = graphs.edges + graphs.node_offsets[graphs.graph_of_cell][:, None]
-    halves = np.repeat(np.where(loop, 0.0, weights / 2), 2)
-    total: NDArray[np.float64] = np.zeros(int(graphs.node_offsets[-1]))
-    np.add.at(total, nodes.ravel(), halves)
-    return total
+    node, half = nodes.ravel(), np.repeat(np.where(loop, 0.0, weights / 2), 2)
+    # added by size: in the order of nodes the last digit would depend on it, and bins end where such sums are
+    order = np.lexsort((half, node))
+    return np.asarray(np.bincount(node[order], half[order], minlength=int(graphs.node_offsets[-1])), dtype=np.float64)
