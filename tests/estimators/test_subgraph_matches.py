@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from rich_graphs import rich_graphs
 
+import isonn
 from isonn import SubgraphIsoNNClassifier
+from isonn.explain import template_cards
 
 HEADS = ("linear", "mlp", "ensemble")
 SAMPLED = "ignore:.* have more subgraphs than max_subgraphs:UserWarning"
@@ -133,3 +135,24 @@ def test_a_card_counts_the_subgraphs_a_template_equals_over_all_graphs(rich):
         for graph, other in zip(rich, matched, strict=True):
             pairs = [sorted(graph.node_labels[[a, b]].tolist()) for a, b in graph.edges.tolist() if a < b]
             assert other.count_equal(matched[0], row) == pairs.count(labels), template
+
+
+@pytest.mark.filterwarnings(SAMPLED)
+def test_a_sampled_subgraph_is_one_match_however_often_it_was_drawn(rich):
+    clf = small(k=3, max_subgraphs=6).fit(rich)
+    for number in list(clf.sampled_)[:5]:
+        explanation = clf.explain(rich[number], top=None)
+        matched = [(match.template, frozenset(match.nodes)) for match in explanation.matches]
+        assert len(set(matched)) == len(matched)
+        without = explanation.without(explanation.matches)[list(clf.classes_).index(explanation.label)]
+        assert without == pytest.approx(1 / (1 + np.exp(-explanation.base)))
+
+
+@pytest.mark.filterwarnings(SAMPLED)
+def test_cards_estimate_how_often_a_class_holds_a_piece_of_sampled_graphs():
+    graphs = isonn.as_graphset([networkx.gnp_random_graph(14, 0.4, seed=i) for i in range(30)], y=np.arange(30) % 2)
+    counts = [
+        sum(card.occurrences.sum() for card in template_cards(small(k=3, c=2, max_subgraphs=most).fit(graphs), graphs))
+        for most in (100_000, 60)
+    ]
+    assert counts[1] == pytest.approx(counts[0], rel=0.3)  # 60 of some 170 are drawn

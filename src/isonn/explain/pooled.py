@@ -56,6 +56,7 @@ class PooledMatches(MatchedGraph):
         kinds = self._codes if weights is None else list(zip(self._codes, weights.tolist(), strict=True))
         numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
         self._kind = np.array([numbers[kind] for kind in kinds], dtype=np.int64)
+        self._weights = np.ones(len(self._codes)) if weights is None else weights
         self._sums = self._summed(np.arange(len(occurrences)))
 
     def logits(self) -> Logits:
@@ -99,13 +100,16 @@ class PooledMatches(MatchedGraph):
         return self.graph.adjacency[np.ix_(nodes, nodes)]
 
     def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """How many regions have the code of a match's region."""
+        """How many regions have the code of a match's region; estimated where they were sampled."""
         assert isinstance(other, PooledMatches)
-        return self._often[other._codes[int(other.occurrences.region[row])]]
+        return round(self._often[other._codes[int(other.occurrences.region[row])]])
 
     @cached_property
     def _often(self) -> Counter[Any]:
-        return Counter(self._codes)
+        often: Counter[Any] = Counter()
+        for code, weight in zip(self._codes, self._weights.tolist(), strict=True):
+            often[code] += weight
+        return often
 
     def _summed(self, rows: IntArray) -> NDArray[np.float64]:
         """The sums over some of the matches, shape (c, temperatures)."""

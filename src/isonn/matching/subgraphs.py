@@ -59,7 +59,7 @@ def check_subgraph_size(k: int) -> None:
 def cut_subgraphs(
     n: int, edges: IntArray, k: int, limit: int, node_codes: IntArray, edge_codes: IntArray, seed: int = 0
 ) -> Cut:
-    """The connected induced k-node subgraphs of a graph, or ``limit`` samples when there are more.
+    """The connected induced k-node subgraphs of a graph, or those of ``limit`` samples when there are more.
 
     Which are sampled does not depend on the order of the nodes: the graph is brought into canonical order first.
 
@@ -90,8 +90,15 @@ def cut_subgraphs(
     order = _canonical_order(n, edges, node_codes, edge_codes)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
-    nodes, weights = _sample(n, place[edges], k, limit, numpy_stream(seed, "subgraphs", k))
+    nodes, weights = _merge(*_sample(n, place[edges], k, limit, numpy_stream(seed, "subgraphs", k)))
     return Cut(order[nodes], weights)
+
+
+def _merge(nodes: IntArray, weights: NDArray[np.float64]) -> tuple[IntArray, NDArray[np.float64]]:
+    """Each subgraph once, in the place where it was drawn first, with the weights of all its draws."""
+    _, first, which = np.unique(np.sort(nodes, axis=1), axis=0, return_index=True, return_inverse=True)
+    kept = np.argsort(first)
+    return nodes[first[kept]], np.asarray(np.bincount(which.reshape(-1), weights)[kept], dtype=np.float64)
 
 
 def _canonical_order(n: int, edges: IntArray, node_codes: IntArray, edge_codes: IntArray) -> IntArray:
