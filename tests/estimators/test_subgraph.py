@@ -10,7 +10,9 @@ from pathlib import Path
 import networkx
 import numpy as np
 import pytest
+import torch
 from rich_graphs import rich_graphs
+from threadpoolctl import threadpool_limits
 
 import isonn
 from isonn import SubgraphIsoNNClassifier
@@ -248,6 +250,18 @@ def test_auto_uses_what_the_graphs_have(rich):
     assert small().fit(replace(rich, node_labels=None)).encoding_.node_attributes is not None
     assert small(degrees=np.False_).fit(rich).encoding_.sizes == ((1, 2, 3),)
     assert small(k=3).fit(rich).encoding_.sizes == ((3,), (3,))
+
+
+def test_threads_of_other_libraries_do_not_change_the_bits():
+    draw = np.random.default_rng(0)
+    y = np.arange(600) % 6
+    graphs = [networkx.gnp_random_graph(draw.integers(8, 14), 0.15 + 0.03 * c, seed=i) for i, c in enumerate(y)]
+    weights = []
+    for count in (1, 2):
+        with threadpool_limits(count):
+            clf = isonn.SubgraphIsoNNClassifier(learn_templates=False, random_state=0).fit(graphs, y)
+        weights.append(clf.model_.head[0].weight)
+    torch.testing.assert_close(*weights, rtol=0, atol=0)
 
 
 def test_the_same_seed_gives_the_same_bits_and_threads_change_nothing(rich):

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from typing_extensions import Self
 
@@ -286,7 +287,8 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             solving.settle(model, inputs)
         if self.head != "mlp":
             features, known = solving.solved_from(model, inputs, targets, solving.LINEAR_NUMBERS, self._sample_seed)
-            set_linear(model.head, fit_linear(features, known))
+            with threadpool_limits(self.threads):  # the products of scikit-learn are none of torch's
+                set_linear(model.head, fit_linear(features, known))
         if self.head == "ensemble":
             features, known = solving.solved_from(model, inputs, targets, solving.FOREST_NUMBERS, self._sample_seed)
             model.forest = Forest.of(grow_forest(features, known, derive_seed(self.seed_, "forest"))).to(self.device)
