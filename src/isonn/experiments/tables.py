@@ -278,7 +278,11 @@ def _spread(tasks: Sequence[Task], results: Results, metric: str) -> Spread | No
 
 
 def _compared(tasks: Sequence[Task], reference: Sequence[Task], results: Results) -> float | None:
-    """The p of the difference in accuracy, over every seed and fold that both have finished."""
+    """The p of the difference in accuracy, over every seed and fold that both have finished.
+
+    Where seeds share their test graphs (folds released with the data) they are repetitions of one measurement, and
+    their mean is the difference there.
+    """
     theirs = {(task.seed, task.fold): results[task.id] for task in reference if task.id in results}
     pairs = [
         (results[task.id], theirs[task.seed, task.fold])
@@ -287,7 +291,11 @@ def _compared(tasks: Sequence[Task], reference: Sequence[Task], results: Results
     ]
     if not pairs:
         return None
-    differences = [one["metrics"]["accuracy"] - other["metrics"]["accuracy"] for one, other in pairs]
+    by_test: dict[tuple[int, ...], list[float]] = {}
+    for one, other in pairs:
+        difference = one["metrics"]["accuracy"] - other["metrics"]["accuracy"]
+        by_test.setdefault(tuple(sorted(one["test"])), []).append(difference)
+    differences = [statistics.fmean(repeated) for repeated in by_test.values()]
     return corrected_t_test(differences, statistics.fmean(one["n_test"] / one["n_train"] for one, _ in pairs))
 
 
