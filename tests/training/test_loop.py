@@ -90,6 +90,15 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
         run(4, Checkpoint(path, "that"), resume=True)
 
 
+def test_a_checkpoint_of_more_epochs_than_asked_for_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(Checkpoint, "due", lambda self: True)
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint", "same", every=0)
+    run(5, checkpoint)
+    with pytest.raises(ModelFileError, match=r"has 5 epochs behind it and epochs=3 are asked for; ask for at least 5"):
+        run(3, checkpoint, resume=True)
+    assert_same_run(run(5, checkpoint, resume=True), run(5))
+
+
 def test_a_damaged_checkpoint_is_refused(tmp_path):
     path = tmp_path / "run.checkpoint"
     run(2, Checkpoint(path, "this", every=0))

@@ -222,7 +222,7 @@ class TemplateClassifier(GraphClassifier):
 
     def _identity(self, digest: str, targets: NDArray[Any]) -> str:
         """Says which run a checkpoint belongs to; ``digest`` says which graphs."""
-        # A longer run may go on from a shorter one, and how it is shown or threaded is not what it computes.
+        # A longer run may go on from a shorter one, and how it is shown or where it runs is not what it computes.
         free = ("epochs", "verbose", "device", "random_state")
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
         identity = [type(self).__name__, settings, self.seed_, digest, targets.tolist()]

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from isonn.errors import TrainingError
+from isonn.errors import ModelFileError, TrainingError
 from isonn.progress import Report, silent
 from isonn.training.checkpoint import Checkpoint
 from isonn.training.history import History
@@ -59,6 +59,11 @@ def train(
     history = History()
     if resume and checkpoint is not None and checkpoint.path.exists():
         history = checkpoint.load(model, optimizer, generator)
+        if len(history) > epochs:
+            raise ModelFileError(
+                f"checkpoint {checkpoint.path} has {len(history)} epochs behind it and epochs={epochs} are asked for; "
+                f"ask for at least {len(history)}, or remove it to start anew"
+            )
     stopped = stopping is not None and stopping.replay(history.loss)
     model.train()
     with deferred_interrupt() if checkpoint is not None else nullcontext(lambda: False) as interrupted:
