@@ -47,6 +47,15 @@ def test_relabelling_a_region_changes_nothing(k, dtype, generator):
     torch.testing.assert_close(exact_distance(templates, regions), exact_distance(templates, other))
 
 
+@pytest.mark.parametrize("k", [3, 4, 7])
+def test_weights_with_a_common_offset_are_matched_as_without_it(k, generator):
+    templates, regions = torch.randn(2, k, k, generator=generator), torch.randn(40, k, k, generator=generator)
+    exact_sums = exact_distance(templates.double(), regions.double()).float()
+    offset = 2.0**13  # the sums of products are near 1e9 then, and float32 keeps seven digits of them
+    shifted = exact_distance((templates + offset), (regions + offset))
+    torch.testing.assert_close(shifted, exact_sums, rtol=0.02, atol=0.02)
+
+
 def test_a_renumbered_copy_of_the_template_is_at_distance_zero_exactly(dtype, generator):
     template = 1000 * torch.randn(5, 5, dtype=dtype, generator=generator)
     copy = renumbered(template, torch.randperm(5, generator=generator))

@@ -44,6 +44,8 @@ MAX_SECONDS = 600.0
 SMALL_GRADIENT = 2**20
 #: Products that are made at once, 512 kB: the distinct windows of 0/1 graphs up to k = 5 or 6.
 SMALL_PRODUCT = 2**17
+#: From this many times their spread on, the mean of a template's entries is left out of the products.
+FAR_FROM_ZERO = 8.0
 #: Up to this many orderings (k <= 4) three vectorised passes find the winner faster than argmax does.
 FEW_ORDERINGS = 24
 
@@ -218,9 +220,10 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
         each = [_match(template[None], regions, layout) for template in templates]
         return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
     table = _renumbered(templates, layout)  # (c * k!, entries)
+    ranked = table if (centred := _centred(templates)) is None else _renumbered(centred, layout)
     if templates.device.type == "cpu" and len(table) * w <= SMALL_PRODUCT:
-        return _match_at_once(table, regions, c)
-    parts = table.split(c * BLOCK_ORDERINGS)
+        return _match_at_once(table, ranked, regions, c)
+    parts = ranked.split(c * BLOCK_ORDERINGS)
     distance = templates.new_empty(c, w)
     winners = torch.empty(c, w, dtype=torch.int64, device=templates.device)
     rows = max(1, min(w, BLOCK_NUMBERS // len(parts[0])))
@@ -245,9 +248,20 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
     return distance, winners
 
 
-def _match_at_once(table: Tensor, regions: Tensor, c: int) -> tuple[Tensor, Tensor]:
+def _centred(templates: Tensor) -> Tensor | None:
+    """The templates less their means where those would drown the rest in rounding, or None.
+
+    A number added to all entries adds the same to the product with every ordering, so which one is best stays.
+    """
+    mean = templates.mean(1, keepdim=True)
+    centred = templates - mean
+    off = mean.abs() > FAR_FROM_ZERO * torch.linalg.vector_norm(centred, dim=1, keepdim=True)
+    return torch.where(off, centred, templates) if off.any() else None
+
+
+def _match_at_once(table: Tensor, ranked: Tensor, regions: Tensor, c: int) -> tuple[Tensor, Tensor]:
     """The same without blocks, in a few steps of numpy, which each take half as long to begin as torch's."""
-    product = torch.mm(regions, table.t()).numpy()  # numpy's product would start threads of its own
+    product = torch.mm(regions, ranked.t()).numpy()  # numpy's product would start threads of its own
     orderings = len(table) // c
     winners = product.reshape(-1, c, orderings).argmax(2).T
     first = np.arange(0, len(table), orderings)[:, None]
