@@ -15,6 +15,13 @@ def test_no_tree_tells_values_apart_that_differ_by_rounding_alone(monkeypatch):
     np.testing.assert_equal(forest.predict_proba(features + noise[1]), forest.predict_proba(features + noise[0]))
 
 
+def test_values_that_lie_close_all_along_are_not_made_one(monkeypatch):
+    monkeypatch.setattr("isonn.estimators.refit.TREES", 5)
+    features = np.linspace(0, 1, 20_000, dtype=np.float32)[:, None]  # neighbours nearer than rounding
+    forest = grow_forest(features, (features[:, 0] > 0.5).astype(int), seed=0)
+    assert forest.score(features, features[:, 0] > 0.5) > 0.999
+
+
 @pytest.mark.parametrize("labels", [(), (2,)])
 def test_listing_every_graph_three_times_changes_no_linear_head(labels):
     generator = np.random.default_rng(0)

@@ -64,7 +64,16 @@ def _without_noise(features: NDArray[np.float32]) -> NDArray[np.float32]:
     order = features.argsort(axis=0, kind="stable")
     values = np.take_along_axis(features, order, axis=0)
     new = np.diff(values, axis=0, prepend=-np.inf) > ROUNDING
-    first = np.maximum.accumulate(np.where(new, np.arange(len(values))[:, None], 0), axis=0)
+    start = np.take_along_axis(values, _last_true(new), axis=0)
+    # of many graphs neighbours can be this near all along: from the start of such a run, every step begins anew
+    new |= np.diff(np.floor((values - start) / ROUNDING), axis=0, prepend=0) > 0
+    first = _last_true(new)
     merged = np.empty_like(features)
     np.put_along_axis(merged, order, np.take_along_axis(values, first, axis=0), axis=0)
     return merged
+
+
+def _last_true(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For every entry of a column, the row of the last mark up to it."""
+    found: NDArray[np.int64] = np.maximum.accumulate(np.where(marks, np.arange(len(marks))[:, None], 0), axis=0)
+    return found
