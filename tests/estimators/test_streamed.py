@@ -99,7 +99,7 @@ def test_sampled_subgraphs_are_the_same(graphs):
     with pytest.warns(IsoNNWarning, match="were sampled"):
         expected = classifier(max_subgraphs=12).fit(graphs)
     assert found.sampled_
-    np.testing.assert_allclose(found.predict_proba(graphs), expected.predict_proba(graphs), atol=1e-3)
+    np.testing.assert_allclose(found.predict_proba(graphs), expected.predict_proba(graphs), atol=1e-6)
 
 
 def test_large_sets_are_taken_in_batches_either_way(graphs, monkeypatch):

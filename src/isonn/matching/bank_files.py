@@ -104,7 +104,7 @@ def _in_processes(calls: Iterable[Call], jobs: int) -> Iterator[None]:
 
 
 def read_banks(folder: Path) -> Banked:
-    """The banks of all parts as one, with counts as float32 (exact up to 2**24).
+    """The banks of all parts as one, with counts as float32 (exact up to 2**24), or as float64 if any are estimates.
 
     Regions are merged first and counts read afterwards, part by part, so that nothing is in memory twice.
     """
@@ -112,11 +112,12 @@ def read_banks(folder: Path) -> Banked:
     headers = [_header(path) for path in paths]
     views = json.loads(headers[0]["sizes"])
     banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in views)
+    dtype = np.float64 if any(json.loads(header["sampled"]) for header in headers) else np.float32
     for view, sizes in enumerate(views):
         for k in sizes:
             name = f"{view}.{k}"
             regions, numbers = merge_regions((_read(path, name, "regions")[0] for path in paths), k)
-            counts = join_counts((_counts(path, name) for path in paths), numbers, len(regions), np.float32)
+            counts = join_counts((_counts(path, name) for path in paths), numbers, len(regions), dtype)
             banks[view][k] = SubgraphBank(k, regions, counts)
     sampled, first = {}, 0
     for header in headers:
