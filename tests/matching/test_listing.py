@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import igraph
 import networkx
@@ -91,6 +92,16 @@ def test_graphs_with_more_than_the_limit_are_named_and_left_out(graphs):
     (largest,) = np.flatnonzero(np.array(counts) > limit)
     assert listed.too_many == (largest,)
     assert np.bincount(listed.owner, minlength=len(graphs)).tolist() == [n if n <= limit else 0 for n in counts]
+
+
+def test_memory_does_not_grow_with_the_neighbours_of_a_node():
+    offsets, edges = side_by_side([networkx.complete_graph(300)])
+    tracemalloc.start()
+    listed = list_subgraphs(offsets, edges, 4, 1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert listed.too_many == (0,)
+    assert peak < 60e6  # 16,384 subgraphs with 300 neighbours each would be 200 MB
 
 
 def test_a_graph_far_beyond_the_limit_is_not_listed_to_its_end(monkeypatch):

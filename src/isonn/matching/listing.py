@@ -18,6 +18,8 @@ IntArray = NDArray[np.int64]
 
 #: Subgraphs that grow together: their arrays stay in the cache.
 GROWN_AT_ONCE = 2**14
+#: Neighbours of a node that joins which are as much work as one more subgraph.
+NEIGHBOURS_PER_SUBGRAPH = 64
 #: Subgraphs that are listed together, unless a single graph has more: 2**20 of five nodes are 40 MB.
 MOST_LISTED = 2**20
 #: Pairs of nodes for which a table of neighbours is made, 16 MB; beyond, edges are looked up by binary search.
@@ -90,20 +92,23 @@ class _Grown:
         nodes: of each, the smallest first, ``(w, size)``.
         choices: of all of them, one after the other.
         count: how many choices each has, ``(w,)``.
+        work: what the choices of each cost, ``(w,)``, in subgraphs.
     """
 
     nodes: IntArray
     choices: IntArray
     count: IntArray
+    work: IntArray
 
     def split(self, most: int) -> Iterator[_Grown]:
-        """Runs of them with at most so many choices in all, or one with more."""
-        stops = self.count.cumsum()
+        """Runs of them with at most so much work in all, or one with more."""
+        stops, done = self.count.cumsum(), self.work.cumsum()
         start, before = 0, 0
         while start < len(stops):
-            stop = max(start + 1, int(np.searchsorted(stops, before + most, side="right")))
-            after = int(stops[stop - 1])
-            yield _Grown(self.nodes[start:stop], self.choices[before:after], self.count[start:stop])
+            worked = int(done[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(done, worked + most, side="right")))
+            after, run = int(stops[stop - 1]), slice(start, stop)
+            yield _Grown(self.nodes[run], self.choices[before:after], self.count[run], self.work[run])
             start, before = stop, after
 
 
@@ -117,6 +122,8 @@ class _Growth:
         self.neighbours = self.keys % max(1, self.n)
         self.first = np.searchsorted(self.keys, np.arange(self.n + 1) * self.n)
         self.joined = self._table(offsets) or self._search
+        more = np.diff(self.first) // NEIGHBOURS_PER_SUBGRAPH
+        self.more_work = more if more.any() else None  # what a choice costs beyond one subgraph
 
     def _table(self, offsets: IntArray) -> Callable[[IntArray, IntArray], NDArray[np.bool_]] | None:
         """Whether two nodes of one graph are neighbours, from a table; None if that would be too large."""
@@ -142,7 +149,7 @@ class _Growth:
         own = np.repeat(np.arange(self.n), np.diff(self.first))
         later = self.neighbours > own
         count = np.bincount(own[later], minlength=self.n)
-        waiting = [_Grown(np.arange(self.n)[:, None], self.neighbours[later], count).split(GROWN_AT_ONCE)]
+        waiting = [self._grown(np.arange(self.n)[:, None], self.neighbours[later], count).split(GROWN_AT_ONCE)]
         while waiting:  # depth first, so that little waits
             grown = next(waiting[-1], None)
             if grown is None:
@@ -175,7 +182,14 @@ class _Growth:
         choices = np.empty(int(count.sum()), dtype=np.int64)
         choices[_ranges(start, left)] = grown.choices[_ranges(number + 1, left)]
         choices[_ranges(start + left, brought)] = new
-        return _Grown(np.column_stack([nodes, grown.choices]), choices, count)
+        return self._grown(np.column_stack([nodes, grown.choices]), choices, count)
+
+    def _grown(self, nodes: IntArray, choices: IntArray, count: IntArray) -> _Grown:
+        if self.more_work is None:
+            return _Grown(nodes, choices, count, count)
+        more = np.concatenate([[0], self.more_work[choices].cumsum()])
+        stops = count.cumsum()
+        return _Grown(nodes, choices, count, count + more[stops] - more[stops - count])
 
 
 def _ranges(start: IntArray, length: IntArray) -> IntArray:
