@@ -81,6 +81,11 @@ def test_lines_that_are_not_sorted_are_read_whole_unless_a_bank_is_asked_for(tmp
     assert run("fit", tmp_path, "--out", tmp_path / "m", *options).returncode == 0
     result = run("fit", tmp_path, "--out", tmp_path / "n", "--bank", tmp_path / "bank", *options)
     refused(result, "line 5 of", "goes back to node 1", "sort them")
+    predicted = run("predict", tmp_path / "m", tmp_path)
+    assert predicted.returncode == 0, predicted.stderr
+    rows = list(csv.DictReader(io.StringIO(predicted.stdout)))
+    clf = isonn.load_model(tmp_path / "m")
+    assert [row["predicted"] for row in rows] == list(map(str, clf.predict(isonn.load(tmp_path)).tolist()))
 
 
 def test_a_folder_of_many_files_is_fitted_and_predicted(mutag, tmp_path, small_pieces):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -26,31 +29,46 @@ def predict(
     """Classify the graphs of DATA: one line each with the class and the probability of every class."""
     import isonn
     from isonn.cli.large import stream_of
+    from isonn.data.tu_pieces import UnsortedError
     from isonn.errors import InputError
     from isonn.files import atomic_file
 
     if out is not None and out.exists():
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
     clf = isonn.load_model(model)
-    chunks = stream_of(data) or [isonn.load(data)]
+    with ExitStack() as stack:
+        if out is not None:
+            file = stack.enter_context(stack.enter_context(atomic_file(out)).open("w", encoding="utf-8"))
+        else:  # not to standard output yet: data can turn out to be unusable in its last line
+            file = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
+        try:
+            done, right = _write(clf, stream_of(data) or [isonn.load(data)], file, as_json)
+        except UnsortedError:  # in pieces it cannot be read, and as a whole it can
+            file.seek(0)
+            file.truncate()
+            done, right = _write(clf, [isonn.load(data)], file, as_json)
+        if out is None:
+            file.seek(0)
+            shutil.copyfileobj(file, sys.stdout)
+    if out is not None:
+        print(f"{done} predictions in {out}", file=sys.stderr)
+    if right is not None:
+        print(f"accuracy {100 * right / done:.1f} % ({right} of {done})", file=sys.stderr)
+
+
+def _write(clf: Any, chunks: Iterable[Any], file: TextIO, as_json: bool) -> tuple[int, int | None]:
+    """Classify chunks of graphs; how many there are, and how many are right if their classes are known."""
     known = set(clf.classes_.tolist())
     done = right = 0
     scored = not clf.multilabel_
-    with ExitStack() as stack:
-        file = sys.stdout
-        if out is not None:
-            file = stack.enter_context(stack.enter_context(atomic_file(out)).open("w", encoding="utf-8"))
-        for graphs in chunks:  # large sets are classified a few thousand graphs at a time
-            rows = _rows(clf, graphs, done)
-            file.write(_json(rows, first=not done) if as_json else _csv(rows, header=not done))
-            done += len(rows)
-            scored = scored and graphs.y is not None and set(graphs.y.tolist()) <= known
-            right += sum(row["class"] == row["predicted"] for row in rows) if scored else 0
-        file.write("\n]\n" if as_json else "")
-    if out is not None:
-        print(f"{done} predictions in {out}", file=sys.stderr)
-    if scored:
-        print(f"accuracy {100 * right / done:.1f} % ({right} of {done})", file=sys.stderr)
+    for graphs in chunks:
+        rows = _rows(clf, graphs, done)
+        file.write(_json(rows, first=not done) if as_json else _csv(rows, header=not done))
+        done += len(rows)
+        scored = scored and graphs.y is not None and set(graphs.y.tolist()) <= known
+        right += sum(row["class"] == row["predicted"] for row in rows) if scored else 0
+    file.write("\n]\n" if as_json else "")
+    return done, right if scored else None
 
 
 def _rows(clf: Any, graphs: Any, first: int) -> list[dict[str, Any]]:
