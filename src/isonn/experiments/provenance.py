@@ -28,7 +28,8 @@ def provenance() -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Of isonn, Python and the libraries that compute."""
     found = {"isonn": __version__, "python": platform.python_version()}
-    for package in ("numpy", "scikit-learn", "torch"):  # read from metadata: trivial methods never load torch
+    # read from metadata: trivial methods never load torch
+    for package in ("numpy", "scipy", "scikit-learn", "torch", "igraph"):
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

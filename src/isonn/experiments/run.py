@@ -186,7 +186,7 @@ def _listening(said: list[str]) -> Iterator[None]:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """One thread for every library: sums split over threads differ in the last bits, and processes share the cores."""
-    torch = sys.modules.get("torch")  # a method that uses it has imported it by now
+    torch = sys.modules.get("torch")  # loaded later, it is for the method to say how many threads it has
     before = torch.get_num_threads() if torch is not None else 1
     with threadpool_limits(limits=1):
         if torch is not None:

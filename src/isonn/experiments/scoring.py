@@ -14,7 +14,8 @@ def score(truth: NDArray[Any], predicted: NDArray[Any], classes: NDArray[Any]) -
 
     Two classes: F1 of the larger label, the paper's +1. More: the mean of the F1 of each class (macro).
     Indicator matrix: a graph counts as right when all its labels are (subset accuracy), F1 over all
-    labels at once (micro). An F1 of nothing predicted and nothing there is 0.
+    labels at once (micro). The positive class, when it is neither predicted nor there, has an F1 of 0; of more than
+    two, a class that is neither does not count.
     """
     if truth.ndim == 2:
         f1 = f1_score(truth, predicted, average="micro", zero_division=0)

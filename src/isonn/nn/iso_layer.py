@@ -73,7 +73,7 @@ class IsoLayer(nn.Module):
         if self.normalize == "templates":
             return maps.softmax(1)
         parts = maps.flatten(2).softmax(2).view(maps.shape)
-        return parts * maps[0, 0].numel() if self.normalize == "relative" else parts
+        return parts * maps.shape[2:].numel() if self.normalize == "relative" else parts
 
     def distances(self, graphs: Inputs) -> Tensor:
         """The features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""

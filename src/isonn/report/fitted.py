@@ -22,6 +22,7 @@ from isonn.report.collect import Group
 EXPLAINED = (
     "isonn-subgraph",
     "isonn-subgraph-frozen",
+    "isonn-subgraph-ensemble",
     "isonn",
     "isonn-assigned",
     "isonn-fast",
