@@ -160,6 +160,16 @@ def test_pyg_agrees_on_the_adjacency_matrix(pyg):
         assert_array_equal(ours.adjacency, to_dense_adj(theirs.edge_index, max_num_nodes=theirs.num_nodes)[0])
 
 
+def test_a_loader_of_pyg_is_the_graphs_in_its_batches(pyg):
+    from torch_geometric.loader import DataLoader
+
+    graphs = [data_of(pyg, n, n, y=n % 2) for n in (3, 7, 4, 5, 6)]
+    loaded = as_graphset(DataLoader(graphs, batch_size=2))
+    expected = as_graphset(graphs)
+    assert loaded.sizes.tolist() == expected.sizes.tolist() == [3, 7, 4, 5, 6]
+    assert loaded.digest == expected.digest
+
+
 @pytest.mark.parametrize("place", ["edge_weight", "edge_attr"])
 def test_pyg_weights_are_read_and_repeated_edges_add_up(pyg, place):
     import torch

@@ -45,7 +45,8 @@ def as_graphset(X: Any, y: ArrayLike | None = None, name: str | None = None) -> 
     list or Dataset of PyG      ``edge_index``; ``edge_weight``, or a real 1-column ``edge_attr``, as
     ``Data``                    weights; one-hot (or 1-column integer) ``edge_attr`` and ``x`` as
                                 labels; other ``x`` as node attributes, wider ``edge_attr`` is left
-                                out; ``y`` of one element as class unless ``y`` is given
+                                out; ``y`` of one element as class unless ``y`` is given. What is
+                                one-hot is decided for the whole list. A ``DataLoader`` is unpacked
     list of `Graph`             as they are
     ==========================  ==================================================================
 
@@ -70,8 +71,7 @@ def as_one_graph(X: Any) -> GraphSet:
     """A single graph, alone or in a set of one, as a `GraphSet` of one."""
     kind = _kind(type(X))
     matrix = kind is ARRAY and not isinstance(X, (list, tuple)) and to_numpy(X).ndim == 2
-    batch = any(base.__name__ == "Batch" for base in type(X).__mro__)
-    alone = matrix or (kind not in (None, ARRAY) and not batch)
+    alone = matrix or (kind not in (None, ARRAY) and not _is_batch(X))
     graphs = as_graphset([X] if alone else X)
     if len(graphs) != 1:
         raise InputError(f"X holds {len(graphs)} graphs where one is wanted; give a single one, such as X[0]")
@@ -81,7 +81,7 @@ def as_one_graph(X: Any) -> GraphSet:
 def _convert(given: Any) -> GraphSet:
     kind = _kind(type(given))
     if kind not in (None, ARRAY):
-        unpack = "batch.to_data_list()" if "Batch" in {base.__name__ for base in type(given).__mro__} else "[X]"
+        unpack = "batch.to_data_list()" if _is_batch(given) else "[X]"
         raise InputError(f"X is a single {kind}, not a list of graphs; give {unpack}")
     if kind is ARRAY and not isinstance(given, (list, tuple)):
         array = to_numpy(given)
@@ -101,6 +101,7 @@ def _convert(given: Any) -> GraphSet:
     if kind is IGRAPH:
         return _join(from_igraph(items))
     if kind is PYG:
+        items = [data for item in items for data in (item.to_data_list() if _is_batch(item) else [item])]
         parts, y = from_pyg(items)
         return _join(parts, y=None if y is None else _classes(y, len(items)))
     return _join_ours(items)
@@ -117,6 +118,11 @@ def _items(given: Any) -> list[Any]:
     if isinstance(given, Iterable):
         return list(given)
     raise InputError(f"X={given!r:.60} is of type {type(given).__name__}, not a list of graphs; give {_READS}")
+
+
+def _is_batch(given: Any) -> bool:
+    """Whether this is PyTorch Geometric's ``Batch``: several graphs as one that falls into parts."""
+    return any(base.__name__ == "Batch" for base in type(given).__mro__)
 
 
 def _kind(cls: type) -> str | None:

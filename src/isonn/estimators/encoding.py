@@ -30,6 +30,9 @@ LEVELS = 8
 #: attributes. A pair of nodes is two cells of the adjacency matrix, so it counts twice.
 START_WEIGHTS = (2.0, 2.0, 1.0, 1.0)
 
+#: What may have become of attributes that were given.
+_ONE_HOT = " (x of PyTorch Geometric is read as labels where all of it is one-hot: convert all graphs together)"
+
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
@@ -156,7 +159,10 @@ class Encoding:
         if levels is not None:
             column = graphs.node_attributes if what == "node" else _weights(graphs)
             if column is None:
-                raise InputError(f"{graphs.name} has no node attributes, with which this model was fitted; give them")
+                hint = "" if graphs.node_labels is None else _ONE_HOT
+                raise InputError(
+                    f"{graphs.name} has no node attributes, with which this model was fitted; give them{hint}"
+                )
             codes = codes * len(levels) + levels.nearest(column[rows])
         return codes
 
