@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +17,7 @@ from isonn.matching import MATCHERS, bank_windows, cut_windows
 from isonn.nn.iso_layer import check_sizes
 from isonn.nn.iso_stack import map_shape
 from isonn.seeding import torch_stream
+from isonn.training.threads import torch_threads
 
 #: Product of the orderings and cells one sample may cost, so that the answer comes within seconds.
 SAMPLE_COST = 2e9
@@ -82,6 +84,15 @@ def estimate_cost(graphs: GraphSet, k: int, c: int, seed: int = 0) -> Cost:
     )
 
 
+def _timed(match: Callable[[Tensor, Tensor], Tensor], templates: Tensor, regions: Tensor) -> tuple[Tensor, float]:
+    """Distances, and the seconds of a forward and backward pass with one thread, which is what ``fit`` has."""
+    with torch_threads(1):
+        start = time.perf_counter()
+        distances = match(templates, regions)
+        distances.sum().backward()
+        return distances.detach(), time.perf_counter() - start
+
+
 def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, MatchingCost]:
     c, k, _ = templates.shape
     exact = None
@@ -96,12 +107,9 @@ def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, Matc
         except InputError as error:
             costs[name] = MatchingCost(reason=str(error))
             continue
-        start = time.perf_counter()
-        distances = match(learnable, regions)
-        distances.sum().backward()
-        seconds = (time.perf_counter() - start) * distinct / len(regions)
-        exact = distances.detach() if name == "exact" else exact
-        costs[name] = MatchingCost(seconds, _agreement(distances.detach(), exact))
+        distances, seconds = _timed(match, learnable, regions)
+        exact = distances if name == "exact" else exact
+        costs[name] = MatchingCost(seconds * distinct / len(regions), _agreement(distances, exact))
     return costs
 
 
