@@ -34,6 +34,8 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         yield temporary
+        for file in temporary.rglob("*"):  # some libraries keep what they write to its owner
+            file.chmod((0o777 if file.is_dir() else 0o666) & ~_umask())
         temporary.chmod(0o777 & ~_umask())
         temporary.rename(path)
     finally:

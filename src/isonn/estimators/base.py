@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,7 +20,7 @@ from isonn.classifier import GraphClassifier
 from isonn.data.convert import as_one_graph
 from isonn.data.graphs import GraphSet
 from isonn.data.streams import GraphStream
-from isonn.errors import InputError, ModelFileError
+from isonn.errors import InputError, IsoNNWarning, ModelFileError
 from isonn.estimators.model_files import classes_from_json, classes_to_json, read_model, write_model
 from isonn.explain import Explanation, MatchedGraph, explain_matched
 from isonn.seeding import resolve_seed, torch_stream
@@ -93,10 +94,8 @@ class TemplateClassifier(GraphClassifier):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
         check_learning_rate(self.learning_rate)
-        try:
-            torch.empty(0, device=self.device)
-        except (RuntimeError, AssertionError) as error:
-            raise InputError(f"device={self.device!r} cannot be used here; use 'cpu'") from error
+        if not _usable(self.device):
+            raise InputError(f"device={self.device!r} cannot be used here; use 'cpu'")
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The features the head sees, one row per graph."""
@@ -242,16 +241,34 @@ class TemplateClassifier(GraphClassifier):
         return np.concatenate(parts)
 
 
+def _usable(device: Any) -> bool:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        return False
+    return True
+
+
 def load_model(path: str | Path) -> TemplateClassifier:
-    """Read a model that ``save`` wrote; a damaged or altered one is refused."""
+    """Read a model that ``save`` wrote; a damaged one, or one with other weights, is refused.
+
+    One from a machine with a device that this one lacks computes on the CPU.
+    """
     description, tensors = read_model(Path(path))
     name = description.get("class")
-    if name not in TemplateClassifier.registry:
+    if not isinstance(name, str) or name not in TemplateClassifier.registry:
         raise ModelFileError(
             f"{path} holds a model of kind {name!r}; this version knows {sorted(TemplateClassifier.registry)}"
         )
     try:
         params = {key: tuple(v) if isinstance(v, list) else v for key, v in description["params"].items()}
+        if not _usable(params["device"]):
+            warnings.warn(
+                f"{path} was made on device {params['device']!r}, which is not here; it computes on the CPU",
+                IsoNNWarning,
+                stacklevel=2,
+            )
+            params["device"] = "cpu"
         clf = TemplateClassifier.registry[name](**params)
         clf.check_settings()
         clf.classes_ = classes_from_json(description["classes"])
