@@ -23,6 +23,8 @@ from isonn.data.graphs import GraphSet
 from isonn.data.streams import GraphStream
 from isonn.errors import InputError, NotFittedError
 
+_ENDLESS = (float("inf"), float("-inf"))
+
 
 class GraphClassifier(ClassifierMixin, BaseEstimator):
     """Base of every classifier in isonn; see the module's text for the hooks.
@@ -75,8 +77,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``."""
         if isinstance(X, GraphStream):
-            return np.concatenate([self._probabilities(self._checked(chunk)) for chunk in X])
-        return self._probabilities(self._checked(X))
+            return np.concatenate([self.predict_proba(chunk) for chunk in X])
+        graphs = self._checked(X)
+        probabilities = self._probabilities(graphs)
+        odd = ~np.isfinite(probabilities).all(axis=1)
+        if odd.any():
+            raise InputError(
+                f"graph {int(odd.argmax())} of {len(graphs)} gives probabilities that are not numbers; scale its "
+                f"weights as those of the training graphs were"
+            )
+        return probabilities
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to fit")
@@ -100,7 +110,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         largest, size = int(graphs.sizes.max()), getattr(self, "size", None)
         if size is None:
             return largest
-        if isinstance(size, bool) or not isinstance(size, Integral) or size < largest:
+        if isinstance(size, bool) or not isinstance(size, Integral):
+            raise InputError(f"size={size!r} is not a number of nodes; use an integer >= {largest}, or None")
+        if size < largest:
             raise InputError(f"size={size!r} is too small for a graph of {largest} nodes; use size={largest} or None")
         return int(size)
 
@@ -125,7 +137,15 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _encode(self, y: Any, g: int) -> NDArray[Any]:
         """Class numbers, or the 0/1 matrix as floats; sets ``classes_`` and ``multilabel_``."""
-        labels = np.asarray(y)
+        try:
+            labels = np.asarray(y)
+        except ValueError as error:
+            raise InputError(
+                "y has entries of different lengths; give one class per graph, or an indicator matrix of 0 and 1 "
+                "(scikit-learn's MultiLabelBinarizer makes one)"
+            ) from error
+        if labels.ndim == 0:
+            raise InputError(f"y={y!r} is a single value; give one class per graph")
         if len(labels) != g:
             raise InputError(f"y has {len(labels)} entries for {g} graphs; give one per graph")
         if labels.ndim == 2 and labels.shape[1] == 1:
@@ -134,15 +154,21 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             return self._encode_indicators(labels)
         if labels.ndim != 1:
             raise InputError(f"y has shape {labels.shape}; give (graphs,) or an indicator matrix (graphs, labels)")
-        missing = [i for i, label in enumerate(labels.tolist()) if label is None or label != label]
+        missing = [i for i, label in enumerate(labels.tolist()) if label is None or label != label or label in _ENDLESS]
         if missing:
             raise InputError(f"y[{missing[0]}] is {labels[missing[0]]}; give every graph a class")
         if labels.dtype.kind == "f" and type_of_target(labels).startswith("continuous"):
             raise InputError(f"y holds measurements such as {labels[labels % 1 != 0][0]}, not classes; bin them first")
         self.multilabel_ = False
-        self.classes_, targets = np.unique(labels, return_inverse=True)
+        try:
+            self.classes_, targets = np.unique(labels, return_inverse=True)
+        except TypeError as error:
+            raise InputError(
+                f"y mixes classes such as {labels[0]!r} that cannot be sorted; use numbers only or strings only"
+            ) from error
         if len(self.classes_) < 2:
-            raise InputError(f"y holds one class only ({self.classes_[0]!r}); give graphs of at least two classes")
+            only = self.classes_.tolist()[0]
+            raise InputError(f"y holds one class only ({only!r}); give graphs of at least two classes")
         return targets.astype(np.int64)
 
     def _encode_indicators(self, labels: NDArray[Any]) -> NDArray[Any]:

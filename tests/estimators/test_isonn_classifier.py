@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import isonn
-from isonn.errors import InputError, ModelFileError, NotFittedError
+from isonn.errors import InputError, IsoNNWarning, ModelFileError, NotFittedError
 from isonn.estimators import model_files
 
 
@@ -256,6 +256,31 @@ def test_damaged_and_altered_models_are_refused(fitted, tmp_path, damage, messag
         isonn.load_model(tmp_path / "model")
 
 
+def test_a_model_of_a_machine_with_another_device_is_loaded_on_the_cpu(fitted, mutag, tmp_path):
+    fitted.save(tmp_path / "model")
+    path = tmp_path / "model" / "model.json"
+    description = json.loads(path.read_text())
+    description["params"]["device"] = "toaster"
+    path.write_text(json.dumps(description))
+    with pytest.warns(IsoNNWarning, match="made on device 'toaster', which is not here; it computes on the CPU"):
+        loaded = isonn.load_model(tmp_path / "model")
+    np.testing.assert_equal(loaded.predict_proba(mutag), fitted.predict_proba(mutag))
+
+
+def test_whoever_may_read_a_folder_may_read_the_model_in_it(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    (tmp_path / "file").touch()
+    allowed = (tmp_path / "file").stat().st_mode
+    assert {path.stat().st_mode for path in (tmp_path / "model").iterdir()} == {allowed}
+
+
+def test_weights_that_end_in_no_number_are_an_error_not_an_answer(fitted, mutag):
+    graphs = mutag.dense(28)[:3].astype(np.float64)
+    graphs[1] = 1e20
+    with pytest.raises(InputError, match="graph 1 of 3 gives probabilities that are not numbers; scale its weights"):
+        fitted.predict(graphs)
+
+
 def test_a_path_that_is_no_model_is_refused(tmp_path):
     with pytest.raises(ModelFileError, match="not a model folder"):
         isonn.load_model(tmp_path / "nothing")
@@ -303,6 +328,13 @@ def test_graphs_smaller_than_the_template_are_padded_like_all_others(mutag):
         ({"matching": "magic"}, "matching='magic' is unknown"),
         ({"normalize": "templates", "c": 1}, "c=1 makes every feature 1"),
         ({"layers": ()}, "holds no layer"),
+        ({"layers": (2, 3)}, r"layers=\(2, 3\) are not pairs; give \(c, k\) of each"),
+        ({"layers": "2x3,2x3"}, "layers='2x3,2x3' are not pairs"),
+        ({"hidden": 64}, "hidden=64 are not layer widths"),
+        ({"size": 30.0}, "size=30.0 is not a count"),
+        ({"size": "a"}, "size='a' is not a count"),
+        ({"matching": ["exact"]}, r"matching=\['exact'\] is unknown"),
+        ({"learning_rate": "a"}, "learning_rate='a' is not above 0"),
         ({"k": 5, "c": 2, "layers": ((2, 3),)}, "k=5 and layers=.* contradict each other"),
         ({"k": 4, "c": 2, "layers": ((1, 3), (1, 9), (1, 9), (1, 9), (1, 9))}, "layer 5 of 5 .* maps of side 2"),
     ],

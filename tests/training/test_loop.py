@@ -138,6 +138,20 @@ def test_a_run_that_stopped_early_stays_stopped_when_resumed(tmp_path):
     assert again.loss == history.loss
 
 
+def test_weights_that_the_last_step_made_no_numbers_are_an_error():
+    model, inputs, targets = problem()
+    with pytest.raises(TrainingError, match=r"weights are no numbers in epoch 1; use a learning_rate below inf"):
+        train(
+            model,
+            inputs,
+            targets,
+            nn.CrossEntropyLoss(),
+            epochs=1,
+            learning_rate=float("inf"),
+            generator=torch.Generator(),
+        )
+
+
 def test_a_loss_that_is_not_a_number_names_the_learning_rate():
     model, inputs, targets = problem()
     inputs[3, 0] = float("nan")

@@ -19,7 +19,7 @@ from isonn.nn import IsoLayer, IsoNN
 from isonn.nn.iso_layer import check_layer
 from isonn.nn.iso_stack import map_shape
 from isonn.template import Template
-from isonn.training.settings import check_widths
+from isonn.training.settings import check_count, check_widths
 
 #: From this k on, keeping certificates costs less than trying the k! orderings anew at every step.
 MIN_CERTIFIED_K = 5
@@ -101,8 +101,8 @@ class IsoNNClassifier(TemplateClassifier):
     def check_settings(self) -> None:
         """Refuse constructor arguments that mean nothing, or that contradict each other."""
         super().check_settings()
-        if self.layers is not None and not self.layers:
-            raise InputError("layers=() holds no layer; give at least one (c, k), or None")
+        if self.layers is not None:
+            _check_pairs(self.layers)
         contradicted = [name for name, default in (("k", 4), ("c", 2)) if getattr(self, name) != default]
         if self.layers is not None and contradicted and (self.c, self.k) != self._layers[0]:
             name = contradicted[0]
@@ -114,6 +114,7 @@ class IsoNNClassifier(TemplateClassifier):
             check_layer(k, c, self.matching, self.normalize)
         check_widths("hidden", self.hidden)
         if self.size is not None:
+            check_count("size", self.size)
             map_shape(self.size, self._layers)
 
     @property
@@ -158,3 +159,13 @@ class IsoNNClassifier(TemplateClassifier):
 
     def _matched(self, graphs: GraphSet) -> WindowMatches:
         return WindowMatches(self.model_, self._inputs(graphs), graphs[0])
+
+
+def _check_pairs(layers: Any) -> None:
+    """Refuse what are not (c, k) of at least one layer."""
+    try:
+        pairs = [(c, k) for c, k in layers]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"layers={layers!r} are not pairs; give (c, k) of each layer, as ((2, 3), (3, 4))") from error
+    if not pairs:
+        raise InputError(f"layers={layers!r} holds no layer; give at least one (c, k), or None")

@@ -130,7 +130,7 @@ class _Symmetric(nn.Module):
 def check_layer(k: int, c: int, matching: str = "exact", normalize: str = "positions") -> None:
     """Refuse settings no layer can have."""
     check_sizes(k, c)
-    if matching not in MATCHERS:
+    if not isinstance(matching, str) or matching not in MATCHERS:
         raise InputError(f"matching={matching!r} is unknown; use one of {', '.join(map(repr, MATCHERS))}")
     if matching == "exact":
         check_enumerable(k)

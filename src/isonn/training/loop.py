@@ -71,10 +71,7 @@ def train(
             start = time.perf_counter()
             mean = _epoch(model, optimizer, inputs, targets, loss, batch_size, generator)
             if not math.isfinite(mean):
-                raise TrainingError(
-                    f"the loss became {mean} in epoch {len(history) + 1}; "
-                    f"use a learning_rate below {learning_rate}, or scale the weights of the graphs"
-                )
+                raise TrainingError(_diverged(f"the loss became {mean}", len(history) + 1, learning_rate))
             history.add(mean, time.perf_counter() - start)
             report(len(history), f"loss {mean:.4f}")
             stopped = stopping is not None and stopping.update(mean)
@@ -82,8 +79,14 @@ def train(
                 checkpoint.save(model, optimizer, generator, history)
             if interrupted():
                 raise KeyboardInterrupt
+    if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):  # what the last step did
+        raise TrainingError(_diverged("the weights are no numbers", len(history), learning_rate))
     model.eval()
     return history
+
+
+def _diverged(what: str, epoch: int, learning_rate: float) -> str:
+    return f"{what} in epoch {epoch}; use a learning_rate below {learning_rate}, or scale the weights of the graphs"
 
 
 def _epoch(

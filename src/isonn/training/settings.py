@@ -18,11 +18,12 @@ def check_count(name: str, value: Any) -> None:
 
 def check_learning_rate(value: Any) -> None:
     """Refuse what is not above 0."""
-    if not value > 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value > 0:
         raise InputError(f"learning_rate={value!r} is not above 0; 0.001 is a good start")
 
 
 def check_widths(name: str, widths: Sequence[int]) -> None:
     """Refuse what are not widths of layers."""
-    if not widths or any(isinstance(w, bool) or not isinstance(w, (int, np.integer)) or w < 1 for w in widths):
+    given = list(widths) if isinstance(widths, (Sequence, np.ndarray)) else []
+    if not given or any(isinstance(w, bool) or not isinstance(w, (int, np.integer)) or w < 1 for w in given):
         raise InputError(f"{name}={widths!r} are not layer widths; use integers >= 1 such as (1024, 128)")
