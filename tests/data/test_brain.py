@@ -96,7 +96,14 @@ def nan_in_the_third(adjacency):
         (lambda a: {"adjacency": nan_in_the_third(a), "labels": LABELS}, "study.npz .*graph 3 of 5 has .*weight nan"),
         (lambda a: {"adjacency": a, "labels": LABELS, "fold": [0, 1]}, r"fold of .* has shape \(2,\)"),
         (lambda a: {"adjacency": a, "labels": LABELS, "names": ["a"]}, "has 1 node names for 4 nodes"),
-        (lambda a: {"adjacency": np.array([None, {}], dtype=object)}, "cannot be read as .npz .*allow_pickle"),
+        (
+            lambda a: {"adjacency": np.array([None, {}], dtype=object)},
+            "holds adjacency as Python objects, which are not read",
+        ),
+        (
+            lambda a: {"adjacency": a, "labels": np.array(list("uvwuv"), dtype=object)},
+            r"holds labels as Python objects.*save it again with labels\.astype\(str\)",
+        ),
     ],
 )
 def test_a_wrong_npz_is_refused(tmp_path, adjacency, arrays, message):

@@ -51,7 +51,9 @@ def read_matrices(path: str | os.PathLike[str]) -> GraphSet:
 def _read_npz(path: Path) -> GraphSet:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
+            arrays = {key: _array(path, file, key) for key in file.files}
+    except DatasetError:
+        raise
     except (ValueError, OSError, EOFError, BadZipFile) as error:
         raise DatasetError(f"{path} cannot be read as .npz ({error}); save it again with numpy.savez") from error
     known = {"adjacency", "labels", "fold", "names"}
@@ -61,6 +63,19 @@ def _read_npz(path: Path) -> GraphSet:
             f"save it with adjacency (g, n, n) and labels (g,)"
         )
     return _assemble(path, arrays["adjacency"], arrays.get("labels"), arrays.get("fold"), arrays.get("names"))
+
+
+def _array(path: Path, file: Any, key: str) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = file[key]
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise
+        raise DatasetError(
+            f"{path} holds {key} as Python objects, which are not read from files; save it again with "
+            f"{key}.astype(str), or as numbers"
+        ) from error
+    return array
 
 
 def _read_mat(path: Path) -> GraphSet:
