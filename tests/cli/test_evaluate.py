@@ -181,6 +181,12 @@ def test_a_damaged_result_is_named_and_run_again(data: Path, tmp_path: Path) -> 
         (["--layers", "2x3", "--k", 3], InputError, "--layers replaces --k and --c"),
         (["--layers", "2x40"], InputError, "k=40"),
         (["--normalize", "rows"], InputError, "normalize='rows' is unknown"),
+        (
+            ["--methods", "isonn-fast", "--matching", "exact"],
+            InputError,
+            "--matching exact contradicts method isonn-fa",
+        ),
+        (["--methods", "isonn-deep-relative", "--normalize", "positions"], InputError, "which has normalize relative"),
         (["--methods", "size", "--epochs", 3], InputError, "--epochs is a setting of isonn, which is not among"),
         (["no/such/file.npz"], DatasetError, "no dataset and no file"),
     ],

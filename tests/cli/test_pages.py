@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sample_run import make_data, make_run
 from typer.testing import CliRunner, Result
@@ -40,6 +41,27 @@ def test_report_writes_into_the_run_unless_told_otherwise(made, tmp_path: Path):
     facts = json.loads(shown.stdout)
     assert (facts["page"], facts["graphs"], facts["missing"]) == (str(tmp_path / "page.html"), 3, 0)
     assert (tmp_path / "page.html").stat().st_size == facts["bytes"]
+
+
+def test_a_report_without_its_graphs_says_how_to_give_them(made, tmp_path: Path):
+    result = call("report", made[0], "--out", tmp_path / "page.html")
+    assert "Templates and graphs cannot be shown: " in result.stdout
+    assert "name its file with --data" in result.stdout
+
+
+def test_explaining_labels_says_when_none_is_predicted(made, tmp_path: Path):
+    graphs = isonn.load(made[1])
+    y = np.zeros((len(graphs), 2), dtype=int)
+    y[0, 1] = 1
+    settings = {"k": 3, "c": 2, "epochs": 60, "hidden": (8,), "learning_rate": 0.01}
+    clf = isonn.IsoNNClassifier(**settings, random_state=0).fit(graphs, y)
+    clf.save(tmp_path / "model")
+    number = int(clf.predict_proba(graphs).max(axis=1).argmin())
+    command = ("explain", tmp_path / "model", made[1], "--graph", number, "--out", tmp_path / "page.html")
+    assert f"graph {number}: no label, the likeliest is" in call(*command).stdout
+    (facts,) = json.loads(call(*command, "--json").stdout)["graphs"]
+    assert facts["predicted"] == []
+    assert facts["explained"] in ("0", "1")
 
 
 def test_explain_writes_the_graphs_that_are_named(made, tmp_path: Path):

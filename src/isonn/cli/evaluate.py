@@ -84,6 +84,7 @@ def evaluate(
         fixed = changes if _is_isonn(name) else {}
         found = table_settings(spec, graphs.name, name, protocol, fixed)
         settings[name], candidates[name] = _without_sizes(*found) if "layers" in fixed else found
+        _check_kept(name, settings[name], fixed)
     left_out = _left_out(names, settings, candidates, graphs)
     tasks = plan(graphs, [name for name in names if name not in left_out], settings, protocol, seeds, candidates)
     store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{protocol}")
@@ -146,6 +147,18 @@ def _left_out(
     if len(reasons) == len(methods):
         raise InputError("; ".join(reasons.values()))
     return reasons
+
+
+def _check_kept(method: str, settings: Settings, given: Settings) -> None:
+    """Refuse options that the method's name contradicts."""
+    from isonn.errors import InputError
+
+    for option in ("matching", "normalize"):
+        if option in given and settings.get(option) != given[option]:
+            raise InputError(
+                f"--{option} {given[option]} contradicts method {method}, which has {option} {settings.get(option)}; "
+                f"leave one of them out"
+            )
 
 
 def _without_sizes(settings: Settings, candidates: tuple[Settings, ...]) -> tuple[Settings, tuple[Settings, ...]]:

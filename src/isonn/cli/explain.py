@@ -31,23 +31,25 @@ def explain(
     text, shown = explain_page(clf, graphs, graph, model, quiet=as_json)
     write(out, text)
     if as_json:
-        print(json.dumps({"page": str(out), "graphs": [_facts(panel) for panel in shown]}, indent=1))
+        print(json.dumps({"page": str(out), "graphs": [_facts(panel, clf.multilabel_) for panel in shown]}, indent=1))
         return
     for panel in shown[:5]:
         best = panel.matches[0] if panel.matches else None
         why = f"; strongest match: template {best.template} at {best.nodes} ({best.contribution:+.3f})" if best else ""
-        print(f"graph {panel.number}: class {panel.predicted} ({100 * panel.confidence:.1f} %){why}")
+        what = "class" if not clf.multilabel_ else "label" if panel.confidence > 0.5 else "no label, the likeliest is"
+        print(f"graph {panel.number}: {what} {panel.predicted} ({100 * panel.confidence:.1f} %){why}")
     print(f"{len(shown)} graphs in {out}")
 
 
-def _facts(panel: object) -> dict[str, object]:
+def _facts(panel: object, multilabel: bool) -> dict[str, object]:
     from isonn.report.panels import Panel
 
     assert isinstance(panel, Panel)
     return {
         "graph": panel.number,
         "class": panel.truth,
-        "predicted": panel.predicted,
+        "predicted": [label for label, p in panel.probabilities if p > 0.5] if multilabel else panel.predicted,
+        "explained": panel.predicted,
         "probabilities": dict(panel.probabilities),
         "score": panel.score,
         "base": panel.base,

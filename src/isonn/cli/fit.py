@@ -71,17 +71,20 @@ def fit(
 ) -> None:
     """Train a model on DATA and save it as a folder.
 
-    Ctrl-C finishes the epoch and keeps the run; the same command with --resume goes on where it stopped. With --bank,
-    or where DATA is too large to hold, --resume goes without saying.
+    Ctrl-C finishes the epoch and keeps the run (a second one stops at once and keeps what was saved before); the same
+    command with --resume goes on where it stopped. With --bank, or where DATA is too large to hold, --resume goes
+    without saying.
     """
     import isonn
     from isonn.cli.large import stream_of
     from isonn.data.tu_pieces import UnsortedError
     from isonn.errors import InputError
 
-    checkpoint = out.with_name(out.name + ".checkpoint")
-    if out.exists():
+    if out.exists() or not out.name:
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
+    if layers is not None and (k is not None or c is not None):
+        raise InputError("--layers replaces --k and --c; give either the one or the others")
+    checkpoint = out.with_name(out.name + ".checkpoint")
     asked = {"--bank": bank, "--jobs": jobs, "--scheduler": scheduler}
     banked = [option for option, value in asked.items() if value is not None]
     if banked and method != "isonn-subgraph":

@@ -38,5 +38,7 @@ def report(
     facts = page.facts
     held = f"{facts['results']} results, {facts['templates']} templates, {facts['graphs']} graphs"
     print(f"{target}: {held}, {facts['bytes'] / 1e6:.1f} MB")
+    if facts["no_model"]:
+        print(facts["no_model"])
     if facts["missing"] or facts["damaged"]:
         print(f"{facts['missing']} tasks have no result and {len(facts['damaged'])} files could not be read: see there")

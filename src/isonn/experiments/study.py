@@ -186,7 +186,7 @@ def stored_rows(tasks: Iterable[Task], store: Store, spec: Spec, losses: bool = 
         if result is not None:
             results[task.id] = result
         else:
-            errors[task.id] = store.error(task) or "the result was removed while the command ran"
+            errors[task.id] = store.error(task) or "it has no result: not run yet, or removed since"
     return summarize(tasks, results, errors, spec, losses)
 
 

@@ -94,6 +94,7 @@ def report_page(
         "damaged": list(found.damaged),
         "templates": len(content["templates"]),
         "graphs": len(content["panels"]),
+        "no_model": content["no_model"],
         "bytes": len(text.encode()),
     }
     return ReportPage(text, facts)
