@@ -139,6 +139,8 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     refused(run(*fit, "--layers", "3"), "2x3,3x4")
     refused(run(*fit, "--layers", "2x3", "--k", 4), "--layers replaces --k and --c")
     refused(run("fit", "MUTAG", "--out", "."), ". exists already; choose another --out")
+    np.savez(tmp_path / "unknown.npz", adjacency=np.ones((4, 5, 5)))
+    refused(run("fit", tmp_path / "unknown.npz", "--out", out), "unknown has no classes; add labels (.npz, .mat)")
     refused(run(*fit, "--normalize", "rows"), "normalize='rows' is unknown; use one of 'positions'")
     refused(run(*fit, "--layers", "2x3,2x9,2x9,2x9,2x9"), "layer 5 of 5")
     refused(run(*fit, "--method", "gin"), "gin")

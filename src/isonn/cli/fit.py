@@ -121,6 +121,11 @@ def fit(
         count, name = graphs.graphs, graphs.name
     else:
         held = isonn.load(data)
+        if held.y is None:
+            raise InputError(
+                f"{held.name} has no classes; add labels (.npz, .mat), a labels.csv (folder of matrices) or a "
+                f"_graph_labels.txt (TU folder)"
+            )
         try:
             clf.fit(held, checkpoint=checkpoint, resume=resume)
         except KeyboardInterrupt:

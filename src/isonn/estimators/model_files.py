@@ -46,7 +46,7 @@ def _plain(value: Any) -> Any:
 def read_model(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Description and tensors of a model folder, checked against each other."""
     if not path.is_dir():
-        raise ModelFileError(f"{path} is not a model folder; give the folder that save made")
+        raise ModelFileError(f"{path} is not a model folder; give one that save or `isonn fit` made")
     for name in (JSON_NAME, TENSORS_NAME):
         if not (path / name).is_file():
             raise ModelFileError(f"{path} holds no {name}; save the model again")
