@@ -138,7 +138,7 @@ def test_a_result_survives_json_and_holds_the_loss_of_methods_that_train(graphs:
     result = run_task(task_of(graphs, "isonn", settings=TINY), graphs)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert len(result["loss"]) == TINY["epochs"]
-    assert set(result["versions"]) == {"isonn", "python", "numpy", "scikit-learn", "torch"}
+    assert set(result["versions"]) == {"isonn", "python", "numpy", "scipy", "scikit-learn", "torch", "igraph"}
     assert "loss" not in run_task(task_of(graphs), graphs)
 
 
