@@ -13,6 +13,7 @@ ROWS = {
     "isonn-fast": "IsoNN-fast",
     "isonn-assigned": "IsoNN, assigned matching",
     "isonn-deep": "deep IsoNN",
+    "isonn-deep-relative": "the same, relative maps",
     "isonn-subgraph": "**IsoNN on subgraphs**",
     "isonn-subgraph-frozen": "the same, templates frozen",
     "isonn-subgraph-ensemble": "the same, regression and forest",
