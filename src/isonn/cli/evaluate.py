@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Data, parse_layers
+from isonn.cli.options import AsJson, Data, check_either, parse_layers
 from isonn.cli.running import (
     Jobs,
     Scheduler,
@@ -75,6 +75,7 @@ def evaluate(
     names = resolve_methods(methods)
     rules = find_protocol(protocol).about
     spec = load_spec("table")
+    check_either(layers, k, c)
     given = {"k": k, "c": c, "epochs": epochs, "matching": matching, "normalize": normalize}
     changes = _changes(names, {**given, "layers": parse_layers(layers)})
     n_jobs = processes(jobs)
@@ -178,8 +179,6 @@ def _changes(methods: tuple[str, ...], given: Settings) -> Settings:
     from isonn.errors import InputError
 
     values = {name: value for name, value in given.items() if value is not None}
-    if "layers" in values and not values.keys().isdisjoint({"k", "c"}):
-        raise InputError("--layers replaces --k and --c; give either the one or the others")
     if values and not any(map(_is_isonn, methods)):
         raise InputError(
             f"--{next(iter(values))} is a setting of isonn, which is not among the methods {', '.join(methods)}; "

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Data, parse_layers, parse_sizes
+from isonn.cli.options import AsJson, Data, check_either, parse_layers, parse_sizes
 
 
 def fit(
@@ -82,8 +82,7 @@ def fit(
 
     if out.exists() or not out.name:
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
-    if layers is not None and (k is not None or c is not None):
-        raise InputError("--layers replaces --k and --c; give either the one or the others")
+    check_either(layers, k, c)
     checkpoint = out.with_name(out.name + ".checkpoint")
     asked = {"--bank": bank, "--jobs": jobs, "--scheduler": scheduler}
     banked = [option for option, value in asked.items() if value is not None]

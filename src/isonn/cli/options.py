@@ -27,6 +27,14 @@ def parse_sizes(text: str | None) -> tuple[int, ...] | None:
         raise InputError(f"--k {text!r} is not a number of nodes; write 4, or 1,2,3,4 for several sizes") from None
 
 
+def check_either(layers: object, *sizes: object) -> None:
+    """Refuse --layers beside --k or --c."""
+    if layers is not None and any(size is not None for size in sizes):
+        from isonn.errors import InputError
+
+        raise InputError("--layers replaces --k and --c; give either the one or the others")
+
+
 def parse_layers(text: str | None) -> tuple[tuple[int, int], ...] | None:
     """``"2x3,3x4"`` as ((2, 3), (3, 4)): 2 templates of size 3, then 3 of size 4.
 
