@@ -14,8 +14,10 @@ import torch
 from report import Row
 from torch import Tensor, nn
 
-from isonn.matching import CertifiedWindows, cut_windows, exact_distance
+from isonn.matching import exact_distance
 from isonn.nn import IsoNN
+from isonn.windows.cut import cut_windows
+from isonn.windows.incremental import CertifiedWindows
 
 ROUNDS, STEPS_A_ROUND = 3, 4
 

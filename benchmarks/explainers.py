@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 import isonn
 from isonn.baselines import GINClassifier
-from isonn.data import Graph, GraphSet
 from isonn.explain import edge_removal
+from isonn.graphs import Graph, GraphSet
 
 Importance = NDArray[np.float64]
 

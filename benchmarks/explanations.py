@@ -16,9 +16,9 @@ from explainers import explainers, seconds
 from rich.console import Console
 from rich.table import Table
 
-from isonn.data.folds import stratified_folds
-from isonn.data.planted import MOTIFS, Planted, planted_motifs
 from isonn.explain import edge_auroc, faithfulness
+from isonn.graphs.splits import stratified_folds
+from isonn.graphs.synthetic import MOTIFS, Planted, planted_motifs
 
 COLUMNS = ("accuracy", "auroc", "absolute", "fidelity+", "fidelity-", "sparsity", "fit s", "prepare s", "ms a graph")
 

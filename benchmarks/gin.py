@@ -9,7 +9,7 @@ from report import Row
 
 import isonn
 from isonn.baselines import GINClassifier
-from isonn.data.folds import stratified_folds
+from isonn.graphs.splits import stratified_folds
 
 
 def ten_folds() -> Iterator[Row]:

@@ -11,15 +11,15 @@ import time
 from pathlib import Path
 
 import isonn
-from isonn.experiments.execute import execute
-from isonn.experiments.run import Task, plan
+from isonn.experiments.jobs import Task, plan
+from isonn.experiments.run import execute
 from isonn.experiments.spec import load_spec
 from isonn.experiments.store import Store
 
 METHODS = ("isonn", "cnn", "gcn", "degrees", "size")
 
 
-def seconds(tasks: list[Task], graphs: isonn.data.GraphSet, jobs: int) -> float:
+def seconds(tasks: list[Task], graphs: isonn.graphs.GraphSet, jobs: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "store")
         start = time.perf_counter()

@@ -13,8 +13,8 @@ from timing import best_of_each, best_seconds, peak_megabytes
 from torch import Tensor, nn
 
 import isonn
-from isonn.matching import WindowBank, bank_windows
 from isonn.nn import Head, IsoLayer, IsoNN
+from isonn.windows.bank import WindowBank, bank_windows
 
 K7_IN_A_PROCESS = """
 import torch

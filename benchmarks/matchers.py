@@ -14,15 +14,10 @@ from timing import best_seconds
 from torch import Tensor
 
 import isonn
-from isonn.matching import (
-    MATCHERS,
-    assigned,
-    assigned_distance,
-    bank_windows,
-    cut_windows,
-    exact_distance,
-    fast_distance,
-)
+from isonn.matching import MATCHERS, assigned_distance, exact_distance, fast_distance
+from isonn.matching import assignment as assigned
+from isonn.windows.bank import bank_windows
+from isonn.windows.cut import cut_windows
 
 
 def exact_against_fast() -> Iterator[Row]:

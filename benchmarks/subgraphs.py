@@ -11,7 +11,7 @@ import numpy as np
 from report import Row
 from timing import peak_megabytes
 
-from isonn.matching.subgraph_bank import CodedGraphs, View, bank_subgraphs
+from isonn.subgraphs.bank import CodedGraphs, View, bank_subgraphs
 
 NODES, SIZES = 25, (3, 4, 5)
 FEW, MANY = 5_000, 50_000

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import isonn
-from isonn.data.folds import stratified_folds
+from isonn.graphs.splits import stratified_folds
 
 REGIONS = ("frontal", "hippocampus", "amygdala", "insula", "caudate", "temporal", "parietal", "occipital")
 NAMES = [f"{region} {side}" for side in ("left", "right") for region in REGIONS]

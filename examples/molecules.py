@@ -3,8 +3,8 @@
 import numpy as np
 
 import isonn
-from isonn.data.folds import stratified_folds
 from isonn.explain import template_cards
+from isonn.graphs.splits import stratified_folds
 
 graphs = isonn.load("MUTAG")  # y is 1 for mutagenic compounds, -1 for the others
 print(graphs)

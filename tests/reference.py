@@ -47,6 +47,6 @@ def layer_by_definition(templates: Tensor, adjacency: Tensor, normalize: str = "
     return maps / maps.mean((1, 2), keepdim=True) if normalize == "relative" else maps
 
 
-def renumbered(matrix: Tensor, order: Tensor) -> Tensor:
+def relabelled(matrix: Tensor, order: Tensor) -> Tensor:
     """The same graph with its nodes in another order."""
     return matrix[order][:, order]

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from isonn.data.graphs import GraphSet, graphset_from_cells
+from isonn.graphs.graph import GraphSet, graphset_from_cells
 
 
 def rich_graphs(

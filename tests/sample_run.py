@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from isonn.data import load, planted_motifs
-from isonn.experiments.execute import execute
-from isonn.experiments.run import plan
+from isonn.experiments.jobs import plan
+from isonn.experiments.run import execute
 from isonn.experiments.store import Store
+from isonn.graphs import load, planted_motifs
 
 EVIL = "<script>document.title='owned'</script>"
 DATA_NAME = "<img src=x onerror=alert(1)>"

@@ -1,4 +1,4 @@
-"""Renumbering nodes: what the audit counts, and the assertion made of it."""
+"""Relabelling nodes: what the audit counts, and the assertion made of it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 import isonn
 from isonn.audit import relabelling
 from isonn.baselines import GraphSizeClassifier
-from isonn.classifier import GraphClassifier
-from isonn.data.renumber import renumbered
 from isonn.errors import InputError, IsoNNWarning, NotFittedError
+from isonn.estimator import GraphClassifier
+from isonn.graphs.graph import relabelled
 from isonn.testing import assert_relabelling_invariant
 
 
@@ -43,7 +43,7 @@ def test_the_flip_rate_is_the_share_of_orders_that_change_the_answer(graphs):
     assert found.largest_change == 1.0
 
 
-def test_the_same_seed_draws_the_same_renumberings(graphs):
+def test_the_same_seed_draws_the_same_relabellings(graphs):
     clf = ByFirstNode().fit(graphs)
     one, two, other = (relabelling(clf, graphs, repeats=10, random_state=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.by_graph, two.by_graph)
@@ -71,7 +71,7 @@ def test_probabilities_that_move_without_a_flip_fail_the_law(graphs):
     clf = ByFirstNode().fit(graphs)
     clf._probabilities = lambda graphs: np.column_stack([np.full(len(graphs), 0.7), 0.3 - 0.1 * graphs.edges[0, 0]])
     with pytest.raises(
-        AssertionError, match="a probability changed by 0.1 when nodes were renumbered, more than 1e-06"
+        AssertionError, match="a probability changed by 0.1 when nodes were relabelled, more than 1e-06"
     ):
         assert_relabelling_invariant(clf, graphs[:1], repeats=50)
 
@@ -83,7 +83,7 @@ def test_bad_requests_are_refused(graphs):
         relabelling(ByFirstNode(), graphs)
 
 
-def test_renumbering_keeps_the_graph_and_takes_every_column_along():
+def test_relabelling_keeps_the_graph_and_takes_every_column_along():
     generator = np.random.default_rng(0)
     adjacency = np.triu(generator.random((6, 6)) * (generator.random((6, 6)) < 0.5), 1)
     source = networkx.from_numpy_array(adjacency + adjacency.T)
@@ -92,7 +92,7 @@ def test_renumbering_keeps_the_graph_and_takes_every_column_along():
     for one, other in source.edges:
         source.edges[one, other]["label"] = f"{min(one, other)}-{max(one, other)}"
     graphs = isonn.as_graphset([source, source])
-    shuffled = renumbered(graphs, np.random.default_rng(3))
+    shuffled = relabelled(graphs, np.random.default_rng(3))
     assert shuffled.edges.tolist() != graphs.edges.tolist()
     for graph in shuffled:
         old = [int(label[1:]) for label in graph.node_labels]

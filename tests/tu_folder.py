@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isonn.data.graphs import GraphSet
+from isonn.graphs.graph import GraphSet
 
 FILES = {
     "A": ["1, 2", "2, 1", "3, 4", "4, 3", "4, 5", "5, 4"],

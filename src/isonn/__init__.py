@@ -9,14 +9,14 @@ __version__ = "0.1.0"
 
 # Names are imported when first used: `isonn --help` must not wait for torch.
 _HOME = {
-    "Graph": "isonn.data",
-    "GraphSet": "isonn.data",
-    "as_graphset": "isonn.data",
-    "load": "isonn.data",
-    "stream": "isonn.data",
-    "IsoNNClassifier": "isonn.estimators",
-    "SubgraphIsoNNClassifier": "isonn.estimators",
-    "load_model": "isonn.estimators",
+    "Graph": "isonn.graphs",
+    "GraphSet": "isonn.graphs",
+    "as_graphset": "isonn.graphs",
+    "load": "isonn.graphs",
+    "stream": "isonn.graphs",
+    "IsoNNClassifier": "isonn.windows.estimators",
+    "SubgraphIsoNNClassifier": "isonn.subgraphs.estimators",
+    "load_model": "isonn.torch_estimator",
 }
 
 __all__ = [
@@ -28,11 +28,10 @@ __all__ = [
     "as_graphset",
     "audit",
     "baselines",
-    "data",
     "errors",
-    "estimators",
     "experiments",
     "explain",
+    "graphs",
     "load",
     "load_model",
     "matching",
@@ -43,9 +42,11 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from isonn import audit, baselines, data, errors, estimators, experiments, explain, matching, nn, testing, training
-    from isonn.data import Graph, GraphSet, as_graphset, load, stream
-    from isonn.estimators import IsoNNClassifier, SubgraphIsoNNClassifier, load_model
+    from isonn import audit, baselines, errors, experiments, explain, graphs, matching, nn, testing, training
+    from isonn.graphs import Graph, GraphSet, as_graphset, load, stream
+    from isonn.subgraphs.estimators import SubgraphIsoNNClassifier
+    from isonn.torch_estimator import load_model
+    from isonn.windows.estimators import IsoNNClassifier
 
 
 def __getattr__(name: str) -> Any:

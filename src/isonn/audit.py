@@ -1,7 +1,7 @@
 """Does a prediction depend on something that is no part of the graph?
 
 The nodes of a molecule have no first and no last: a classifier that answers differently when they are
-renumbered has learned from the file, not from the molecule.
+relabelled has learned from the file, not from the molecule.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.classifier import GraphClassifier
-from isonn.data.convert import as_graphset
-from isonn.data.graphs import IntArray
-from isonn.data.renumber import renumbered
-from isonn.data.twins import twin_groups
 from isonn.errors import InputError, IsoNNWarning
+from isonn.estimator import GraphClassifier
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import relabelled
+from isonn.graphs.isomorphism import twin_groups
+from isonn.packing import IntArray
 from isonn.seeding import numpy_stream, resolve_seed
 
 
 @dataclass(frozen=True, eq=False)
 class Relabelling:
-    """What renumbering the nodes did to predictions.
+    """What relabelling the nodes did to predictions.
 
     Attributes:
-        by_graph: ndarray of shape (g,), the share of renumberings under which each graph's prediction changed.
+        by_graph: ndarray of shape (g,), the share of relabellings under which each graph's prediction changed.
         largest_change: the largest change of any probability.
-        repeats: how many renumberings of each graph were tried.
+        repeats: how many relabellings of each graph were tried.
     """
 
     by_graph: NDArray[np.float64]
@@ -43,13 +43,13 @@ class Relabelling:
 
 
 def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: Any = 0) -> Relabelling:
-    """Predict graphs again with their nodes renumbered at random, and compare.
+    """Predict graphs again with their nodes relabelled at random, and compare.
 
     Args:
         clf: a fitted classifier.
         X: a `GraphSet`, or anything `isonn.as_graphset` takes.
-        repeats: renumberings of each graph.
-        random_state: seed of the renumberings.
+        repeats: relabellings of each graph.
+        random_state: seed of the relabellings.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -66,14 +66,14 @@ def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: A
     for _ in range(repeats):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IsoNNWarning)  # what there is to say of these graphs has been said
-            after = clf.predict_proba(renumbered(graphs, generator))
+            after = clf.predict_proba(relabelled(graphs, generator))
         flips += _differ(clf, before, after)
         largest = max(largest, float(np.abs(after - before).max()))
     return Relabelling(flips / repeats, largest, repeats)
 
 
 def twins(X: Any) -> list[IntArray]:
-    """Groups of two or more graphs that are equal up to renumbering, labels ignored, as arrays of their numbers.
+    """Groups of two or more graphs that are equal up to relabelling, labels ignored, as arrays of their numbers.
 
     A test graph whose twin was trained on asks for what was learned by heart.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from isonn.audit import relabelling
-from isonn.classifier import GraphClassifier
+from isonn.estimator import GraphClassifier
 
 
 def assert_relabelling_invariant(
     clf: GraphClassifier, X: Any, repeats: int = 5, tolerance: float = 1e-6, random_state: Any = 0
 ) -> None:
-    """Fail unless renumbering the nodes of graphs changes no prediction of a fitted classifier.
+    """Fail unless relabelling the nodes of graphs changes no prediction of a fitted classifier.
 
     Args:
         tolerance: by how much a probability may change; sums in another order differ in their last bits.
@@ -25,10 +25,10 @@ def assert_relabelling_invariant(
     if found.flip_rate > 0:
         worst = int(found.by_graph.argmax())
         raise AssertionError(
-            f"{found.flip_rate:.1%} of predictions changed when nodes were renumbered; graph {worst} changed in "
-            f"{found.by_graph[worst]:.0%} of {repeats} renumberings"
+            f"{found.flip_rate:.1%} of predictions changed when nodes were relabelled; graph {worst} changed in "
+            f"{found.by_graph[worst]:.0%} of {repeats} relabellings"
         )
     if found.largest_change > tolerance:
         raise AssertionError(
-            f"a probability changed by {found.largest_change:.2g} when nodes were renumbered, more than {tolerance:g}"
+            f"a probability changed by {found.largest_change:.2g} when nodes were relabelled, more than {tolerance:g}"
         )

@@ -8,8 +8,8 @@ import pytest
 
 from isonn.baselines import DegreeHistogramClassifier
 from isonn.baselines.degree_histogram import degrees, strengths
-from isonn.data import as_graphset
 from isonn.errors import InputError
+from isonn.graphs import as_graphset
 
 GRAPHS = [nx.gnp_random_graph(n, 0.3, seed=n) for n in (4, 9, 12, 15)]
 

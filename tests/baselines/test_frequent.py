@@ -12,11 +12,12 @@ import pytest
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_node_match
 
 import isonn
-from isonn.baselines import FrequentClassifier, patterns
-from isonn.baselines.patterns import Pattern, mine, presence
+from isonn.baselines import FrequentClassifier
+from isonn.baselines import frequent as patterns
+from isonn.baselines.frequent import Pattern, mine, presence
 from isonn.baselines.shapes import Shape, ShapeReader
-from isonn.data import GraphSet, as_graphset, balanced_folds
 from isonn.errors import InputError, MissingDependencyError
+from isonn.graphs import GraphSet, as_graphset, balanced_folds
 
 fast_gspan = pytest.importorskip("fast_gspan", reason="the extra baselines is not installed")
 

@@ -10,9 +10,9 @@ import torch
 
 from isonn import as_graphset
 from isonn.baselines import GCNClassifier, GINClassifier
-from isonn.baselines.graph_batches import CodedGraphs, PaddedGraphs
-from isonn.data.planted import planted_motifs
+from isonn.baselines.graph_network import CodedGraphs, PaddedGraphs
 from isonn.errors import InputError, MissingDependencyError
+from isonn.graphs.synthetic import planted_motifs
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def graphs():
     return planted_motifs(n_graphs=40, n_nodes=(8, 14), seed=0).graphs
 
 
-def renumbered(graphs, seed=0):
+def relabelled(graphs, seed=0):
     rng = np.random.default_rng(seed)
     result = []
     for graph in graphs:
@@ -30,10 +30,10 @@ def renumbered(graphs, seed=0):
 
 
 @pytest.mark.parametrize("kind", [GCNClassifier, GINClassifier])
-def test_with_degrees_renumbering_changes_nothing_and_any_size_is_taken(kind, graphs):
+def test_with_degrees_relabelling_changes_nothing_and_any_size_is_taken(kind, graphs):
     clf = kind(features="degree", layers=2, hidden=8, epochs=3, random_state=0).fit(graphs)
     expected = clf.predict_proba(graphs)
-    np.testing.assert_allclose(clf.predict_proba(renumbered(graphs)), expected, atol=1e-5)
+    np.testing.assert_allclose(clf.predict_proba(relabelled(graphs)), expected, atol=1e-5)
     larger = np.ones((1, 40, 40)) - np.eye(40)  # degrees beyond all training degrees, too
     assert clf.predict(larger).shape == (1,)
 

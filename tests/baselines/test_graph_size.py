@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from isonn.baselines import DegreeHistogramClassifier, GraphSizeClassifier
-from isonn.data import GraphSet, as_graphset, balanced_folds
+from isonn.graphs import GraphSet, as_graphset, balanced_folds
 
 
 def random_graphs(directed: bool = False) -> list[NDArray[np.float64]]:

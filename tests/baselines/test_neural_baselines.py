@@ -12,8 +12,8 @@ from torch import nn
 
 from isonn.baselines import AutoEncoderClassifier, CNNClassifier, GCNClassifier, GINClassifier, SDBNClassifier
 from isonn.baselines.neural import Dropout, draw_weights, set_dropout
-from isonn.data.planted import planted_motifs
 from isonn.errors import InputError
+from isonn.graphs.synthetic import planted_motifs
 from isonn.nn import Head
 
 QUICK = {

@@ -10,9 +10,9 @@ import pytest
 
 from isonn.baselines import WLClassifier
 from isonn.baselines.weisfeiler_lehman import _choose, _for_grakel
-from isonn.data import GraphSet, as_graphset, balanced_folds
 from isonn.errors import InputError, MissingDependencyError
 from isonn.experiments.methods import build
+from isonn.graphs import GraphSet, as_graphset, balanced_folds
 
 grakel = pytest.importorskip("grakel", reason="grakel has no wheel for this Python")
 

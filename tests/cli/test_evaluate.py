@@ -18,8 +18,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from isonn.cli.evaluate import evaluate
-from isonn.data import planted_motifs
 from isonn.errors import DatasetError, InputError
+from isonn.graphs import planted_motifs
 
 app = typer.Typer()
 app.command()(evaluate)
@@ -55,7 +55,7 @@ def test_the_second_run_executes_nothing_and_prints_the_same(data: Path, tmp_pat
     command = (data, "--methods", METHODS, "--seeds", 2, "--jobs", 1, "--out", tmp_path / "out")
     first = run(*command)
     assert first.exit_code == 0, first.output
-    monkeypatch.setattr("isonn.experiments.execute.run_task", None)  # calling it would fail
+    monkeypatch.setattr("isonn.experiments.run.run_task", None)  # calling it would fail
     again = run(*command)
     assert (again.exit_code, again.output) == (0, first.output)
 

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import sys as _sys
 import time
 
 import numpy as np
@@ -17,8 +18,11 @@ from tests_commands import refused, run
 from tu_folder import write, write_tu
 
 import isonn
-from isonn.cli import large
-from isonn.data import GraphStream, streams
+import isonn.graphs.stream
+from isonn.cli import options as large
+from isonn.graphs import GraphStream
+
+streams = _sys.modules["isonn.graphs.stream"]
 
 MODEL = ("--method", "isonn-subgraph", "--k", "1,2,3", "--c", 6, "--epochs", 3)
 OPTIONS = (*MODEL, "--jobs", 1)
@@ -106,9 +110,9 @@ def test_a_folder_of_many_files_is_fitted_and_predicted(mutag, tmp_path, small_p
 
 def test_ctrl_c_while_cutting_keeps_parts_and_the_same_command_goes_on(folder, expected, tmp_path):
     slow = (
-        "import time\nfrom isonn.cli import main, large\n"
-        "import isonn.data.streams, isonn.matching.bank_files as files\n"
-        "large.LARGE = 1\nisonn.data.streams.AT_ONCE = 50\nreal = files.bank_block\n"
+        "import sys, time\nfrom isonn.cli import main, options as large\n"
+        "import isonn.graphs.stream, isonn.subgraphs.store as files\n"
+        "large.LARGE = 1\nsys.modules['isonn.graphs.stream'].AT_ONCE = 50\nreal = files.bank_block\n"
         "def bank_block(*given):\n    time.sleep(0.5)\n    return real(*given)\n"
         "files.bank_block = bank_block\nmain()"
     )

@@ -14,8 +14,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from isonn.cli.reproduce import reproduce
-from isonn.data import planted_motifs
 from isonn.errors import DatasetError, InputError
+from isonn.graphs import planted_motifs
 
 app = typer.Typer()
 app.command()(reproduce)
@@ -75,7 +75,7 @@ def test_the_second_run_executes_nothing_and_leaves_the_same(
     assert first.exit_code == 0, first.output
     before = {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()}
     assert set(before) >= {"results.md", "results.csv", "results.json", "by-k.png", "by-k.svg", "by-epoch.svg"}
-    monkeypatch.setattr("isonn.experiments.execute.run_task", None)  # calling it would fail
+    monkeypatch.setattr("isonn.experiments.run.run_task", None)  # calling it would fail
     again = run(*command)
     assert (again.exit_code, again.output) == (0, first.output)
     assert {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()} == before

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from isonn.data import GraphSet, planted_motifs
+from isonn.graphs import GraphSet, planted_motifs
 
 
 @pytest.fixture(scope="session")

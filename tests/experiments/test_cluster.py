@@ -18,13 +18,14 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.data import GraphSet
 from isonn.errors import InputError, IsoNNError, MissingDependencyError
-from isonn.experiments import cluster, provenance
-from isonn.experiments import execute as execution
-from isonn.experiments.execute import execute
-from isonn.experiments.run import Task, plan
+from isonn.experiments import cluster
+from isonn.experiments import jobs as provenance
+from isonn.experiments import run as execution
+from isonn.experiments.jobs import Task, plan
+from isonn.experiments.run import execute
 from isonn.experiments.store import Store
+from isonn.graphs import GraphSet
 
 distributed = pytest.importorskip("distributed")
 TINY = {"isonn": {"k": 2, "c": 1, "epochs": 2, "hidden": [8]}}
@@ -216,8 +217,8 @@ def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, tmp_path: Path) ->
         assert len(list(bank.glob("part-*"))) == 10
         np.testing.assert_allclose(found.predict_proba(mutag), expected, atol=1e-6)
         with distributed.Client(dask.address, set_as_default=False) as watcher:
-            written = watcher.run(lambda: len(sys.modules.get("isonn.matching.bank_files", sys).__name__))
-        assert set(written.values()) == {len("isonn.matching.bank_files")}  # it was they who cut
+            written = watcher.run(lambda: len(sys.modules.get("isonn.subgraphs.store", sys).__name__))
+        assert set(written.values()) == {len("isonn.subgraphs.store")}  # it was they who cut
 
 
 def test_a_part_that_kills_its_workers_or_loses_them_is_said_in_a_sentence(tmp_path: Path, monkeypatch) -> None:

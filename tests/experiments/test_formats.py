@@ -9,9 +9,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from isonn.experiments.formats import as_csv, findings, legend, markdown, render
 from isonn.experiments.spec import Printed, Sweep
-from isonn.experiments.tables import Row, Spread
+from isonn.experiments.tables import Row, Spread, as_csv, findings, legend, markdown, render
 
 ROW = Row(
     dataset="A",

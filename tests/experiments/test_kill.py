@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from isonn.data import GraphSet
-from isonn.experiments.run import plan
+from isonn.experiments.jobs import plan
 from isonn.experiments.store import Store
+from isonn.graphs import GraphSet
 
 TINY = {"isonn": {"k": 2, "c": 1, "epochs": 2, "hidden": [8]}}
 KILLS = 10
@@ -20,9 +20,9 @@ KILLS = 10
 #: Everything is imported once; each run is then a fork of this process and so starts, and can be killed, at once.
 SCRIPT = """
 import json, os, random, signal, sys, time
-from isonn.data import planted_motifs
-from isonn.experiments.execute import execute
-from isonn.experiments.run import plan, run_task
+from isonn.graphs import planted_motifs
+from isonn.experiments.run import execute
+from isonn.experiments.jobs import plan, run_task
 from isonn.experiments.store import Store
 
 settings, folder, kills = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])

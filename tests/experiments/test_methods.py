@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from isonn.data import GraphSet, balanced_folds
 from isonn.errors import InputError
 from isonn.experiments.methods import METHODS, build, resolve_methods
 from isonn.experiments.protocols import find_protocol
+from isonn.graphs import GraphSet, balanced_folds
 
 
 def test_names_keep_their_order_and_all_is_every_one() -> None:

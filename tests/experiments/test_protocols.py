@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from isonn.data import GraphSet, as_graphset, load
-from isonn.data.twins import twin_groups
 from isonn.errors import InputError
 from isonn.experiments.protocols import find_protocol
+from isonn.graphs import GraphSet, as_graphset, load
+from isonn.graphs.isomorphism import twin_groups
 
 FAIR = find_protocol("fair")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isonn.experiments import provenance
+from isonn.experiments import jobs as provenance
 
 GIT = ("git", "-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
 
@@ -41,4 +41,4 @@ def test_an_installed_isonn_has_no_commit(checkout: Path) -> None:
 
 
 def test_the_folder_is_the_whole_source() -> None:
-    assert (provenance._FOLDER / "estimators").is_dir()
+    assert (provenance._FOLDER / "windows").is_dir()

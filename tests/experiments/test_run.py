@@ -1,207 +1,195 @@
-"""One task: what it is called, what it draws from, what comes out."""
+"""Running tasks: any number of processes, stopped anywhere, with failures among them."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator
+import os
+import signal
 from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
-from threadpoolctl import threadpool_info
+from joblib.externals.loky import get_reusable_executor
 
-from isonn.baselines import DegreeHistogramClassifier, MajorityClassifier
-from isonn.data import GraphSet
-from isonn.errors import InputError
-from isonn.experiments.protocols import find_protocol
-from isonn.experiments.run import Task, plan, run_task
-from isonn.experiments.scoring import score
+from isonn.errors import InputError, IsoNNError
+from isonn.experiments import run as execution
+from isonn.experiments.jobs import Task, plan
+from isonn.experiments.run import execute
+from isonn.experiments.store import Store
+from isonn.graphs import GraphSet
 
-TINY = {"k": 2, "c": 1, "epochs": 3, "hidden": [8]}
-
-
-def task_of(graphs: GraphSet, method: str = "majority", **changes: object) -> Task:
-    task = Task(graphs.name, method, {}, "paper", 0, 0, graphs.digest)
-    return replace(task, **changes)  # type: ignore[arg-type]
+TINY = {"isonn": {"k": 2, "c": 1, "epochs": 2, "hidden": [8]}}
 
 
-def test_every_part_of_a_task_changes_its_id_and_nothing_else_does(graphs: GraphSet) -> None:
-    task = task_of(graphs, settings={"k": 2, "c": 1})
-    others = {"dataset": "x", "method": "size", "settings": {"k": 2, "c": 2}, "protocol": "released", "fold": 1}
-    others |= {"seed": 1, "digest": "0"}
-    ids = {replace(task, **{part: value}).id for part, value in others.items()}  # type: ignore[arg-type]
-    assert len(ids | {task.id}) == len(others) + 1
-    assert replace(task, settings={"c": 1, "k": 2}).id == task.id
+@pytest.fixture(scope="module")
+def tasks(graphs: GraphSet) -> list[Task]:
+    return plan(graphs, ["isonn", "majority", "size"], TINY, "paper", seeds=2)
 
 
-def test_ids_are_the_same_on_every_machine() -> None:
-    """Stores are merged by copying files, so an id may never change: sha256 of this JSON, by any other tool."""
-    text = (
-        b'{"dataset":"A","digest":"d","fold":2,"method":"isonn","protocol":"paper","seed":1,"settings":{"c":1,"k":4}}'
-    )
-    task = Task("A", "isonn", {"k": 4, "c": 1}, "paper", 2, 1, "d")
-    assert task.id == hashlib.sha256(text).hexdigest()[:32]
+def contents(store: Store, tasks: list[Task], untimed) -> list[dict]:
+    results = [store.get(task) for task in tasks]
+    assert None not in results
+    return [untimed(result) for result in results]
 
 
-def test_settings_to_choose_from_are_part_of_a_task_and_no_candidates_leave_its_id_alone() -> None:
-    task = Task("A", "isonn", {"k": 4, "c": 1}, "paper", 2, 1, "d")
-    ids = {replace(task, candidates=candidates).id for candidates in (({"c": 2},), ({"c": 2}, {"c": 3}), ())}
-    assert len(ids) == 3
-    assert "candidates" not in task.as_dict()
-    again = Task(**json.loads(json.dumps(replace(task, candidates=({"c": 2},)).as_dict())))
-    assert again.id == replace(task, candidates=({"c": 2},)).id
+@pytest.fixture(scope="module")
+def reference(graphs: GraphSet, tasks: list[Task], tmp_path_factory, untimed) -> list[dict]:
+    """What an uninterrupted run in one process leaves."""
+    store = Store(tmp_path_factory.mktemp("reference"))
+    assert len(list(execute(tasks, {graphs.name: graphs}, store))) == len(tasks)
+    return contents(store, tasks, untimed)
 
 
-def test_the_weights_depend_on_the_seed_and_the_method_but_not_on_the_fold(graphs: GraphSet) -> None:
-    task = task_of(graphs, "isonn")
-    assert replace(task, fold=2).weight_seed == task.weight_seed
-    assert len({replace(task, seed=seed).weight_seed for seed in range(20)}) == 20
-    assert replace(task, method="size").weight_seed != task.weight_seed
+def test_two_processes_leave_what_one_leaves(graphs, tasks, reference, tmp_path: Path, untimed) -> None:
+    store = Store(tmp_path)
+    outcomes = list(execute(tasks, {graphs.name: graphs}, store, jobs=2))
+    assert {outcome["id"] for outcome in outcomes} == {task.id for task in tasks}
+    assert contents(store, tasks, untimed) == reference
 
 
-def test_a_plan_has_every_fold_of_every_method_and_more_seeds_only_add(graphs: GraphSet) -> None:
-    two = plan(graphs, ["size", "majority"], {"size": {}}, "paper", seeds=2)
-    three = plan(graphs, ["size", "majority"], {}, "paper", seeds=3)
-    assert len({task.id for task in two}) == 2 * 2 * 3
-    assert [task.id for task in three[: len(two)]] == [task.id for task in two]
-
-
-def test_a_plan_without_seeds_or_with_too_few_graphs_is_refused(graphs: GraphSet) -> None:
-    with pytest.raises(InputError, match="0 seeds leave nothing to run"):
-        plan(graphs, ["size"], {}, "paper", seeds=0)
-    assert graphs.y is not None
-    few = graphs[np.concatenate([np.flatnonzero(graphs.y == 0), np.flatnonzero(graphs.y == 1)[:2]])]
-    with pytest.raises(InputError, match="class 1 has 2 graphs, fewer than the 3 folds"):
-        plan(few, ["size"], {}, "paper", seeds=1)
-
-
-def test_all_methods_are_tested_on_the_same_graphs_which_no_method_was_trained_on(graphs: GraphSet) -> None:
-    for fold, (train, test) in enumerate(find_protocol("paper").split(graphs, 3)):
-        for method in ("majority", "size", "degrees"):
-            result = run_task(task_of(graphs, method, fold=fold, seed=3), graphs)
-            assert result["test"] == test.tolist()
-            assert not set(result["test"]) & set(train.tolist())
-            assert (result["n_train"], result["n_test"]) == (len(train), len(test))
-
-
-def test_metrics_are_those_of_the_stored_predictions(graphs: GraphSet) -> None:
-    assert graphs.y is not None
-    result = run_task(task_of(graphs, "degrees"), graphs)
-    truth, predicted = graphs.y[result["test"]], np.array(result["predictions"])
-    hits = ((truth == 1) & (predicted == 1)).sum()
-    assert result["metrics"]["accuracy"] == pytest.approx((truth == predicted).mean())
-    assert result["metrics"]["f1"] == pytest.approx(2 * hits / ((truth == 1).sum() + (predicted == 1).sum()))
-    assert 0 < result["metrics"]["f1"] < 1, "too easy or too hard to tell a formula from another"
-
-
-def test_f1_is_of_the_larger_label_of_two_the_mean_over_more_and_micro_over_label_sets() -> None:
-    two = score(np.array([-1, -1, 1, 1]), np.array([-1, 1, 1, 1]), np.array([-1, 1]))
-    assert two == pytest.approx({"accuracy": 0.75, "f1": 0.8})  # precision 2/3, recall 1
-    more = score(np.array(["a", "b", "c", "c"]), np.array(["a", "b", "b", "c"]), np.array(["a", "b", "c"]))
-    assert more == pytest.approx({"accuracy": 0.75, "f1": (1 + 2 / 3 + 2 / 3) / 3})
-    sets = score(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [0, 1]]), np.array([0, 1]))
-    assert sets == pytest.approx({"accuracy": 0.5, "f1": 0.8})  # 2 of 2 found are right, of 3
-    assert score(np.array([0, 0]), np.array([0, 0]), np.array([0, 1]))["f1"] == 0
-
-
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-def test_the_same_task_gives_the_same_result(graphs: GraphSet, untimed) -> None:
-    task = task_of(graphs, "isonn", settings=TINY)
-    assert untimed(run_task(task, graphs)) == untimed(run_task(task, graphs))
-    assert run_task(replace(task, seed=1), graphs)["loss"] != run_task(task, graphs)["loss"]
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_a_method_runs_in_one_thread_whatever_is_set_around_it(graphs: GraphSet, monkeypatch) -> None:
-    seen: set[int] = set()
-
-    def look(*_: object) -> None:
-        seen.update([torch.get_num_threads(), *(library["num_threads"] for library in threadpool_info())])
-
-    monkeypatch.setattr(MajorityClassifier, "_fit", look)
-    monkeypatch.setattr(MajorityClassifier, "_probabilities", lambda _, graphs: np.eye(2)[graphs.sizes % 2])
-    run_task(task_of(graphs), graphs)
-    assert seen == {1}
-    assert torch.get_num_threads() == 2
-
-
-def test_a_result_survives_json_and_holds_the_loss_of_methods_that_train(graphs: GraphSet) -> None:
-    result = run_task(task_of(graphs, "isonn", settings=TINY), graphs)
-    assert json.loads(json.dumps(result, allow_nan=False)) == result
-    assert len(result["loss"]) == TINY["epochs"]
-    assert set(result["versions"]) == {"isonn", "python", "numpy", "scipy", "scikit-learn", "torch", "igraph"}
-    assert "loss" not in run_task(task_of(graphs), graphs)
-
-
-def test_released_folds_are_used_as_released_and_label_sets_are_judged(graphs: GraphSet) -> None:
-    assert graphs.y is not None
-    both = replace(graphs, folds=np.arange(30) % 2, y=np.column_stack([graphs.y, 1 - graphs.y]))
-    result = run_task(task_of(both, "size", protocol="released", fold=1), both)
-    assert result["test"] == list(range(1, 30, 2))
-    assert np.shape(result["predictions"]) == (15, 2)
-
-
-def test_other_graphs_than_the_tasks_are_refused(graphs: GraphSet) -> None:
-    with pytest.raises(InputError, match="not the planted house of the task"):
-        run_task(task_of(graphs), graphs[:20])
-    with pytest.raises(InputError, match="has no classes to predict"):
-        run_task(task_of(graphs.with_y(None)), graphs.with_y(None))
-
-
-def test_the_best_candidate_on_the_inner_part_is_trained_again_on_all_training_graphs(
-    graphs: GraphSet, untimed, monkeypatch
+@pytest.mark.parametrize("stop_after", [1, 5])
+def test_stopping_and_going_on_leaves_what_an_unstopped_run_leaves(
+    graphs, tasks, reference, stop_after: int, tmp_path: Path, untimed
 ) -> None:
-    assert graphs.y is not None
-    candidates = ({"bins": 2}, {"bins": 3}, {"bins": 8}, {"bins": 32})
-    task = task_of(graphs, "degrees", protocol="fair", fold=3, seed=1, candidates=candidates)
-    trained: list[tuple[int, int]] = []
-    fit = DegreeHistogramClassifier.fit
-
-    def watch(self, X, y):
-        trained.append((self.bins, len(X)))
-        return fit(self, X, y)
-
-    monkeypatch.setattr(DegreeHistogramClassifier, "fit", watch)
-    result = run_task(task, graphs)
-
-    protocol = find_protocol("fair")
-    train, _ = protocol.split(graphs, 1)[3]
-    assert protocol.inner is not None
-    inner, judge = protocol.inner(graphs, train, 1)
-    scores = []
-    for candidate in candidates:
-        estimator = DegreeHistogramClassifier(**candidate).fit(graphs[inner], graphs.y[inner])
-        scores.append(estimator.score(graphs[judge], graphs.y[judge]))
-    assert result["inner"] == pytest.approx(scores)
-    best = candidates[int(np.argmax(scores))]
-    assert result["chosen"] == best
-    assert trained[:5] == [*((c["bins"], len(inner)) for c in candidates), (best["bins"], len(train))]
-    alone = run_task(replace(task, settings=best, candidates=()), graphs)
-    assert result["predictions"] == alone["predictions"]
-    assert set(result["timings"]) - set(alone["timings"]) == {"choose_seconds"}
-    assert untimed(result) == untimed(run_task(task, graphs))
+    store = Store(tmp_path)
+    running = execute(tasks, {graphs.name: graphs}, store)
+    for _ in range(stop_after):
+        next(running)
+    running.close()
+    left = store.missing(tasks)
+    assert len(left) == len(tasks) - stop_after
+    assert [outcome["id"] for outcome in execute(left, {graphs.name: graphs}, store)] == [task.id for task in left]
+    assert contents(store, tasks, untimed) == reference
 
 
-def test_of_equal_candidates_the_first_is_chosen(graphs: GraphSet) -> None:
-    candidates = ({"alpha": 2.0}, {"alpha": 2.0000001})
-    result = run_task(task_of(graphs, "edges", protocol="fair", candidates=candidates), graphs)
-    assert result["inner"][0] == result["inner"][1]
-    assert result["chosen"] == candidates[0]
+def test_an_interrupt_leaves_finished_tasks_and_no_half_ones(graphs, tasks, tmp_path: Path, monkeypatch) -> None:
+    calls = []
+
+    def interrupted_at_the_fourth(task: Task, graphs: GraphSet) -> dict:
+        calls.append(task)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return run(task, graphs)
+
+    run = execution.run_task
+    monkeypatch.setattr(execution, "run_task", interrupted_at_the_fourth)
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        for _ in execute(tasks, {graphs.name: graphs}, store):
+            pass
+    assert store.missing(tasks) == tasks[3:]
+    assert len(list((tmp_path / "tasks").iterdir())) == 3
 
 
-def test_a_protocol_that_chooses_nothing_gets_no_candidates(graphs: GraphSet) -> None:
-    (task, *_) = plan(graphs, ["degrees"], {}, "paper", 1, {"degrees": [{"bins": 3}, {"bins": 4}]})
-    assert task.candidates == ()
-    (task, *_) = plan(graphs, ["degrees"], {}, "fair", 1, {"degrees": [{"bins": 3}, {"bins": 4}]})
-    assert task.candidates == ({"bins": 3}, {"bins": 4})
-    with pytest.raises(InputError, match="the paper protocol chooses no settings"):
-        run_task(replace(task, protocol="paper"), graphs)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_task_that_fails_is_recorded_and_the_others_go_on(graphs, tasks, jobs: int, tmp_path: Path) -> None:
+    broken = replace(tasks[0], method="degrees", settings={"bins": 0})
+    store = Store(tmp_path)
+    outcomes = list(execute([broken, *tasks[3:6]], {graphs.name: graphs}, store, jobs))
+    assert [outcome["id"] for outcome in outcomes if "error" in outcome] == [broken.id]
+    assert store.error(broken) == "bins=0 makes no histogram; use an integer >= 2"
+    assert store.missing([broken, *tasks[3:6]]) == [broken]
+
+
+def test_an_error_nobody_foresaw_is_recorded_in_one_line(graphs, tasks, tmp_path: Path, monkeypatch) -> None:
+    def explode(task: Task, graphs: GraphSet) -> dict:
+        raise ZeroDivisionError("over\n  here")
+
+    monkeypatch.setattr(execution, "run_task", explode)
+    store = Store(tmp_path)
+    (outcome,) = execute(tasks[:1], {graphs.name: graphs}, store)
+    assert store.error(tasks[0]) == "ZeroDivisionError: over here"
+    assert "in explode" in outcome["traceback"]
+
+
+def test_tasks_of_a_worker_that_died_are_run_again(graphs, tasks, tmp_path: Path, monkeypatch) -> None:
+    died = tmp_path / "died"
+    attempt = execution._attempt
+
+    def die_once(task: Task, graphs: GraphSet) -> dict:
+        if task.seed == 1 and not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return attempt(task, graphs)
+
+    monkeypatch.setattr(execution, "_attempt", die_once)
+    store = Store(tmp_path / "s")
+    trivial = [task for task in tasks if task.method != "isonn"]
+    list(execute(trivial, {graphs.name: graphs}, store, jobs=2))
+    assert died.exists()
+    assert store.missing(trivial) == []
+
+
+def test_a_worker_killed_from_outside_changes_no_number_and_loses_nothing(
+    graphs, tasks, reference, tmp_path: Path, untimed, monkeypatch
+) -> None:
+    attempt = execution._attempt
+
+    def tell_where(task: Task, graphs: GraphSet) -> dict:
+        (tmp_path / f"{os.getpid()}.worker").touch()
+        return attempt(task, graphs)
+
+    monkeypatch.setattr(execution, "_attempt", tell_where)
+    store = Store(tmp_path / "s")
+    trivial = [task for task in tasks if task.method != "isonn"]
+    outcomes = execute(trivial, {graphs.name: graphs}, store, jobs=2)
+    seen = [next(outcomes)["id"]]
+    os.kill(int(next(tmp_path.glob("*.worker")).stem), signal.SIGKILL)
+    seen += [outcome["id"] for outcome in outcomes]
+    assert sorted(seen) == sorted(task.id for task in trivial)
+    undisturbed = [result for result in reference if result["task"]["method"] != "isonn"]
+    assert contents(store, trivial, untimed) == undisturbed
+
+
+def test_a_task_that_kills_its_workers_is_recorded_and_the_others_go_on(graphs, tasks, tmp_path, monkeypatch) -> None:
+    attempt, pool, deadly, sizes = execution._attempt, execution._pool, tasks[4].id, []
+
+    def die(task: Task, graphs: GraphSet) -> dict:
+        if task.id == deadly:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return attempt(task, graphs)
+
+    def watched(tasks, *others):
+        sizes.append(len(tasks))
+        return pool(tasks, *others)
+
+    monkeypatch.setattr(execution, "_attempt", die)
+    monkeypatch.setattr(execution, "_pool", watched)
+    monkeypatch.setattr(execution, "RESTARTS", 0)
+    store = Store(tmp_path)
+    outcomes = list(execute(tasks[3:], {graphs.name: graphs}, store, jobs=2))
+    assert {outcome["id"] for outcome in outcomes} == {task.id for task in tasks[3:]}
+    assert store.missing(tasks[3:]) == [tasks[4]]
+    assert store.error(tasks[4]).startswith("the process that ran this task was killed, most likely for want of memory")
+    assert 1 in sizes  # alone, to find out which task it was
+    assert sizes[-1] > 1  # and then side by side again
+
+
+def test_workers_that_keep_dying_end_the_run_and_finished_tasks_are_kept(graphs, tasks, tmp_path, monkeypatch) -> None:
+    def die(task: Task, graphs: GraphSet) -> dict:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return {}
+
+    monkeypatch.setattr(execution, "_attempt", die)
+    monkeypatch.setattr(execution, "RESTARTS", 0)
+    monkeypatch.setattr(execution, "DEATHS", 1)
+    store = Store(tmp_path)
+    with pytest.raises(IsoNNError, match=r"worker processes keep dying with 3 of 4 tasks to go.*finished tasks are ke"):
+        list(execute(tasks[:4], {graphs.name: graphs}, store, jobs=2))
+    assert [store.error(task) is None for task in tasks[:4]] == [False, True, True, True]
+
+
+def test_workers_leave_ctrl_c_to_the_process_that_started_them(graphs, tasks, tmp_path: Path, monkeypatch) -> None:
+    def tell(task: Task, graphs: GraphSet) -> dict:
+        return {"id": task.id, "error": signal.getsignal(signal.SIGINT).name}
+
+    before = signal.getsignal(signal.SIGINT)
+    get_reusable_executor().shutdown(wait=True)  # workers that other tests started may have been started otherwise
+    monkeypatch.setattr(execution, "_attempt", tell)
+    outcomes = list(execute(tasks[:2], {graphs.name: graphs}, Store(tmp_path), jobs=2))
+    assert [outcome["error"] for outcome in outcomes] == ["SIG_IGN", "SIG_IGN"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_no_jobs_are_refused(graphs, tasks, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="0 jobs cannot run anything"):
+        list(execute(tasks, {graphs.name: graphs}, Store(tmp_path), jobs=0))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from isonn.data import known
 from isonn.errors import InputError
 from isonn.experiments.methods import METHODS, build, resolve_methods
 from isonn.experiments.protocols import PROTOCOLS
 from isonn.experiments.spec import Printed, Spec, load_spec, spec_names
+from isonn.graphs import known
 
 #: Every name of DESIGN.md; the paper's rivals are printed before they can be run.
 ALL_METHODS = set(METHODS) | {"isonn-fast", "freq", "ae", "cnn", "sdbn", "wl", "gcn", "gin"}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from isonn.errors import InputError, IsoNNError
-from isonn.experiments.run import Task
+from isonn.experiments.jobs import Task
 from isonn.experiments.store import FORMAT, Store, failure
 
 TASKS = [Task("A", "size", {}, "paper", fold, 0, "d") for fold in range(3)]
@@ -193,9 +193,9 @@ def test_a_full_disk_or_a_missing_permission_is_a_sentence_and_leaves_no_half_fi
 #: Several processes make one store and run the same tasks, one of which has a damaged result, all at the same time.
 RACE = """
 import os, sys, time, traceback
-from isonn.data import planted_motifs
-from isonn.experiments.execute import execute
-from isonn.experiments.run import plan, run_task
+from isonn.graphs import planted_motifs
+from isonn.experiments.run import execute
+from isonn.experiments.jobs import plan, run_task
 from isonn.experiments.store import Store
 
 graphs = planted_motifs(n_graphs=30, n_nodes=(8, 12), seed=0).graphs

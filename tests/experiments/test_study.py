@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isonn.data import GraphSet
 from isonn.errors import DatasetError, InputError
 from isonn.experiments.spec import Printed, Spec, Sweep
 from isonn.experiments.store import Store
 from isonn.experiments.study import Datasets, check_seeds, gather, nothing_left, part_rows, plan_study
+from isonn.graphs import GraphSet
 
 SPEC = Spec(
     "s",

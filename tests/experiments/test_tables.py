@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from isonn.experiments.run import Task
+from isonn.experiments.jobs import Task
 from isonn.experiments.spec import Printed, Spec
 from isonn.experiments.statistics import corrected_t_test
 from isonn.experiments.tables import absent_rows, failures, outstanding, remarks, summarize

@@ -54,7 +54,7 @@ def test_the_nearest_region_is_the_nearest_of_all_windows_of_all_graphs(cards, g
         assert ((template - card.nearest.cells) ** 2).sum() == pytest.approx(least, rel=1e-5)
 
 
-def test_occurrences_count_windows_equal_up_to_renumbering_by_class(cards, graphs):
+def test_occurrences_count_windows_equal_up_to_relabelling_by_class(cards, graphs):
     for card in cards:
         counts = np.zeros((2, 2), dtype=int)
         for g, label in zip(graphs, graphs.y, strict=True):

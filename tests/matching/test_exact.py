@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from reference import distance_by_definition, renumbered
+from reference import distance_by_definition, relabelled
 
 from isonn.errors import InputError
 from isonn.matching import exact, exact_distance
@@ -43,7 +43,7 @@ def test_zero_one_regions_with_many_ties_equal_the_definition(k, dtype, generato
 def test_relabelling_a_region_changes_nothing(k, dtype, generator):
     templates, regions = draw(generator, dtype, 2, 20, k)
     order = torch.randperm(k, generator=generator)
-    other = torch.stack([renumbered(region, order) for region in regions])
+    other = torch.stack([relabelled(region, order) for region in regions])
     torch.testing.assert_close(exact_distance(templates, regions), exact_distance(templates, other))
 
 
@@ -56,9 +56,9 @@ def test_weights_with_a_common_offset_are_matched_as_without_it(k, generator):
     torch.testing.assert_close(shifted, exact_sums, rtol=0.02, atol=0.02)
 
 
-def test_a_renumbered_copy_of_the_template_is_at_distance_zero_exactly(dtype, generator):
+def test_a_relabelled_copy_of_the_template_is_at_distance_zero_exactly(dtype, generator):
     template = 1000 * torch.randn(5, 5, dtype=dtype, generator=generator)
-    copy = renumbered(template, torch.randperm(5, generator=generator))
+    copy = relabelled(template, torch.randperm(5, generator=generator))
     assert exact_distance(template[None], copy[None]).item() == 0
 
 
@@ -134,7 +134,7 @@ def test_transposed_regions_give_the_same_as_a_copy(dtype, generator):
 
 def test_k_8_runs_exactly(generator):
     template = torch.randn(8, 8, generator=generator)
-    copies = torch.stack([renumbered(template, torch.randperm(8, generator=generator)) for _ in range(5)])
+    copies = torch.stack([relabelled(template, torch.randperm(8, generator=generator)) for _ in range(5)])
     torch.testing.assert_close(exact_distance(template[None], copies), torch.zeros(5, 1))
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from isonn.data import load
 from isonn.errors import InputError
-from isonn.report.collect import collect, find_graphs
+from isonn.graphs import load
+from isonn.report.runs import collect, find_graphs
 
 
 @pytest.fixture

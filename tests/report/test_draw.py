@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.data.graphs import graphset_from_cells
-from isonn.data.renumber import renumbered
-from isonn.report.draw import LARGEST, Mark, draw_graph, matrix_graph
-from isonn.report.symbols import symbols
+from isonn.graphs.graph import graphset_from_cells, relabelled
+from isonn.report.draw import LARGEST, Mark, draw_graph, matrix_graph, symbols
 
 
 def parsed(svg: str) -> ElementTree.Element:
@@ -38,8 +36,8 @@ def test_atoms_have_their_symbols_and_colours_and_bonds_their_lines(mutag):
     assert parsed(svg).find("title").text == "molecule"
 
 
-def test_a_renumbered_molecule_has_the_same_drawing(mutag):
-    other = renumbered(mutag[:8], np.random.default_rng(3))
+def test_a_relabelled_molecule_has_the_same_drawing(mutag):
+    other = relabelled(mutag[:8], np.random.default_rng(3))
 
     def seen(graphs, i):
         svg = draw_graph(graphs[i], symbols(mutag)).svg

@@ -7,8 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist
 
 import isonn
-from isonn.data.graphs import graphset_from_cells
-from isonn.data.renumber import renumbered
+from isonn.graphs.graph import graphset_from_cells, relabelled
 from isonn.report.layout import canonical_order, layout
 
 
@@ -29,8 +28,8 @@ def look(graph):
     return np.array(nodes), np.array(edges)
 
 
-def test_renumbering_a_molecule_changes_nothing_that_is_seen(mutag):
-    other = renumbered(mutag[:25], np.random.default_rng(1))
+def test_relabelling_a_molecule_changes_nothing_that_is_seen(mutag):
+    other = relabelled(mutag[:25], np.random.default_rng(1))
     for i in range(25):
         for one, two in zip(look(mutag[i]), look(other[i]), strict=True):
             np.testing.assert_allclose(one, two, atol=2e-3)

@@ -15,20 +15,18 @@ import pytest
 from sample_run import CLASSES, EVIL
 
 import isonn
-from isonn.data import load, planted_motifs
 from isonn.errors import InputError, MissingDependencyError
-from isonn.experiments.execute import execute
-from isonn.experiments.run import plan
+from isonn.experiments.jobs import plan
+from isonn.experiments.run import execute
 from isonn.experiments.store import Store
-from isonn.report.cards import template_pictures
-from isonn.report.collect import collect
+from isonn.explain.explanation import Template
+from isonn.graphs import load, planted_motifs
+from isonn.report.draw import symbols
 from isonn.report.explain_page import explain_page
-from isonn.report.fitted import choose_task, refit
 from isonn.report.page import write
-from isonn.report.panels import panels
+from isonn.report.panels import panels, template_pictures
 from isonn.report.run_page import report_page
-from isonn.report.symbols import symbols
-from isonn.template import Template
+from isonn.report.runs import choose_task, collect, refit
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 import isonn
-from isonn.data import load
-from isonn.experiments.execute import execute
-from isonn.experiments.run import plan
+from isonn.experiments.jobs import plan
+from isonn.experiments.run import execute
 from isonn.experiments.store import Store
+from isonn.graphs import load
 from isonn.report import results
-from isonn.report.collect import collect
+from isonn.report.runs import collect
 
 
 @pytest.fixture(scope="module")

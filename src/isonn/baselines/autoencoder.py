@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from isonn.baselines.neural import NeuralClassifier, draw_weights
-from isonn.data.graphs import GraphSet
-from isonn.nn import Head
+from isonn.graphs.graph import GraphSet
+from isonn.heads.mlp import Head
+from isonn.params import check_widths
 from isonn.seeding import torch_stream
 from isonn.training import Inputs
-from isonn.training.settings import check_widths
 
 
 class AutoEncoderClassifier(NeuralClassifier):
@@ -24,7 +24,7 @@ class AutoEncoderClassifier(NeuralClassifier):
     of the reconstruction; then the encoder is frozen and an MLP learns the classes from the codes. Where ours
     departs: both parts train end to end without noise or layer-wise pre-training, and the widths, which the IsoNN
     paper does not give, are ours. Its results of 50 % with one class answered for every graph are those of a
-    network that did not learn; ours does. Nodes are known by their number, so renumbering changes the answer.
+    network that did not learn; ours does. Nodes are known by their number, so relabelling changes the answer.
 
     Args:
         encoder: widths of the encoder's two layers, the second that of the code; the decoder mirrors them.

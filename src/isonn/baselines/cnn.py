@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from isonn.baselines.neural import NeuralClassifier
-from isonn.data.graphs import GraphSet
-from isonn.nn import Head
-from isonn.training.settings import check_count, check_widths
+from isonn.graphs.graph import GraphSet
+from isonn.heads.mlp import Head
+from isonn.params import check_count, check_widths
 
 KERNEL = 5
 
@@ -23,7 +23,7 @@ class CNNClassifier(NeuralClassifier):
     2 x 2 max-pooling, ReLU, fully connected layers of 1024 and 128. Where ours departs: the paper gives neither
     epochs nor learning rate, so they are ours; graphs of fewer than 6 nodes are padded to 6, the least that can
     be filtered and pooled. Nearly all of the cost is the first layer of the MLP, 138 million weights on graphs of
-    109 nodes (2.2 GB with Adam's state). Nodes are known by their number, so renumbering changes the answer.
+    109 nodes (2.2 GB with Adam's state). Nodes are known by their number, so relabelling changes the answer.
 
     Args:
         channels: number of filters.

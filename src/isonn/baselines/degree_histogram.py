@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.baselines.links import links_of
 from isonn.baselines.logistic import LogisticGraphClassifier
-from isonn.data.graphs import GraphSet
+from isonn.baselines.shapes import links_of
 from isonn.errors import InputError
+from isonn.graphs.graph import GraphSet
 
 
 class DegreeHistogramClassifier(LogisticGraphClassifier):

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import subprocess
 import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
-from isonn.baselines.patterns import mine, presence
-from isonn.baselines.shapes import ShapeReader, check_shape_settings
-from isonn.classifier import GraphClassifier
-from isonn.data.graphs import GraphSet
-from isonn.errors import InputError
+from isonn.baselines.shapes import Shape, ShapeReader, check_shape_settings
+from isonn.errors import InputError, MissingDependencyError
+from isonn.estimator import GraphClassifier
+from isonn.graphs.graph import GraphSet
 from isonn.seeding import derive_seed, resolve_seed
 
 #: Matrix products of so few graphs are fastest on one thread (on two busy cores: 2 s against 12), which is a setting of
@@ -126,3 +131,142 @@ class FrequentClassifier(GraphClassifier):
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+# The most frequent subgraphs of a set: mined by gBolt (fast-gspan), found again by VF2 (igraph).
+
+
+#: gBolt keeps every place where a pattern occurs; of patterns with more places than this (its own constant) it says
+#: nothing, nor of those that grow from them. A brain of 90 nodes and 400 edges holds some of 4 nodes that often.
+MAX_PLACES = 500_000
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A connected graph that occurs, as a subgraph, in ``support`` training graphs.
+
+    Attributes:
+        labels: the number of each node's label.
+        edges: each edge once.
+    """
+
+    support: int
+    labels: tuple[int, ...]
+    edges: tuple[tuple[int, int], ...]
+
+
+class Mined(NamedTuple):
+    """The most frequent patterns, most frequent first, and why others may be missing; None where none should be."""
+
+    patterns: list[Pattern]
+    stopped: str | None
+
+
+def mine(
+    shapes: Sequence[Shape], n_patterns: int, support: int, min_nodes: int, max_nodes: int, time_limit: float
+) -> Mined:
+    """The ``n_patterns`` patterns that occur in most of the graphs, in at least ``support`` of them.
+
+    Sizes are mined one after the other, the smallest first, and of equally frequent patterns the smaller is taken.
+    So a pattern of the next size counts only when more graphs hold it than the last of the ``n_patterns`` found so
+    far: that bound rises from size to size and keeps mining short. gBolt runs as a process of its own; when the
+    time is over it is ended, and what the sizes before have given is returned.
+    """
+    deadline = time.monotonic() + time_limit
+    best: list[Pattern] = []
+    for size in range(min_nodes, max_nodes + 1):
+        if len(best) == n_patterns:
+            support = max(support, best[-1].support + 1)
+        if support > len(shapes):
+            return Mined(best, None)
+        left = deadline - time.monotonic()
+        all_found = _patterns_up_to(shapes, size, support, left) if left > 0 else None
+        died = not all_found and any(pattern.support >= support for pattern in best)  # of memory; it has warned
+        if all_found is None or died:
+            return Mined(best, f"gBolt was stopped at patterns of {size} nodes, limit {time_limit:g} s")
+        found = [pattern for pattern in all_found if len(pattern.labels) == size]
+        best = sorted(best + found, key=_rank)[:n_patterns]
+        if _places(shapes, size) > MAX_PLACES:
+            return Mined(
+                best, f"some patterns of {size} nodes may occur in more than {MAX_PLACES} places, gBolt's limit"
+            )
+        if not found:
+            break  # a larger pattern holds one of this size, which would be as frequent
+    return Mined(best, None)
+
+
+def presence(shapes: Sequence[Shape], patterns: Sequence[Pattern]) -> NDArray[np.float64]:
+    """ndarray of shape (shapes, patterns): 1 where the graph holds the pattern as a subgraph, induced or not."""
+    import igraph
+
+    wanted = [(igraph.Graph(len(p.labels), p.edges), list(p.labels)) for p in patterns]
+    held: NDArray[np.float64] = np.zeros((len(shapes), len(wanted)))
+    for i, shape in enumerate(shapes):
+        graph, colors = igraph.Graph(len(shape.labels), shape.edges.tolist()), shape.labels.tolist()
+        for j, (pattern, pattern_colors) in enumerate(wanted):
+            held[i, j] = graph.subisomorphic_vf2(pattern, color1=colors, color2=pattern_colors)
+    return held
+
+
+def _rank(pattern: Pattern) -> tuple[Any, ...]:
+    return -pattern.support, len(pattern.labels), len(pattern.edges), pattern.labels, pattern.edges
+
+
+def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: float) -> list[Pattern] | None:
+    """All patterns of at most ``size`` nodes with that support, or None when gBolt had to be ended."""
+    networkx, fast_gspan = _import("networkx"), _import("fast_gspan")
+    graphs = []
+    for shape in shapes:
+        graph = networkx.Graph()
+        graph.add_nodes_from((node, {"label": label}) for node, label in enumerate(shape.labels.tolist()))
+        graph.add_edges_from(shape.edges.tolist())
+        graphs.append(graph)
+    # gBolt wants a share and rounds it; half a graph less is on the safe side of the rounding.
+    try:
+        wrapper = fast_gspan.GBoltWrapper(min_support=support - 0.5, max_vertices=size, num_threads=1, timeout=seconds)
+    except RuntimeError as error:
+        raise MissingDependencyError(f"the gBolt of fast-gspan does not run here: {error}") from error
+    try:
+        found = wrapper.mine_frequent_subgraphs(graphs)
+    except RuntimeError as error:
+        if isinstance(error.__context__, (subprocess.TimeoutExpired, RuntimeWarning)):
+            return None
+        raise
+    return [
+        Pattern(
+            support=pattern["support"],
+            labels=tuple(label for _, label in sorted(pattern["vertices"])),
+            edges=tuple((source, target) for source, target, _ in pattern["edges"]),
+        )
+        for pattern in found
+        if pattern["support"] >= support
+    ]
+
+
+def _places(shapes: Sequence[Shape], size: int) -> float:
+    """Walks of ``size`` nodes that never turn back, in all graphs: about as often can a pattern of that size occur."""
+    total = 0.0
+    for shape in shapes:
+        n = len(shape.labels)
+        if len(np.unique(shape.labels)) == n:
+            total += 1  # nodes that all differ are in one place each
+            continue
+        half = coo_array((np.ones(len(shape.edges)), (shape.edges[:, 0], shape.edges[:, 1])), shape=(n, n)).tocsr()
+        adjacency = half + half.T
+        before, walks = np.zeros(n), np.ones(n)
+        degree = adjacency @ walks
+        for step in range(size - 1):
+            turning_back = degree if step == 1 else degree - 1
+            before, walks = walks, adjacency @ walks - turning_back * before
+        total += float(walks.sum())
+    return total
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.replace("_", "-")
+        raise MissingDependencyError(
+            f"frequent subgraphs need {package}, which is not installed; pip install 'isonn[baselines]'"
+        ) from error

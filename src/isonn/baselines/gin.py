@@ -7,8 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from isonn.baselines.graph_batches import Batch
-from isonn.baselines.graph_network import GraphNetworkClassifier, NodeNorm, geometric_layers
+from isonn.baselines.graph_network import Batch, GraphNetworkClassifier, NodeNorm, geometric_layers
 from isonn.baselines.neural import Dropout
 
 

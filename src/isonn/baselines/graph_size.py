@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.baselines.links import components_of, links_of
 from isonn.baselines.logistic import LogisticGraphClassifier
-from isonn.data.graphs import GraphSet
+from isonn.baselines.shapes import components_of, links_of
+from isonn.graphs.graph import GraphSet
 
 
 class GraphSizeClassifier(LogisticGraphClassifier):

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.linear_model import Ridge
 
-from isonn.classifier import GraphClassifier
-from isonn.data.graphs import GraphSet
 from isonn.errors import InputError
+from isonn.estimator import GraphClassifier
+from isonn.graphs.graph import GraphSet
 
 #: Fisher's z of a correlation of 1 is infinite; this is 7.25.
 LARGEST = 1 - 1e-6

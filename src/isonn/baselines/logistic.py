@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from isonn.classifier import GraphClassifier
-from isonn.data.graphs import GraphSet
+from isonn.estimator import GraphClassifier
+from isonn.graphs.graph import GraphSet
 
 
 class LogisticGraphClassifier(GraphClassifier):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.classifier import GraphClassifier
-from isonn.data.graphs import GraphSet
+from isonn.estimator import GraphClassifier
+from isonn.graphs.graph import GraphSet
 
 
 class MajorityClassifier(GraphClassifier):

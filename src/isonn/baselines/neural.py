@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from isonn import progress
-from isonn.classifier import GraphClassifier
-from isonn.data.graphs import GraphSet
 from isonn.errors import InputError
+from isonn.estimator import GraphClassifier
+from isonn.graphs.graph import GraphSet
+from isonn.params import check_count, check_learning_rate
 from isonn.seeding import resolve_seed, torch_stream
+from isonn.threads import torch_threads
 from isonn.training import History, Inputs, train
-from isonn.training.settings import check_count, check_learning_rate
-from isonn.training.threads import torch_threads
 
 #: Numbers the largest layer may hold for a batch of graphs when predicting: 128 MB of float32.
 PREDICTION_CELLS = 2**25

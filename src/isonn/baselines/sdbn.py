@@ -12,10 +12,11 @@ from sklearn.cluster import SpectralClustering
 from torch import Tensor, nn
 
 from isonn.baselines.neural import Dropout, NeuralClassifier, check_dropout
-from isonn.data.graphs import GraphSet, IntArray
 from isonn.errors import InputError
+from isonn.graphs.graph import GraphSet
+from isonn.packing import IntArray
+from isonn.params import check_count
 from isonn.seeding import derive_seed
-from isonn.training.settings import check_count
 
 #: What two poolings leave something of.
 SMALLEST = 4

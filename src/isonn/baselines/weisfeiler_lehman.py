@@ -12,9 +12,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from isonn.baselines.shapes import Shape, ShapeReader, check_shape_settings
-from isonn.classifier import GraphClassifier
-from isonn.data.graphs import GraphSet
 from isonn.errors import InputError, MissingDependencyError
+from isonn.estimator import GraphClassifier
+from isonn.graphs.graph import GraphSet
 from isonn.seeding import derive_seed, resolve_seed
 
 #: What the support vector machine's settings are chosen from.

@@ -14,11 +14,11 @@ from isonn.cli.options import AsJson, Data
 def audit(
     model: Annotated[Path, typer.Argument(help="A folder that `isonn fit` made.", show_default=False)],
     data: Data,
-    repeats: Annotated[int, typer.Option(help="Renumberings of each graph.")] = 20,
-    seed: Annotated[int, typer.Option(help="Seed of the renumberings.")] = 0,
+    repeats: Annotated[int, typer.Option(help="Relabellings of each graph.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the relabellings.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Renumber the nodes of the graphs of DATA and see which predictions change; look for equal graphs, too."""
+    """Relabel the nodes of the graphs of DATA and see which predictions change; look for equal graphs, too."""
     import isonn
     from isonn.audit import relabelling, twins
 
@@ -40,7 +40,7 @@ def audit(
         }
         print(json.dumps(summary, indent=1))
         return
-    print(f"{graphs.name}: {len(graphs)} graphs, each renumbered {repeats} times")
+    print(f"{graphs.name}: {len(graphs)} graphs, each relabelled {repeats} times")
     print(
         f"Predictions that changed: {found.flip_rate:.1%}, in {changed} graphs; "
         f"largest change of a probability: {found.largest_change:.2g}"
@@ -49,7 +49,7 @@ def audit(
         worst = found.by_graph.argsort()[::-1][:5]
         print("Most often: " + ", ".join(f"graph {i} ({found.by_graph[i]:.0%})" for i in worst if found.by_graph[i]))
     print(
-        f"Structural twins: {in_groups} graphs in {len(groups)} groups are equal up to renumbering, labels ignored; "
+        f"Structural twins: {in_groups} graphs in {len(groups)} groups are equal up to relabelling, labels ignored; "
         f"keep each group in one fold"
         if groups
         else "Structural twins: none"

@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("list")
 def list_datasets(as_json: AsJson = False) -> None:
     """List the datasets isonn knows by name, and where each lies on this machine."""
-    from isonn.data import find, known
+    from isonn.graphs import find, known
 
     rows = [(entry, find(entry.name)) for entry in known()]
     if as_json:
@@ -53,19 +53,19 @@ def info(data: Data, as_json: AsJson = False) -> None:
 @app.command()
 def fetch(name: Annotated[str, typer.Argument(help="A known dataset, or any name of the TU collection.")]) -> None:
     """Make sure a dataset is on this machine; download it if it is public and missing."""
-    from isonn import data, progress
+    from isonn import graphs, progress
 
     with progress.bar(f"fetching {name}", total=100) as report:
 
         def on_progress(done: int, total: int | None) -> None:
             report(0 if not total else 100 * done // total, f"{done / 1e6:.1f} MB")
 
-        path = data.fetch(name, on_progress)
+        path = graphs.fetch(name, on_progress)
     print(path)
 
 
 def _facts(graphs: Any) -> dict[str, Any]:
-    from isonn.data import find, known
+    from isonn.graphs import find, known
 
     sizes = graphs.sizes
     entry = next((entry for entry in known() if entry.name == graphs.name), None)

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Data, check_either, parse_layers
-from isonn.cli.running import (
+from isonn.cli.options import (
+    AsJson,
+    Data,
     Jobs,
     Scheduler,
+    check_either,
     dataset_sentence,
     file_name,
     over_seeds,
+    parse_layers,
     print_rows,
     processes,
     run_missing,
@@ -23,8 +26,8 @@ from isonn.cli.running import (
 )
 
 if TYPE_CHECKING:  # what runs is imported when it runs: `isonn --help` waits for nothing
-    from isonn.data.graphs import GraphSet
     from isonn.experiments.tables import Row
+    from isonn.graphs.graph import GraphSet
 
 Settings = dict[str, Any]
 
@@ -62,15 +65,14 @@ def evaluate(
 
     Finished tasks are kept: the same command again runs what is missing, more seeds or methods what is new.
     """
-    from isonn.data import load
-    from isonn.experiments.formats import as_csv, legend, markdown
+    from isonn.experiments.jobs import plan
     from isonn.experiments.methods import resolve_methods
     from isonn.experiments.protocols import find_protocol
-    from isonn.experiments.run import plan
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
     from isonn.experiments.study import about, check_seeds, stored_rows, table_settings
-    from isonn.experiments.tables import failures, remarks
+    from isonn.experiments.tables import as_csv, failures, legend, markdown, remarks
+    from isonn.graphs import load
 
     names = resolve_methods(methods)
     rules = find_protocol(protocol).about

@@ -76,9 +76,9 @@ def fit(
     without saying.
     """
     import isonn
-    from isonn.cli.large import stream_of
-    from isonn.data.tu_pieces import UnsortedError
+    from isonn.cli.options import stream_of
     from isonn.errors import InputError
+    from isonn.graphs.io.tu import UnsortedError
 
     if out.exists() or not out.name:
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
@@ -153,7 +153,7 @@ def _fit_streamed(
     clf: Any, graphs: Any, bank: Path | None, out: Path, checkpoint: Path, jobs: int | None, scheduler: str | None
 ) -> None:
     """Learn from a stream; Ctrl-C says what is kept and leaves with 130."""
-    from isonn.cli.running import processes
+    from isonn.cli.options import processes
 
     folder = _bank_beside(out) if bank is None else bank
     workers: AbstractContextManager[Any] = nullcontext(processes(jobs))

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from isonn.experiments.jobs import Task
+    from isonn.experiments.store import Store
+    from isonn.experiments.tables import Row
+    from isonn.graphs import GraphStream
+    from isonn.graphs.graph import GraphSet
 
 Data = Annotated[str, typer.Argument(help="A known dataset (see `isonn data list`) or a path.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text.")]
@@ -55,3 +66,135 @@ def parse_layers(text: str | None) -> tuple[tuple[int, int], ...] | None:
             )
         layers.append((int(c), int(k)))
     return tuple(layers)
+
+
+# Data that may be too large to hold: what is read whole, and what in pieces.
+
+
+#: Bytes on disk from which a dataset is read in pieces: some hundred thousand molecules.
+LARGE = 64 * 2**20
+
+
+def stream_of(data: str, always: bool = False) -> GraphStream | None:
+    """The graphs of DATA in pieces when they are many, or None when they are read whole."""
+    import isonn
+
+    return isonn.stream(data) if always or _bytes(data) >= LARGE else None
+
+
+def _bytes(data: str) -> int:
+    from isonn.errors import DatasetError
+    from isonn.graphs import find, known
+    from isonn.graphs.io.registry import size_of
+
+    if data.casefold() in {entry.name.casefold() for entry in known()}:
+        return 0  # none of those is large
+    path: Path | None = Path(data).expanduser()
+    if path is not None and not path.exists():
+        try:
+            path = find(data)
+        except DatasetError:  # no name of a dataset; whoever loads it says so
+            path = None
+    return 0 if path is None else size_of(path)
+
+
+# What the commands that run many tasks share: how many processes, a bar, Ctrl-C, and the files they leave.
+
+
+Jobs = Annotated[int | None, typer.Option(help="Processes.", show_default="one per core")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(help="Address of a dask scheduler, such as tcp://host:8786, whose workers run the tasks."),
+]
+
+
+def processes(jobs: int | None) -> int:
+    """How many processes; one per core unless a number is given."""
+    if jobs is None:
+        from joblib import cpu_count
+
+        return int(cpu_count())
+    if jobs < 1:
+        from isonn.errors import InputError
+
+        raise InputError(f"--jobs {jobs} cannot run anything; use at least 1")
+    return jobs
+
+
+def run_missing(
+    title: str,
+    tasks: Sequence[Task],
+    datasets: Mapping[str, GraphSet],
+    store: Store,
+    jobs: int,
+    scheduler: str | None = None,
+) -> None:
+    """Run what has no result yet; Ctrl-C says what is kept and leaves with 130."""
+    from isonn.experiments.run import execute
+    from isonn.progress import bar
+
+    missing = store.missing(tasks)
+    say_set_aside(store)
+    try:
+        with bar(title, len(missing), show=bool(missing)) as report:
+            for done, outcome in enumerate(execute(missing, datasets, store, jobs, scheduler=scheduler), start=1):
+                report(done, f"{outcome['task']['dataset']}, {outcome['task']['method']}")
+    except KeyboardInterrupt:
+        kept = len(tasks) - len(store.missing(tasks))
+        typer.echo(
+            f"Stopped: {kept} of {len(tasks)} tasks are finished and kept in {store.folder}; "
+            f"run the same command again to go on.",
+            err=True,
+        )
+        raise typer.Exit(130) from None
+
+
+def say_set_aside(store: Store) -> None:
+    """Name the damaged files met so far."""
+    for path in store.set_aside:
+        typer.echo(f"A result file is damaged: set aside as {path}, its task has to run again.", err=True)
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """A table, with an empty line before and after."""
+    from rich.console import Console
+
+    from isonn.experiments.tables import render
+
+    typer.echo("")
+    console = Console(highlight=False)
+    console.print(render(rows, console.width))
+    typer.echo("")
+
+
+def over_seeds(seeds: int) -> str:
+    """What a mean is over."""
+    return "one seed" if seeds == 1 else f"mean ± sd over {seeds} seeds"
+
+
+def dataset_sentence(dataset: Mapping[str, Any]) -> str:
+    """A dataset in one line, from `study.about`."""
+    low, high = dataset["smallest"], dataset["largest"]
+    sizes = f"{low} nodes" if low == high else f"{low} to {high} nodes"
+    counts = " / ".join(map(str, dataset["graphs_by_class"].values()))
+    split = f" ({counts})" if counts else ""
+    return f"{dataset['name']}: {dataset['graphs']} graphs of {sizes}, {dataset['classes']} classes{split}"
+
+
+def file_name(name: str) -> str:
+    """A name as part of a path."""
+    return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "graphs"
+
+
+def write_text(path: Path, text: str) -> str:
+    """Write a file at once, and give back what was written."""
+    from isonn.files import atomic_file
+
+    with atomic_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return text
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> str:
+    """Write JSON for people and machines, and give back what was written."""
+    return write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

@@ -28,10 +28,10 @@ def predict(
 ) -> None:
     """Classify the graphs of DATA: one line each with the class and the probability of every class."""
     import isonn
-    from isonn.cli.large import stream_of
-    from isonn.data.tu_pieces import UnsortedError
+    from isonn.cli.options import stream_of
     from isonn.errors import InputError
     from isonn.files import atomic_file
+    from isonn.graphs.io.tu import UnsortedError
 
     if out is not None and out.exists():
         raise InputError(f"{out} exists already; choose another --out, or remove it first")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson
-from isonn.cli.running import (
+from isonn.cli.options import (
+    AsJson,
     Jobs,
     Scheduler,
     dataset_sentence,
@@ -162,7 +162,7 @@ def _summary(spec: Spec, shown: Shown, found: Datasets, protocol: Mapping[str, s
 
 
 def _csv(shown: Shown) -> str:
-    from isonn.experiments.formats import as_csv
+    from isonn.experiments.tables import as_csv
 
     return as_csv((part.name, rows) for part, rows in shown)
 
@@ -178,8 +178,7 @@ def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
 
 def _notes(shown: Shown, found: Datasets) -> list[str]:
     """Everything a reader of the tables has to know."""
-    from isonn.experiments.formats import findings, legend
-    from isonn.experiments.tables import failures, remarks
+    from isonn.experiments.tables import failures, findings, legend, remarks
 
     rows = [row for _, own in shown for row in own]
     notes = legend(rows)
@@ -203,7 +202,7 @@ def _heading(part: Part, found: Datasets) -> str:
 
 
 def _markdown(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str], command: str) -> str:
-    from isonn.experiments.formats import markdown
+    from isonn.experiments.tables import markdown
 
     text = [f"# {spec.title}", f"`{command}`"]
     title = ""

@@ -15,14 +15,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from isonn import __version__
-from isonn.data.graphs import GraphSet
 from isonn.errors import InputError, IsoNNError, MissingDependencyError
-from isonn.experiments.provenance import versions
-from isonn.experiments.run import Task
+from isonn.experiments.jobs import Task, versions
 from isonn.experiments.store import failure
+from isonn.graphs.graph import GraphSet
 
 if TYPE_CHECKING:
-    from isonn.matching.bank_files import Call
+    from isonn.subgraphs.store import Call
 
 #: How long a scheduler may take to answer at first; that none does is said within 10 s, loading included.
 FIRST_ANSWER_SECONDS = 4.0

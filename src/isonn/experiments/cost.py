@@ -12,13 +12,14 @@ import torch
 from scipy.stats import spearmanr
 from torch import Tensor
 
-from isonn.data.graphs import GraphSet
 from isonn.errors import InputError
-from isonn.matching import MATCHERS, bank_windows, cut_windows
-from isonn.nn.iso_layer import check_sizes
-from isonn.nn.iso_stack import map_shape
+from isonn.graphs.graph import GraphSet
+from isonn.matching import MATCHERS
 from isonn.seeding import torch_stream
-from isonn.training.threads import torch_threads
+from isonn.threads import torch_threads
+from isonn.windows.bank import bank_windows
+from isonn.windows.cut import cut_windows
+from isonn.windows.layer import check_sizes, map_shape
 
 #: Product of the orderings and cells one sample may cost, so that the answer comes within seconds.
 SAMPLE_COST = 2e9
@@ -49,7 +50,7 @@ class Cost:
     Attributes:
         orderings: k!.
         regions: windows of all graphs.
-        distinct: regions to match: the distinct ones up to renumbering, or all of a weighted dataset.
+        distinct: regions to match: the distinct ones up to relabelling, or all of a weighted dataset.
         memory: bytes of the regions, of the index into them, and of the maps.
         matchings: per name of `isonn.matching.MATCHERS`.
     """

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isonn.classifier import GraphClassifier
+    from isonn.estimator import GraphClassifier
 
 ALL = "all"
 
@@ -44,7 +44,7 @@ def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
 
 def _deep(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The deep counterpart the paper gives a shallow model."""
-    from isonn.nn import IsoNN
+    from isonn.windows.model import IsoNN
 
     layers = settings.get("layers") or IsoNN.deep_equivalent(settings["k"], settings["c"])
     return {**{key: value for key, value in settings.items() if key not in ("k", "c")}, "layers": layers}
@@ -56,16 +56,16 @@ def _deep_relative(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _isonn(about: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Method:
-    return Method("isonn.estimators", "IsoNNClassifier", about, "isonn", adapt)
+    return Method("isonn", "IsoNNClassifier", about, "isonn", adapt)
 
 
 def _subgraph(about: str, **fixed: Any) -> Method:
-    return Method("isonn.estimators", "SubgraphIsoNNClassifier", about, fixed=fixed)
+    return Method("isonn", "SubgraphIsoNNClassifier", about, fixed=fixed)
 
 
 #: Adding a method is one line here.
 METHODS: dict[str, Method] = {
-    "isonn": Method("isonn.estimators", "IsoNNClassifier", "the paper's model, exact matching"),
+    "isonn": Method("isonn", "IsoNNClassifier", "the paper's model, exact matching"),
     "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", _matching("fast")),
     "isonn-assigned": _isonn("matching by assignment and swaps", _matching("assigned")),
     "isonn-deep": _isonn("the paper's deep IsoNN", _deep),

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.data.folds import Fold, balanced_folds, grouped_folds, released_folds
-from isonn.data.graphs import GraphSet, IntArray
-from isonn.data.twins import twin_groups
 from isonn.errors import InputError
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.isomorphism import twin_groups
+from isonn.graphs.splits import Fold, balanced_folds, grouped_folds, released_folds
+from isonn.packing import IntArray
 from isonn.seeding import derive_seed
 
 FAIR_FOLDS = 10

@@ -1,198 +1,132 @@
-"""One task: one method trained and tested on one fold. What is run, and what comes out of it."""
+"""Run tasks: in this process, in several, or on a cluster; the numbers are the same."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import sys
-import time
+import signal
+import threading
+import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
 from typing import Any
 
-import numpy as np
-from threadpoolctl import threadpool_limits
+from joblib import Parallel, delayed, parallel_config
 
-from isonn.audit import relabelling
-from isonn.data.graphs import GraphSet, IntArray
-from isonn.errors import InputError, IsoNNWarning
-from isonn.experiments.methods import build
-from isonn.experiments.protocols import find_protocol
-from isonn.experiments.provenance import provenance
-from isonn.experiments.scoring import score
-from isonn.seeding import derive_seed
+from isonn.errors import InputError, IsoNNError
+from isonn.experiments.jobs import Task, run_task
+from isonn.experiments.store import Store, failure
+from isonn.graphs.graph import GraphSet
 
-#: Of the test graphs of each task. A table averages over folds and seeds, so that three are many.
-RENUMBERINGS = 3
+#: A worker that dies is most often out of memory; its tasks get this many further chances beside others.
+RESTARTS = 2
+#: Tasks that may kill their process though nothing runs beside them, with no task finished between, before it is the
+#: machine and not the task.
+DEATHS = 5
 
 
-@dataclass(frozen=True)
-class Task:
-    """A method on one fold of a dataset.
+def execute(
+    tasks: Iterable[Task],
+    datasets: Mapping[str, GraphSet],
+    store: Store,
+    jobs: int = 1,
+    scheduler: str | None = None,
+) -> Generator[dict[str, Any], None, None]:
+    """Run every one of the tasks, keep each outcome in the store as it comes, and yield it.
 
-    Attributes:
-        dataset: its name.
-        method, settings: what is trained; a name of `methods.METHODS`, and arguments of its estimator.
-        protocol, fold: a name of `protocols.PROTOCOLS`, and which of its folds.
-        seed: draws the folds and the weights.
-        digest: SHA-256 of the graphs and classes (`GraphSet.digest`): other data is another task.
-        candidates: settings to choose from on a part of the training graphs, each added to ``settings``; none where
-            nothing is chosen.
-    """
-
-    dataset: str
-    method: str
-    settings: Mapping[str, Any]
-    protocol: str
-    fold: int
-    seed: int
-    digest: str
-    candidates: tuple[Mapping[str, Any], ...] = field(default=())
-
-    @cached_property
-    def id(self) -> str:
-        """Hash of everything above; the name of the task's result."""
-        return hashlib.sha256(_canonical(self.as_dict()).encode()).hexdigest()[:32]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The task for JSON; without candidates where there are none, as results that are older than these have it."""
-        content = asdict(self)
-        candidates = list(content.pop("candidates"))
-        return {**content, "candidates": candidates} if candidates else content
-
-    @property
-    def weight_seed(self) -> int:
-        """The seed of the estimator: from all of the task but its fold, so that no fold is given a seed of its own."""
-        rest = {key: value for key, value in self.as_dict().items() if key not in ("fold", "seed")}
-        return derive_seed(self.seed, "weights", _canonical(rest))
-
-
-def plan(
-    graphs: GraphSet,
-    methods: Iterable[str],
-    settings: Mapping[str, Mapping[str, Any]],
-    protocol: str,
-    seeds: int,
-    candidates: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-) -> list[Task]:
-    """The tasks of an evaluation: seeds 0, 1, ... of every method on every fold, seed by seed.
+    An outcome is a result of `run_task`, or, of a task that failed, its ``id``, ``task``, ``error`` (a sentence)
+    and ``traceback``; the other tasks go on. Stopping the iteration, or Ctrl-C, leaves what is finished.
 
     Args:
-        settings: by method; a method that is not there runs with its defaults.
-        seeds: how many.
-        candidates: by method; settings to choose from under a protocol that chooses, ignored under others.
+        tasks: usually ``store.missing(tasks)``.
+        datasets: by the name the tasks call them.
+        jobs: processes, one thread each; 1 runs everything in this process.
+        scheduler: address of a dask scheduler; its workers run the tasks, and ``jobs`` does not matter.
     """
-    if seeds < 1:
-        raise InputError(f"{seeds} seeds leave nothing to run; use at least 1")
-    judged = find_protocol(protocol)
-    n_folds = len(judged.split(graphs, 0))
-    methods = tuple(methods)
-    choices = {
-        method: tuple(dict(c) for c in (candidates or {}).get(method, ())) if judged.inner is not None else ()
-        for method in methods
-    }
-    return [
-        Task(graphs.name, method, dict(settings.get(method, {})), protocol, fold, seed, graphs.digest, choices[method])
-        for seed in range(seeds)
-        for method in methods
-        for fold in range(n_folds)
-    ]
+    if jobs < 1:
+        raise InputError(f"{jobs} jobs cannot run anything; use at least 1")
+    todo = list(tasks)
+    jobs = min(jobs, len(todo))
+    outcomes: Generator[dict[str, Any], None, None]
+    if scheduler is not None and todo:
+        from isonn.experiments.cluster import in_cluster
+
+        outcomes = in_cluster(todo, datasets, scheduler, _attempt)
+    elif jobs > 1:
+        outcomes = _in_processes(todo, datasets, jobs)
+    else:
+        outcomes = (_attempt(task, datasets[task.dataset]) for task in todo)
+    with closing(outcomes):
+        for outcome in outcomes:
+            (store.put_error if "error" in outcome else store.put)(outcome)
+            yield outcome
 
 
-def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
-    """Train and test; the result is ready for JSON and, its ``timings`` apart, the same wherever it is run.
-
-    Returns:
-        ``id``, ``task``, ``metrics`` (accuracy, f1), ``timings`` (fit_seconds, predict_seconds), ``n_train``,
-        ``n_test``, ``test`` (which graphs), ``predictions`` (in that order), ``audit`` (flip_rate: the share of
-        predictions that change when the test graphs are renumbered), ``loss`` (by epoch, of methods that keep one),
-        ``warnings`` (what isonn warned of), ``chosen`` and ``inner`` (of a task with candidates: which one,
-        and the accuracy of each), and where it comes from: ``versions``, ``commit`` (of a checkout of isonn, else None)
-        and ``machine``.
-    """
-    if graphs.digest != task.digest:
-        raise InputError(
-            f"the graphs given are not the {task.dataset} of the task; load the set the task was made from"
-        )
-    if graphs.y is None or graphs.classes is None:
-        raise InputError(f"{graphs.name} has no classes to predict; give one per graph")
-    train, test = find_protocol(task.protocol).split(graphs, task.seed)[task.fold]
-    said: list[str] = []
-    with _one_thread(), _listening(said):
-        begin = time.perf_counter()
-        inner = [_judge(task, candidate, graphs, train) for candidate in task.candidates]
-        chosen = task.candidates[int(np.argmax(inner))] if inner else {}  # of equals the first
-        estimator = build(task.method, {**task.settings, **chosen}, task.weight_seed, int(graphs.sizes.max()))
-        start = time.perf_counter()
-        estimator.fit(graphs[train], graphs.y[train])
-        fitted = time.perf_counter()
-        predicted = np.asarray(estimator.predict(graphs[test]))
-        done = time.perf_counter()
-        audit = relabelling(estimator, graphs[test], repeats=RENUMBERINGS, random_state=task.weight_seed)
-    result: dict[str, Any] = {
-        "id": task.id,
-        "task": task.as_dict(),
-        "metrics": score(graphs.y[test], predicted, graphs.classes),
-        "timings": {"fit_seconds": fitted - start, "predict_seconds": done - fitted},
-        "n_train": len(train),
-        "n_test": len(test),
-        "test": test.tolist(),
-        "predictions": predicted.tolist(),
-        "audit": {"flip_rate": audit.flip_rate},
-        **provenance(),
-    }
-    if said:
-        result["warnings"] = said
-    if inner:
-        result["chosen"], result["inner"] = dict(chosen), inner
-        result["timings"]["choose_seconds"] = start - begin
-    history = getattr(estimator, "history_", None)
-    if history is not None:
-        result["loss"] = [float(loss) for loss in history.loss]
-    return result
-
-
-def _judge(task: Task, candidate: Mapping[str, Any], graphs: GraphSet, train: IntArray) -> float:
-    """Accuracy of a candidate on the part of the training graphs that judges; no test graph is looked at."""
-    inner = find_protocol(task.protocol).inner
-    if inner is None or graphs.y is None or graphs.classes is None:
-        raise InputError(f"the {task.protocol} protocol chooses no settings; give none to choose from")
-    fit, judge = inner(graphs, train, task.seed)
-    estimator = build(task.method, {**task.settings, **candidate}, task.weight_seed, int(graphs.sizes.max()))
-    estimator.fit(graphs[fit], graphs.y[fit])
-    return score(graphs.y[judge], np.asarray(estimator.predict(graphs[judge])), graphs.classes)["accuracy"]
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-@contextmanager
-def _listening(said: list[str]) -> Iterator[None]:
-    """Keep what isonn warns of, each sentence once; in a table of a hundred fits nobody reads it as it comes."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", IsoNNWarning)
-        yield
-    for warning in caught:
-        if not issubclass(warning.category, IsoNNWarning):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        elif str(warning.message) not in said:
-            said.append(str(warning.message))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread for every library: sums split over threads differ in the last bits, and processes share the cores."""
-    torch = sys.modules.get("torch")  # loaded later, it is for the method to say how many threads it has
-    before = torch.get_num_threads() if torch is not None else 1
-    with threadpool_limits(limits=1):
-        if torch is not None:
-            torch.set_num_threads(1)  # also the MKL linked into it, which threadpoolctl cannot see
+def _in_processes(
+    tasks: Sequence[Task], datasets: Mapping[str, GraphSet], jobs: int
+) -> Generator[dict[str, Any], None, None]:
+    todo = {task.id: task for task in tasks}
+    restarts = deaths = 0
+    while todo:
+        # A pool does not say which task its worker died of; a process that has one task does. Those that were under
+        # way come first among the rest, so it is soon found, and the others go on side by side.
+        alone = restarts > RESTARTS
         try:
-            yield
-        finally:
-            if torch is not None:
-                torch.set_num_threads(before)
+            with closing(_pool(list(todo.values())[: 1 if alone else None], datasets, jobs)) as outcomes:
+                for outcome in outcomes:
+                    del todo[outcome["id"]]
+                    deaths = 0
+                    yield outcome
+        except BrokenProcessPool as error:
+            restarts += 1
+            if not alone:
+                continue
+            deaths += 1
+            if deaths > DEATHS:
+                raise IsoNNError(
+                    f"worker processes keep dying with {len(todo)} of {len(tasks)} tasks to go, most likely for want "
+                    f"of memory; finished tasks are kept, run the rest on a larger machine"
+                ) from error
+            task = todo.pop(next(iter(todo)))
+            restarts = 0
+            yield failure(
+                task, "the process that ran this task was killed, most likely for want of memory; use fewer jobs"
+            )
+
+
+def _pool(tasks: Sequence[Task], datasets: Mapping[str, GraphSet], jobs: int) -> Generator[dict[str, Any], None, None]:
+    """The outcomes of the tasks as they come; BrokenProcessPool when a worker dies."""
+    # The pool is reused between calls; one thread each is set before the workers load any library.
+    with parallel_config("loky", inner_max_num_threads=1), _interrupts_ignored():
+        # joblib runs a single job in this process, so one process is two with one task to give away
+        parallel = Parallel(n_jobs=max(jobs, 2), return_as="generator_unordered")
+        outcomes = parallel(delayed(_attempt)(task, datasets[task.dataset]) for task in tasks)
+    with closing(outcomes), warnings.catch_warnings():
+        # loky replaces a worker that has grown large, as networks make them; nothing is lost by it
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
+        yield from outcomes
+
+
+def _attempt(task: Task, graphs: GraphSet) -> dict[str, Any]:
+    try:
+        return run_task(task, graphs)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other tasks go on
+        sentence = str(error) if isinstance(error, IsoNNError) else f"{type(error).__name__}: {error}"
+        return failure(task, sentence, traceback.format_exc())
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes started within inherit that Ctrl-C is ignored: it is this process that stops them, in order.
+
+    A terminal sends Ctrl-C to every process of the command, and each worker would print its own traceback.
+    Blocking the signal instead does not last: starting multiprocessing's resource tracker unblocks it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python sets signal handlers in the main thread only
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -18,7 +18,7 @@ from typing import Any
 
 from isonn import __version__
 from isonn.errors import InputError, IsoNNError
-from isonn.experiments.run import Task
+from isonn.experiments.jobs import Task
 from isonn.files import atomic_file
 
 FORMAT = 1

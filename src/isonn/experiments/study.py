@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from isonn.data import known, load
-from isonn.data.graphs import GraphSet
 from isonn.errors import DatasetError, InputError, IsoNNError
+from isonn.experiments.jobs import Task, plan
 from isonn.experiments.methods import build, resolve_methods
 from isonn.experiments.protocols import find_protocol
-from isonn.experiments.run import Task, plan
 from isonn.experiments.spec import Spec, Sweep
 from isonn.experiments.store import Store
 from isonn.experiments.tables import Row, absent_rows, in_words, summarize
+from isonn.graphs import known, load
+from isonn.graphs.graph import GraphSet
 
 
 @dataclass(frozen=True)

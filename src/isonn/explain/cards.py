@@ -9,13 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.data.convert import as_graphset
-from isonn.data.graphs import GraphSet
 from isonn.errors import InputError
-from isonn.explain.explanation import Match, match_of, scores_of
-from isonn.explain.matched import Logits, MatchedGraph
-from isonn.template import Template
-from isonn.training.threads import torch_threads
+from isonn.explain.explanation import Logits, Match, MatchedGraph, Template, match_of, scores_of
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import GraphSet
+from isonn.threads import torch_threads
 
 
 class MatchingClassifier(Protocol):
@@ -60,7 +58,7 @@ class TemplateCard:
         edges: its cells above the threshold, as (row, column, value).
         classes: the model's classes, in the order of the arrays below.
         nearest: the region of all graphs that is nearest to it; None when no graph has enough nodes.
-        occurrences: regions equal to the nearest one, up to renumbering, in the graphs of each class, shape (classes,).
+        occurrences: regions equal to the nearest one, up to relabelling, in the graphs of each class, shape (classes,).
         graphs_with: graphs of each class that hold such a region, shape (classes,).
         graphs_of: graphs of each class, shape (classes,).
         effect: per class, the mean over its graphs of how much the template adds to the class's score: the score

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from isonn.data.graphs import Graph
-from isonn.errors import InputError
-from isonn.explain.importance import edge_means, edge_shares, node_shares
-from isonn.explain.matched import Logits, MatchedGraph
-from isonn.template import Template
-from isonn.training.threads import torch_threads
+from isonn.errors import InputError, MissingDependencyError
+from isonn.graphs.graph import Graph
+from isonn.packing import IntArray
+from isonn.threads import torch_threads
+
+if TYPE_CHECKING:
+    import networkx
 
 #: Matches listed unless asked for more; importances always count all.
 LISTED = 100
@@ -229,3 +231,211 @@ def _place(match: Match) -> str:
     rows, columns = words[: len(match.nodes)], words[len(match.nodes) :]
     link = " to " if columns else ""
     return f"{' '.join(rows)}{link}{' '.join(columns)} (distance {match.distance:.2f})"
+
+
+# A learned template, as people meet it.
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """One learned template.
+
+    Attributes:
+        adjacency: ndarray of shape (k, k).
+        node_labels: ndarray of shape (k,), the likeliest label of each node, or None for a template without labels.
+        edge_labels: ndarray of shape (k, k), the likeliest label of each edge (value above 0.5), else None; or None.
+        degrees: ndarray of shape (k,), the degrees its nodes should have in the whole graph, or None.
+        label_weights: ndarray of shape (k, labels), what each label counts at each node, or None.
+    """
+
+    adjacency: NDArray[np.float32]
+    node_labels: NDArray[Any] | None = None
+    edge_labels: NDArray[Any] | None = None
+    degrees: NDArray[np.float32] | None = None
+    label_weights: NDArray[np.float32] | None = None
+
+    @property
+    def k(self) -> int:
+        """Number of nodes."""
+        return len(self.adjacency)
+
+    def to_networkx(self, threshold: float = 0.5) -> networkx.DiGraph:
+        """The template as a NetworkX graph: an edge wherever a cell exceeds the threshold, its value as the weight."""
+        try:
+            import networkx
+        except ImportError as error:
+            raise MissingDependencyError("to_networkx needs networkx; pip install networkx") from error
+        graph = networkx.DiGraph()
+        for node in range(self.k):
+            graph.add_node(node, **({} if self.node_labels is None else {"label": self.node_labels[node]}))
+        for row, column in np.argwhere(self.adjacency > threshold).tolist():
+            graph.add_edge(row, column, weight=float(self.adjacency[row, column]))
+        return graph
+
+
+# One graph as a model sees it: where its templates are found, and what the model says when some are taken away.
+#
+# This is all an explanation needs to know of a model. Each kind of regions has a subclass of its own.
+
+
+Logits = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrences:
+    """Every match of every template in one graph: r matches in R regions.
+
+    Attributes:
+        nodes: the graph nodes of each region in the order of its rows, shape (R, k); where regions differ in
+            size, the rest of a row is -1.
+        columns: the graph nodes of each region's columns, shape (R, k), or None when they are its rows.
+        region: the region of each match, shape (r,).
+        template: its template, shape (r,).
+        distance: how far the one is from the other, shape (r,).
+    """
+
+    nodes: IntArray
+    columns: IntArray | None
+    region: IntArray
+    template: IntArray
+    distance: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.region)
+
+
+class MatchedGraph(ABC):
+    """A graph with the matches of a fitted model, and the model run without some of them.
+
+    Matches are known by their rows in ``occurrences``. Logits are in float64, one per class or label.
+    """
+
+    graph: Graph
+    templates: list[Template]
+    occurrences: Occurrences
+
+    @abstractmethod
+    def logits(self) -> Logits:
+        """What the model says of the graph as it is, shape (outputs,)."""
+
+    @abstractmethod
+    def base_logits(self) -> Logits:
+        """What it says when nothing is matched anywhere, shape (outputs,)."""
+
+    @abstractmethod
+    def logits_without(self, rows: IntArray) -> Logits:
+        """What it says without these matches, all of them taken away together, shape (outputs,)."""
+
+    @abstractmethod
+    def logits_without_each(self) -> tuple[IntArray, Logits]:
+        """What it says without one match, for each on its own: their rows, and logits of shape (rows, outputs).
+
+        A model for which this is too expensive leaves out the matches that matter least.
+        """
+
+    @abstractmethod
+    def logits_without_template(self) -> Logits:
+        """What it says with one template switched off, shape (templates, outputs)."""
+
+    @abstractmethod
+    def order(self, row: int) -> IntArray | None:
+        """The place in the region of each template node of a match, shape (k,); None where matching gives none."""
+
+    @abstractmethod
+    def cells(self, row: int) -> NDArray[np.float64]:
+        """The adjacency matrix of a match's region, rows by columns, shape (k, k)."""
+
+    @abstractmethod
+    def count_equal(self, other: MatchedGraph, row: int) -> int:
+        """How many regions of this graph equal the region of a match of another one, up to relabelling."""
+
+    def padding_logits(self) -> Logits:
+        """What the model says without whatever it reads that is no node of the graph, shape (outputs,)."""
+        return self.logits()
+
+
+# From contributions of regions to importances of nodes and edges: shares that add up to what was shared.
+
+
+#: Numbers shared out at a time: 64 MB of float64.
+BLOCK_NUMBERS = 2**23
+
+
+def node_shares(
+    n: int, nodes: IntArray, columns: IntArray | None, contributions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Every contribution shared equally among the nodes of its region, those of rows and columns alike.
+
+    Args:
+        n: nodes of the graph.
+        nodes: of each region, shape (R, k), the rest of a row -1.
+        columns: likewise, or None when they are the same nodes.
+        contributions: of each region, shape (R,).
+
+    Returns:
+        ndarray of shape (n,) with the sum of ``contributions``.
+    """
+    both = nodes if columns is None else np.concatenate([nodes, columns], axis=1)
+    real = both >= 0
+    share = np.broadcast_to((contributions / np.maximum(real.sum(axis=1), 1))[:, None], both.shape)
+    return np.bincount(both[real], weights=share[real], minlength=n).astype(np.float64)
+
+
+def edge_shares(
+    adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None, contributions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Every contribution shared among the cells of its region in proportion to their absolute weight.
+
+    A region without any edge shares equally among all its cells: what was matched there is their absence.
+
+    Returns:
+        ndarray of shape (n, n) with the sum of ``contributions``.
+    """
+    n = len(adjacency)
+    total = np.zeros(n * n)
+    for block, cell, real, share in _cells(adjacency, nodes, columns):
+        empty = share.sum(axis=1) == 0
+        share[empty] = real[empty]
+        share *= (contributions[block] / np.maximum(share.sum(axis=1), np.finfo(float).tiny))[:, None]
+        total += np.bincount(cell[real], weights=share[real], minlength=n * n)
+    return total.reshape(n, n)
+
+
+def edge_means(
+    adjacency: NDArray[np.float64],
+    nodes: IntArray,
+    columns: IntArray | None,
+    contributions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The mean contribution of the matches that hold each edge.
+
+    Args:
+        contributions: of all matches in each region together, shape (R,).
+        counts: matches in each region, shape (R,).
+
+    Returns:
+        ndarray of shape (n, n), 0 where there is no edge. Does not add up to anything.
+    """
+    n = len(adjacency)
+    total, count = np.zeros(n * n), np.zeros(n * n)
+    for block, cell, _, weight in _cells(adjacency, nodes, columns):
+        held = weight != 0
+        for sums, values in ((total, contributions[block]), (count, counts[block])):
+            sums += np.bincount(cell[held], weights=np.broadcast_to(values[:, None], cell.shape)[held], minlength=n * n)
+    return (total / np.maximum(count, 1)).reshape(n, n)
+
+
+def _cells(
+    adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None
+) -> Iterator[tuple[slice, IntArray, NDArray[np.bool_], NDArray[np.float64]]]:
+    """Blocks of regions: which, their cells in the flat matrix, whether each is one, and its absolute weight."""
+    n, (count, k) = len(adjacency), nodes.shape
+    weight = np.abs(adjacency).reshape(-1)
+    step = max(1, BLOCK_NUMBERS // (k * k))
+    for start in range(0, count, step):
+        block = slice(start, start + step)
+        row, column = nodes[block, :, None], (nodes if columns is None else columns)[block, None, :]
+        real = ((row >= 0) & (column >= 0)).reshape(-1, k * k)
+        cell = (row * n + column).reshape(-1, k * k)
+        yield block, cell, real, np.where(real, weight[np.where(real, cell, 0)], 0.0)

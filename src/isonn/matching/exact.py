@@ -4,7 +4,7 @@ r"""Exact matching: every ordering of the template's nodes, as one product and o
     \min_P \lVert P K P^\top - M \rVert^2
         = \lVert K \rVert^2 + \lVert M \rVert^2 - 2 \max_P \langle P K P^\top, M \rangle
 
-so the best of the k! orderings is found by multiplying the flat regions with the k! renumbered templates
+so the best of the k! orderings is found by multiplying the flat regions with the k! relabelled templates
 and taking the maximum. The product is made in blocks that stay in the cache and is never held whole. Once
 the winner is known its distance is computed from the definition: no cancellation, and a perfect match is 0.
 The backward pass needs only the winner.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -24,9 +25,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from isonn.errors import InputError
-from isonn.matching.layout import Layout, MatrixLayout
-from isonn.matching.parallel import for_each_block
-from isonn.matching.permutations import check_enumerable, permutations
+from isonn.matching.permutations import Layout, MatrixLayout, check_enumerable, permutations
 
 #: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache,
 #: measured best here for k = 4 to 7.
@@ -80,7 +79,7 @@ def exact_flat_distance(templates: Tensor, regions: Tensor, layout: Layout) -> T
     """`exact_distance` of regions that are flat vectors already, whatever their entries mean.
 
     Args:
-        layout: where the entries go when nodes are renumbered.
+        layout: where the entries go when nodes are relabelled.
 
     Shapes:
         - templates ``(c, entries)``
@@ -167,7 +166,7 @@ def _small(templates: Tensor, regions: Tensor, layout: Layout) -> bool:
 
 def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
     """d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP, by ordering."""
-    # Regions with the same winner are added before they are renumbered, so entries are permuted once per ordering.
+    # Regions with the same winner are added before they are relabelled, so entries are permuted once per ordering.
     orderings = permutations(layout.k).to(templates.device)
     gradient = 2 * templates * grad.sum(0)[:, None]
     by_winner = _sum_by_winner(regions, grad, winners, len(orderings))
@@ -182,8 +181,8 @@ def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad
 
 
 def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
-    """d/dM sum_i g_i |PK_iP' - M|^2 = 2 M sum(g) - 2 sum_i g_i PK_iP', with the renumbered templates that won."""
-    table = _renumbered(templates, layout)
+    """d/dM sum_i g_i |PK_iP' - M|^2 = 2 M sum(g) - 2 sum_i g_i PK_iP', with the relabelled templates that won."""
+    table = _relabelled(templates, layout)
     if regions.device.type == "cpu":
         won = torch.from_numpy(_membership(grad, winners, len(table)) @ table.numpy())
     else:
@@ -208,7 +207,7 @@ def all_cells(layout: Layout) -> Tensor:
 
 @lru_cache(maxsize=16)
 def _all_cells_back(layout: Layout) -> Tensor:
-    """The other way round: from an entry of the template to that of the renumbered region."""
+    """The other way round: from an entry of the template to that of the relabelled region."""
     return all_cells(layout).argsort(1)
 
 
@@ -219,8 +218,8 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
     if c > 1 and orderings > BLOCK_ORDERINGS:  # one template fills its blocks; together they would only fill memory
         each = [_match(template[None], regions, layout) for template in templates]
         return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
-    table = _renumbered(templates, layout)  # (c * k!, entries)
-    ranked = table if (centred := _centred(templates)) is None else _renumbered(centred, layout)
+    table = _relabelled(templates, layout)  # (c * k!, entries)
+    ranked = table if (centred := _centred(templates)) is None else _relabelled(centred, layout)
     if templates.device.type == "cpu" and len(table) * w <= SMALL_PRODUCT:
         return _match_at_once(table, ranked, regions, c)
     parts = ranked.split(c * BLOCK_ORDERINGS)
@@ -270,7 +269,7 @@ def _match_at_once(table: Tensor, ranked: Tensor, regions: Tensor, c: int) -> tu
     return torch.from_numpy(np.einsum("cwe,cwe->cw", gap, gap)), torch.from_numpy(winners)
 
 
-def _renumbered(templates: Tensor, layout: Layout) -> Tensor:
+def _relabelled(templates: Tensor, layout: Layout) -> Tensor:
     """Every template under every ordering, ``(c * k!, entries)``."""
     if layout.k <= MAX_KEPT_K:
         cells = all_cells(layout).to(templates.device)
@@ -300,10 +299,10 @@ def _winners_of_block(parts: Sequence[Tensor], regions: Tensor, c: int, buffer: 
     return winners.t()
 
 
-def _winners_of_few(renumbered: Tensor, regions: Tensor, c: int, buffer: Tensor) -> Tensor:
+def _winners_of_few(relabelled: Tensor, regions: Tensor, c: int, buffer: Tensor) -> Tensor:
     """The same for a handful of orderings, by passes that go along the regions."""
-    f, rows = len(renumbered) // c, len(regions)
-    product = torch.mm(renumbered, regions.t(), out=buffer[: c * f * rows].view(c * f, rows)).view(c, f, rows)
+    f, rows = len(relabelled) // c, len(regions)
+    product = torch.mm(relabelled, regions.t(), out=buffer[: c * f * rows].view(c * f, rows)).view(c, f, rows)
     top = product.amax(1)
     return f - 1 - product.eq_(top[:, None]).mul_(_countdown(f, product.dtype, product.device)).amax(1).long()
 
@@ -324,18 +323,18 @@ def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) ->
     return regions.new_zeros(c * f, regions.shape[1]).index_add_(0, number, weighted).view(c, f, -1)
 
 
-def _membership(factors: Tensor, winners: Tensor, renumbered: int) -> csr_array:
-    """Which of all renumbered templates won each region, ``(w, renumbered)``, with the factors, ``(w, c)``."""
+def _membership(factors: Tensor, winners: Tensor, relabelled: int) -> csr_array:
+    """Which of all relabelled templates won each region, ``(w, relabelled)``, with the factors, ``(w, c)``."""
     w, c = factors.shape
-    number = _numbers(winners, renumbered).numpy().ravel()
+    number = _numbers(winners, relabelled).numpy().ravel()
     rows = np.arange(0, w * c + 1, c, dtype=np.int32 if w * c < 2**31 else np.int64)
-    return csr_array((factors.contiguous().numpy().ravel(), number, rows), shape=(w, renumbered))
+    return csr_array((factors.contiguous().numpy().ravel(), number, rows), shape=(w, relabelled))
 
 
-def _numbers(winners: Tensor, renumbered: int) -> Tensor:
-    """The winners, ``(c, w)``, by their rows in the table of all renumbered templates, ``(w, c)``."""
+def _numbers(winners: Tensor, relabelled: int) -> Tensor:
+    """The winners, ``(c, w)``, by their rows in the table of all relabelled templates, ``(w, c)``."""
     c = len(winners)
-    first = torch.arange(0, renumbered, renumbered // c, dtype=torch.int32, device=winners.device)[:, None]
+    first = torch.arange(0, relabelled, relabelled // c, dtype=torch.int32, device=winners.device)[:, None]
     return (winners.int() + first).t().contiguous()
 
 
@@ -343,3 +342,39 @@ def argmax(values: Tensor) -> Tensor:
     """Where the last axis is largest; of equals the first."""
     # NumPy's argmax is vectorised, torch's on the CPU is not: 12 times as fast over the 720 orderings of k = 6.
     return torch.from_numpy(values.numpy().argmax(-1)) if values.device.type == "cpu" else values.argmax(-1)
+
+
+# Blocks of work over the cores: one thread a block beats all threads on every small operation of a block.
+
+
+#: Fewer blocks than this are not worth starting threads for.
+MIN_BLOCKS = 4
+
+
+def for_each_block(new_worker: Callable[[], Callable[[slice], None]], count: int, size: int) -> None:
+    """Work through the slices of ``range(count)`` of the given size, on as many threads as torch would use.
+
+    The blocks do not depend on the number of threads, so neither do the bits of the result.
+
+    Args:
+        new_worker: called once per thread; gives the function that works on a block, with memory of its own.
+    """
+    blocks = [slice(start, min(start + size, count)) for start in range(0, count, size)]
+    threads = min(torch.get_num_threads(), len(blocks))
+    if len(blocks) < MIN_BLOCKS or threads == 1:
+        _work(new_worker, blocks)
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # within a block; a new thread starts with this setting
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(_work, [new_worker] * threads, [blocks[first::threads] for first in range(threads)]))
+    finally:
+        torch.set_num_threads(before)
+
+
+def _work(new_worker: Callable[[], Callable[[slice], None]], blocks: list[slice]) -> None:
+    with torch.no_grad():  # a new thread does not inherit it
+        worker = new_worker()
+        for block in blocks:
+            worker(block)

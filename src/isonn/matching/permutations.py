@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,7 +41,7 @@ def permutations(k: int) -> Tensor:
 
 
 def cells_of(orderings: Tensor) -> Tensor:
-    """Where each cell of a renumbered matrix comes from: ``matrix[p][:, p].flatten() == matrix.flatten()[cells]``.
+    """Where each cell of a relabelled matrix comes from: ``matrix[p][:, p].flatten() == matrix.flatten()[cells]``.
 
     Shapes:
         - orderings ``(f, k)``
@@ -46,3 +49,75 @@ def cells_of(orderings: Tensor) -> Tensor:
     """
     k = orderings.shape[1]
     return (orderings[:, :, None] * k + orderings[:, None, :]).reshape(-1, k * k)
+
+
+# How a k-node region is written as a flat vector, and where its entries go when its nodes are relabelled.
+
+
+class Layout(Protocol):
+    """What exact matching has to know of flat regions."""
+
+    @property
+    def k(self) -> int:
+        """Nodes of a region."""
+
+    def __hash__(self) -> int: ...
+
+    def cells(self, orderings: Tensor) -> Tensor:
+        """Where each entry of a relabelled region comes from, ``(f, entries)``, for orderings ``(f, k)``."""
+
+
+@dataclass(frozen=True)
+class MatrixLayout:
+    """All k * k cells of a matrix, row by row."""
+
+    k: int
+
+    def cells(self, orderings: Tensor) -> Tensor:
+        """As in `cells_of`."""
+        return cells_of(orderings)
+
+
+@dataclass(frozen=True)
+class GraphLayout:
+    """An undirected labelled graph: the channels of every node, then those of every pair of nodes.
+
+    Attributes:
+        k: nodes.
+        node_channels: numbers that describe a node (a one-hot label, a degree).
+        edge_channels: numbers that describe a pair of nodes (an edge or none, a one-hot label).
+    """
+
+    k: int
+    node_channels: int
+    edge_channels: int
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of nodes; in the order of the upper triangle, row by row."""
+        return self.k * (self.k - 1) // 2
+
+    @property
+    def width(self) -> int:
+        """Entries of a region."""
+        return self.k * self.node_channels + self.pairs * self.edge_channels
+
+    def cells(self, orderings: Tensor) -> Tensor:
+        """Where each entry of a relabelled region comes from.
+
+        Example:
+            >>> GraphLayout(k=2, node_channels=2, edge_channels=1).cells(torch.tensor([[1, 0]])).tolist()
+            [[2, 3, 0, 1, 4]]
+        """
+        rows, columns = torch.from_numpy(np.stack(np.triu_indices(self.k, 1))).to(orderings.device)
+        number = orderings.new_zeros(self.k, self.k)
+        number[rows, columns] = number[columns, rows] = torch.arange(self.pairs, device=orderings.device)
+        pairs = number[orderings[:, rows], orderings[:, columns]]
+        parts = [(orderings, self.node_channels, 0), (pairs, self.edge_channels, self.k * self.node_channels)]
+        return torch.cat(
+            [
+                (first + place[:, :, None] * channels + torch.arange(channels, device=place.device)).flatten(1)
+                for place, channels, first in parts
+            ],
+            dim=1,
+        )

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from isonn.data.graphs import GraphSet
 from isonn.errors import InputError
+from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
-from isonn.report.cards import template_pictures
-from isonn.report.fitted import check_takes
+from isonn.report.draw import symbols
 from isonn.report.page import render, require_jinja2
-from isonn.report.panels import MANY, Panel, panels
-from isonn.report.symbols import symbols
+from isonn.report.panels import MANY, Panel, panels, template_pictures
+from isonn.report.runs import check_takes
 
 #: Graphs on a page unless they are named.
 FIRST = 20

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from isonn.data.graphs import Graph
-from isonn.matching import canonical
+from isonn.graphs import isomorphism
+from isonn.graphs.graph import Graph
 
 Points = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def canonical_order(graph: Graph) -> NDArray[np.int64]:
     for i, (row, column) in enumerate(cells):
         tail, head = graph.n + i, graph.n + len(cells) + i
         links += [(row, tail), (tail, head), (head, column)]
-    return canonical.canonical_order(graph.n, links, colours)
+    return isomorphism.canonical_order(graph.n, links, colours)
 
 
 def _colours(values: list[Any] | None, n: int) -> list[int]:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from isonn.data.graphs import Graph, GraphSet
+from isonn.explain.explanation import Template
+from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.charts import bar
-from isonn.report.draw import Drawing, Mark, draw_graph
-from isonn.report.symbols import Symbols, symbols
+from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, matrix_graph, symbols
 
 #: Matches listed for a graph of a gallery, and on a page of single graphs.
 FEW, MANY = 12, 40
@@ -190,3 +190,137 @@ def _place(graph: Graph, match: Any, look: Symbols) -> str:
         return ", ".join(look.name(graph, node) if node >= 0 else "padding" for node in nodes)
 
     return words(match.nodes) if match.columns is None else f"{words(match.nodes)} to {words(match.columns)}"
+
+
+# Template cards, ready for a page.
+
+
+#: Cards on a page; the strongest templates come first.
+SHOWN = 12
+_THRESHOLD = 0.5
+Values = tuple[tuple[tuple[str, str], ...], ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A template as a page shows it.
+
+    Attributes:
+        drawing: the template as a graph, cells above the threshold as edges.
+        values: its matrix, each entry as text with a step of the colour scale.
+        degrees: a sentence about the degrees it asks for, or "".
+        nearest: the nearest real piece, as nodes of a graph, and its distance; "" without any.
+        classes: per class its name, how often the piece occurs, in how many graphs of how many, and the effect.
+        drop: accuracy lost, in points of percent, when the template is switched off.
+        examples: drawings of graphs with the template's best match, with a line about each.
+    """
+
+    index: int
+    drawing: Drawing
+    values: Values
+    degrees: str
+    nearest: str
+    classes: tuple[tuple[str, int, int, int, float], ...]
+    drop: float
+    strength: float
+    examples: tuple[tuple[Drawing, str], ...]
+
+
+def cards(found: Sequence[Any], graphs: GraphSet, numbers: NDArray[np.int64] | None = None) -> list[Card]:
+    """Cards from `isonn.explain.template_cards`, the strongest effect first.
+
+    Args:
+        graphs: the graphs the cards were made from.
+        numbers: what these graphs are called in the whole set; as they are counted here without it.
+    """
+    look = symbols(graphs)
+    made = [_card(one, graphs, look, numbers) for one in sorted(found, key=_strength, reverse=True)[:SHOWN]]
+    return made
+
+
+def template_pictures(
+    templates: Sequence[Template], look: Symbols, chosen: Sequence[int]
+) -> list[tuple[int, Drawing, Values, str]]:
+    """Templates as graphs and as tables of values, for pages without cards; the chosen ones, in that order."""
+    return [(i, _picture(i, templates[i], look), _values(templates[i]), _degrees(templates[i])) for i in chosen[:SHOWN]]
+
+
+def _strength(card: Any) -> float:
+    return float(np.abs(card.effect).max(initial=0.0))
+
+
+def _picture(index: int, template: Template, look: Symbols) -> Drawing:
+    adjacency, labels = np.asarray(template.adjacency, dtype=np.float64), template.node_labels
+    bonds = template.edge_labels
+    known = labels is not None and all(label in look.nodes for label in labels.tolist())
+    graph = matrix_graph(np.where(adjacency > _THRESHOLD, 1.0, 0.0), 0.0, labels, bonds)
+    if bonds is None:  # bonds say more than widths
+        graph = matrix_graph(np.where(adjacency > _THRESHOLD, adjacency, 0.0), 0.0, labels)
+    return draw_graph(
+        graph,
+        look if known else None,
+        title=f"Template {index}: {template.k} nodes, {len(graph.edges)} cells above {_THRESHOLD}",
+        texts=None if known else [str(node) for node in range(template.k)],
+        numbered=known,
+    )
+
+
+def _values(template: Template) -> Values:
+    largest = float(np.abs(template.adjacency).max(initial=0.0)) or 1.0
+    return tuple(
+        tuple((_short(value), f"{'p' if value > 0 else 'n'}{round(4 * abs(value) / largest)}") for value in row)
+        for row in template.adjacency.tolist()
+    )
+
+
+def _short(value: float) -> str:
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text
+
+
+def _degrees(template: Template) -> str:
+    """The degrees the nodes should have in the whole graph, of templates that ask for them."""
+    degrees = template.degrees
+    if degrees is None:
+        return ""
+    return f"Degrees in the whole graph: {', '.join(f'{degree:.1f}' for degree in degrees.tolist())}."
+
+
+def _card(card: Any, graphs: GraphSet, look: Symbols, numbers: NDArray[np.int64] | None) -> Card:
+    def call(graph: int) -> int:
+        return int(numbers[graph]) if numbers is not None else graph
+
+    nearest = ""
+    if card.nearest is not None:
+        where = f"graph {call(card.nearest.graph)}, distance {card.nearest.distance:.3f}"
+        nearest = f"{_names(card.nearest, graphs, look)} of {where}"
+    examples = []
+    for example in card.examples:
+        picture = draw_graph(
+            graphs[example.graph],
+            look,
+            title=f"Graph {call(example.graph)} with the best match of template {card.index}",
+            marks=[Mark(example.nodes, example.columns)],
+            shown=0,
+        )
+        examples.append((picture, f"graph {call(example.graph)}, distance {example.distance:.3f}"))
+    counts = zip(card.classes.tolist(), card.occurrences, card.graphs_with, card.graphs_of, card.effect, strict=True)
+    return Card(
+        index=card.index,
+        drawing=_picture(card.index, card.template, look),
+        values=_values(card.template),
+        degrees=_degrees(card.template),
+        nearest=nearest,
+        classes=tuple((str(name), int(o), int(w), int(g), float(e)) for name, o, w, g, e in counts),
+        drop=100 * (card.accuracy - card.accuracy_without),
+        strength=_strength(card),
+        examples=tuple(examples),
+    )
+
+
+def _names(example: Any, graphs: GraphSet, look: Symbols) -> str:
+    graph = graphs[example.graph]
+    rows = ", ".join(look.name(graph, node) for node in example.nodes if node >= 0)
+    if example.columns is None:
+        return f"nodes {rows}"
+    return f"nodes {rows} to {', '.join(look.name(graph, node) for node in example.columns if node >= 0)}"

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.data.graphs import GraphSet
 from isonn.experiments.protocols import PROTOCOLS
 from isonn.experiments.tables import Row
+from isonn.graphs.graph import GraphSet
 from isonn.report.charts import Strip, curves, dot_plot, sweep
-from isonn.report.collect import TRIVIAL, Group
+from isonn.report.runs import TRIVIAL, Group
 
 #: Classes beyond this make a confusion matrix nobody reads.
 MAX_CLASSES = 12
@@ -162,7 +162,7 @@ def sweeps(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def flip_rates(group: Group, row: Row) -> list[float]:
-    """Per task, the share of predictions that change when nodes are renumbered."""
+    """Per task, the share of predictions that change when nodes are relabelled."""
     rates = []
     for _, result in group.of(row):
         audit = result.get("audit") if result is not None else None
@@ -180,7 +180,7 @@ def audit_chart(group: Group, rows: Sequence[Row]) -> str:
         if rates:
             mean = statistics.fmean(rates)
             strips.append(Strip(name_of(row, rows), rates, [], mean, None, kind_of(row.method) == "isonn"))
-    return dot_plot(strips, "Predictions that change when nodes are renumbered, by method")
+    return dot_plot(strips, "Predictions that change when nodes are relabelled, by method")
 
 
 def confusions(group: Group, rows: Sequence[Row], graphs: GraphSet) -> list[Confusion]:

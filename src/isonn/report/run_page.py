@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from isonn.data.graphs import GraphSet
-from isonn.data.twins import twin_groups
 from isonn.experiments.tables import Row, failures
 from isonn.explain import template_cards
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.isomorphism import twin_groups
 from isonn.progress import bar
 from isonn.report import results
-from isonn.report.cards import Card, cards
-from isonn.report.collect import Collected, Group, collect, find_graphs
-from isonn.report.fitted import Fitted, choose_task, refit, saved
+from isonn.report.draw import symbols
 from isonn.report.page import render, require_jinja2
-from isonn.report.panels import panels
-from isonn.report.symbols import symbols
+from isonn.report.panels import Card, cards, panels
+from isonn.report.runs import Collected, Fitted, Group, choose_task, collect, find_graphs, refit, saved
 
 #: Graphs in the gallery unless another number is asked for.
 GRAPHS = 200
@@ -209,8 +207,8 @@ def _twins(graphs: GraphSet, group: Group) -> tuple[str, bool]:
     counts = np.bincount(twin_groups(graphs))
     number = int(counts[counts > 1].sum())
     if not number:
-        return "No two graphs are equal up to renumbering.", False
-    sentence = f"{number} of the {len(graphs)} graphs equal another one up to renumbering (labels ignored)"
+        return "No two graphs are equal up to relabelling.", False
+    sentence = f"{number} of the {len(graphs)} graphs equal another one up to relabelling (labels ignored)"
     if group.protocol == "fair":
         return f"{sentence}; the fair protocol keeps such twins in one fold.", False
     remedy = "so that accuracies are too high; the fair protocol keeps twins in one fold"

@@ -1,8 +1,6 @@
 """Train any torch module: loop, early stopping, checkpoint, history. Knows nothing of graphs."""
 
-from isonn.training.checkpoint import Checkpoint
-from isonn.training.history import History
-from isonn.training.loop import Inputs, train
-from isonn.training.stopping import EarlyStopping
+from isonn.training.checkpoint import Checkpoint, History
+from isonn.training.loop import EarlyStopping, Inputs, train
 
 __all__ = ["Checkpoint", "EarlyStopping", "History", "Inputs", "train"]

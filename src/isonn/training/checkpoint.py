@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from torch import Tensor
 
 from isonn.errors import ModelFileError
 from isonn.files import atomic_file
-from isonn.training.history import History
 
 FORMAT = "isonn-checkpoint-1"
 
@@ -98,3 +97,27 @@ class Checkpoint:
 
 def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+# What training did, epoch by epoch.
+
+
+@dataclass
+class History:
+    """Loss and duration of every finished epoch.
+
+    Attributes:
+        loss: mean training loss of each epoch.
+        seconds: wall-clock time of each epoch.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.loss)
+
+    def add(self, loss: float, seconds: float) -> None:
+        """Record one finished epoch."""
+        self.loss.append(loss)
+        self.seconds.append(seconds)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Protocol
 
 import torch
@@ -13,10 +17,7 @@ from torch import Tensor
 
 from isonn.errors import ModelFileError, TrainingError
 from isonn.progress import Report, silent
-from isonn.training.checkpoint import Checkpoint
-from isonn.training.history import History
-from isonn.training.interrupt import deferred_interrupt
-from isonn.training.stopping import EarlyStopping
+from isonn.training.checkpoint import Checkpoint, History
 
 
 class Inputs(Protocol):
@@ -118,3 +119,59 @@ def _batches(
     order = torch.randperm(len(targets), generator=generator).to(targets.device)
     for rows in order.split(batch_size):
         yield inputs[rows], targets[rows]
+
+
+# When to stop early: a small state machine fed one loss per epoch.
+
+
+@dataclass
+class EarlyStopping:
+    """Stop once the loss has not fallen below its best for ``patience`` epochs.
+
+    Example:
+        >>> stopping = EarlyStopping(patience=2)
+        >>> [stopping.update(loss) for loss in (3.0, 2.0, 2.5, 2.1)]
+        [False, False, False, True]
+    """
+
+    patience: int
+    best: float = math.inf
+    waited: int = 0
+
+    def update(self, loss: float) -> bool:
+        """Take the loss of one more epoch; True means stop."""
+        if loss < self.best:
+            self.best, self.waited = loss, 0
+        else:
+            self.waited += 1
+        return self.waited >= self.patience
+
+    def replay(self, losses: Iterable[float]) -> bool:
+        """Take the losses of a run that is being resumed; True means it had stopped already."""
+        stopped = False
+        for loss in losses:
+            stopped = self.update(loss)
+        return stopped
+
+
+# Ctrl-C during training: finish the epoch, so that what is kept is whole.
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Within the block the first Ctrl-C only makes the yielded function return True; a second stops at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False  # signals reach the main thread only
+        return
+    asked = False
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        asked = True
+        signal.signal(signal.SIGINT, previous)
+
+    previous = signal.signal(signal.SIGINT, remember)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,128 @@
+"""Reader of the text format of DGCNN and GIN: all graphs in one file.
+
+The file starts with the number of graphs. A graph is a line ``n class`` and a line per node:
+``label degree neighbour ... [attribute ...]``, neighbours counted from 0 within the graph.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from isonn.errors import DatasetError
+from isonn.graphs.graph import GraphSet, graphset_from_cells
+
+
+def read_text(path: str | os.PathLike[str]) -> GraphSet:
+    """The graphs of a DGCNN/GIN text file.
+
+    Graphs are undirected: a neighbour named by one node only is a neighbour of both. Numbers after the
+    neighbours are node attributes; every node has as many. The set is named after the file.
+    """
+    path = Path(path)
+    lines = _Lines(path)
+    n_graphs = lines.integers("the number of graphs", 1)[0]
+    sizes: list[int] = []
+    y: list[int] = []
+    node_labels: list[int] = []
+    neighbours: list[list[int]] = []  # of each node of the file
+    attributes: list[list[float]] = []
+    for i in range(n_graphs):
+        lines.inside = f"graph {i} of {n_graphs}"
+        n, label = lines.integers("number of nodes and class", 2)
+        if n < 1:
+            raise lines.error(f"gives graph {i} of {n_graphs} {n} nodes", "a graph has at least one")
+        sizes.append(n)
+        y.append(label)
+        for _ in range(n):
+            node_label, around, rest = lines.node(n)
+            node_labels.append(node_label)
+            neighbours.append(around)
+            attributes.append(rest)
+            if len(rest) != len(attributes[0]):
+                raise lines.error(
+                    f"has {len(rest)} attributes after the neighbours where the nodes before have {len(attributes[0])}",
+                    "give every node as many, and check the degree",
+                )
+    lines.end(n_graphs)
+
+    count = np.array([len(around) for around in neighbours], dtype=np.int64)
+    graph_of_node = np.repeat(np.arange(n_graphs), sizes)
+    within = np.concatenate([np.arange(n) for n in sizes]) if sizes else np.zeros(0, dtype=np.int64)
+    flat = np.array([v for around in neighbours for v in around], dtype=np.int64)
+    there = np.column_stack([np.repeat(within, count), flat])
+    owner = np.repeat(graph_of_node, count)
+    return graphset_from_cells(
+        np.concatenate([owner, owner]),
+        np.concatenate([there, there[:, ::-1]]),
+        sizes,
+        node_labels=np.array(node_labels, dtype=np.int64),
+        node_attributes=np.array(attributes) if attributes and attributes[0] else None,
+        y=np.array(y, dtype=np.int64),
+        name=path.stem,
+    )
+
+
+class _Lines:
+    """The lines of a file one after the other, and errors that name the current one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.number, self.inside = path, 0, "the header"
+        try:
+            self.lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
+        except FileNotFoundError as error:
+            raise DatasetError(f"{path} is missing; put it there") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise DatasetError(f"{path} cannot be read as text ({error}); check that it is the right file") from error
+
+    def error(self, what: str, remedy: str) -> DatasetError:
+        return DatasetError(f"line {self.number} of {self.path} {what}; {remedy}")
+
+    def _next(self) -> list[str]:
+        if self.number == len(self.lines):
+            raise DatasetError(
+                f"{self.path} ends after line {self.number}, in the middle of {self.inside}; get the whole file again"
+            )
+        self.number += 1
+        return self.lines[self.number - 1].split()
+
+    def integers(self, what: str, count: int) -> list[int]:
+        words = self._next()
+        try:
+            values = [int(word) for word in words]
+        except ValueError:
+            values = []
+        if len(values) != count:
+            raise self.error(f"is {' '.join(words)!r:.60}", f"{what} belongs there ({count} integers)")
+        return values
+
+    def node(self, n: int) -> tuple[int, list[int], list[float]]:
+        """Label, neighbours and attributes of the next node."""
+        words = self._next()
+        try:
+            label, degree = int(words[0]), int(words[1])
+            around = [int(word) for word in words[2 : 2 + degree]]
+            attributes = [float(word) for word in words[2 + degree :]]
+        except (ValueError, IndexError):
+            raise self.error(
+                f"is {' '.join(words)!r:.60}", "a node is 'label degree neighbours...', integers, then its attributes"
+            ) from None
+        if degree < 0 or len(around) != degree:
+            raise self.error(
+                f"promises {degree} neighbours and has {len(around)}", "correct the degree or the neighbours"
+            )
+        if around and (min(around) < 0 or max(around) >= n):
+            wrong = next(v for v in around if not 0 <= v < n)
+            raise self.error(f"has the neighbour {wrong} in a graph with nodes 0 to {n - 1}", "correct it")
+        if not all(map(np.isfinite, attributes)):
+            raise self.error("has an attribute that is not finite", "replace NaN and infinity by numbers")
+        return label, around, attributes
+
+    def end(self, n_graphs: int) -> None:
+        if n_graphs < 1:
+            raise self.error(f"announces {n_graphs} graphs", "give at least one")
+        if self.number < len(self.lines):
+            self.number += 1
+            raise self.error(f"comes after the last of {n_graphs} graphs", "correct the number of graphs in line 1")

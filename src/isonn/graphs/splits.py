@@ -1,0 +1,109 @@
+"""Splits of a set into training and test graphs, as pairs of index arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from isonn.errors import InputError
+from isonn.seeding import numpy_stream
+
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def balanced_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
+    """The paper's protocol: every class sub-sampled to the smallest, then stratified folds.
+
+    Graphs left out by the sub-sampling are in no fold. The seed draws the sub-sample and the folds.
+
+    Example:
+        >>> [(len(train), len(test)) for train, test in balanced_folds([0] * 9 + [1] * 3, n_folds=3, seed=0)]
+        [(4, 2), (4, 2), (4, 2)]
+    """
+    code, counts, classes = _classes(y)
+    _check(n_folds, counts, classes)
+    draw = numpy_stream(seed, "balance")
+    chosen = np.sort(
+        np.concatenate([draw.permutation(np.flatnonzero(code == c))[: counts.min()] for c in range(len(classes))])
+    )
+    return [(chosen[train], chosen[test]) for train, test in _split(code[chosen], n_folds, seed)]
+
+
+def stratified_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
+    """Folds that keep the proportion of the classes; every graph is tested once."""
+    code, counts, classes = _classes(y)
+    _check(n_folds, counts, classes)
+    return _split(code, n_folds, seed)
+
+
+def grouped_folds(y: ArrayLike, groups: ArrayLike, n_folds: int = 10, seed: int = 0) -> list[Fold]:
+    """Stratified folds that keep every group in one fold; every graph is tested once.
+
+    With groups of structural twins (`isonn.graphs.isomorphism.twin_groups`) no test graph has its equal among the
+    training graphs. Proportions of the classes are kept as well as the groups allow.
+
+    Example:
+        >>> sorted(test.tolist() for _, test in grouped_folds([0, 1, 0, 1], [7, 7, 8, 8], n_folds=2))
+        [[0, 1], [2, 3]]
+    """
+    code, counts, classes = _classes(y)
+    _check(n_folds, counts, classes)
+    column = np.asarray(groups)
+    if column.shape != code.shape:
+        raise InputError(f"groups have shape {column.shape} for {len(code)} graphs; give one group per graph")
+    n_groups = len(np.unique(column))
+    if n_groups < n_folds:
+        raise InputError(f"{n_groups} groups cannot be spread over {n_folds} folds; use n_folds <= {n_groups}")
+    splitter = StratifiedGroupKFold(n_splits=int(n_folds), shuffle=True, random_state=_random_state(seed))
+    return [(train.astype(np.int64), test.astype(np.int64)) for train, test in splitter.split(code, code, column)]
+
+
+def released_folds(folds: ArrayLike | None) -> list[Fold]:
+    """One split per value of a column of folds (``GraphSet.folds``): that value is tested, the rest trained on.
+
+    Example:
+        >>> [test.tolist() for _, test in released_folds([0, 1, 0, 1])]
+        [[0, 2], [1, 3]]
+    """
+    if folds is None:
+        raise InputError("the dataset was released without folds; use balanced_folds or stratified_folds")
+    column = np.asarray(folds)
+    values = np.unique(column)
+    if column.ndim != 1 or len(values) < 2:
+        raise InputError(f"folds of shape {column.shape} hold {len(values)} fold; two or more are needed to split")
+    return [(np.flatnonzero(column != value), np.flatnonzero(column == value)) for value in values]
+
+
+def _classes(y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Class of each graph as a number, graphs per class, the classes."""
+    column = np.asarray(y)
+    if column.ndim != 1:
+        raise InputError(f"y has shape {column.shape}; folds need one class per graph, of shape (g,)")
+    classes, code, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return code.astype(np.int64), counts.astype(np.int64), classes
+
+
+def _check(n_folds: int, counts: NDArray[np.int64], classes: NDArray[Any]) -> None:
+    if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
+        raise InputError(f"n_folds={n_folds!r} cannot split anything; use an integer >= 2")
+    if len(classes) < 2:
+        found = f"all {counts.sum()} graphs are of class {classes[0]}" if len(classes) else "y is empty"
+        raise InputError(f"{found}; a classifier needs graphs of at least two classes")
+    if counts.min() < n_folds:
+        rare = int(counts.argmin())
+        raise InputError(
+            f"class {classes[rare]} has {counts[rare]} graphs, fewer than the {n_folds} folds; "
+            + (f"use n_folds <= {counts[rare]}, or add graphs" if counts[rare] > 1 else "add graphs, or drop the class")
+        )
+
+
+def _split(code: NDArray[np.int64], n_folds: int, seed: int) -> list[Fold]:
+    splitter = StratifiedKFold(n_splits=int(n_folds), shuffle=True, random_state=_random_state(seed))
+    return [(train.astype(np.int64), test.astype(np.int64)) for train, test in splitter.split(code, code)]
+
+
+def _random_state(seed: int) -> int:
+    return int(numpy_stream(seed, "folds").integers(2**32))  # scikit-learn takes 32 bits

@@ -1,0 +1,113 @@
+"""Graphs that are read a few thousand at a time, as often as is needed: datasets too large to hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from isonn.errors import InputError
+from isonn.graphs.datasets.registry import fetch, known, load
+from isonn.graphs.graph import GraphSet, difference, join_sets
+from isonn.graphs.io.registry import name_of, path_pieces
+
+#: Graphs of a chunk: some megabytes of molecules.
+AT_ONCE = 4096
+
+Pieces = Callable[[], Iterable[GraphSet]]
+
+
+class GraphStream:
+    """Graphs in chunks, each a `GraphSet`; iterating again reads them again. Made by :func:`isonn.stream`.
+
+    Attributes:
+        name: what the set is called in tables and errors.
+        at_once: graphs of a chunk; the last may have fewer.
+        graphs: how many there are, once they have been read to the end.
+    """
+
+    graphs: int | None = None
+
+    def __init__(self, pieces: Pieces, name: str, at_once: int) -> None:
+        if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
+            raise InputError(f"at_once={at_once!r} is not a number of graphs; use an integer >= 1")
+        self._pieces, self.name, self.at_once = pieces, name, at_once
+
+    def __iter__(self) -> Iterator[GraphSet]:
+        waiting: list[GraphSet] = []
+        room, total = self.at_once, 0
+        for piece in self._pieces():
+            start, total = 0, total + len(piece)
+            while start < len(piece):
+                part = piece if room >= len(piece) and not start else piece[start : start + room]
+                waiting.append(part)
+                start, room = start + len(part), room - len(part)
+                if not room:
+                    yield join_sets(waiting, self.name)
+                    waiting, room = [], self.at_once
+        if waiting:
+            yield join_sets(waiting, self.name)
+        self.graphs = total
+
+    def __repr__(self) -> str:
+        return f"GraphStream({self.name}, {self.at_once} graphs at once)"
+
+
+def stream(source: Any, at_once: int | None = None) -> GraphStream:
+    """Graphs to be read a few at a time, for what does not fit in memory.
+
+    Chunks are slices of what :func:`isonn.load` would return. A TU folder is read line by line, and its lines have to
+    be sorted by graph, as those of the public collection are. Of a folder of many datasets, one file at a time is held.
+
+    Args:
+        source: a name or path as in `isonn.load`; a `GraphSet`; a list of them; or a function that returns an
+            iterator over them, anew each time.
+        at_once: graphs of a chunk; None takes 4,096.
+
+    Example:
+        >>> [len(chunk) for chunk in stream("MUTAG", at_once=100)]
+        [100, 88]
+    """
+    at_once = AT_ONCE if at_once is None else at_once
+    if isinstance(source, GraphStream):
+        return GraphStream(source._pieces, source.name, at_once)
+    if isinstance(source, (str, os.PathLike)):
+        return _from_path(source, at_once)
+    if isinstance(source, GraphSet):
+        return GraphStream(lambda: [source], source.name, at_once)
+    if callable(source):
+        return GraphStream(lambda: _checked(source()), "graphs", at_once)
+    if isinstance(source, Iterator):
+        raise InputError(
+            "source is an iterator, which can be read only once; give a list, or a function that returns an iterator"
+        )
+    if isinstance(source, Iterable):
+        return GraphStream(lambda: _checked(source), "graphs", at_once)
+    raise InputError(f"source={source!r:.60} is no stream of graphs; give a path, or a list of GraphSets")
+
+
+def _from_path(source: str | os.PathLike[str], at_once: int) -> GraphStream:
+    names = {entry.name.casefold(): entry.name for entry in known()}
+    if isinstance(source, str) and source.casefold() in names:
+        # known to be small, and checked against what the name promises
+        return GraphStream(lambda: [load(source)], names[source.casefold()], at_once)
+    path = Path(source).expanduser()
+    if not path.exists():
+        path = fetch(str(source))
+    return GraphStream(lambda: path_pieces(path, at_once), name_of(path), at_once)
+
+
+def _checked(sets: Iterable[Any]) -> Iterator[GraphSet]:
+    """The sets, once they are seen to be alike."""
+    first = None
+    for number, graphs in enumerate(sets):
+        if not isinstance(graphs, GraphSet):
+            raise InputError(
+                f"item {number} of the stream is of type {type(graphs).__name__}; give GraphSets, such as "
+                f"isonn.as_graphset makes"
+            )
+        first = first or graphs
+        if reason := difference(first, graphs):
+            raise InputError(f"item {number} of the stream ({graphs.name}) {reason}; give sets that are alike")
+        yield graphs

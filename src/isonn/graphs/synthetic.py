@@ -1,0 +1,161 @@
+"""Graphs with a motif planted in them: the answer is known, down to the edge."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.errors import InputError
+from isonn.graphs.graph import GraphSet, graphset_from_cells
+from isonn.packing import IntArray
+from isonn.seeding import numpy_stream
+
+Edges = tuple[tuple[int, int], ...]
+
+#: name -> (nodes, edges)
+MOTIFS: dict[str, tuple[int, Edges]] = {
+    "house": (5, ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4))),
+    "bowtie": (5, ((0, 1), (1, 2), (2, 0), (0, 3), (3, 4), (4, 0))),
+    "cycle": (5, ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0))),
+    "star": (5, ((0, 1), (0, 2), (0, 3), (0, 4))),
+    "path": (5, ((0, 1), (1, 2), (2, 3), (3, 4))),
+    "clique": (4, ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))),
+    "square": (4, ((0, 1), (1, 2), (2, 3), (3, 0))),
+    "triangle": (3, ((0, 1), (1, 2), (2, 0))),
+}
+BASES = ("tree", "attachment")
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Graphs and what was planted in them.
+
+    Attributes:
+        graphs: the graphs; ``graphs.y`` is 1 with the motif, 0 with the control.
+        motif_nodes: per graph, the graph node of each node of its motif (or of its control; empty without).
+    """
+
+    graphs: GraphSet
+    motif_nodes: tuple[IntArray, ...]
+
+    def edge_truth(self, i: int) -> NDArray[np.bool_]:
+        """Whether each cell of graph i is an edge of what was planted; shape (n, n), symmetric."""
+        truth = np.zeros((self.graphs[i].n,) * 2, dtype=bool)
+        inside = np.ix_(self.motif_nodes[i], self.motif_nodes[i])
+        truth[inside] = self.graphs[i].adjacency[inside] != 0
+        return truth
+
+
+def planted_motifs(
+    n_graphs: int = 200,
+    motif: str = "house",
+    control: str | None = "cycle",
+    base: str = "tree",
+    n_nodes: tuple[int, int] = (15, 25),
+    attach_edges: int = 1,
+    seed: int = 0,
+) -> Planted:
+    """Half of the graphs hold the motif (class 1), half the control (class 0), each tied to a random base.
+
+    Both classes draw their number of nodes from the same distribution: what the planted piece takes, the
+    base has less. So the classes differ in the planted piece and in the number of edges that follows from
+    it: a house has one edge more than a cycle, and a graph with a house one more than a graph with a
+    cycle of the same size. ``motif="house", control="bowtie"`` differ in the wiring alone: as many
+    nodes and edges, so that counting tells nothing. Nodes are numbered at random, graphs are in random order.
+
+    A base is a tree, so with ``attach_edges=1`` a piece with a cycle occurs once and nowhere else. Stars
+    and paths occur in trees by chance; further attaching edges close cycles of their own.
+
+    Args:
+        n_graphs: graphs in all; class 1 has the odd one.
+        motif: what class 1 holds: house, bowtie, cycle, star, path, clique, square or triangle.
+        control: what class 0 holds, or None for a larger base in its place.
+        base: "tree", uniform over all labelled trees (Prüfer code), or "attachment", where a new node joins an
+            old one with probability proportional to its degree: few nodes of many neighbours.
+        n_nodes: smallest and largest number of nodes of a graph, planted piece included.
+        attach_edges: edges between the planted piece and the base.
+        seed: the same seed gives the same graphs.
+
+    Example:
+        >>> planted = planted_motifs(n_graphs=4, seed=0)
+        >>> int(planted.edge_truth(int(planted.graphs.y.argmax())).sum()) // 2
+        6
+    """
+    _check(n_graphs, motif, control, base, n_nodes, attach_edges)
+    draw = numpy_stream(seed, "planted")
+    y = draw.permutation(np.arange(1, n_graphs + 1) % 2)
+    sizes = draw.integers(n_nodes[0], n_nodes[1] + 1, size=n_graphs)
+    links, planted = [], []
+    for n, label in zip(sizes.tolist(), y.tolist(), strict=True):
+        name = motif if label == 1 else control
+        number = draw.permutation(n)  # so that nothing can be read from the order of the nodes
+        size, edges = MOTIFS[name] if name is not None else (0, ())
+        tree = _tree(n - size, base, draw) + size
+        pairs = [np.array(edges, dtype=np.int64).reshape(-1, 2), tree]
+        if size:
+            crossing = draw.choice(size * (n - size), size=attach_edges, replace=False)
+            pairs.append(np.column_stack([crossing % size, size + crossing // size]))
+        links.append(number[np.concatenate(pairs)])
+        planted.append(number[:size].astype(np.int64))
+    there = np.concatenate(links)
+    owner = np.repeat(np.arange(n_graphs), [len(pairs) for pairs in links])
+    graphs = graphset_from_cells(
+        np.concatenate([owner, owner]),
+        np.concatenate([there, there[:, ::-1]]),
+        sizes,
+        y=y.astype(np.int64),
+        name=f"planted {motif}",
+    )
+    return Planted(graphs, tuple(planted))
+
+
+def _tree(n: int, base: str, draw: np.random.Generator) -> IntArray:
+    """The n - 1 edges of a random tree."""
+    if base == "attachment":
+        ends = [0]  # every node as often as it has edges, and the first once more
+        for node in range(1, n):
+            ends += [ends[int(draw.integers(len(ends)))], node]
+        return np.array(ends[1:], dtype=np.int64).reshape(-1, 2)
+    if n < 3:
+        return np.array([(0, 1)][: n - 1], dtype=np.int64).reshape(-1, 2)
+    code = draw.integers(n, size=n - 2)
+    missing = np.bincount(code, minlength=n)  # how often a node is still to come
+    leaves = np.flatnonzero(missing == 0).tolist()
+    edges = []
+    for node in code.tolist():
+        edges.append((heapq.heappop(leaves), node))
+        missing[node] -= 1
+        if missing[node] == 0:
+            heapq.heappush(leaves, node)
+    edges.append((heapq.heappop(leaves), heapq.heappop(leaves)))
+    return np.array(edges, dtype=np.int64)
+
+
+def _check(
+    n_graphs: int, motif: str, control: str | None, base: str, n_nodes: tuple[int, int], attach_edges: int
+) -> None:
+    if n_graphs < 2:
+        raise InputError(f"n_graphs={n_graphs} leaves a class empty; use at least 2")
+    for what, name in (("motif", motif), ("control", control)):
+        if name not in MOTIFS and not (what == "control" and name is None):
+            raise InputError(f"{what}={name!r} is not known; use one of {', '.join(sorted(MOTIFS))}")
+    if motif == control:
+        raise InputError(
+            f"motif and control are both {motif!r}, so the classes would not differ; choose another control"
+        )
+    if base not in BASES:
+        raise InputError(f"base={base!r} is not known; use one of {', '.join(BASES)}")
+    largest = max(MOTIFS[name][0] for name in (motif, control) if name is not None)
+    lowest, highest = n_nodes
+    if not largest < lowest <= highest:
+        raise InputError(
+            f"n_nodes={n_nodes} leaves no room for a base next to {largest} planted nodes; "
+            f"use a smallest number of at least {largest + 1} and a largest that is not below it"
+        )
+    smallest = min(MOTIFS[name][0] for name in (motif, control) if name is not None)
+    most = min(size * (lowest - size) for size in (smallest, largest))
+    if not 1 <= attach_edges <= most:
+        raise InputError(f"attach_edges={attach_edges} is not possible with n_nodes={n_nodes}; use 1 to {most}")

@@ -1,0 +1,1 @@
+"""Heads: what reads the features and predicts."""

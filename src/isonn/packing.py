@@ -1,0 +1,50 @@
+"""Pack small integers into words, find equal rows by sorting words, and mix bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+
+def bits_of(codes: IntArray) -> int:
+    """How many bits the largest code takes."""
+    return max(1, int(codes.max(initial=0)).bit_length())
+
+
+def words_of(columns: Sequence[IntArray], bits: Sequence[int]) -> Iterator[IntArray]:
+    """Columns of codes packed into 63-bit integers, the first column in the highest bits."""
+    word, free = np.zeros(columns[0].shape, dtype=np.int64), 63
+    for column, width in zip(columns, bits, strict=True):
+        if width > free:
+            yield word
+            word, free = np.zeros(columns[0].shape, dtype=np.int64), 63
+        word <<= width
+        word |= column
+        free -= width
+    yield word
+
+
+def merge_equal(words: Iterator[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A number for every entry such that equal entries share it, and a place where each number occurs."""
+    number = None
+    for word in words:
+        distinct, inverse = np.unique(word, return_inverse=True)
+        if number is not None:
+            distinct, inverse = np.unique(number * len(distinct) + inverse, return_inverse=True)
+        number = inverse
+    assert number is not None
+    place = np.empty(len(distinct), dtype=np.int64)
+    place[number] = np.arange(len(number))
+    return number, place
+
+
+def mix64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble 64 bits (the finaliser of splitmix64), so that sums of them seldom meet by chance."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,1 @@
+"""Templates matched against the connected subgraphs of a graph."""

@@ -1,0 +1,377 @@
+"""Merge subgraphs: every distinct one once, up to relabelling and codes included, and how often each graph has it.
+
+A graph is given as integer codes: what its nodes and edges are (a label, a level of a weight, a degree) is a
+number here, and code 0 of an edge means that there is none. Graphs can be looked at in several ways at once
+(`View`): the subgraphs are cut once, and merged for each view by its own codes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, hstack
+
+from isonn.packing import IntArray, bits_of, merge_equal, words_of
+from isonn.progress import Report, silent
+from isonn.subgraphs.canonical import canonical_regions, region_words, roughly_sorted
+from isonn.subgraphs.enumerate import Cut, cut_subgraphs, list_subgraphs
+
+#: Nodes of the graphs that are cut in one go: some hundred thousand subgraphs of molecules.
+NODES_PER_BLOCK = 2**14
+#: Blocks below which further processes cost more than they save: they take a second to start.
+MIN_BLOCKS_PER_PROCESS = 2
+#: Pairs of nodes of a block for which a table is made; beyond, edges are looked up by binary search.
+MOST_PAIRS = 2**22
+#: Regions of blocks that are merged with those known already in one go.
+REGIONS_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One way to look at graphs.
+
+    Attributes:
+        node_codes: what each node is, ``(nodes,)``, from 0.
+        edge_codes: what each edge is, ``(edges,)``, from 1.
+        sizes: the sizes of subgraphs that are cut for it.
+    """
+
+    node_codes: IntArray
+    edge_codes: IntArray
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedGraphs:
+    """Undirected graphs as flat columns.
+
+    Attributes:
+        node_offsets, edge_offsets: where the nodes and edges of each graph start, ``(g + 1,)``.
+        edges: every edge once, nodes numbered from 0 within their graph, ``(edges, 2)``.
+        views: how to look at them.
+    """
+
+    node_offsets: IntArray
+    edge_offsets: IntArray
+    edges: IntArray
+    views: tuple[View, ...]
+
+    def __len__(self) -> int:
+        return len(self.node_offsets) - 1
+
+    def part(self, start: int, stop: int) -> CodedGraphs:
+        """Graphs ``start`` to ``stop``."""
+        nodes = slice(self.node_offsets[start], self.node_offsets[stop])
+        edges = slice(self.edge_offsets[start], self.edge_offsets[stop])
+        return CodedGraphs(
+            self.node_offsets[start : stop + 1] - nodes.start,
+            self.edge_offsets[start : stop + 1] - edges.start,
+            self.edges[edges],
+            tuple(View(view.node_codes[nodes], view.edge_codes[edges], view.sizes) for view in self.views),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SubgraphBank:
+    """The distinct k-node subgraphs of some graphs, as one view sees them.
+
+    Attributes:
+        k: their size.
+        regions: in canonical order, ``(d, k + k*(k-1)/2)``: the codes of the nodes, then those of the edges, row by
+            row of the upper triangle.
+        counts: how often each graph has each of them, sparse, ``(g, d)``.
+    """
+
+    k: int
+    regions: IntArray
+    counts: csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class Banked:
+    """What `bank_subgraphs` made of some graphs.
+
+    Attributes:
+        banks: by view, then by size.
+        sampled: the share of its subgraphs that was sampled, by graph and size, of those with too many to list.
+    """
+
+    banks: tuple[dict[int, SubgraphBank], ...]
+    sampled: dict[tuple[int, int], float]
+
+
+def bank_subgraphs(
+    graphs: CodedGraphs, limit: int = 100_000, seed: int = 0, jobs: int = 1, report: Report = silent
+) -> Banked:
+    """Cut and merge the connected subgraphs of graphs.
+
+    Args:
+        limit: subgraphs of one size a graph may have before they are sampled.
+        seed: of the samples.
+        jobs: processes; the result does not depend on it.
+        report: told how many graphs are done.
+    """
+    bounds = blocks(graphs)
+    work = (delayed(bank_block)(graphs.part(*bound), limit, seed) for bound in bounds)
+    jobs = min(jobs, max(1, len(bounds) // MIN_BLOCKS_PER_PROCESS))
+    parts = []
+    for (_, stop), part in zip(bounds, Parallel(n_jobs=jobs, return_as="generator")(work), strict=True):
+        parts.append(part)
+        report(stop, "graphs cut")
+    joined = join_banks(parts, bounds)
+    for banks in joined.banks:
+        for k, bank in banks.items():
+            banks[k] = SubgraphBank(k, bank.regions.astype(np.int64), bank.counts.astype(np.float64))
+    return joined
+
+
+def join_banks(parts: Sequence[Banked], bounds: Sequence[tuple[int, int]]) -> Banked:
+    """The banks of runs of graphs as one; the parts are used up. Codes and counts keep their small types."""
+    sampled = {
+        (start + graph, k): share
+        for (start, _), part in zip(bounds, parts, strict=True)
+        for (graph, k), share in part.sampled.items()
+    }
+    banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in parts[0].banks)
+    for view, bank in enumerate(banks):
+        for k in tuple(parts[0].banks[view]):
+            regions, numbers = merge_regions((part.banks[view][k].regions for part in parts), k)
+            dtype = np.result_type(*(part.banks[view][k].counts.dtype for part in parts))
+            counts = join_counts((part.banks[view].pop(k).counts for part in parts), numbers, len(regions), dtype)
+            bank[k] = SubgraphBank(k, regions, counts)
+    return Banked(banks, sampled)
+
+
+def region_codes(cut: IntArray, edge_number: csr_array, view: View) -> IntArray:
+    """The regions on the given nodes, in the order of these, as one view sees them: ``(w, k + k*(k-1)/2)``.
+
+    Args:
+        cut: nodes of each region, ``(w, k)``.
+        edge_number: one more than the number of the edge between two nodes, 0 where there is none, ``(n, n)``.
+    """
+    w, k = cut.shape
+    if k == 1 or not w:
+        return np.concatenate([view.node_codes[cut], np.zeros((w, k * (k - 1) // 2), dtype=np.int64)], axis=1)
+    rows, columns = np.triu_indices(k, 1)
+    number = np.asarray(edge_number[cut[:, rows].ravel(), cut[:, columns].ravel()]).reshape(w, len(rows))
+    codes = np.concatenate([np.zeros(1, dtype=np.int64), view.edge_codes])[number]
+    return np.concatenate([view.node_codes[cut], codes], axis=1)
+
+
+def edge_numbers(graphs: CodedGraphs) -> csr_array:
+    """One more than the number of the edge between two nodes, over all graphs, 0 where there is none."""
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
+    ends = graphs.edges + graphs.node_offsets[owner, None]
+    rows, columns = np.concatenate([ends, ends[:, ::-1]]).T
+    n = int(graphs.node_offsets[-1])
+    numbers = csr_array((np.tile(np.arange(1, len(ends) + 1), 2), (rows, columns)), shape=(n, n))
+    numbers.sum_duplicates()  # sorts, too: looking up is then a binary search
+    return numbers
+
+
+def cut_graph(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int) -> Cut:
+    """The subgraphs of graph i, nodes numbered within it."""
+    nodes = slice(graphs.node_offsets[i], graphs.node_offsets[i + 1])
+    edges = slice(graphs.edge_offsets[i], graphs.edge_offsets[i + 1])
+    node_codes, edge_codes = (
+        _joint_codes([view.node_codes[nodes] for view in graphs.views]),
+        _joint_codes([view.edge_codes[edges] for view in graphs.views]),
+    )
+    n = int(nodes.stop - nodes.start)
+    return cut_subgraphs(n, graphs.edges[edges], k, limit, node_codes, edge_codes, seed)
+
+
+def blocks(graphs: CodedGraphs) -> list[tuple[int, int]]:
+    """Bounds of runs of graphs with about NODES_PER_BLOCK nodes; they depend on the graphs alone."""
+    number = graphs.node_offsets[1:] // NODES_PER_BLOCK
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    return list(itertools.pairwise([*starts.tolist(), len(graphs)]))
+
+
+def bank_block(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
+    """The banks of a few graphs, canonical already."""
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
+    edges = graphs.edges + graphs.node_offsets[owner, None]
+    pairs = _pair_lookup(graphs, edges)
+    banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in graphs.views)
+    sampled: dict[tuple[int, int], float] = {}
+    for k in sorted({k for view in graphs.views for k in view.sizes}):
+        parts: list[list[SubgraphBank]] = [[] for _ in graphs.views]
+        for nodes, owner, weights in _cut(graphs, edges, k, limit, seed, sampled):
+            numbers = pairs(nodes)
+            for view, merged in zip(graphs.views, parts, strict=True):
+                if k in view.sizes:
+                    merged.append(_merged(nodes, numbers, view, owner, weights, len(graphs)))
+        for bank, merged in zip(banks, parts, strict=True):
+            if merged:
+                bank[k] = _canonical(merged)
+    return Banked(banks, sampled)
+
+
+def _cut(
+    graphs: CodedGraphs, edges: IntArray, k: int, limit: int, seed: int, sampled: dict[tuple[int, int], float]
+) -> Iterator[tuple[IntArray, IntArray, NDArray[np.float64]]]:
+    """Nodes, graph and weight of all subgraphs of a size, as many at once as there is room for.
+
+    Args:
+        edges: nodes numbered over all graphs.
+        sampled: shares of sampled graphs are put here.
+    """
+    start = 0
+    while start < len(graphs):
+        first = graphs.node_offsets[start]
+        listed = list_subgraphs(
+            graphs.node_offsets[start:] - first, edges[graphs.edge_offsets[start] :] - first, k, limit
+        )
+        yield listed.nodes + first, listed.owner + start, np.ones(len(listed.nodes))
+        for i in listed.too_many:
+            cut = cut_graph(graphs, start + i, k, limit, seed)
+            assert cut.weights is not None
+            sampled[start + i, k] = cut.share
+            nodes = cut.nodes + graphs.node_offsets[start + i]
+            yield nodes, np.full(len(nodes), start + i), cut.weights
+        start += listed.done
+
+
+def _pair_lookup(graphs: CodedGraphs, edges: IntArray) -> Callable[[IntArray], list[IntArray]]:
+    """A function from the nodes of regions, ``(w, k)``, to the edges between them.
+
+    It returns, for every pair of places in turn, one more than the number of the edge, or 0, each ``(w,)``.
+    """
+    sizes = np.diff(graphs.node_offsets)
+    squares = np.concatenate([[0], np.cumsum(sizes * sizes)])
+    if squares[-1] > MOST_PAIRS:
+        numbers = edge_numbers(graphs)
+        return lambda nodes: [
+            np.asarray(numbers[nodes[:, i], nodes[:, j]])
+            for i, j in zip(*np.triu_indices(nodes.shape[1], 1), strict=True)
+        ]
+    # node a of a graph has the n numbers of its edges in a row of the table; a row starts where its node 0 is
+    within = np.arange(graphs.node_offsets[-1]) - np.repeat(graphs.node_offsets[:-1], sizes)
+    row = np.repeat(squares[:-1] - graphs.node_offsets[:-1], sizes) + within * np.repeat(sizes, sizes)
+    table = np.zeros(squares[-1], dtype=np.int32)
+    table[row[edges[:, 0]] + edges[:, 1]] = table[row[edges[:, 1]] + edges[:, 0]] = np.arange(1, len(edges) + 1)
+
+    def look_up(nodes: IntArray) -> list[IntArray]:
+        columns = list(np.ascontiguousarray(nodes.T))
+        starts = [row[column] for column in columns]
+        return [table[starts[i] + columns[j]] for i, j in itertools.combinations(range(len(columns)), 2)]
+
+    return look_up
+
+
+def _merged(
+    nodes: IntArray,
+    numbers: Sequence[IntArray],
+    view: View,
+    owner: IntArray,
+    weights: NDArray[np.float64],
+    graphs: int,
+) -> SubgraphBank:
+    """The bank of regions, each once; most that are equal up to relabelling are merged already."""
+    w, k = nodes.shape
+    edge_codes = np.concatenate([np.zeros(1, dtype=np.int64), view.edge_codes])
+    columns = [view.node_codes[column] for column in nodes.T] + [edge_codes[number] for number in numbers]
+    if not w:
+        return SubgraphBank(k, np.zeros((0, len(columns)), dtype=np.int64), csr_array((graphs, 0)))
+    bits = [bits_of(view.node_codes)] * k + [bits_of(edge_codes)] * len(numbers)
+    number, place = merge_equal(words_of(columns, bits))
+    codes = roughly_sorted(np.stack([column[place] for column in columns], axis=1), k)
+    again, place = merge_equal(region_words(codes, k))
+    counts = coo_array((weights, (owner, np.arange(w))), (graphs, w))
+    return SubgraphBank(k, codes[place], _added(counts, again[number], len(place)))
+
+
+def _canonical(parts: Sequence[SubgraphBank]) -> SubgraphBank:
+    """The bank of what was cut from the same graphs in several goes, every region in canonical order, sorted."""
+    k, regions = parts[0].k, canonical_regions(np.concatenate([part.regions for part in parts]), parts[0].k)
+    counts = hstack([part.counts for part in parts], format="coo")
+    if not len(regions):
+        return SubgraphBank(k, regions, counts.tocsr())
+    number, place = merge_equal(region_words(regions, k))
+    return SubgraphBank(k, _small(regions[place]), _compact(_added(counts, number, len(place))))
+
+
+def _small(codes: IntArray) -> IntArray:
+    """The same numbers in the smallest type that holds them: what waits for the other blocks should wait in little."""
+    largest = int(codes.max(initial=0))
+    small = next((kind for kind in (np.uint8, np.uint16, np.uint32) if largest <= np.iinfo(kind).max), np.int64)
+    return codes.astype(small)
+
+
+def _compact(counts: csr_array) -> csr_array:
+    """Counts with small types; weights of samples stay as they are."""
+    data, largest = counts.data, np.iinfo(np.uint16).max
+    if (data <= largest).all() and (data == np.rint(data)).all():
+        data = data.astype(np.uint16)
+    return csr_array((data, counts.indices.astype(np.int32), counts.indptr.astype(np.int32)), shape=counts.shape)
+
+
+def merge_regions(parts: Iterable[IntArray], k: int) -> tuple[IntArray, list[NDArray[np.int32]]]:
+    """Each of the regions once, sorted by their codes, and for every part where its regions are among them.
+
+    Some parts are merged at a time, so that what is held is little more than the distinct regions.
+    """
+    known: IntArray = np.zeros((0, k + k * (k - 1) // 2), dtype=np.uint8)
+    numbers: list[NDArray[np.int32]] = []
+    waiting: list[IntArray] = []
+
+    def merge() -> None:
+        nonlocal known
+        regions = np.concatenate([known, *waiting])
+        if not len(regions):
+            number, place = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        else:
+            number, place = merge_equal(region_words(regions, k))
+        number32 = number.astype(np.int32)
+        numbers[:] = [number32[earlier] for earlier in numbers]
+        numbers.extend(np.split(number32, np.cumsum([len(known), *map(len, waiting)]))[1:-1])
+        known = regions[place]
+        waiting.clear()
+
+    for part in parts:
+        waiting.append(part)
+        if sum(map(len, waiting)) > max(REGIONS_AT_ONCE, len(known)):
+            merge()
+    merge()
+    return known, numbers
+
+
+def join_counts(
+    parts: Iterable[csr_array], numbers: Sequence[NDArray[np.int32]], columns: int, dtype: Any
+) -> csr_array:
+    """The counts of parts of the graphs one below the other, every column at its place among all.
+
+    The regions of each part are sorted as all are, so that columns keep their order.
+    """
+    data, indices, rows = [], [], [np.zeros(1, dtype=np.int64)]
+    for part, number in zip(parts, numbers, strict=True):
+        data.append(part.data.astype(dtype))
+        indices.append(number[part.indices])
+        rows.append(np.diff(part.indptr))
+    indptr = np.concatenate(rows).cumsum()
+    indptr = indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr
+    # one after the other: whoever counts a million graphs has no room for everything twice
+    joined = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int32)
+    del indices
+    values = np.concatenate(data) if data else np.zeros(0, dtype=dtype)
+    del data
+    return csr_array((values, joined, indptr), shape=(len(indptr) - 1, columns))
+
+
+def _added(counts: coo_array, number: IntArray, columns: int) -> csr_array:
+    """Counts with every column moved to ``number[column]``, and those that meet there added up."""
+    moved = csr_array((counts.data, (counts.row, number[counts.col])), shape=(counts.shape[0], columns))
+    moved.sum_duplicates()
+    return moved
+
+
+def _joint_codes(columns: Sequence[IntArray]) -> IntArray:
+    """One code for what several views see."""
+    return np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)

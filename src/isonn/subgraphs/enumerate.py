@@ -1,0 +1,358 @@
+r"""Cut: the connected induced k-node subgraphs of a graph.
+
+Up to a budget every one of them is listed (`isonn.subgraphs.enumerate`). Beyond it they are sampled, each with a weight
+that keeps the expected counts right. A sample S is grown from a node drawn by its degree: again and again one of
+the edges that leave the nodes so far is drawn, all with the same chance, and its far end joins them. With
+:math:`b(T)` the number of edges leaving T and :math:`e(u, T)` those between u and T,
+
+.. math:: P(S) = \sum_{u \in S} P(S \setminus u) \, \frac{e(u, S \setminus u)}{b(S \setminus u)}
+
+which is summed over the :math:`2^k` subsets of S, so the weight :math:`1 / (m P(S))` of each of m samples is exact
+and the weighted count of any kind of subgraph has its true count as its mean. (igraph's own ``cut_prob`` is not
+used: what it keeps is not the product of its probabilities.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.errors import InputError
+from isonn.graphs.isomorphism import canonical_order
+from isonn.packing import IntArray
+from isonn.seeding import numpy_stream
+
+#: A graph of 100 nodes can have a billion subgraphs of six nodes, and 720 orderings of each are tried.
+MAX_K = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Connected subgraphs of one graph.
+
+    Attributes:
+        nodes: the nodes of each, ``(w, k)``.
+        weights: how many subgraphs each stands for, ``(w,)``; None when all are there, once each.
+    """
+
+    nodes: IntArray
+    weights: NDArray[np.float64] | None = None
+
+    @property
+    def share(self) -> float:
+        """The share of the graph's subgraphs that is here, estimated where they were sampled."""
+        if self.weights is None or not len(self.nodes):
+            return 1.0
+        return float(min(1.0, len(self.nodes) / self.weights.sum()))
+
+
+def check_subgraph_size(k: int) -> None:
+    """Refuse sizes that are not enumerated."""
+    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MAX_K:
+        raise InputError(f"k={k!r} is not a size of subgraphs that can be enumerated; use 1 to {MAX_K}")
+
+
+def cut_subgraphs(
+    n: int, edges: IntArray, k: int, limit: int, node_codes: IntArray, edge_codes: IntArray, seed: int = 0
+) -> Cut:
+    """The connected induced k-node subgraphs of a graph, or those of ``limit`` samples when there are more.
+
+    Which are sampled does not depend on the order of the nodes: the graph is brought into canonical order first.
+
+    Args:
+        n: nodes of the graph.
+        edges: each undirected edge once, ``(m, 2)``.
+        limit: how many subgraphs may be listed.
+        node_codes: what tells nodes apart, ``(n,)``; samples of two graphs agree when these do.
+        edge_codes: likewise for edges, ``(m,)``.
+        seed: of the samples.
+
+    Example:
+        >>> path = np.array([[0, 1], [1, 2], [2, 3]])
+        >>> cut = cut_subgraphs(4, path, 3, 100, np.zeros(4, int), np.zeros(3, int))
+        >>> sorted(map(sorted, cut.nodes.tolist()))
+        [[0, 1, 2], [1, 2, 3]]
+    """
+    check_subgraph_size(k)
+    if limit < 1:
+        raise InputError(f"a budget of {limit} subgraphs leaves nothing to match; use at least 1")
+    if k == 1:
+        return Cut(np.arange(n, dtype=np.int64)[:, None])
+    if k == 2:
+        return Cut(np.asarray(edges, dtype=np.int64))
+    listed = list_subgraphs(np.array([0, n]), edges, k, limit)
+    if not listed.too_many:
+        return Cut(listed.nodes)
+    order = _order_of(n, edges, node_codes, edge_codes)
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    nodes, weights = _merge(*_sample(n, place[edges], k, limit, numpy_stream(seed, "subgraphs", k)))
+    return Cut(order[nodes], weights)
+
+
+def _merge(nodes: IntArray, weights: NDArray[np.float64]) -> tuple[IntArray, NDArray[np.float64]]:
+    """Each subgraph once, in the place where it was drawn first, with the weights of all its draws."""
+    _, first, which = np.unique(np.sort(nodes, axis=1), axis=0, return_index=True, return_inverse=True)
+    kept = np.argsort(first)
+    return nodes[first[kept]], np.asarray(np.bincount(which.reshape(-1), weights)[kept], dtype=np.float64)
+
+
+def _order_of(n: int, edges: IntArray, node_codes: IntArray, edge_codes: IntArray) -> IntArray:
+    """The nodes in an order that is the same, up to symmetries, however the graph was numbered."""
+    colours = np.unique(node_codes, return_inverse=True)[1].reshape(-1)
+    kinds, kind = np.unique(edge_codes, return_inverse=True)
+    if len(kinds) <= 1:
+        return canonical_order(n, edges.tolist(), colours.tolist())
+    # an edge becomes a node of its own, coloured by its code: the algorithm knows colours of nodes only
+    middle = n + np.arange(len(edges))
+    halves = np.concatenate([np.column_stack([edges[:, side], middle]) for side in (0, 1)])
+    colours = np.concatenate([colours, colours.max(initial=0) + 1 + kind.reshape(-1)])
+    return canonical_order(n, halves.tolist(), colours.tolist())
+
+
+def _sample(
+    n: int, edges: IntArray, k: int, count: int, draw: np.random.Generator
+) -> tuple[IntArray, NDArray[np.float64]]:
+    """``count`` connected subgraphs, drawn independently, and their weights; see the module's text."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = np.concatenate([edges, edges[:, ::-1]])
+    table = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(n, n)).tocsr()
+    table.sort_indices()
+    first, neighbours, degree = table.indptr.astype(np.int64), table.indices.astype(np.int64), np.diff(table.indptr)
+    component = connected_components(table, directed=False)[1]
+    chance = np.where(np.bincount(component)[component] >= k, degree, 0).astype(np.float64)
+    chance /= chance.sum()
+    nodes = np.empty((count, k), dtype=np.int64)
+    nodes[:, 0] = draw.choice(n, size=count, p=chance)
+    for size in range(1, k):
+        open_rows = np.arange(count)
+        while len(open_rows):
+            inside = nodes[open_rows, :size]
+            reach = degree[inside].cumsum(axis=1)
+            ticket = (draw.random(len(inside)) * reach[:, -1]).astype(np.int64)  # one of the edge ends of these nodes
+            which = (ticket[:, None] >= reach).sum(axis=1)
+            start = inside[np.arange(len(inside)), which]
+            ticket -= reach[np.arange(len(inside)), which] - degree[start]
+            nodes[open_rows, size] = neighbours[first[start] + ticket]
+            # an end that points back inside is no edge that leaves: draw again
+            open_rows = open_rows[(inside == nodes[open_rows, size, None]).any(axis=1)]
+    joined = np.asarray(table[nodes[:, :, None].repeat(k, 2).ravel(), nodes[:, None, :].repeat(k, 1).ravel()])
+    return nodes, 1.0 / (count * _chances(joined.reshape(count, k, k) != 0, degree[nodes], chance[nodes]))
+
+
+def _chances(joined: NDArray[np.bool_], degree: IntArray, start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The chance of each sample, ``(count,)``, summed over all orders in which its nodes can have come."""
+    count, k = degree.shape
+    chance = np.zeros((2**k, count))
+    leaving = np.zeros((2**k, count))  # edges that leave each subset
+    for subset in range(1, 2**k):
+        members = [i for i in range(k) if subset >> i & 1]
+        last = members[-1]
+        rest = subset ^ (1 << last)
+        within = joined[:, last, members].sum(axis=1)
+        leaving[subset] = leaving[rest] + degree[:, last] - 2 * within
+        if len(members) == 1:
+            chance[subset] = start[:, last]
+            continue
+        for i in members:
+            rest = subset ^ (1 << i)
+            links = joined[:, i, [j for j in members if j != i]].sum(axis=1)
+            chance[subset] += chance[rest] * links / np.maximum(leaving[rest], 1)
+    whole: NDArray[np.float64] = chance[-1]
+    return whole
+
+
+# List the connected induced k-node subgraphs of many graphs side by side, each once.
+#
+# The algorithm is ESU (Wernicke 2006): a subgraph grows from its smallest node, and a node that joins brings along as
+# later choices those of its neighbours that no earlier node has. All subgraphs of a size grow together, in numpy, some
+# ten thousand at a time, which takes a third of the time igraph needs to call back once for each.
+
+
+#: Subgraphs that grow together: their arrays stay in the cache.
+GROWN_AT_ONCE = 2**14
+#: Neighbours of a node that joins which are as much work as one more subgraph.
+NEIGHBOURS_PER_SUBGRAPH = 64
+#: Subgraphs that are listed together, unless a single graph has more: 2**20 of five nodes are 40 MB.
+MOST_LISTED = 2**20
+#: Pairs of nodes for which a table of neighbours is made, 16 MB; beyond, edges are looked up by binary search.
+MOST_PAIRS = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """All connected subgraphs of the first few of some graphs.
+
+    Attributes:
+        nodes: of each, ``(w, k)``, numbered over all graphs; the graphs one after the other.
+        owner: the graph of each, ``(w,)``.
+        done: how many graphs these are.
+        too_many: those of them with more subgraphs than may be listed; none of theirs are here.
+    """
+
+    nodes: IntArray
+    owner: IntArray
+    done: int
+    too_many: tuple[int, ...] = ()
+
+
+def list_subgraphs(offsets: IntArray, edges: IntArray, k: int, limit: int) -> Listed:
+    """The connected induced k-node subgraphs of graphs side by side.
+
+    They come by their smallest nodes and so in the order of the graphs. That is why listing can stop in the middle
+    when there are very many.
+
+    Args:
+        offsets: where the nodes of each graph start, ``(g + 1,)``.
+        edges: nodes numbered over all graphs, ``(m, 2)``.
+        limit: how many subgraphs of one graph may be listed; sizes 1 and 2 always are.
+    """
+    graphs = len(offsets) - 1
+    if k <= 2:
+        nodes = np.arange(offsets[-1])[:, None] if k == 1 else np.asarray(edges, dtype=np.int64)
+        return Listed(nodes, _owner(offsets, nodes), graphs)
+    parts: list[NDArray[np.int32]] = []
+    counts = np.zeros(graphs, dtype=np.int64)
+    last = -1  # the graph at which listing stopped
+    for nodes in _Growth(offsets, edges).subgraphs(k):
+        owner = _owner(offsets, nodes)
+        parts.append(nodes.astype(np.int32))
+        counts[owner[0] : owner[-1] + 1] += np.bincount(owner - owner[0])
+        current = int(owner[-1])
+        if counts[current] > limit or (counts.sum() > MOST_LISTED and counts[:current].any()):
+            last = current
+            break
+    done = graphs if last < 0 else last + int(counts[last] > limit)
+    too_many = np.flatnonzero(counts[:done] > limit)
+    listed = np.concatenate(parts) if parts else np.zeros((0, k), dtype=np.int32)
+    owner = _owner(offsets, listed)
+    whole = (owner < done) & (counts[owner] <= limit)
+    if not whole.all():
+        listed, owner = listed[whole], owner[whole]
+    return Listed(listed.astype(np.int64), owner, done, tuple(too_many.tolist()))
+
+
+def _owner(offsets: IntArray, nodes: NDArray[Any]) -> IntArray:
+    """The graph of each subgraph."""
+    return np.searchsorted(offsets, nodes[:, 0], side="right") - 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Grown:
+    """Connected subgraphs of one size, and for each the nodes that may join it.
+
+    Attributes:
+        nodes: of each, the smallest first, ``(w, size)``.
+        choices: of all of them, one after the other.
+        count: how many choices each has, ``(w,)``.
+        work: what the choices of each cost, ``(w,)``, in subgraphs.
+    """
+
+    nodes: IntArray
+    choices: IntArray
+    count: IntArray
+    work: IntArray
+
+    def split(self, most: int) -> Iterator[_Grown]:
+        """Runs of them with at most so much work in all, or one with more."""
+        stops, done = self.count.cumsum(), self.work.cumsum()
+        start, before = 0, 0
+        while start < len(stops):
+            worked = int(done[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(done, worked + most, side="right")))
+            after, run = int(stops[stop - 1]), slice(start, stop)
+            yield _Grown(self.nodes[run], self.choices[before:after], self.count[run], self.work[run])
+            start, before = stop, after
+
+
+class _Growth:
+    """The graphs, as growing needs them."""
+
+    def __init__(self, offsets: IntArray, edges: IntArray) -> None:
+        self.n = int(offsets[-1])
+        ends = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64)
+        self.keys = np.unique((ends[:, 0] * self.n + ends[:, 1])[ends[:, 0] != ends[:, 1]])
+        self.neighbours = self.keys % max(1, self.n)
+        self.first = np.searchsorted(self.keys, np.arange(self.n + 1) * self.n)
+        self.joined = self._table(offsets) or self._search
+        more = np.diff(self.first) // NEIGHBOURS_PER_SUBGRAPH
+        self.more_work = more if more.any() else None  # what a choice costs beyond one subgraph
+
+    def _table(self, offsets: IntArray) -> Callable[[IntArray, IntArray], NDArray[np.bool_]] | None:
+        """Whether two nodes of one graph are neighbours, from a table; None if that would be too large."""
+        sizes = np.diff(offsets)
+        squares = np.concatenate([[0], np.cumsum(sizes * sizes)])
+        if squares[-1] > MOST_PAIRS:
+            return None
+        # a node has a row of the table, as long as its graph has nodes; it starts where the graph's node 0 is
+        within = np.arange(self.n) - np.repeat(offsets[:-1], sizes)
+        row = np.repeat(squares[:-1] - offsets[:-1], sizes) + within * np.repeat(sizes, sizes)
+        table = np.zeros(squares[-1], dtype=bool)
+        table[row[np.repeat(np.arange(self.n), np.diff(self.first))] + self.neighbours] = True
+        return lambda some, others: table[row[some] + others]
+
+    def _search(self, some: IntArray, others: IntArray) -> NDArray[np.bool_]:
+        key = some * self.n + others
+        place = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
+        found: NDArray[np.bool_] = self.keys[place] == key
+        return found
+
+    def subgraphs(self, k: int) -> Iterator[IntArray]:
+        """The nodes of all subgraphs, a few thousand at a time, by their smallest nodes."""
+        own = np.repeat(np.arange(self.n), np.diff(self.first))
+        later = self.neighbours > own
+        count = np.bincount(own[later], minlength=self.n)
+        waiting = [self._grown(np.arange(self.n)[:, None], self.neighbours[later], count).split(GROWN_AT_ONCE)]
+        while waiting:  # depth first, so that little waits
+            grown = next(waiting[-1], None)
+            if grown is None:
+                waiting.pop()
+            elif grown.nodes.shape[1] == k - 1:
+                if len(grown.choices):
+                    yield np.column_stack([np.repeat(grown.nodes, grown.count, axis=0), grown.choices])
+            else:
+                waiting.append(self._grow(grown).split(GROWN_AT_ONCE))
+
+    def _grow(self, grown: _Grown) -> _Grown:
+        """Every subgraph with every one of its choices."""
+        parent = np.repeat(np.arange(len(grown.nodes)), grown.count)
+        number = np.arange(len(parent))
+        nodes = grown.nodes[parent]
+        left = grown.count.cumsum()[parent] - number - 1  # choices behind the one that is taken
+        # new choices: neighbours of the one that joins, later than the first node, that no other has as a neighbour
+        degree = self.first[grown.choices + 1] - self.first[grown.choices]
+        child = np.repeat(number, degree)
+        new = self.neighbours[_ranges(self.first[grown.choices], degree)]
+        fits = np.flatnonzero(new > nodes[child, 0])
+        for column in nodes.T:
+            child, new = child[fits], new[fits]
+            other = column[child]
+            fits = np.flatnonzero(~(self.joined(other, new) | (other == new)))
+        child, new = child[fits], new[fits]
+        brought = np.bincount(child, minlength=len(number))
+        count = left + brought
+        start = count.cumsum() - count
+        choices = np.empty(int(count.sum()), dtype=np.int64)
+        choices[_ranges(start, left)] = grown.choices[_ranges(number + 1, left)]
+        choices[_ranges(start + left, brought)] = new
+        return self._grown(np.column_stack([nodes, grown.choices]), choices, count)
+
+    def _grown(self, nodes: IntArray, choices: IntArray, count: IntArray) -> _Grown:
+        if self.more_work is None:
+            return _Grown(nodes, choices, count, count)
+        more = np.concatenate([[0], self.more_work[choices].cumsum()])
+        stops = count.cumsum()
+        return _Grown(nodes, choices, count, count + more[stops] - more[stops - count])
+
+
+def _ranges(start: IntArray, length: IntArray) -> IntArray:
+    """``start[0], start[0] + 1, ...``, as many as the length says, then those from ``start[1]``, and so on."""
+    ranges: IntArray = np.arange(int(length.sum()))
+    ranges += np.repeat(start - (length.cumsum() - length), length)
+    return ranges

@@ -1,0 +1,252 @@
+"""Banks on disk: subgraphs of more graphs than memory holds, cut part by part, each part kept as soon as it is cut.
+
+A folder holds one file per part (safetensors: codes and counts in small integers) and, once all are there, `bank.json`.
+A part that is whole is never cut again, so a run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import BrokenProcessPool
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+from scipy.sparse import csr_array
+
+from isonn.errors import DatasetError, InputError, IsoNNError
+from isonn.files import atomic_file
+from isonn.progress import Report, silent
+from isonn.subgraphs.bank import (
+    Banked,
+    CodedGraphs,
+    SubgraphBank,
+    bank_block,
+    blocks,
+    join_banks,
+    join_counts,
+    merge_regions,
+)
+
+FORMAT = "isonn-bank-1"
+SUMMARY = "bank.json"
+
+#: A function, what it is given, and whoever runs such calls one after the other, yielding once for each.
+Call = tuple[Callable[..., None], tuple[Any, ...]]
+Run = Callable[[Iterable[Call]], Iterator[None]]
+
+
+def bank_to_folder(
+    parts: Iterable[CodedGraphs],
+    folder: Path,
+    limit: int = 100_000,
+    seed: int = 0,
+    jobs: int | Run = 1,
+    report: Report = silent,
+) -> None:
+    """Cut and merge the subgraphs of a stream of graphs; `read_banks` then reads the folder.
+
+    Memory holds two parts for each process, however many there are.
+
+    Args:
+        parts: runs of graphs, each of which becomes a file; ten thousand molecules are a good size.
+        folder: where the files go. Parts that it has already are not cut again; those of other graphs are refused.
+        limit, seed: as in `bank_subgraphs`.
+        jobs: processes, or a function that runs calls elsewhere, such as `isonn.experiments.cluster.calls_on_cluster`
+            gives; whoever runs them has to see the folder under the same path.
+        report: told how many graphs are done.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(".part-*"):  # of a run that was killed while it wrote
+        left.unlink()
+    (folder / SUMMARY).unlink(missing_ok=True)
+    sizes: list[int] = []
+    kept = 0
+
+    def work() -> Iterator[Call]:
+        for graphs in parts:
+            path = _part_path(folder, len(sizes))
+            sizes.append(len(graphs))
+            key = _key(graphs, limit, seed)
+            yield _bank_part, (None if _holds(path, key) else graphs, path, key, limit, seed)
+
+    try:
+        for _ in jobs(work()) if callable(jobs) else _in_processes(work(), jobs):
+            kept += 1
+            report(sum(sizes[:kept]), "graphs cut")
+    except BrokenProcessPool as error:
+        raise IsoNNError(
+            f"a process that cut subgraphs died, most likely for want of memory; {kept} parts are kept in {folder}, so "
+            f"run the same again with fewer than {jobs} processes to go on"
+        ) from error
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise IsoNNError(
+            f"the disk of {folder} is full; {kept} parts are whole and kept, so free some space and run the same again"
+        ) from error
+    if not sizes:
+        raise InputError(f"there is no graph to cut for {folder}; give at least one")
+    with atomic_file(folder / SUMMARY) as temporary:
+        temporary.write_text(json.dumps({"format": FORMAT, "parts": sizes}) + "\n", encoding="utf-8")
+
+
+def _in_processes(calls: Iterable[Call], jobs: int) -> Iterator[None]:
+    workers = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
+    yield from workers(delayed(function)(*given) for function, given in calls)
+
+
+def read_banks(folder: Path) -> Banked:
+    """The banks of all parts as one, with counts as float32 (exact up to 2**24), or as float64 if any are estimates.
+
+    Regions are merged first and counts read afterwards, part by part, so that nothing is in memory twice.
+    """
+    paths = [_part_path(folder, number) for number in range(len(_sizes(folder)))]
+    headers = [_header(path) for path in paths]
+    views = json.loads(headers[0]["sizes"])
+    banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in views)
+    dtype = np.float64 if any(json.loads(header["sampled"]) for header in headers) else np.float32
+    for view, sizes in enumerate(views):
+        for k in sizes:
+            name = f"{view}.{k}"
+            regions, numbers = merge_regions((_read(path, name, "regions")[0] for path in paths), k)
+            counts = join_counts((_counts(path, name) for path in paths), numbers, len(regions), dtype)
+            banks[view][k] = SubgraphBank(k, regions, counts)
+    sampled, first = {}, 0
+    for header in headers:
+        for graph, k, share in json.loads(header["sampled"]):
+            sampled[first + graph, k] = share
+        first += int(header["graphs"])
+    return Banked(banks, sampled)
+
+
+def bank_digest(folder: Path) -> str:
+    """Tells whole folders apart by the graphs and settings they were cut from."""
+    paths = [_part_path(folder, number) for number in range(len(_sizes(folder)))]
+    return hashlib.sha256("".join(_header(path)["key"] for path in paths).encode()).hexdigest()
+
+
+def _sizes(folder: Path) -> list[int]:
+    """Graphs of each part of a finished folder."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        some = any(folder.glob("part-*.safetensors"))
+        remedy = "run the same again to cut the rest" if some else "give a folder that bank_to_folder made"
+        raise DatasetError(f"{folder} holds no {'whole ' if some else ''}bank; {remedy}") from None
+    except ValueError as error:
+        raise DatasetError(f"{folder / SUMMARY} is damaged ({error}); run the same again to write it anew") from error
+    _check_format(folder / SUMMARY, summary.get("format"))
+    return [int(size) for size in summary["parts"]]
+
+
+def _part_path(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:06d}.safetensors"
+
+
+def _key(graphs: CodedGraphs, limit: int, seed: int) -> str:
+    """Tells graphs and settings apart."""
+    hasher = hashlib.sha256(json.dumps([limit, seed, [view.sizes for view in graphs.views]], default=int).encode())
+    columns = [graphs.node_offsets, graphs.edge_offsets, graphs.edges]
+    for view in graphs.views:
+        columns += [view.node_codes, view.edge_codes]
+    for column in columns:
+        hasher.update(f"{column.dtype.str}{column.shape}".encode())
+        hasher.update(np.ascontiguousarray(column).data)
+    return hasher.hexdigest()
+
+
+def _holds(path: Path, key: str) -> bool:
+    """Whether the part is there; one that cannot be read is cut again, one of something else is refused."""
+    if not path.exists():
+        return False
+    try:
+        header = _header(path)
+    except _DamagedError:
+        return False
+    if header["key"] != key:
+        raise InputError(
+            f"{path} was cut from other graphs or with other settings; remove its folder, or give another one"
+        )
+    return True
+
+
+def _bank_part(graphs: CodedGraphs | None, path: Path, key: str, limit: int, seed: int) -> None:
+    """Cut and write one part, unless it is there already."""
+    if graphs is None:
+        return
+    bounds = blocks(graphs)
+    banked = join_banks([bank_block(graphs.part(*bound), limit, seed) for bound in bounds], bounds)
+    tensors: dict[str, NDArray[Any]] = {}
+    for view, banks in enumerate(banked.banks):
+        for k, bank in banks.items():
+            tensors[f"{view}.{k}.regions"] = bank.regions
+            for column in ("data", "indices", "indptr"):
+                tensors[f"{view}.{k}.{column}"] = getattr(bank.counts, column)
+    header = {
+        "format": FORMAT,
+        "key": key,
+        "graphs": str(len(graphs)),
+        "sizes": json.dumps([list(map(int, view.sizes)) for view in graphs.views]),
+        "sampled": json.dumps([[int(graph), int(k), share] for (graph, k), share in banked.sampled.items()]),
+        "sha256": json.dumps({name: _digest(tensor) for name, tensor in tensors.items()}),
+    }
+    with atomic_file(path) as temporary:
+        temporary.write_bytes(save(tensors, header))
+
+
+class _DamagedError(DatasetError):
+    """A part that is no safetensors file, or was altered."""
+
+
+def _header(path: Path) -> dict[str, str]:
+    try:
+        with safe_open(path, "numpy") as file:
+            header = dict(file.metadata() or {})
+    except FileNotFoundError as error:
+        raise _DamagedError(f"{path} is missing; run the same again to cut it anew") from error
+    except (SafetensorError, OSError) as error:
+        raise _damaged(path) from error
+    _check_format(path, header.get("format"))
+    return header
+
+
+def _check_format(path: Path, found: object) -> None:
+    if found != FORMAT:
+        raise DatasetError(
+            f"{path} has format {found!r} where this version of isonn reads {FORMAT!r}; remove its folder to cut the "
+            f"graphs again, or use the version that wrote it"
+        )
+
+
+def _read(path: Path, name: str, *columns: str) -> list[NDArray[Any]]:
+    """Some arrays of a part, checked."""
+    try:
+        with safe_open(path, "numpy") as file:
+            digests = json.loads(file.metadata()["sha256"])
+            tensors = {f"{name}.{column}": file.get_tensor(f"{name}.{column}") for column in columns}
+    except (SafetensorError, OSError) as error:
+        raise _damaged(path) from error
+    if any(_digest(tensor) != digests.get(key) for key, tensor in tensors.items()):
+        raise _damaged(path)
+    return list(tensors.values())
+
+
+def _counts(path: Path, name: str) -> csr_array:
+    data, indices, indptr, regions = _read(path, name, "data", "indices", "indptr", "regions")
+    return csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(regions)))
+
+
+def _digest(tensor: NDArray[Any]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(tensor).data).hexdigest()
+
+
+def _damaged(path: Path) -> _DamagedError:
+    return _DamagedError(f"{path} is damaged; remove it and run the same again to cut it anew")

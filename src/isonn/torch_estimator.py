@@ -1,0 +1,287 @@
+"""What every learned-template classifier shares: train, predict, save, load."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from typing_extensions import Self
+
+from isonn import progress
+from isonn.errors import InputError, IsoNNWarning, ModelFileError
+from isonn.estimator import GraphClassifier, classes_from_json, classes_to_json, read_model, write_model
+from isonn.explain import Explanation, MatchedGraph, explain_matched
+from isonn.explain.explanation import Template
+from isonn.graphs.convert import as_one_graph
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.stream import GraphStream
+from isonn.params import check_count, check_learning_rate
+from isonn.seeding import resolve_seed, torch_stream
+from isonn.threads import torch_threads
+from isonn.training import Checkpoint, History, Inputs, train
+
+#: Numbers a batch of graphs may be cut into when predicting: 256 MB of float32.
+PREDICTION_CELLS = 2**26
+
+
+class TemplateClassifier(GraphClassifier):
+    """Base of the estimators whose model is a torch module over graphs.
+
+    A subclass has the constructor arguments used below and fills in these hooks:
+
+    - ``_inputs(graphs)``: what its model is fed, as a tensor or anything ``[rows]`` selects from;
+    - ``_build(generator)``: the model, once ``size_`` and ``classes_`` are known;
+    - ``_cells_per_graph()``: how many numbers one graph is cut into;
+    - ``_features(inputs)`` and ``_templates()``: what the head sees, and what was learned;
+    - ``_matched(graphs)``: one graph with its matches, for `explain`.
+
+    Attributes set by ``fit``:
+        history_: loss and seconds of each epoch.
+        seed_: the integer behind ``random_state``.
+    """
+
+    #: Every saved class by name, so that a model file can only name one of ours.
+    registry: ClassVar[dict[str, type[TemplateClassifier]]] = {}
+
+    epochs: int
+    learning_rate: float
+    batch_size: int | None
+    patience: int | None
+    device: str
+    random_state: Any
+    threads: int
+    verbose: int
+
+    history_: History
+    seed_: int
+    model_: nn.Module
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        TemplateClassifier.registry[cls.__name__] = cls
+
+    def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None, resume: bool = False) -> Self:
+        """Learn templates and head from graphs ``X`` and classes ``y``.
+
+        Args:
+            X: a `GraphSet`, or anything `isonn.as_graphset` takes.
+            y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels).
+            checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
+            resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
+        """
+        self.check_settings()
+        graphs, targets = self._start(X, y)
+        self.seed_ = resolve_seed(self.random_state)
+        saved = None if checkpoint is None else Checkpoint(Path(checkpoint), self._identity(graphs.digest, targets))
+        self._train(lambda: self._prepare(graphs, targets), targets, saved, resume)
+        self._fitted = True
+        return self
+
+    def check_settings(self) -> None:
+        """Refuse constructor arguments that mean nothing."""
+        for name in ("epochs", "threads"):
+            check_count(name, getattr(self, name))
+        for name in ("batch_size", "patience"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
+        check_learning_rate(self.learning_rate)
+        if not _usable(self.device):
+            raise InputError(f"device={self.device!r} cannot be used here; use 'cpu'")
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """The features the head sees, one row per graph."""
+        if isinstance(X, GraphStream):
+            return np.concatenate([self.transform(chunk) for chunk in X])
+        return self._in_batches(self._checked(X), self._features)
+
+    def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
+        """Why one graph gets its class: matches by what they contribute, importances, and the model without them.
+
+        Args:
+            X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
+            label: the class to explain; None takes the predicted one (of several labels the most likely).
+            top: matches to list; None lists all. The importances count all matches either way.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.IsoNNClassifier(k=3, c=1, epochs=5, random_state=0).fit(graphs, graphs.y)
+            >>> len(clf.explain(graphs[0]).matches[0].nodes)
+            3
+        """
+        self._require_fit()
+        with torch_threads(self.threads):
+            return explain_matched(self.matched(X), self.classes_, self.multilabel_, label, top)
+
+    def matched(self, X: Any) -> MatchedGraph:
+        """One graph with all its matches: what explanations and template cards are made of."""
+        self._require_fit()
+        return self._matched(self._checked(as_one_graph(X)))
+
+    @property
+    def templates_(self) -> list[Template]:
+        """The learned templates of the first layer."""
+        self._require_fit()
+        return self._templates()
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as a new folder; `isonn.load_model` reads it."""
+        self._require_fit()
+        params = self.get_params(deep=False)
+        params["random_state"] = self.seed_ if self.random_state is not None else None
+        description = {
+            "class": type(self).__name__,
+            "params": params,
+            "classes": classes_to_json(self.classes_),
+            "multilabel": self.multilabel_,
+            "size": self.size_,
+            "seed": self.seed_,
+            "history": {"loss": self.history_.loss, "seconds": self.history_.seconds},
+            "details": self._description(),
+        }
+        tensors = {name: tensor.detach().cpu().numpy() for name, tensor in self.model_.state_dict().items()}
+        write_model(Path(path), description, tensors)
+
+    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Inputs:
+        """What the model is trained on; the place to learn whatever `_build` has to know."""
+        return self._inputs(graphs)
+
+    def _epochs(self) -> int:
+        return self.epochs
+
+    def _graphs_per_step(self, graphs: int) -> int | None:
+        return self.batch_size
+
+    def _loss(self, model: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
+        """Mean loss of outputs and targets."""
+        return nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
+
+    def _finish(self, inputs: Any, targets: NDArray[Any]) -> None:
+        """What is left to do once gradients have done their part."""
+
+    def _description(self) -> dict[str, Any]:
+        """What `_build` has to know besides the parameters, as JSON."""
+        return {}
+
+    def _restore(self, stored: dict[str, Any]) -> None:
+        """Take up what `_description` wrote."""
+
+    def _inputs(self, graphs: GraphSet) -> Inputs:
+        raise TypeError(f"{type(self).__name__} does not say what its model is fed")
+
+    def _look_over(self, graphs: GraphSet) -> None:
+        """Say once what is strange about graphs that are then predicted in batches."""
+
+    def _build(self, generator: torch.Generator | None) -> nn.Module:
+        raise TypeError(f"{type(self).__name__} does not say what its model is")
+
+    def _cells_per_graph(self) -> int:
+        raise TypeError(f"{type(self).__name__} does not say how large its inputs are")
+
+    def _features(self, inputs: Any) -> Tensor:
+        raise TypeError(f"{type(self).__name__} does not say what its features are")
+
+    def _templates(self) -> list[Template]:
+        raise TypeError(f"{type(self).__name__} does not say what its templates are")
+
+    def _matched(self, graphs: GraphSet) -> MatchedGraph:
+        raise TypeError(f"{type(self).__name__} does not say what its matches are")
+
+    def _train(
+        self, prepare: Callable[[], Inputs], targets: NDArray[Any], checkpoint: Checkpoint | None, resume: bool
+    ) -> None:
+        with torch_threads(self.threads):
+            inputs = prepare()
+            # The weights have a stream of their own, so that they do not depend on how batches are shuffled.
+            model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
+            with progress.bar("training", self._epochs(), show=self.verbose > 0) as report:
+                self.history_ = train(
+                    model,
+                    inputs,
+                    torch.from_numpy(targets).to(self.device),
+                    self._loss(model),
+                    epochs=self._epochs(),
+                    learning_rate=self.learning_rate,
+                    batch_size=self._graphs_per_step(len(targets)),
+                    patience=self.patience,
+                    generator=torch_stream(self.seed_, "batches"),
+                    checkpoint=checkpoint,
+                    resume=resume,
+                    report=report,
+                )
+            self.model_ = model
+            self._finish(inputs, targets)
+
+    def _identity(self, digest: str, targets: NDArray[Any]) -> str:
+        """Says which run a checkpoint belongs to; ``digest`` says which graphs."""
+        # A longer run may go on from a shorter one, and how it is shown or where it runs is not what it computes.
+        free = ("epochs", "verbose", "device", "random_state")
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
+        identity = [type(self).__name__, settings, self.seed_, digest, targets.tolist()]
+        return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()
+
+    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+        logits = torch.from_numpy(self._in_batches(graphs, self.model_)).double()
+        return (logits.sigmoid() if self.multilabel_ else logits.softmax(1)).numpy()
+
+    def _in_batches(self, graphs: GraphSet, compute: Callable[[Any], Tensor]) -> NDArray[np.float32]:
+        self._look_over(graphs)
+        parts = []
+        with torch_threads(self.threads), torch.inference_mode():
+            batch = max(1, PREDICTION_CELLS // self._cells_per_graph())
+            for start in range(0, len(graphs), batch):
+                parts.append(compute(self._inputs(graphs[start : start + batch])).cpu().numpy())
+        return np.concatenate(parts)
+
+
+def _usable(device: Any) -> bool:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        return False
+    return True
+
+
+def load_model(path: str | Path) -> TemplateClassifier:
+    """Read a model that ``save`` wrote; a damaged one, or one with other weights, is refused.
+
+    One from a machine with a device that this one lacks computes on the CPU.
+    """
+    description, tensors = read_model(Path(path))
+    name = description.get("class")
+    if not isinstance(name, str) or name not in TemplateClassifier.registry:
+        raise ModelFileError(
+            f"{path} holds a model of kind {name!r}; this version knows {sorted(TemplateClassifier.registry)}"
+        )
+    try:
+        params = {key: tuple(v) if isinstance(v, list) else v for key, v in description["params"].items()}
+        if not _usable(params["device"]):
+            warnings.warn(
+                f"{path} was made on device {params['device']!r}, which is not here; it computes on the CPU",
+                IsoNNWarning,
+                stacklevel=2,
+            )
+            params["device"] = "cpu"
+        clf = TemplateClassifier.registry[name](**params)
+        clf.check_settings()
+        clf.classes_ = classes_from_json(description["classes"])
+        clf.multilabel_ = bool(description["multilabel"])
+        clf.size_ = int(description["size"])
+        clf.seed_ = int(description["seed"])
+        clf.history_ = History(**description["history"])
+        clf._restore(description["details"])
+        with torch.device("meta"):  # shapes first: a false size must not allocate anything
+            clf.model_ = clf._build(None)
+        clf.model_.load_state_dict({name: torch.from_numpy(t.copy()) for name, t in tensors.items()}, assign=True)
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise ModelFileError(f"{path} does not describe the weights it holds; save the model again") from error
+    clf.model_.to(clf.device).eval()
+    clf._fitted = True
+    return clf

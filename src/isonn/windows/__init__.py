@@ -1,0 +1,1 @@
+"""The paper's model: templates matched against windows of the adjacency matrix."""

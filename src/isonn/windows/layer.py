@@ -1,0 +1,233 @@
+"""The graph isomorphic layer with min-pooling and softmax: the paper's feature extraction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from numbers import Integral
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from isonn.errors import InputError
+from isonn.matching import MATCHERS, fast_distance
+from isonn.matching.permutations import check_enumerable
+from isonn.windows.bank import WindowBank
+from isonn.windows.cut import cut_half, cut_windows, half_places, is_symmetric
+from isonn.windows.incremental import CertifiedWindows
+
+NORMALIZATIONS = ("positions", "templates", "relative")
+
+#: What an isomorphic layer can be fed.
+Inputs = Tensor | WindowBank | CertifiedWindows
+
+
+class IsoLayer(nn.Module):
+    r"""Match ``c`` learnable ``k x k`` templates against every window of a graph.
+
+    With :math:`M_{st}` the window of the adjacency matrix at row s, column t and :math:`K_i` template i,
+
+    .. math:: z_i(s,t) = \min_P \lVert P K_i P^\top - M_{st} \rVert_F^2, \qquad q_i = \mathrm{softmax}(-z_i)
+
+    so :math:`q_i` is a map over windows, large where the graph looks like template i under some
+    ordering of its nodes.
+
+    Args:
+        k: nodes per template. Cost grows as k!.
+        c: number of templates.
+        matching: how the minimum over P is found, one of `isonn.matching.MATCHERS`.
+        normalize: "positions" takes the softmax over all windows, per template, as the authors' code does;
+            "templates" over the templates, per window, as the paper's text says (needs c >= 2); "relative" is
+            "positions" times the number of windows, so that 1 is what the average window has. The maps of large
+            graphs are then not all next to 0, which is what layers on top of them need.
+        generator: draws the templates from the standard normal distribution.
+        symmetric: keep the templates symmetric, as the paper does not. On symmetric graphs the windows at (s, t)
+            and (t, s) are then equally far, and half of them are matched.
+
+    Shapes:
+        - adjacency ``(batch, n, n)``, n >= k, or a `WindowBank` or `CertifiedWindows` of such graphs
+        - output ``(batch, c, n-k+1, n-k+1)``
+
+    Example:
+        >>> IsoLayer(k=2, c=3)(torch.zeros(5, 4, 4)).shape
+        torch.Size([5, 3, 3, 3])
+    """
+
+    def __init__(
+        self,
+        k: int,
+        c: int,
+        matching: str = "exact",
+        normalize: str = "positions",
+        generator: torch.Generator | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        super().__init__()
+        check_layer(k, c, matching, normalize)
+        self.k, self.c, self.matching, self.normalize = k, c, matching, normalize
+        self.symmetric = symmetric
+        self.templates = nn.Parameter(nn.init.normal_(torch.empty(c, k, k), generator=generator))
+        if symmetric:
+            parametrize.register_parametrization(self, "templates", _Symmetric())
+
+    def forward(self, graphs: Inputs) -> Tensor:
+        maps = self._similarities(graphs)
+        if self.normalize == "templates":
+            return maps.softmax(1)
+        parts = maps.flatten(2).softmax(2).view(maps.shape)
+        return parts * maps.shape[2:].numel() if self.normalize == "relative" else parts
+
+    def distances(self, graphs: Inputs) -> Tensor:
+        """The features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
+        return -self._similarities(graphs)
+
+    def _similarities(self, graphs: Inputs) -> Tensor:
+        """Minus the distances: their sign is turned while each distinct region is there once, not at every place."""
+        match = MATCHERS[self.matching]
+        if isinstance(graphs, WindowBank):
+            if self.matching == "fast":
+                match = partial(fast_distance, vectors=graphs.vectors)
+            maps = (-match(self.templates, graphs.regions)).t().index_select(1, graphs.index.flatten())
+            batch, m, _ = graphs.index.shape
+        else:
+            batch, m, half = len(graphs), self._side(graphs), self._halves(graphs)
+            if isinstance(graphs, CertifiedWindows):
+                maps = -graphs.distance(self.templates).t()
+            else:
+                windows = cut_half(graphs, self.k) if half else cut_windows(graphs, self.k)
+                maps = -match(self.templates, windows.reshape(-1, self.k, self.k)).t()
+            if half:
+                places = half_places(m)[1].to(maps.device)
+                maps = maps.reshape(self.c * batch, -1).index_select(1, places)
+        return maps.reshape(self.c, batch, m, m).transpose(0, 1)
+
+    def _side(self, graphs: Tensor | CertifiedWindows) -> int:
+        return graphs.side if isinstance(graphs, CertifiedWindows) else graphs.shape[-1] - self.k + 1
+
+    def _halves(self, graphs: Tensor | CertifiedWindows) -> bool:
+        """Whether one window of each pair (s, t), (t, s) is enough."""
+        if not isinstance(graphs, CertifiedWindows):
+            return self.symmetric and self.matching == "exact" and is_symmetric(graphs.detach())
+        if graphs.half and not self.symmetric:
+            raise InputError(
+                "half of the windows do for symmetric templates only; cut CertifiedWindows with half=False"
+            )
+        return graphs.half
+
+    def extra_repr(self) -> str:
+        symmetric = ", symmetric=True" if self.symmetric else ""
+        return f"k={self.k}, c={self.c}, matching={self.matching!r}, normalize={self.normalize!r}{symmetric}"
+
+
+class _Symmetric(nn.Module):
+    """The upper triangle, mirrored."""
+
+    def forward(self, templates: Tensor) -> Tensor:
+        return templates.triu() + templates.triu(1).mT
+
+    def right_inverse(self, templates: Tensor) -> Tensor:
+        return templates.triu()
+
+
+def check_layer(k: int, c: int, matching: str = "exact", normalize: str = "positions") -> None:
+    """Refuse settings no layer can have."""
+    check_sizes(k, c)
+    if not isinstance(matching, str) or matching not in MATCHERS:
+        raise InputError(f"matching={matching!r} is unknown; use one of {', '.join(map(repr, MATCHERS))}")
+    if matching == "exact":
+        check_enumerable(k)
+    if matching == "assigned" and k == 1:
+        raise InputError("matching='assigned' with k=1 has nothing to assign; use matching='exact'")
+    if normalize not in NORMALIZATIONS:
+        raise InputError(f"normalize={normalize!r} is unknown; use one of {', '.join(map(repr, NORMALIZATIONS))}")
+    if normalize == "templates" and c == 1:
+        raise InputError("normalize='templates' with c=1 makes every feature 1; use c >= 2 or normalize='positions'")
+
+
+def check_sizes(k: int, c: int) -> None:
+    """Refuse anything but whole numbers of at least one node and one template."""
+    for name, value in (("k", k), ("c", c)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise InputError(f"{name}={value!r} is not a number of {'nodes' if name == 'k' else 'templates'}; use >= 1")
+
+
+# Deep IsoNN: the maps of one isomorphic layer are the graphs of the next.
+
+
+#: One (c, k) per layer: c templates of k nodes.
+Layers = Sequence[tuple[int, int]]
+
+
+class IsoStack(nn.Sequential):
+    r"""Isomorphic layers on top of each other.
+
+    Every map of a layer is an input matrix of the next, for each of its templates: 2 maps, then 3 templates,
+    give 6 maps. Gradients reach the first templates. Only the first layer can be fed more than a tensor; the maps
+    of later layers are weighted and change as the templates learn.
+
+    Args:
+        layers: ``(c, k)`` of each layer.
+        matching, normalize, generator, symmetric: as in `IsoLayer`.
+
+    Shapes:
+        - adjacency ``(batch, n, n)``, or a `WindowBank` or `CertifiedWindows`
+        - output ``(batch, c_1 * ... * c_L, m, m)`` with ``m = n - (k_1 - 1) - ... - (k_L - 1)``
+
+    Example:
+        >>> IsoStack(((2, 3), (3, 4)))(torch.zeros(5, 9, 9)).shape
+        torch.Size([5, 6, 4, 4])
+    """
+
+    def __init__(
+        self,
+        layers: Layers,
+        matching: str = "exact",
+        normalize: str = "positions",
+        generator: torch.Generator | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        super().__init__(*(IsoLayer(k, c, matching, normalize, generator, symmetric) for c, k in layers))
+
+    def forward(self, graphs: Inputs) -> Tensor:
+        batch = len(graphs)
+        maps: Inputs = graphs
+        for layer in self:
+            maps = layer(maps).flatten(0, 1)  # every map a graph of its own
+        assert isinstance(maps, Tensor)
+        return maps.view(batch, -1, *maps.shape[1:])
+
+
+def map_shape(n: int, layers: Layers) -> tuple[int, int]:
+    """Number and side of the maps ``layers`` make of a graph with n nodes; refuses layers that leave none."""
+    count, side = 1, n
+    for number, (c, k) in enumerate(layers, start=1):
+        if side < k:
+            sizes = "graphs of" if number == 1 else "maps of side"
+            raise InputError(
+                f"layer {number} of {len(layers)} has templates of k={k} nodes but is given {sizes} {side}"
+                f"{' nodes' if number == 1 else ''}; use k <= {side}{' there' if len(layers) > 1 else ''}"
+            )
+        count, side = count * c, side - k + 1
+    return count, side
+
+
+def deep_equivalent(k: int, c: int) -> tuple[tuple[int, int], ...]:
+    """The paper's deep counterpart of one layer of ``c`` templates of size ``k``: layers of 2 templates of size 3.
+
+    Example:
+        >>> deep_equivalent(k=9, c=4)
+        ((2, 3), (2, 3))
+    """
+    depth = max(_ceil_log(c, 2), _ceil_log(k, 3), 1)
+    return ((2, 3),) * depth
+
+
+def _ceil_log(value: int, base: int) -> int:
+    """The least power that reaches the value; in integers, for log(243, 3) is not 5 in floating point."""
+    if value < 1:
+        raise InputError(f"{value} is not a size; use k >= 1 and c >= 1")
+    power = 0
+    while base**power < value:
+        power += 1
+    return power

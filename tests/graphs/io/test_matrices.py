@@ -1,0 +1,194 @@
+"""`read_matrices`: connectomes in .npz, .mat and folders of .csv."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+from numpy.testing import assert_array_equal
+
+from isonn.errors import DatasetError
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.io.matrices import read_matrices
+
+
+@pytest.fixture
+def adjacency() -> np.ndarray:
+    values = np.random.default_rng(0).normal(size=(5, 4, 4))
+    return values + values.transpose(0, 2, 1)
+
+
+LABELS = np.array([1, -1, 1, 1, -1])
+
+
+def write_folder(folder: Path, adjacency: np.ndarray, labels: str | None) -> Path:
+    folder.mkdir()
+    for i, matrix in enumerate(adjacency):
+        np.savetxt(folder / f"subject{i}.csv", matrix, delimiter=",", fmt="%.17g")
+    if labels is not None:
+        (folder / "labels.csv").write_text(labels)
+    return folder
+
+
+def labels_csv(labels=LABELS) -> str:
+    return "file,label\n" + "".join(f"subject{i}.csv,{label}\n" for i, label in reversed(list(enumerate(labels))))
+
+
+def test_every_format_holds_the_same_set(tmp_path, adjacency):
+    expected = as_graphset(adjacency, LABELS).digest
+    np.savez(tmp_path / "a.npz", adjacency=adjacency, labels=LABELS.astype(np.int8))
+    scipy.io.savemat(tmp_path / "b.mat", {"X": adjacency.transpose(1, 2, 0), "label": LABELS.astype(float), "n": 4})
+    scipy.io.savemat(tmp_path / "c.mat", {"X": adjacency, "label": LABELS})
+    write_folder(tmp_path / "d", adjacency, labels_csv())
+    for file in ("a.npz", "b.mat", "c.mat", "d"):
+        graphs = read_matrices(tmp_path / file)
+        assert graphs.digest == expected, file
+        assert graphs.name == file[0]
+
+
+def test_a_cube_is_read_along_the_axis_of_symmetric_matrices(tmp_path, adjacency):
+    cube = adjacency[:4]
+    for name, array in (("matlab", cube.transpose(1, 2, 0)), ("numpy", cube)):
+        scipy.io.savemat(tmp_path / f"{name}.mat", {"X": array})
+        assert_array_equal(read_matrices(tmp_path / f"{name}.mat").dense(dtype=float), cube)
+
+
+def test_folds_and_names_of_an_npz_are_kept(tmp_path, adjacency):
+    folds, names = np.array([0, 1, 2, 0, 1], dtype=np.int8), np.array(["a", "b", "c", "d"])
+    np.savez(tmp_path / "study.npz", adjacency=adjacency, labels=LABELS, fold=folds, names=names)
+    graphs = read_matrices(tmp_path / "study.npz")
+    assert_array_equal(graphs.folds, folds)
+    assert_array_equal(graphs[3].node_names, names)
+
+
+def test_node_names_and_text_labels_of_a_folder_are_kept(tmp_path, adjacency):
+    words = ["sick", "well", "sick", "sick", "well"]
+    folder = write_folder(tmp_path / "study", adjacency, labels_csv(words))
+    (folder / "nodes.txt").write_text("left\nright\nfront\nback\n")
+    graphs = read_matrices(folder)
+    assert_array_equal(graphs.y, words)
+    assert_array_equal(graphs[1].node_names, ["left", "right", "front", "back"])
+
+
+def test_matrices_without_labels_have_no_classes(tmp_path, adjacency):
+    np.savez(tmp_path / "a.npz", adjacency=adjacency)
+    scipy.io.savemat(tmp_path / "b.mat", {"X": adjacency})
+    for path in (tmp_path / "a.npz", tmp_path / "b.mat", write_folder(tmp_path / "c", adjacency, None)):
+        assert read_matrices(path).y is None
+
+
+def nan_in_the_third(adjacency):
+    adjacency = adjacency.copy()
+    adjacency[3, 1, 2] = np.nan
+    return adjacency
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (lambda a: {"matrices": a}, "holds the arrays matrices; save it with adjacency"),
+        (lambda a: {"adjacency": a, "label": LABELS}, "holds the arrays adjacency, label; save it with"),
+        (lambda a: {"adjacency": a[0], "labels": LABELS}, r"has shape \(4, 4\); it should be \(g, n, n\)"),
+        (lambda a: {"adjacency": a[:, :3], "labels": LABELS}, "graph 0 of 5 is 3 x 4, not square"),
+        (lambda a: {"adjacency": a, "labels": LABELS[:4]}, "y has 4 classes for 5 graphs"),
+        (lambda a: {"adjacency": nan_in_the_third(a), "labels": LABELS}, "study.npz .*graph 3 of 5 has .*weight nan"),
+        (lambda a: {"adjacency": a, "labels": LABELS, "fold": [0, 1]}, r"fold of .* has shape \(2,\)"),
+        (lambda a: {"adjacency": a, "labels": LABELS, "names": ["a"]}, "has 1 node names for 4 nodes"),
+        (
+            lambda a: {"adjacency": np.array([None, {}], dtype=object)},
+            "holds adjacency as Python objects, which are not read",
+        ),
+        (
+            lambda a: {"adjacency": a, "labels": np.array(list("uvwuv"), dtype=object)},
+            r"holds labels as Python objects.*save it again with labels\.astype\(str\)",
+        ),
+    ],
+)
+def test_a_wrong_npz_is_refused(tmp_path, adjacency, arrays, message):
+    np.savez(tmp_path / "study.npz", **arrays(adjacency))
+    with pytest.raises(DatasetError, match=message):
+        read_matrices(tmp_path / "study.npz")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (lambda a: {"X": a[0]}, r"holds X \(4, 4\); it should hold one 3-D array"),
+        (lambda a: {"X": a, "Y": a}, r"holds X .*Y .*one 3-D array"),
+        (lambda a: {"X": a[:, :3]}, r"X of .* has shape \(5, 3, 4\)"),
+        (lambda a: {"X": a, "age": np.arange(5), "dose": np.arange(5)}, "holds the vectors age, dose for 5 graphs"),
+        (lambda a: {"X": a, "label": np.arange(4)}, "holds the vectors label for 5 graphs; keep one of length 5"),
+    ],
+)
+def test_a_wrong_mat_is_refused(tmp_path, adjacency, arrays, message):
+    scipy.io.savemat(tmp_path / "study.mat", arrays(adjacency))
+    with pytest.raises(DatasetError, match=message):
+        read_matrices(tmp_path / "study.mat")
+
+
+def test_the_vector_called_label_is_the_label(tmp_path, adjacency):
+    scipy.io.savemat(tmp_path / "study.mat", {"X": adjacency, "age": np.arange(5), "Label": LABELS})
+    assert_array_equal(read_matrices(tmp_path / "study.mat").y, LABELS)
+
+
+def test_a_new_matlab_file_is_told_to_be_saved_again(tmp_path):
+    header = b"MATLAB 7.3 MAT-file".ljust(124, b" ") + b"\x00\x02IM"
+    (tmp_path / "new.mat").write_bytes(header + b"\x89HDF\r\n\x1a\n" + bytes(600))
+    with pytest.raises(DatasetError, match=r"MATLAB v7\.3 .*-v7"):
+        read_matrices(tmp_path / "new.mat")
+
+
+@pytest.mark.parametrize("name", ["cut.npz", "cut.mat"])
+def test_a_cut_file_is_refused(tmp_path, adjacency, name):
+    path = tmp_path / name
+    np.savez(path, adjacency=adjacency) if name == "cut.npz" else scipy.io.savemat(path, {"X": adjacency})
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(DatasetError, match=f"{name} cannot be read as"):
+        read_matrices(path)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("subject0.csv,1\n", "first line is 'file,label'"),
+        ("", "first line is 'file,label'"),
+        ("file,label\nsubject0.csv,1\n", r"no label for subject1.csv \(4 missing\)"),
+        (labels_csv() + "subject9.csv,1\n", "labels subject9.csv, which is not in the folder"),
+        (labels_csv() + "subject0.csv,1\n", "line 7 of .*labels.csv is 'subject0.csv,1'; name each file once"),
+        ("file,label\nsubject0.csv\n", "line 2 of .*labels.csv is 'subject0.csv'"),
+    ],
+)
+def test_wrong_labels_of_a_folder_are_named(tmp_path, adjacency, labels, message):
+    with pytest.raises(DatasetError, match=message):
+        read_matrices(write_folder(tmp_path / "study", adjacency, labels))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "line 1 of .*subject1.csv holds 'a', which is not a number"),
+        ("0,1\n", r"graph 1 of 5 \(.*subject1.csv\) is 1 x 2, not square"),
+        ("", r"graph 1 of 5 \(.*subject1.csv\) is 0 x 0, not square"),
+        ("0,1\n1,0\n", r"graph 1 of 5 \(.*subject1.csv\) has 2 nodes where subject0.csv has 4"),
+        ("0,1,0,0\n" * 3 + "0,1,nan,0\n", "graph 1 of 5 has an edge of weight nan"),
+    ],
+)
+def test_a_wrong_matrix_of_a_folder_is_named(tmp_path, adjacency, text, message):
+    folder = write_folder(tmp_path / "study", adjacency, labels_csv())
+    (folder / "subject1.csv").write_text(text)
+    with pytest.raises(DatasetError, match=message):
+        read_matrices(folder)
+
+
+@pytest.mark.parametrize(("name", "message"), [("none.npz", "is missing"), ("text.doc", "give .npz, .mat or a folder")])
+def test_other_files_are_refused(tmp_path, name, message):
+    (tmp_path / "text.doc").write_text("hello")
+    with pytest.raises(DatasetError, match=message):
+        read_matrices(tmp_path / name)
+
+
+def test_a_folder_without_matrices_is_refused(tmp_path):
+    with pytest.raises(DatasetError, match=r"holds no \.csv matrices"):
+        read_matrices(tmp_path)

@@ -1,0 +1,135 @@
+"""`read_tu`: a folder says what its files say, and a wrong file is named."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from tu_folder import FILES, write, write_tu
+
+from isonn.errors import DatasetError
+from isonn.graphs.io.tu import read_tu
+
+
+@pytest.fixture
+def mutag_folder() -> Path:
+    spec = importlib.util.find_spec("grakel")
+    if spec is None:
+        pytest.skip("grakel, which holds MUTAG, is not installed")
+    return Path(spec.submodule_search_locations[0]) / "tests" / "data" / "MUTAG"
+
+
+def test_the_graphs_are_those_of_the_lines(tmp_path):
+    graphs = read_tu(write(tmp_path))
+    assert graphs.name == "DS"
+    assert_array_equal(graphs.y, [-1, 1])
+    assert_array_equal(graphs[0].adjacency, [[0, 1], [1, 0]])
+    assert_array_equal(graphs[1].adjacency, [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+
+
+def test_mutag_read_by_pytorch_geometric_is_the_same(mutag_folder):
+    io = pytest.importorskip("torch_geometric.io")
+    ours = read_tu(mutag_folder)
+    theirs, slices, _ = io.read_tu_data(str(mutag_folder), "MUTAG")
+    assert_array_equal(ours.node_offsets, slices["x"])
+    assert_array_equal(ours.edge_offsets, slices["edge_index"])
+    assert_array_equal(ours.edges.T, theirs.edge_index)
+    assert_array_equal(ours.node_labels, theirs.x.argmax(dim=1))
+    assert_array_equal(ours.edge_labels, theirs.edge_attr.argmax(dim=1))
+    assert_array_equal(ours.y, 2 * theirs.y.numpy() - 1)  # PyG relabels the classes from 0
+
+
+def test_writing_and_reading_changes_nothing(mutag_folder, tmp_path):
+    graphs = read_tu(mutag_folder)
+    assert read_tu(write_tu(tmp_path, graphs, np.arange(graphs.sizes.sum()))).digest == graphs.digest
+
+
+def test_nodes_of_different_graphs_may_alternate(mutag_folder, tmp_path):
+    graphs = read_tu(mutag_folder)
+    owner = np.repeat(np.arange(len(graphs)), graphs.sizes)
+    within = np.arange(len(owner)) - graphs.node_offsets[owner]
+    alternating = np.lexsort((owner, within))  # first nodes of all graphs, second nodes of all graphs, ...
+    assert read_tu(write_tu(tmp_path, graphs, alternating)).digest == graphs.digest
+
+
+def test_repeated_lines_count_once(tmp_path):
+    graphs = read_tu(write(tmp_path, A=FILES["A"] * 2))
+    assert graphs.weights is None
+    assert len(graphs.edges) == 6
+
+
+def test_a_dataset_without_any_edge_is_read(tmp_path):
+    assert len(read_tu(write(tmp_path, A=[])).edges) == 0
+
+
+def test_several_columns_of_labels_become_one(tmp_path):
+    graphs = read_tu(write(tmp_path, node_labels=["3, 1", "0, 2", "3, 1", "3, 0", "0, 2"]))
+    assert_array_equal(graphs.node_labels, [2, 0, 2, 1, 0])
+    assert graphs.node_label_names == {0: "0, 2", 1: "3, 0", 2: "3, 1"}
+
+
+def test_attributes_follow_their_nodes(tmp_path):
+    graphs = read_tu(
+        write(tmp_path, graph_indicator=["2", "2", "1", "1", "1"], node_attributes=[" 1.5, 2"] * 2 + ["0, 0"] * 3)
+    )
+    assert_array_equal(graphs.node_attributes, [[0, 0]] * 3 + [[1.5, 2]] * 2)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"graph_labels": None}, "DS_graph_labels.txt is missing"),
+        ({"graph_indicator": None}, "DS_graph_indicator.txt is missing"),
+        ({"A": None}, r"holds no \*_A.txt"),
+        ({"graph_labels": ["1"]}, "DS_graph_labels.txt has 1 lines for the 2 graphs"),
+        ({"graph_labels": ["1", "nan"]}, "line 2 of .*DS_graph_labels.txt is not finite"),
+        ({"node_labels": ["1"] * 4}, "DS_node_labels.txt has 4 lines for 5 nodes"),
+        ({"edge_labels": ["1"] * 5}, "DS_edge_labels.txt has 5 lines for 6 DS_A lines"),
+        ({"node_attributes": ["1"] * 6}, "DS_node_attributes.txt has 6 lines for 5 nodes"),
+        ({"node_attributes": ["1", "2", "inf", "1", "1"]}, "line 3 of .*DS_node_attributes.txt is not finite"),
+        ({"A": ["1, 2", "2, 6"]}, r"line 2 of .*DS_A.txt has the edge \(2, 6\) but nodes are counted from 1 to 5"),
+        ({"A": ["1, 2", "0, 1"]}, r"line 2 of .*DS_A.txt has the edge \(0, 1\)"),
+        ({"A": ["1, 2", "2, 3"]}, "line 2 of .*DS_A.txt joins node 2 of graph 1 to node 3 of graph 2"),
+        ({"A": ["1, 2", "2, x"]}, "line 2 of .*DS_A.txt holds 'x', which is not an integer"),
+        ({"A": ["1, 2", "2, 1.5"]}, "line 2 of .*DS_A.txt holds '1.5', which is not an integer"),
+        ({"A": ["1, 2", "2, 1, 1"]}, "line 2 of .*DS_A.txt has 3 columns where the lines before have 2"),
+        ({"A": ["1", "2"]}, "DS_A.txt has 1 columns; a line is 'row, column'"),
+        ({"node_labels": ["1", "2", "C", "1", "1"]}, "line 3 of .*DS_node_labels.txt holds 'C', which is not a number"),
+        ({"graph_indicator": ["0", "0", "1", "1", "1"]}, "starts with graph 0 .*counted from 1"),
+        ({"graph_indicator": ["2", "2", "3", "3", "3"]}, "starts with graph 2 .*counted from 1"),
+        ({"graph_indicator": ["1", "1", "3", "3", "3"]}, "graph 2 of 3 in .* has no nodes"),
+        ({"graph_indicator": ["1", "2", "3", "4", "900000000000"]}, "graph 5 of 900000000000 in .* has no nodes"),
+        ({"graph_indicator": []}, "DS_graph_indicator.txt is empty"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path, files, message):
+    with pytest.raises(DatasetError, match=message):
+        read_tu(write(tmp_path, **files))
+
+
+def test_two_datasets_in_one_folder_are_refused(tmp_path):
+    write(tmp_path, "DS")
+    write(tmp_path, "OTHER")
+    with pytest.raises(DatasetError, match="holds those of DS, OTHER"):
+        read_tu(tmp_path)
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path):
+    with pytest.raises(DatasetError, match="is not a folder"):
+        read_tu(tmp_path / "nowhere")
+
+
+def test_a_hundred_thousand_graphs_are_read_whole(tmp_path):
+    g, n = 100_000, 10
+    first = np.repeat(np.arange(g) * n, n) + np.tile(np.arange(n), g) + 1
+    second = np.repeat(np.arange(g) * n, n) + np.tile((np.arange(n) + 1) % n, g) + 1
+    np.savetxt(tmp_path / "BIG_A.txt", np.column_stack([first, second]), fmt="%d", delimiter=", ")
+    np.savetxt(tmp_path / "BIG_graph_indicator.txt", np.repeat(np.arange(g), n) + 1, fmt="%d")
+    np.savetxt(tmp_path / "BIG_graph_labels.txt", np.arange(g) % 2, fmt="%d")
+    graphs = read_tu(tmp_path)
+    assert len(graphs) == g
+    assert len(graphs.edges) == g * n
+    np.testing.assert_array_equal(graphs.y, np.arange(g) % 2)

@@ -1,0 +1,265 @@
+"""Graphs of NetworkX, igraph and PyTorch Geometric: each library's own matrix is the oracle."""
+
+from __future__ import annotations
+
+import igraph
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from isonn.errors import InputError
+from isonn.graphs.convert import as_graphset
+
+nx = pytest.importorskip("networkx")
+
+
+def symmetric(n: int, seed: int = 0) -> np.ndarray:
+    upper = np.triu(np.random.default_rng(seed).integers(0, 3, size=(n, n)).astype(float))
+    return upper + np.triu(upper, 1).T
+
+
+# NetworkX
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_networkx_agrees_on_the_adjacency_matrix(kind):
+    rng = np.random.default_rng(1)
+    graphs = []
+    for n in (5, 1, 8):
+        graph = kind()
+        graph.add_nodes_from(rng.permutation(n).tolist())
+        for _ in range(12):  # with loops and, where the kind allows them, parallel edges
+            graph.add_edge(*rng.integers(n, size=2).tolist(), weight=float(rng.normal()))
+        graphs.append(graph)
+    for ours, theirs in zip(as_graphset(graphs), graphs, strict=True):
+        np.testing.assert_allclose(ours.adjacency, nx.to_numpy_array(theirs))
+
+
+def test_parallel_edges_without_weights_count_once():
+    graph = nx.MultiGraph([("a", "b"), ("b", "a"), ("b", "c")])
+    graph.add_edge("a", "c", weight=2.0)
+    graph.add_edge("a", "c", weight=3.0)
+    graph.add_edge("a", "c")
+    assert_array_equal(as_graphset([graph])[0].adjacency, [[0, 1, 6], [1, 0, 1], [6, 1, 0]])
+
+
+def test_networkx_labels_and_names_are_read():
+    graph = nx.Graph()
+    graph.add_node("x", label="C")
+    graph.add_node("y", label="N")
+    graph.add_edge("y", "x", label=2)
+    empty = nx.Graph()
+    empty.add_node("z", label="O")
+    graphs = as_graphset([graph, empty])
+    assert_array_equal(graphs.node_labels, ["C", "N", "O"])
+    assert_array_equal(graphs.node_names, ["x", "y", "z"])
+    assert_array_equal(graphs.edge_labels, [2, 2])
+    assert_array_equal(graphs[0].edges, [[0, 1], [1, 0]])
+
+
+def test_ids_that_are_not_strings_name_nothing():
+    assert as_graphset([nx.path_graph(2), nx.Graph([("a", "b")])]).node_names is None
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "message"),
+    [
+        ([(0, {"label": 1}), (1, {})], [], "graph 1 of 2 has no label on node 1 while others have one; label every"),
+        ([(0, {"label": 1}), (1, {"label": "a"})], [], "graph 1 of 2 has node labels such as 1 and 'a'"),
+        (
+            [(0, {"label": "C"}), (1, {"label": "N"})],
+            [],
+            "node_labels are numbers in some graphs and strings in others",
+        ),
+        (
+            [(0, {"label": 1}), (1, {"label": 1})],
+            [(0, 1, {"weight": "heavy"})],
+            "weight 'heavy', which is not a number",
+        ),
+        ([(0, {"label": 1}), (1, {"label": 1})], [(0, 1, {"weight": 1j})], "weight 1j, which is not a number"),
+        (
+            [(0, {"label": 1}), (1, {"label": 1})],
+            [(0, 1, {"weight": np.nan})],
+            "graph 1 of 2 has an edge of weight nan",
+        ),
+        ([(0, {}), (1, {})], [], "graph 1 of 2 has no node_labels while others have"),
+        ([], [], "graph 1 of 2 has no nodes"),
+    ],
+)
+def test_bad_networkx_graphs_are_named(nodes, edges, message):
+    good = nx.Graph()
+    good.add_node(0, label=1)
+    bad = nx.Graph()
+    bad.add_nodes_from(nodes)
+    bad.add_edges_from(edges)
+    with pytest.raises(InputError, match=message):
+        as_graphset([good, bad])
+
+
+def test_parallel_edges_of_different_labels_are_refused():
+    graph = nx.MultiGraph()
+    graph.add_edge(0, 1, label="single")
+    graph.add_edge(0, 1, label="double")
+    with pytest.raises(InputError, match=r"graph 0 of 1 has parallel edges .* labelled 'single' and 'double'"):
+        as_graphset([graph])
+
+
+# igraph
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_igraph_and_networkx_agree(directed):
+    rng = np.random.default_rng(2)
+    kind = nx.MultiDiGraph if directed else nx.MultiGraph
+    theirs, ours = [], []
+    for n in (4, 6):
+        graph = kind()
+        for i in range(n):
+            graph.add_node(f"v{i}", label=int(rng.integers(3)))
+        for u, v in rng.integers(n, size=(10, 2)).tolist():
+            graph.add_edge(f"v{u}", f"v{v}", weight=float(rng.integers(1, 5)), label="bond")
+        other = igraph.Graph(n, directed=directed)
+        other.vs["name"] = list(graph)
+        other.vs["label"] = [label for _, label in graph.nodes(data="label")]
+        other.add_edges([(u, v) for u, v, _ in graph.edges])
+        other.es["weight"] = [weight for *_, weight in graph.edges(data="weight")]
+        other.es["label"] = "bond"
+        theirs.append(graph)
+        ours.append(other)
+    assert as_graphset(ours).digest == as_graphset(theirs).digest
+
+
+def test_a_plain_igraph_graph_has_only_edges():
+    graph = as_graphset([igraph.Graph.Ring(5)])[0]
+    assert_array_equal(graph.adjacency, nx.to_numpy_array(nx.cycle_graph(5)))
+    assert graph.weights is None
+    assert graph.node_labels is None
+    assert graph.node_names is None
+
+
+# PyTorch Geometric
+
+
+@pytest.fixture
+def pyg():
+    return pytest.importorskip("torch_geometric")
+
+
+def data_of(pyg, n: int, seed: int, **rest):
+    import torch
+
+    edges = torch.tensor(np.argwhere(symmetric(n, seed)).T)
+    return pyg.data.Data(edge_index=edges, num_nodes=n, **rest)
+
+
+def test_pyg_agrees_on_the_adjacency_matrix(pyg):
+    from torch_geometric.utils import to_dense_adj
+
+    graphs = [data_of(pyg, n, n) for n in (3, 7)]
+    for ours, theirs in zip(as_graphset(graphs), graphs, strict=True):
+        assert_array_equal(ours.adjacency, to_dense_adj(theirs.edge_index, max_num_nodes=theirs.num_nodes)[0])
+
+
+def test_a_loader_of_pyg_is_the_graphs_in_its_batches(pyg):
+    from torch_geometric.loader import DataLoader
+
+    graphs = [data_of(pyg, n, n, y=n % 2) for n in (3, 7, 4, 5, 6)]
+    loaded = as_graphset(DataLoader(graphs, batch_size=2))
+    expected = as_graphset(graphs)
+    assert loaded.sizes.tolist() == expected.sizes.tolist() == [3, 7, 4, 5, 6]
+    assert loaded.digest == expected.digest
+
+
+@pytest.mark.parametrize("place", ["edge_weight", "edge_attr"])
+def test_pyg_weights_are_read_and_repeated_edges_add_up(pyg, place):
+    import torch
+    from torch_geometric.utils import to_dense_adj
+
+    edges, weights = torch.tensor([[0, 1, 0, 2], [1, 0, 1, 2]]), torch.tensor([1.5, 2.0, 0.25, 4.0])
+    value = weights if place == "edge_weight" else weights[:, None]
+    graph = as_graphset([pyg.data.Data(edge_index=edges, num_nodes=3, **{place: value})])[0]
+    assert_array_equal(graph.adjacency, to_dense_adj(edges, edge_attr=weights, max_num_nodes=3)[0])
+
+
+def test_pyg_one_hot_rows_are_labels_and_y_is_collected(pyg):
+    import torch
+
+    eye = torch.eye(3)
+    graphs = []
+    for n, seed in ((4, 1), (5, 2)):
+        data = data_of(pyg, n, seed, y=torch.tensor([seed]))
+        data.x = eye[torch.arange(n) % 3]
+        data.edge_attr = eye[data.edge_index[0] % 3]
+        graphs.append(data)
+    result = as_graphset(graphs)
+    assert_array_equal(result.node_labels, np.concatenate([np.arange(4) % 3, np.arange(5) % 3]))
+    assert_array_equal(result.edge_labels, result.edges[:, 0] % 3)
+    assert_array_equal(result.y, [1, 2])
+    assert result.node_attributes is None
+    assert_array_equal(as_graphset(graphs, y=["a", "b"]).y, ["a", "b"])
+
+
+def test_one_graph_that_looks_one_hot_gets_attributes_like_the_others(pyg):
+    import torch
+
+    graphs = [data_of(pyg, 2, 0, x=torch.eye(2)), data_of(pyg, 2, 0, x=torch.tensor([[0.5, 2.0], [1.0, 0.0]]))]
+    result = as_graphset(graphs)
+    assert result.node_labels is None
+    assert_array_equal(result.node_attributes, [[1, 0], [0, 1], [0.5, 2], [1, 0]])
+
+
+def test_a_pyg_graph_without_edges_needs_no_edge_labels(pyg):
+    import torch
+
+    bond = pyg.data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2, edge_attr=torch.eye(2)[[1, 1]])
+    atom = pyg.data.Data(edge_index=torch.zeros(2, 0, dtype=torch.long), num_nodes=1)
+    assert_array_equal(as_graphset([atom, bond]).edge_labels, [1, 1])
+
+
+def test_pyg_data_without_a_number_of_nodes_has_those_of_its_edges(pyg):
+    import torch
+
+    data = pyg.data.Data(edge_index=torch.tensor([[0, 3], [3, 0]]))
+    assert as_graphset([data])[0].n == 4
+
+
+def test_a_pyg_dataset_is_a_list(pyg):
+    class Two(pyg.data.Dataset):
+        def len(self):
+            return 2
+
+        def get(self, index):
+            return data_of(pyg, 3 + index, index)
+
+    assert as_graphset(Two()).digest == as_graphset([Two()[0], Two()[1]]).digest
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"edge_index": [[0, 5], [5, 0]]}, r"graph 1 of 2 has an edge \(0, 5\) in edge_index but only nodes 0 to 2"),
+        ({"edge_index": [[0, -1], [-1, 0]]}, r"graph 1 of 2 has an edge \(0, -1\)"),
+        ({"edge_index": None}, "graph 1 of 2 is a Data without edge_index"),
+        ({"edge_index": [[0, 1]]}, r"graph 1 of 2 has an edge_index of shape \(1, 2\)"),
+        ({"edge_index": [[0.5, 1], [1, 0]]}, "graph 1 of 2 has an edge_index .*float32; use integers"),
+        ({"x": [[1.0, 2.0]] * 2}, "graph 1 of 2 has 2 rows of x where 3 are needed"),
+        ({"x": [[float("nan"), 2.0]] * 3}, "graph 1 of 2 has a node attribute nan"),
+        ({"x": None}, "graph 1 of 2 has no x while others have"),
+        ({"x": [[1.0]] * 3}, r"x has \[1, 2\] columns in different graphs"),
+    ],
+)
+def test_bad_pyg_data_is_named(pyg, fields, message):
+    import torch
+
+    def make(**values):
+        values = {"edge_index": [[0, 1], [1, 0]], "x": [[0.5, 1.0]] * 3, **values}
+        return pyg.data.Data(num_nodes=3, **{k: None if v is None else torch.tensor(v) for k, v in values.items()})
+
+    with pytest.raises(InputError, match=message):
+        as_graphset([make(), make(**fields)])
+
+
+def test_a_pyg_batch_is_told_how_to_come_apart(pyg):
+    batch = pyg.data.Batch.from_data_list([data_of(pyg, 3, 0)])
+    with pytest.raises(InputError, match=r"single PyTorch Geometric Data.*batch.to_data_list\(\)"):
+        as_graphset(batch)

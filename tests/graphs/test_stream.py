@@ -1,0 +1,217 @@
+"""Streams: chunks are slices of what `load` returns, and a file that ends too soon is named with its line."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from tu_folder import FILES, write, write_tu
+
+import isonn
+from isonn.errors import DatasetError, InputError
+from isonn.graphs import GraphSet, planted_motifs
+from isonn.graphs.graph import join_sets
+from isonn.graphs.io import tu as tu_pieces
+from isonn.graphs.io.tu import UnsortedError
+
+
+def assert_same(chunks: list[GraphSet], whole: GraphSet, at_once: int) -> None:
+    """Every chunk is the slice of the whole at its place, in everything it holds."""
+    assert [len(chunk) for chunk in chunks[:-1]] == [at_once] * (len(chunks) - 1)
+    first = 0
+    for chunk in chunks:
+        part = whole[first : first + len(chunk)]
+        first += len(chunk)
+        for field in fields(GraphSet):
+            one, two = getattr(chunk, field.name), getattr(part, field.name)
+            if field.name == "weights" and one is None and two is not None:
+                one = np.ones(len(two))  # a chunk does not know that edges of others have weights
+            assert_array_equal(one, two, strict=isinstance(two, np.ndarray), err_msg=field.name)
+    assert first == len(whole)
+
+
+@pytest.fixture
+def folder(tmp_path, mutag):
+    return write_tu(tmp_path, mutag, np.arange(mutag.node_offsets[-1]))
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 94, 188, 1000])
+def test_chunks_of_a_tu_folder_are_slices_of_it(folder, at_once, monkeypatch):
+    monkeypatch.setattr(tu_pieces, "LINES_AT_ONCE", 100)
+    assert_same(list(isonn.stream(folder, at_once)), isonn.load(folder), at_once)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"node_labels": ["1, 0", "0, 1", "2, 2", "1, 0", "0, 1"]},
+        {"node_labels": ["1", "2", "3", "4", "4.5"], "edge_labels": ["1", "2", "2", "1", "0.5", "7"]},
+        {"node_labels": ["1e0", "2", "3", "4", "4"]},
+        {"node_attributes": ["1, 2.5", "2, 0", "3, 1", "4, 1", "4.5, 9"]},
+        {"graph_labels": ["1, 0", "0, 1"]},
+        {"graph_labels": ["0.5", "1"]},
+        {"A": []},
+        {"A": ["1, 2", "1, 2", "", "4, 3", "3, 4", "5, 5"]},
+    ],
+    ids=[
+        "several-columns",
+        "fractions",
+        "integers-as-floats",
+        "attributes",
+        "labels",
+        "classes",
+        "no-edge",
+        "repeated",
+    ],
+)
+def test_whatever_a_tu_folder_holds_is_read_alike(tmp_path, files):
+    write(tmp_path, **files)
+    assert_same(list(isonn.stream(tmp_path, 1)), isonn.load(tmp_path), 1)
+
+
+def test_a_stream_is_read_again_and_again(folder):
+    stream = isonn.stream(folder, 50)
+    assert [chunk.digest for chunk in stream] == [chunk.digest for chunk in stream]
+    assert repr(stream) == "GraphStream(DS, 50 graphs at once)"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (
+            {"graph_indicator": ["1", "1", "2"], "A": ["1, 2", "2, 1", "3, 4"]},
+            r"line 3 of .* joins node 3 of graph 2 to node 4",
+        ),
+        ({"graph_indicator": ["1", "1"], "A": ["1, 2"]}, r"graph_indicator\.txt ends after line 2, in graph 1 of 2"),
+        ({"node_labels": ["1", "1", "1", "2"]}, r"node_labels\.txt ends after line 4, in the middle of graph 2 of 2"),
+        ({"edge_labels": ["1", "1", "1"]}, r"edge_labels\.txt ends after line 3, in the middle of graph 2 of 2"),
+        ({"node_attributes": ["1", "1", "1"]}, r"attributes\.txt ends after line 3, in the middle of graph 2 of 2"),
+        (
+            {"A": FILES["A"][:4], "edge_labels": ["1"] * 6},
+            r"edge_labels\.txt goes on after line 4 where DS_A\.txt ends",
+        ),
+        ({"A": [*FILES["A"][:5], "5,"]}, r"line 6 of .*A\.txt holds '', which is not an integer"),
+        ({"A": [*FILES["A"][:5], "5"]}, r"line 6 of .*A\.txt has 1 columns where the lines before have 2"),
+        ({"A": [*FILES["A"], "6, 5"]}, r"has the edge \(6, 5\) in line 7 but nodes are counted from 1 to 5"),
+        ({"A": [*FILES["A"], "5, 6"]}, r"line 7 of .*A\.txt joins node 5 of graph 2 to node 6, which is not in"),
+        ({"A": ["1, 2", "0, 1"]}, r"line 2 of .* has the edge \(0, 1\) but nodes are counted from 1"),
+        ({"A": ["1, 2", "2, 3"]}, r"line 2 of .* joins node 2 of graph 1 to node 3"),
+        ({"A": ["1"]}, r"A\.txt has 1 columns; a line is 'row, column'"),
+        ({"graph_indicator": ["1", "1", "3", "3", "3"]}, r"graph 2 of 2 in .* has no nodes"),
+        ({"graph_indicator": ["0", "1", "2", "2", "2"]}, r"starts with graph 0 \(line 1\); graphs are counted from 1"),
+        ({"graph_labels": ["1"]}, r"graph_indicator\.txt goes on with graph 2 in line 3; graph_labels has 1 lines"),
+        ({"node_labels": ["1", "nan", "1", "1", "1"]}, r"line 2 of .*node_labels\.txt is not finite"),
+        ({"node_attributes": ["1", "1", "1", "inf", "1"]}, r"line 4 of .*attributes\.txt is not finite"),
+        ({"node_labels": ["1"] * 6}, r"node_labels\.txt goes on after line 5 where DS_graph_indicator\.txt ends"),
+    ],
+)
+@pytest.mark.parametrize("at_once", [1, 100])
+def test_a_wrong_or_cut_file_is_named_with_its_line(tmp_path, files, message, at_once):
+    write(tmp_path, **files)
+    with pytest.raises(DatasetError, match=message):
+        list(isonn.stream(tmp_path, at_once))
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"graph_indicator": ["1", "2", "1", "2", "2"], "A": []}, r"line 3 of .* goes back to graph 1"),
+        ({"A": ["3, 4", "1, 2"]}, r"line 2 of .*A\.txt goes back to node 1, of a graph before graph 2"),
+    ],
+)
+def test_lines_that_are_not_sorted_by_graph_are_refused_where_it_matters(tmp_path, files, message):
+    write(tmp_path, **files)
+    isonn.load(tmp_path)
+    with pytest.raises(UnsortedError, match=message + ".*read the folder whole with isonn.load"):
+        list(isonn.stream(tmp_path, 1))
+
+
+@pytest.fixture
+def many(tmp_path, mutag):
+    """A folder of two TU folders, one of them further down, beside a hidden file."""
+    for name, part in (("a", mutag[:50]), ("b/inner", mutag[50:60])):
+        (tmp_path / name).mkdir(parents=True)
+        write_tu(tmp_path / name, part, np.arange(part.node_offsets[-1]))
+    (tmp_path / ".notes").write_text("hidden")
+    return tmp_path
+
+
+def test_a_folder_of_many_datasets_is_one_in_the_order_of_names(many, mutag):
+    whole = isonn.load(many)
+    assert (whole.name, len(whole)) == (many.name, 60)
+    assert whole.with_y(None).digest == replace(mutag[:60], y=None).digest
+    assert_same(list(isonn.stream(many, 7)), whole, 7)
+
+
+def test_files_of_matrices_are_joined(tmp_path):
+    generator = np.random.default_rng(0)
+    for i, scale in enumerate([1.0, 0.5]):
+        edges = np.triu(generator.random((5, 4, 4)) < 0.5, 1) * scale
+        np.savez(tmp_path / f"{i}.npz", adjacency=edges + edges.transpose(0, 2, 1), labels=np.arange(5) % 2)
+    whole = isonn.load(tmp_path)
+    assert len(whole) == 10
+    assert_same(list(isonn.stream(tmp_path, 3)), whole, 3)
+
+
+def test_an_unreadable_file_among_many_is_named(many):
+    (many / "c.txt").write_text("1\n2 0\n0 1 1\n")
+    for read in (isonn.load, lambda path: list(isonn.stream(path))):
+        with pytest.raises(DatasetError, match=r"c\.txt ends after line 3, in the middle of graph 0 of 1"):
+            read(many)
+    (many / "c.txt").rename(many / "c.doc")
+    with pytest.raises(DatasetError, match=r"c\.doc is of no format isonn reads"):
+        isonn.load(many)
+
+
+def test_a_file_that_holds_something_else_than_the_others_is_named(many):
+    (many / "c.txt").write_text("1\n2 0\n0 1 1\n0 1 0\n")
+    with pytest.raises(DatasetError, match=r"c\.txt has no edge_labels where DS has them; give every file"):
+        isonn.load(many)
+
+
+def test_sets_in_memory_and_functions_are_streams(mutag):
+    parts = [mutag[:10], mutag[10:11], mutag[11:]]
+    for source in (parts, lambda: iter(parts), mutag, isonn.stream(mutag, 3), "MUTAG"):
+        assert_same([replace(chunk, name="MUTAG") for chunk in isonn.stream(source, 64)], mutag, 64)
+
+
+def test_an_iterator_is_refused_for_it_cannot_be_read_twice(mutag):
+    with pytest.raises(InputError, match="can be read only once; give a list, or a function"):
+        isonn.stream(iter([mutag]))
+
+
+@pytest.mark.parametrize("source", [3, None])
+def test_what_is_no_stream_is_refused(source):
+    with pytest.raises(InputError, match="is no stream of graphs; give a path"):
+        isonn.stream(source)
+
+
+def test_items_that_are_no_sets_or_not_alike_are_named(mutag):
+    with pytest.raises(InputError, match="item 1 of the stream is of type Graph; give GraphSets"):
+        list(isonn.stream([mutag, mutag[0]]))
+    with pytest.raises(InputError, match=r"item 1 of the stream \(MUTAG\) has no classes where MUTAG has them"):
+        list(isonn.stream([mutag, mutag.with_y(None)]))
+    with pytest.raises(InputError, match=r"has classes such as .*'a'.* where"):
+        list(isonn.stream([mutag, mutag.with_y(["a"] * 188)]))
+
+
+@pytest.mark.parametrize("at_once", [0, -1, 2.5, True])
+def test_a_chunk_holds_at_least_one_graph(mutag, at_once):
+    with pytest.raises(InputError, match="is not a number of graphs; use an integer >= 1"):
+        isonn.stream(mutag, at_once)
+
+
+def test_a_missing_path_is_said():
+    with pytest.raises(DatasetError, match="no/such/folder"):
+        isonn.stream("no/such/folder")
+
+
+def test_joining_sets_that_are_not_alike_is_refused(mutag):
+    with pytest.raises(InputError, match=r"set 1 of 2 \(MUTAG\) has no node_labels"):
+        join_sets([mutag, replace(mutag, node_labels=None)])
+    with pytest.raises(InputError, match="so that the same label means two things"):
+        join_sets([mutag, replace(mutag, node_label_names={0: "N"})])
+    weighted = planted_motifs(n_graphs=4, seed=0).graphs
+    assert join_sets([weighted, weighted]).y.shape == (8,)

@@ -1,0 +1,349 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import isonn
+from isonn import estimator as model_files
+from isonn.errors import InputError, IsoNNWarning, ModelFileError, NotFittedError
+
+
+def small(**settings):
+    return isonn.IsoNNClassifier(**{"k": 3, "c": 2, "hidden": (16,), "epochs": 4, "random_state": 0, **settings})
+
+
+@pytest.fixture(scope="module")
+def fitted(mutag):
+    return small().fit(mutag, mutag.y)
+
+
+def test_the_features_are_the_maps_of_the_layer(mutag, fitted):
+    maps = fitted.model_.features[0](torch.from_numpy(mutag.dense())).flatten(1).detach()
+    np.testing.assert_allclose(fitted.transform(mutag), maps, atol=1e-6)
+
+
+def test_probabilities_are_the_softmax_of_the_model(mutag, fitted):
+    logits = fitted.model_(torch.from_numpy(mutag.dense())).detach()
+    np.testing.assert_allclose(fitted.predict_proba(mutag), logits.softmax(1), atol=1e-6)
+
+
+def test_predicting_in_small_batches_changes_nothing(mutag, fitted, monkeypatch):
+    expected = fitted.predict_proba(mutag)
+    monkeypatch.setattr("isonn.torch_estimator.PREDICTION_CELLS", 20 * fitted._cells_per_graph())
+    np.testing.assert_allclose(fitted.predict_proba(mutag), expected, atol=1e-6)
+
+
+def test_features_feed_another_classifier_in_a_pipeline(mutag):
+    pipeline = make_pipeline(small(), LogisticRegression()).fit(mutag, mutag.y)
+    assert pipeline.score(mutag, mutag.y) > 0.6
+
+
+def test_training_moves_templates_and_lowers_the_loss(mutag):
+    one, many = small(epochs=1).fit(mutag), small(epochs=60, learning_rate=0.01).fit(mutag)
+    assert many.history_.loss[-1] < 0.8 * many.history_.loss[0]
+    assert np.abs(one.templates_[0].adjacency - many.templates_[0].adjacency).max() > 0.01
+
+
+def test_weighted_graphs_train_without_a_bank(generator):
+    adjacency = torch.randn(12, 6, 6, generator=generator).numpy()
+    y = np.arange(12) % 2
+    assert small().fit(adjacency, y).predict(adjacency).shape == (12,)
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others(mutag):
+    def probabilities(seed, threads=1):
+        return small(random_state=seed, epochs=2).fit(mutag).predict_proba(mutag)
+
+    np.testing.assert_equal(probabilities(1), probabilities(1))
+    assert (probabilities(1) != probabilities(2)).any()
+
+
+def test_the_torch_threads_of_the_caller_do_not_change_the_bits_and_are_left_alone(mutag):
+    before = torch.get_num_threads()
+    expected = small(epochs=2).fit(mutag).predict_proba(mutag)
+    torch.set_num_threads(2)
+    try:
+        np.testing.assert_equal(small(epochs=2).fit(mutag).predict_proba(mutag), expected)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_global_random_state_is_neither_used_nor_changed(mutag):
+    torch.manual_seed(5)
+    state = torch.get_rng_state()
+    expected = small().fit(mutag).predict_proba(mutag)
+    torch.testing.assert_close(torch.get_rng_state(), state)
+    torch.manual_seed(6)
+    np.testing.assert_equal(small().fit(mutag).predict_proba(mutag), expected)
+
+
+@pytest.mark.parametrize("batch_size", [None, 50])
+def test_a_stopped_fit_goes_on_to_the_same_bits(mutag, tmp_path, batch_size):
+    whole = small(epochs=6, batch_size=batch_size).fit(mutag)
+    path = tmp_path / "run.checkpoint"
+
+    def stop_after_three(done, text):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    part = small(epochs=6, batch_size=batch_size)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("isonn.training.checkpoint.Checkpoint.due", lambda self: True)
+        patch.setattr("isonn.progress.silent", stop_after_three)
+        with pytest.raises(KeyboardInterrupt):
+            part.fit(mutag, checkpoint=path)
+    resumed = small(epochs=6, batch_size=batch_size).fit(mutag, checkpoint=path, resume=True)
+    np.testing.assert_equal(resumed.predict_proba(mutag), whole.predict_proba(mutag))
+    assert resumed.history_.loss == whole.history_.loss
+
+
+def test_a_checkpoint_is_not_taken_up_with_other_data_or_settings(mutag, tmp_path, monkeypatch):
+    monkeypatch.setattr("isonn.training.checkpoint.Checkpoint.due", lambda self: True)
+    path = tmp_path / "run.checkpoint"
+    small().fit(mutag, checkpoint=path)
+    for clf, graphs in ((small(learning_rate=0.1), mutag), (small(), mutag[:100]), (small(random_state=1), mutag)):
+        with pytest.raises(ModelFileError, match="other data or other settings"):
+            clf.fit(graphs, checkpoint=path, resume=True)
+
+
+def test_templates_can_be_read_and_drawn(fitted):
+    templates = fitted.templates_
+    assert len(templates) == 2
+    assert templates[0].adjacency.shape == (3, 3)
+    graph = templates[0].to_networkx(threshold=0.4)
+    assert graph.number_of_nodes() == 3
+    assert set(graph.edges) == set(map(tuple, np.argwhere(templates[0].adjacency > 0.4).tolist()))
+
+
+# ---- files
+
+
+@pytest.mark.parametrize("kind", ["int", "str", "bool", "float", "indicators"])
+def test_a_saved_model_gives_the_same_bits(mutag, tmp_path, kind):
+    y = {
+        "int": mutag.y,
+        "str": np.where(mutag.y == 1, "mutagenic", "ohne Befund"),
+        "bool": mutag.y == 1,
+        "float": mutag.y.astype(float),
+        "indicators": np.column_stack([mutag.y == 1, mutag.sizes > 15]).astype(int),
+    }[kind]
+    clf = small(k=np.int64(3)).fit(mutag, y)
+    clf.save(tmp_path / "model")
+    loaded = isonn.load_model(tmp_path / "model")
+    np.testing.assert_equal(loaded.predict_proba(mutag), clf.predict_proba(mutag))
+    np.testing.assert_equal(loaded.predict(mutag), clf.predict(mutag))
+    assert loaded.classes_.dtype == clf.classes_.dtype
+    assert loaded.get_params() == clf.get_params()
+    assert loaded.history_.loss == clf.history_.loss
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "model.safetensors"]
+
+
+def test_loading_a_model_leaves_the_global_random_state_alone(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    before = torch.get_rng_state()
+    isonn.load_model(tmp_path / "model")
+    torch.testing.assert_close(torch.get_rng_state(), before)
+
+
+def test_a_deep_model_is_saved_and_loaded(mutag, tmp_path):
+    clf = isonn.IsoNNClassifier(layers=((2, 3), (2, 2)), hidden=(8,), epochs=2, random_state=0).fit(mutag)
+    clf.save(tmp_path / "model")
+    np.testing.assert_equal(isonn.load_model(tmp_path / "model").predict_proba(mutag), clf.predict_proba(mutag))
+
+
+@pytest.mark.parametrize("matching", ["exact", "fast"])
+def test_what_a_graph_is_merged_with_does_not_change_its_features(matching):
+    draw = np.random.default_rng(1)
+    graphs = []
+    for _ in range(
+        20
+    ):  # three weights a graph, twenty in the set: alone, its windows are packed, and the set's are not
+        values = draw.choice(np.arange(1.0, 21) / 20, 3, replace=False)
+        upper = np.triu(draw.choice(values, (14, 14)) * (draw.random((14, 14)) < 0.12), 1)
+        graphs.append(upper + upper.T)
+    clf = isonn.IsoNNClassifier(k=4, c=2, matching=matching, epochs=1, hidden=(4,), random_state=0)
+    clf.fit(graphs, np.arange(20) % 2)
+    alone = np.concatenate([clf.transform([graph]) for graph in graphs])
+    np.testing.assert_allclose(clf.transform(graphs), alone, atol=1e-6)
+
+
+def test_a_deep_model_of_larger_graphs_learns_from_relative_maps_only():
+    graphs = np.random.default_rng(0).random((24, 60, 60))
+    y = np.arange(24) % 2
+    graphs[y == 1, :20, :20] += 1
+    deep = {"layers": ((2, 3), (2, 3)), "hidden": (16,), "epochs": 15, "random_state": 0}
+    loss = {
+        normalize: isonn.IsoNNClassifier(**deep, normalize=normalize).fit(graphs, y).history_.loss[-1]
+        for normalize in ("positions", "relative")
+    }
+    assert loss["positions"] > 0.69  # maps of 3,000 windows, each next to 0: the second layer sees the same everywhere
+    assert loss["relative"] < 0.3
+
+
+def test_saving_never_overwrites_and_leaves_nothing_half_written(fitted, tmp_path, monkeypatch):
+    fitted.save(tmp_path / "model")
+    with pytest.raises(InputError, match="model exists already; choose another path"):
+        fitted.save(tmp_path / "model")
+
+    def fail(*arguments):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(model_files, "save_file", fail)
+    with pytest.raises(OSError, match="no space left"):
+        fitted.save(tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def damage_tensors(folder):
+    path = folder / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 1
+    path.write_bytes(data)
+
+
+def truncate(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def edit(**changes):
+    def apply(folder):
+        path = folder / "model.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    return apply
+
+
+def swap_weights(folder):
+    tensors = load_file(folder / "model.safetensors")
+    tensors["features.0.templates"] = torch.zeros(9, 9, 9)
+    save_file(tensors, folder / "model.safetensors")
+    edit(sha256=model_files.hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest())(folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (damage_tensors, "is not the file model.json was written with"),
+        (truncate, "is not the file model.json was written with"),
+        (swap_weights, "does not describe the weights it holds"),
+        (edit(size=10**6), "does not describe the weights it holds"),
+        (edit(size="large"), "does not describe the weights it holds"),
+        (edit(params={"k": -1}), "does not describe the weights it holds"),
+        (edit(params={"command": "rm"}), "does not describe the weights it holds"),
+        (edit(classes={"dtype": "O", "values": [1]}), "does not describe the weights it holds"),
+        (edit(format="other"), "has format 'other'"),
+        (
+            edit(**{"class": "os.system"}),
+            r"kind 'os.system'; this version knows \['IsoNNClassifier', 'SubgraphIsoNNClassifier'\]",
+        ),
+        (lambda folder: (folder / "model.json").write_text("{"), "is damaged"),
+        (lambda folder: (folder / "model.json").unlink(), "holds no model.json"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "holds no model.safetensors"),
+    ],
+)
+def test_damaged_and_altered_models_are_refused(fitted, tmp_path, damage, message):
+    fitted.save(tmp_path / "model")
+    damage(tmp_path / "model")
+    with pytest.raises(ModelFileError, match=message):
+        isonn.load_model(tmp_path / "model")
+
+
+def test_a_model_of_a_machine_with_another_device_is_loaded_on_the_cpu(fitted, mutag, tmp_path):
+    fitted.save(tmp_path / "model")
+    path = tmp_path / "model" / "model.json"
+    description = json.loads(path.read_text())
+    description["params"]["device"] = "toaster"
+    path.write_text(json.dumps(description))
+    with pytest.warns(IsoNNWarning, match="made on device 'toaster', which is not here; it computes on the CPU"):
+        loaded = isonn.load_model(tmp_path / "model")
+    np.testing.assert_equal(loaded.predict_proba(mutag), fitted.predict_proba(mutag))
+
+
+def test_whoever_may_read_a_folder_may_read_the_model_in_it(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    (tmp_path / "file").touch()
+    allowed = (tmp_path / "file").stat().st_mode
+    assert {path.stat().st_mode for path in (tmp_path / "model").iterdir()} == {allowed}
+
+
+def test_weights_that_end_in_no_number_are_an_error_not_an_answer(fitted, mutag):
+    graphs = mutag.dense(28)[:3].astype(np.float64)
+    graphs[1] = 1e20
+    with pytest.raises(InputError, match="graph 1 of 3 gives probabilities that are not numbers; scale its weights"):
+        fitted.predict(graphs)
+
+
+def test_a_path_that_is_no_model_is_refused(tmp_path):
+    with pytest.raises(ModelFileError, match="not a model folder"):
+        isonn.load_model(tmp_path / "nothing")
+
+
+def test_an_unfitted_model_cannot_be_saved_or_read(tmp_path):
+    with pytest.raises(NotFittedError, match="call fit first"):
+        small().save(tmp_path / "model")
+    with pytest.raises(NotFittedError, match="call fit first"):
+        _ = small().templates_
+
+
+# ---- input
+
+
+def test_a_larger_graph_than_there_is_room_for_names_the_remedy(mutag):
+    little = mutag[np.flatnonzero(mutag.sizes < 20)]
+    clf = small().fit(little)
+    first = int(mutag.sizes.argmax())
+    with pytest.raises(InputError, match=f"graph {first} of 188 has 28 nodes.*fit with size=28"):
+        clf.predict(mutag)
+    assert small(size=28).fit(little).predict(mutag).shape == (188,)
+
+
+def test_graphs_smaller_than_the_template_are_padded_like_all_others(mutag):
+    pair = 1 - np.eye(2)
+    clf = small(k=4).fit([pair, *(graph.adjacency for graph in mutag[:9])], [0, 1] * 5)
+    assert clf.predict([pair]).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"k": 0}, "k=0 is not a number of nodes"),
+        ({"c": 0}, "c=0 is not a number of templates"),
+        ({"k": 30}, "k=30 means .* orderings .*; use k <= 9"),
+        ({"size": 8}, "size=8 is too small for a graph of 28 nodes"),
+        ({"epochs": 0}, "epochs=0 is not a count"),
+        ({"threads": 1.5}, "threads=1.5 is not a count"),
+        ({"batch_size": 0}, "batch_size=0 is not a count"),
+        ({"learning_rate": 0}, "learning_rate=0 is not above 0"),
+        ({"hidden": (16, 0)}, r"hidden=\(16, 0\) are not layer widths"),
+        ({"device": "toaster"}, "device='toaster' cannot be used"),
+        ({"random_state": -1}, "random_state=-1 is not a seed"),
+        ({"matching": "magic"}, "matching='magic' is unknown"),
+        ({"normalize": "templates", "c": 1}, "c=1 makes every feature 1"),
+        ({"layers": ()}, "holds no layer"),
+        ({"layers": (2, 3)}, r"layers=\(2, 3\) are not pairs; give \(c, k\) of each"),
+        ({"layers": "2x3,2x3"}, "layers='2x3,2x3' are not pairs"),
+        ({"hidden": 64}, "hidden=64 are not layer widths"),
+        ({"size": 30.0}, "size=30.0 is not a count"),
+        ({"size": "a"}, "size='a' is not a count"),
+        ({"matching": ["exact"]}, r"matching=\['exact'\] is unknown"),
+        ({"learning_rate": "a"}, "learning_rate='a' is not above 0"),
+        ({"k": 5, "c": 2, "layers": ((2, 3),)}, "k=5 and layers=.* contradict each other"),
+        ({"k": 4, "c": 2, "layers": ((1, 3), (1, 9), (1, 9), (1, 9), (1, 9))}, "layer 5 of 5 .* maps of side 2"),
+    ],
+)
+def test_impossible_settings_are_refused(mutag, settings, message):
+    with pytest.raises(InputError, match=message):
+        small(**settings).fit(mutag)
+
+
+def test_all_graphs_smaller_than_the_template_are_refused():
+    with pytest.raises(InputError, match="templates of k=4 nodes but is given graphs of 3 nodes; use k <= 3"):
+        small(k=4).fit(np.ones((4, 3, 3)), [0, 1, 0, 1])
