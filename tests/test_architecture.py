@@ -18,6 +18,7 @@ LAYERS = [
     {"errors"},
     {"seeding", "progress", "files", "packing", "params", "threads"},
     {"graphs", "matching", "training", "heads"},
+    {"targets"},
     {"explain"},
     {"estimator"},
     {"torch_estimator", "audit"},

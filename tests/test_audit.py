@@ -23,7 +23,7 @@ class ByFirstNode(GraphClassifier):
     def _fit(self, graphs, targets):
         pass
 
-    def _probabilities(self, graphs):
+    def _answers(self, graphs):
         first = np.array([graph.adjacency[0, 1] for graph in graphs])
         return np.column_stack([1 - first, first])
 
@@ -69,7 +69,7 @@ def test_a_law_that_holds_passes_and_one_that_does_not_says_where(graphs):
 
 def test_probabilities_that_move_without_a_flip_fail_the_law(graphs):
     clf = ByFirstNode().fit(graphs)
-    clf._probabilities = lambda graphs: np.column_stack([np.full(len(graphs), 0.7), 0.3 - 0.1 * graphs.edges[0, 0]])
+    clf._answers = lambda graphs: np.column_stack([np.full(len(graphs), 0.7), 0.3 - 0.1 * graphs.edges[0, 0]])
     with pytest.raises(
         AssertionError, match="a probability changed by 0.1 when nodes were relabelled, more than 1e-06"
     ):

@@ -1,4 +1,4 @@
-"""isonn classifies graphs by small templates it learns, matches exactly, and shows."""
+"""Predict what a graph will do, and show which piece of it says so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Names are imported when first used: `isonn --help` must not wait for torch.
+# Names are imported when first used: `isonn --help` must not wait for scikit-learn, and most uses need no torch.
 _HOME = {
     "Graph": "isonn.graphs",
     "GraphSet": "isonn.graphs",
@@ -15,14 +15,16 @@ _HOME = {
     "load": "isonn.graphs",
     "stream": "isonn.graphs",
     "IsoNNClassifier": "isonn.windows.estimators",
+    "IsoNNRegressor": "isonn.windows.estimators",
     "SubgraphIsoNNClassifier": "isonn.subgraphs.estimators",
-    "load_model": "isonn.torch_estimator",
+    "load_model": "isonn.estimator",
 }
 
 __all__ = [
     "Graph",
     "GraphSet",
     "IsoNNClassifier",
+    "IsoNNRegressor",
     "SubgraphIsoNNClassifier",
     "__version__",
     "as_graphset",
@@ -36,25 +38,41 @@ __all__ = [
     "load_model",
     "matching",
     "nn",
+    "report",
     "stream",
     "testing",
     "training",
 ]
 
 if TYPE_CHECKING:
-    from isonn import audit, baselines, errors, experiments, explain, graphs, matching, nn, testing, training
+    from isonn import (
+        audit,
+        baselines,
+        errors,
+        experiments,
+        explain,
+        graphs,
+        matching,
+        nn,
+        report,
+        testing,
+        training,
+    )
+    from isonn.estimator import load_model
     from isonn.graphs import Graph, GraphSet, as_graphset, load, stream
     from isonn.subgraphs.estimators import SubgraphIsoNNClassifier
-    from isonn.torch_estimator import load_model
-    from isonn.windows.estimators import IsoNNClassifier
+    from isonn.windows.estimators import IsoNNClassifier, IsoNNRegressor
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    if name in __all__:
+    if name not in __all__:
+        raise AttributeError(f"module 'isonn' has no attribute {name!r}")
+    from isonn.errors import naming_the_extra
+
+    with naming_the_extra(f"isonn.{name}"):
+        if name in _HOME:
+            return getattr(importlib.import_module(_HOME[name]), name)
         return importlib.import_module(f"isonn.{name}")
-    raise AttributeError(f"module 'isonn' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

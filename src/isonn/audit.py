@@ -87,9 +87,5 @@ def twins(X: Any) -> list[IntArray]:
 
 
 def _differ(clf: GraphClassifier, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.bool_]:
-    changed: NDArray[np.bool_]
-    if clf.multilabel_:
-        changed = ((before > 0.5) != (after > 0.5)).any(axis=1)
-    else:
-        changed = before.argmax(axis=1) != after.argmax(axis=1)
-    return changed
+    changed: NDArray[np.bool_] = clf.target_.decide(before) != clf.target_.decide(after)
+    return np.asarray(changed.reshape(len(changed), -1).any(axis=1))

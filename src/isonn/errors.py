@@ -6,6 +6,9 @@ caller would already be catching. A message is one sentence: what is wrong, the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 
@@ -39,3 +42,33 @@ class IsoNNWarning(UserWarning):
 
 class TrainingError(IsoNNError):
     """Training went wrong in a way other settings can mend; the message names them."""
+
+
+#: The extra that brings each optional package.
+EXTRAS = {
+    "torch": "torch",
+    "torch_geometric": "baselines",
+    "fast_gspan": "baselines",
+    "distributed": "cluster",
+    "dask": "cluster",
+    "jinja2": "report",
+    "matplotlib": "report",
+}
+
+
+@contextmanager
+def naming_the_extra(what: str) -> Iterator[None]:
+    """Turn the import error of an optional package into a sentence that names the extra to install.
+
+    Args:
+        what: what needs the package, as the subject of the sentence.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise MissingDependencyError(
+            f"{what} needs {package}, which is not installed; pip install 'isonn[{EXTRAS[package]}]'"
+        ) from error

@@ -1,105 +1,133 @@
-"""What every classifier of graphs shares: graphs in, classes out, scikit-learn's rules in between.
+"""What every estimator shares: graphs in, answers out, scikit-learn's rules in between; and models on disk.
 
-A method fills in two hooks and never meets a user's types:
+A method fills in two hooks and never sees a user's types:
 
-- ``_fit(graphs, targets)``: learn from a checked `GraphSet`; ``targets`` are class numbers of shape (g,)
-  or, when ``self.multilabel_``, a 0/1 matrix of shape (g, labels);
-- ``_probabilities(graphs)``: an array of shape (g, outputs), columns in the order of ``classes_``.
+- ``_fit(graphs, targets)``: learn from a checked `GraphSet`; ``targets`` are what ``self.target_.encode`` gives;
+- ``_answers(graphs)``: probabilities or values, shape (g, outputs), one column per entry of ``target_.classes``.
+
+A method that can be saved adds ``_description()``, ``_tensors()`` and ``_restore(description, tensors)``. A model on
+disk is a folder: ``model.safetensors`` holds the numbers, ``model.json`` everything else. Nothing is a pickle.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import type_of_target
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from typing_extensions import Self
 
 import isonn
-from isonn.errors import InputError, ModelFileError, NotFittedError
+from isonn.errors import InputError, IsoNNError, ModelFileError, NotFittedError
 from isonn.files import atomic_directory
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
+from isonn.targets import Classes, Labels, Numbers, Target, as_y, target_from
 
-_ENDLESS = (float("inf"), float("-inf"))
+FORMAT = "isonn-model-2"
+JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
+
+#: Where each estimator that can be saved is defined. A model file can name no other class.
+SAVED = {
+    "IsoNNClassifier": "isonn.windows.estimators",
+    "IsoNNRegressor": "isonn.windows.estimators",
+    "SubgraphIsoNNClassifier": "isonn.subgraphs.estimators",
+    "SubgraphIsoNNRegressor": "isonn.subgraphs.estimators",
+}
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator):
-    """Base of every classifier in isonn; see the module's text for the hooks.
+class GraphEstimator(BaseEstimator):
+    """Base of every estimator in isonn; see the module's text for the hooks.
 
     Attributes set by ``fit``:
-        classes_: ndarray of shape (n_classes,), or the column numbers of an indicator matrix.
-        multilabel_: whether ``y`` was an indicator matrix.
+        target_: what is predicted, a `Target`.
         size_: nodes there is room for: ``size`` where the method has it, else the largest training graph.
+        label_names_: what the labels of training graphs mean, by "node" and "edge"; empty where nobody said.
     """
 
-    #: Methods whose features have one place per node index cannot take a graph larger than the training ones.
-    _fixed_size = False
-    #: Whether the method can learn an indicator matrix.
-    _supports_multilabel = True
+    #: Methods with one feature per node index cannot take a graph larger than the training ones.
+    _fixed_size: bool = False
+
+    target_: Target
+    size_: int
+    label_names_: dict[str, dict[Any, str]]
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from graphs ``X`` and classes ``y``.
+        """Fit to graphs ``X`` and targets ``y``.
 
         Args:
             X: a `GraphSet`, or anything `isonn.as_graphset` takes.
-            y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels). A `GraphSet`
-                that carries its own classes needs none.
+            y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t). A
+                `GraphSet` that has ``y`` needs none here.
         """
-        self.check_settings()
+        self._check_params()
         graphs, targets = self._start(X, y)
         self._fit(graphs, targets)
         self._fitted = True
         return self
 
-    def check_settings(self) -> None:
-        """Refuse constructor arguments that mean nothing; ``fit`` does this first."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The prediction for each graph, shaped as ``y`` was."""
+        answers = self._all_answers(X)
+        return self.target_.decide(answers)
 
-    def why_not(self, graphs: GraphSet) -> str | None:
-        """Why the method cannot be used on these graphs at all, as a sentence, or None when it can."""
-        if graphs.y is not None and graphs.y.ndim == 2 and not self._supports_multilabel:
-            return f"{type(self).__name__} takes one class per graph; fit one estimator per column of y"
+    def save(self, path: str | Path) -> None:
+        """Write the model to a new folder; `isonn.load_model` reads it."""
+        self._require_fit()
+        name = type(self).__name__
+        if name not in SAVED or type(self).__module__ != SAVED[name]:
+            raise InputError(f"{name} cannot be saved; these can: {', '.join(sorted(SAVED))}")
+        params = self.get_params(deep=False)
+        seed = getattr(self, "seed_", None)
+        if "random_state" in params:
+            params["random_state"] = seed if params["random_state"] is not None else None
+        description = {
+            "class": name,
+            "params": params,
+            "target": self.target_.describe(),
+            "size": self.size_,
+            "seed": seed,
+            "label_names": {kind: _pairs(names) for kind, names in self.label_names_.items()},
+            "details": self._description(),
+        }
+        write_model(Path(path), description, self._tensors())
+
+    def _check_params(self) -> None:
+        """Validate parameters; ``fit`` does this first."""
+
+    def _unsupported(self, graphs: GraphSet) -> str | None:
+        """Why the method cannot be used on these graphs, as a sentence, or None when it can."""
         return None
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each graph, shape (g,), or a 0/1 matrix of shape (g, labels)."""
-        return self.chosen(self.predict_proba(X))
-
-    def chosen(self, probabilities: NDArray[np.float64]) -> NDArray[Any]:
-        """The classes that belong to such probabilities."""
-        if self.multilabel_:
-            return (probabilities > 0.5).astype(np.int64)
-        chosen: NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
-        return chosen
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``."""
-        if isinstance(X, GraphStream):
-            return np.concatenate([self.predict_proba(chunk) for chunk in X])
-        graphs = self._checked(X)
-        probabilities = self._probabilities(graphs)
-        odd = ~np.isfinite(probabilities).all(axis=1)
-        if odd.any():
-            raise InputError(
-                f"graph {int(odd.argmax())} of {len(graphs)} gives probabilities that are not numbers; scale its "
-                f"weights as those of the training graphs were"
-            )
-        return probabilities
+    def _make_target(self, y: NDArray[Any]) -> Target:
+        raise TypeError(f"{type(self).__name__} does not say what it predicts")
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to fit")
 
-    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         raise TypeError(f"{type(self).__name__} does not say how to predict")
+
+    def _description(self) -> dict[str, Any]:
+        """What `_restore` needs besides parameters and tensors, as JSON."""
+        return {}
+
+    def _tensors(self) -> dict[str, NDArray[Any]]:
+        """The learned numbers by name."""
+        raise TypeError(f"{type(self).__name__} does not say what it learned")
+
+    def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+        """Take up what `_description` and `_tensors` wrote."""
+        raise TypeError(f"{type(self).__name__} does not say how to restore it")
 
     def _start(self, X: Any, y: Any) -> tuple[GraphSet, NDArray[Any]]:
         """Forget an earlier fit; check and encode what the new one learns from."""
@@ -107,13 +135,19 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         graphs = as_graphset(X)
         y = graphs.y if y is None else y
         if y is None:
-            raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a GraphSet that carries them")
+            raise InputError(f"{type(self).__name__}.fit needs y; pass it, or a GraphSet that has it")
         targets = self._encode(y, len(graphs))
         self.size_ = self._room(graphs)
+        self.label_names_ = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
         return graphs, targets
 
+    def _encode(self, y: Any, g: int) -> NDArray[Any]:
+        values = as_y(y, g)
+        self.target_ = self._make_target(values)
+        return self.target_.encode(values)
+
     def _room(self, graphs: GraphSet) -> int:
-        """Nodes there is room for: the largest training graph, or ``size`` where the method has that argument."""
+        """Nodes there is room for: the largest training graph, or ``size`` where the method has that parameter."""
         largest, size = int(graphs.sizes.max()), getattr(self, "size", None)
         if size is None:
             return largest
@@ -126,9 +160,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_fitted", False)
 
-    def _require_fit(self) -> None:
+    def _require_fit(self) -> bool:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet; call fit first")
+            raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit first")
+        return True
 
     def _checked(self, X: Any) -> GraphSet:
         """The graphs to predict, once the estimator is fitted and able to take them."""
@@ -138,72 +173,148 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             i = int(graphs.sizes.argmax())
             raise InputError(
                 f"graph {i} of {len(graphs)} has {graphs.sizes[i]} nodes, more than the {self.size_} that this "
-                f"{type(self).__name__} was fitted with room for; fit with size={graphs.sizes[i]}, or leave it out"
+                f"{type(self).__name__} has room for; fit with size={graphs.sizes[i]}, or leave it out"
             )
+        self._check_names(graphs)
         return graphs
 
-    def _encode(self, y: Any, g: int) -> NDArray[Any]:
-        """Class numbers, or the 0/1 matrix as floats; sets ``classes_`` and ``multilabel_``."""
-        try:
-            labels = np.asarray(y)
-        except ValueError as error:
-            raise InputError(
-                "y has entries of different lengths; give one class per graph, or an indicator matrix of 0 and 1 "
-                "(scikit-learn's MultiLabelBinarizer makes one)"
-            ) from error
-        if labels.ndim == 0:
-            raise InputError(f"y={y!r} is a single value; give one class per graph")
-        if len(labels) != g:
-            raise InputError(f"y has {len(labels)} entries for {g} graphs; give one per graph")
-        if labels.ndim == 2 and labels.shape[1] == 1:
-            labels = labels[:, 0]
-        if labels.ndim == 2:
-            return self._encode_indicators(labels)
-        if labels.ndim != 1:
-            raise InputError(f"y has shape {labels.shape}; give (graphs,) or an indicator matrix (graphs, labels)")
-        missing = [i for i, label in enumerate(labels.tolist()) if label is None or label != label or label in _ENDLESS]
-        if missing:
-            raise InputError(f"y[{missing[0]}] is {labels[missing[0]]}; give every graph a class")
-        if labels.dtype.kind == "f" and type_of_target(labels).startswith("continuous"):
-            raise InputError(f"y holds measurements such as {labels[labels % 1 != 0][0]}, not classes; bin them first")
-        self.multilabel_ = False
-        try:
-            self.classes_, targets = np.unique(labels, return_inverse=True)
-        except TypeError as error:
-            raise InputError(
-                f"y mixes classes such as {labels[0]!r} that cannot be sorted; use numbers only or strings only"
-            ) from error
-        if len(self.classes_) < 2:
-            only = self.classes_.tolist()[0]
-            raise InputError(f"y holds one class only ({only!r}); give graphs of at least two classes")
-        return targets.astype(np.int64)
+    def _check_names(self, graphs: GraphSet) -> None:
+        """Refuse label codes that mean something else than in training, where both sets say what they mean."""
+        for kind, names in (("node", graphs.node_label_names), ("edge", graphs.edge_label_names)):
+            known = self.label_names_.get(kind, {})
+            for code, name in names.items():
+                if known.get(code, name) != name:
+                    raise InputError(
+                        f"{kind} label {code!r} is {name!r} in {graphs.name} and was {known[code]!r} in training; "
+                        f"code the labels as in training"
+                    )
 
-    def _encode_indicators(self, labels: NDArray[Any]) -> NDArray[Any]:
-        if not self._supports_multilabel:
-            raise InputError(f"{type(self).__name__} takes one class per graph; fit one estimator per column of y")
-        if not np.isin(labels, (0, 1)).all():
-            wrong = labels[~np.isin(labels, (0, 1))].flat[0]
-            raise InputError(f"y is a matrix holding {wrong!r}; an indicator matrix holds 0 and 1 only")
-        self.multilabel_ = True
-        self.classes_ = np.arange(labels.shape[1])
-        return labels.astype(np.float32)
+    def _all_answers(self, X: Any) -> NDArray[np.float64]:
+        """Answers for graphs or a stream of them, checked to be finite."""
+        if isinstance(X, GraphStream):
+            return np.concatenate([self._all_answers(chunk) for chunk in X])
+        graphs = self._checked(X)
+        answers = self._answers(graphs)
+        odd = ~np.isfinite(answers).all(axis=1)
+        if odd.any():
+            raise InputError(
+                f"graph {int(odd.argmax())} of {len(graphs)} gives answers that are not numbers; scale its weights as "
+                f"those of the training graphs were"
+            )
+        return answers
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
-        tags.classifier_tags.multi_class = True
-        tags.classifier_tags.multi_label = self._supports_multilabel
-        tags.target_tags.multi_output = self._supports_multilabel
         tags.no_validation = True
         return tags
 
 
-# Models on disk: a folder with the weights as safetensors and everything else as JSON. Never pickle.
+class GraphClassifier(ClassifierMixin, GraphEstimator):
+    """Base of every classifier.
+
+    Attributes set by ``fit``:
+        classes_: ndarray of shape (n_classes,), or the column numbers of an indicator matrix.
+        multilabel_: whether ``y`` was an indicator matrix.
+    """
+
+    #: Whether the method can learn an indicator matrix, and one with gaps (NaN).
+    _supports_multilabel: ClassVar[bool] = True
+    _supports_gaps: ClassVar[bool] = False
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, or the column numbers of an indicator matrix."""
+        if not hasattr(self, "target_"):
+            raise AttributeError(f"{type(self).__name__} has no classes_ before fit")
+        return self.target_.classes
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether ``y`` was an indicator matrix."""
+        return isinstance(self.target_, Labels)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``."""
+        return self._all_answers(X)
+
+    def _unsupported(self, graphs: GraphSet) -> str | None:
+        if graphs.y is not None and graphs.y.ndim == 2 and not self._supports_multilabel:
+            return f"{type(self).__name__} takes one class per graph; fit one estimator per column of y"
+        return super()._unsupported(graphs)
+
+    def _make_target(self, y: NDArray[Any]) -> Target:
+        if y.ndim == 1:
+            return Classes.fit(y)
+        if not self._supports_multilabel:
+            raise InputError(f"{type(self).__name__} takes one class per graph; fit one estimator per column of y")
+        target = Labels.fit(y)
+        if not self._supports_gaps and np.isnan(target.encode(y)).any():
+            raise InputError(f"y has gaps (NaN), which {type(self).__name__} cannot learn from; fill or drop them")
+        return target
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        tags.classifier_tags.multi_label = self._supports_multilabel
+        tags.target_tags.multi_output = self._supports_multilabel
+        return tags
 
 
-FORMAT = "isonn-model-1"
-JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
+class GraphRegressor(RegressorMixin, GraphEstimator):
+    """Base of every regressor: ``y`` holds numbers, one per graph or a column per measurement, NaN where unknown."""
+
+    def _make_target(self, y: NDArray[Any]) -> Target:
+        return Numbers.fit(y)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions, mean over columns; entries of ``y`` that are NaN do not count."""
+        truth = as_y(y, len(as_graphset(X)))
+        if sample_weight is not None:
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        return self.target_.metrics(truth, predicted)["r2"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def load_model(path: str | Path) -> Any:
+    """Read a model that ``save`` wrote. A damaged one, or one of another version, is refused.
+
+    Example:
+        >>> import tempfile
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     clf.save(folder + "/model")
+        ...     same = isonn.load_model(folder + "/model")
+        >>> bool((same.predict(graphs) == clf.predict(graphs)).all())
+        True
+    """
+    description, tensors = read_model(Path(path))
+    name = description.get("class")
+    if not isinstance(name, str) or name not in SAVED:
+        raise ModelFileError(f"{path} holds a model of kind {name!r}; this version knows {sorted(SAVED)}")
+    cls = getattr(importlib.import_module(SAVED[name]), name)
+    try:
+        model: GraphEstimator = cls(**{key: _frozen(value) for key, value in description["params"].items()})
+        model._check_params()
+        model.target_ = target_from(description["target"])
+        model.size_ = int(description["size"])
+        if description["seed"] is not None:
+            model.seed_ = int(description["seed"])
+        model.label_names_ = {kind: dict(pairs) for kind, pairs in description["label_names"].items()}
+        model._restore(description["details"], tensors)
+    except IsoNNError as error:
+        raise ModelFileError(f"{path} does not describe a model ({error}); save the model again") from error
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, IndexError) as error:
+        raise ModelFileError(f"{path} does not describe the weights it holds; save the model again") from error
+    model._fitted = True
+    return model
 
 
 def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
@@ -211,10 +322,7 @@ def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDAr
     if path.exists():
         raise InputError(f"{path} exists already; choose another path, or remove it first")
     with atomic_directory(path) as folder:
-        save_file(
-            {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()},
-            folder / TENSORS_NAME,
-        )
+        save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, folder / TENSORS_NAME)
         description = {
             "format": FORMAT,
             "isonn": isonn.__version__,
@@ -222,13 +330,6 @@ def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDAr
             "sha256": hashlib.sha256((folder / TENSORS_NAME).read_bytes()).hexdigest(),
         }
         (folder / JSON_NAME).write_text(json.dumps(description, indent=2, default=_plain) + "\n", encoding="utf-8")
-
-
-def _plain(value: Any) -> Any:
-    """NumPy numbers, which a parameter grid may hold, as Python's own."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise InputError(f"parameter value {value!r} cannot be saved; use numbers, strings or tuples of them")
 
 
 def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -242,8 +343,10 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         description = json.loads((path / JSON_NAME).read_text(encoding="utf-8"))
     except ValueError as error:
         raise ModelFileError(f"{path / JSON_NAME} is damaged ({error}); save the model again") from error
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        found = description.get("format") if isinstance(description, dict) else description
+    found = description.get("format") if isinstance(description, dict) else description
+    if found == "isonn-model-1":
+        raise ModelFileError(f"{path} was saved by isonn 0.1.0, whose models this version cannot read; fit it again")
+    if found != FORMAT:
         raise ModelFileError(
             f"{path / JSON_NAME} has format {found!r} where {FORMAT!r} is needed; save the model again"
         )
@@ -257,16 +360,20 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise ModelFileError(f"{path / TENSORS_NAME} is damaged ({error}); save the model again") from error
 
 
-def classes_to_json(classes: NDArray[Any]) -> dict[str, Any]:
-    """Classes as JSON that gives them back with their type."""
-    values = classes.tolist()
-    if not all(isinstance(value, (bool, int, float, str)) for value in values):
-        odd = next(value for value in values if not isinstance(value, (bool, int, float, str)))
-        raise InputError(f"class {odd!r} cannot be saved; use numbers, strings or booleans as classes")
-    return {"dtype": classes.dtype.str, "values": values}
+def _plain(value: Any) -> Any:
+    """NumPy numbers and arrays, which a parameter grid may hold, as Python's own."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise InputError(f"parameter value {value!r} cannot be saved; use numbers, strings or tuples of them")
 
 
-def classes_from_json(stored: dict[str, Any]) -> NDArray[Any]:
-    """The classes `classes_to_json` wrote."""
-    dtype = np.dtype(stored["dtype"])
-    return np.array(stored["values"], dtype=dtype)
+def _frozen(value: Any) -> Any:
+    """Lists of JSON as the tuples they were, at every depth."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _pairs(names: dict[Any, str]) -> list[tuple[Any, str]]:
+    """A dict as pairs: the keys of JSON are strings, and these may be numbers."""
+    return [(code.item() if isinstance(code, np.generic) else code, name) for code, name in names.items()]

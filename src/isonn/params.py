@@ -1,8 +1,8 @@
-"""Checks of the settings every training shares."""
+"""Checks of parameters that several estimators share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,3 +27,11 @@ def check_widths(name: str, widths: Sequence[int]) -> None:
     given = list(widths) if isinstance(widths, (Sequence, np.ndarray)) else []
     if not given or any(isinstance(w, bool) or not isinstance(w, (int, np.integer)) or w < 1 for w in given):
         raise InputError(f"{name}={widths!r} are not layer widths; use integers >= 1 such as (1024, 128)")
+
+
+def check_class_weight(value: Any) -> None:
+    """Refuse anything but None, "balanced" or a dict of positive weights."""
+    if value is None or value == "balanced":
+        return
+    if not isinstance(value, Mapping) or not all(isinstance(w, (int, float)) and w > 0 for w in value.values()):
+        raise InputError(f"class_weight={value!r} is unknown; use None, 'balanced' or a dict from class to weight")

@@ -1,4 +1,4 @@
-"""What every learned-template classifier shares: train, predict, save, load."""
+"""What estimators with a torch model share: training with checkpoints, prediction in batches, explanations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from typing_extensions import Self
 
 from isonn import progress
-from isonn.errors import InputError, IsoNNWarning, ModelFileError
-from isonn.estimator import GraphClassifier, classes_from_json, classes_to_json, read_model, write_model
+from isonn.errors import InputError, IsoNNWarning
+from isonn.estimator import GraphEstimator
 from isonn.explain import Explanation, MatchedGraph, explain_matched
 from isonn.explain.explanation import Template
 from isonn.graphs.convert import as_one_graph
@@ -32,7 +32,7 @@ from isonn.training import Checkpoint, History, Inputs, train
 PREDICTION_CELLS = 2**26
 
 
-class TemplateClassifier(GraphClassifier):
+class TorchEstimator(GraphEstimator):
     """Base of the estimators whose model is a torch module over graphs.
 
     A subclass has the constructor arguments used below and fills in these hooks:
@@ -48,25 +48,18 @@ class TemplateClassifier(GraphClassifier):
         seed_: the integer behind ``random_state``.
     """
 
-    #: Every saved class by name, so that a model file can only name one of ours.
-    registry: ClassVar[dict[str, type[TemplateClassifier]]] = {}
-
     epochs: int
     learning_rate: float
     batch_size: int | None
     patience: int | None
     device: str
     random_state: Any
-    threads: int
+    n_jobs: int
     verbose: int
 
     history_: History
     seed_: int
     model_: nn.Module
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        TemplateClassifier.registry[cls.__name__] = cls
 
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None, resume: bool = False) -> Self:
         """Learn templates and head from graphs ``X`` and classes ``y``.
@@ -77,7 +70,9 @@ class TemplateClassifier(GraphClassifier):
             checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
             resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
         """
-        self.check_settings()
+        self._check_params()
+        if not _usable(self.device):
+            raise InputError(f"device={self.device!r} cannot be used here; use 'cpu'")
         graphs, targets = self._start(X, y)
         self.seed_ = resolve_seed(self.random_state)
         saved = None if checkpoint is None else Checkpoint(Path(checkpoint), self._identity(graphs.digest, targets))
@@ -85,16 +80,14 @@ class TemplateClassifier(GraphClassifier):
         self._fitted = True
         return self
 
-    def check_settings(self) -> None:
-        """Refuse constructor arguments that mean nothing."""
-        for name in ("epochs", "threads"):
+    def _check_params(self) -> None:
+        """Validate parameters."""
+        for name in ("epochs", "n_jobs"):
             check_count(name, getattr(self, name))
         for name in ("batch_size", "patience"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
         check_learning_rate(self.learning_rate)
-        if not _usable(self.device):
-            raise InputError(f"device={self.device!r} cannot be used here; use 'cpu'")
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The features the head sees, one row per graph."""
@@ -117,10 +110,10 @@ class TemplateClassifier(GraphClassifier):
             3
         """
         self._require_fit()
-        with torch_threads(self.threads):
-            return explain_matched(self.matched(X), self.classes_, self.multilabel_, label, top)
+        with torch_threads(self.n_jobs):
+            return explain_matched(self._matched_graph(X), self.target_, label, top)
 
-    def matched(self, X: Any) -> MatchedGraph:
+    def _matched_graph(self, X: Any) -> MatchedGraph:
         """One graph with all its matches: what explanations and template cards are made of."""
         self._require_fit()
         return self._matched(self._checked(as_one_graph(X)))
@@ -131,23 +124,25 @@ class TemplateClassifier(GraphClassifier):
         self._require_fit()
         return self._templates()
 
-    def save(self, path: str | Path) -> None:
-        """Write the model as a new folder; `isonn.load_model` reads it."""
-        self._require_fit()
-        params = self.get_params(deep=False)
-        params["random_state"] = self.seed_ if self.random_state is not None else None
-        description = {
-            "class": type(self).__name__,
-            "params": params,
-            "classes": classes_to_json(self.classes_),
-            "multilabel": self.multilabel_,
-            "size": self.size_,
-            "seed": self.seed_,
-            "history": {"loss": self.history_.loss, "seconds": self.history_.seconds},
-            "details": self._description(),
-        }
-        tensors = {name: tensor.detach().cpu().numpy() for name, tensor in self.model_.state_dict().items()}
-        write_model(Path(path), description, tensors)
+    def _description(self) -> dict[str, Any]:
+        return {"history": {"loss": self.history_.loss, "seconds": self.history_.seconds}}
+
+    def _tensors(self) -> dict[str, NDArray[Any]]:
+        return {name: tensor.detach().cpu().numpy() for name, tensor in self.model_.state_dict().items()}
+
+    def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+        if not _usable(self.device):
+            warnings.warn(
+                f"the model was made on device {self.device!r}, which is not here; it computes on the CPU",
+                IsoNNWarning,
+                stacklevel=3,
+            )
+            self.device = "cpu"
+        self.history_ = History(**details["history"])
+        with torch.device("meta"):  # shapes first: a false size must not allocate anything
+            self.model_ = self._build(None)
+        self.model_.load_state_dict({name: torch.from_numpy(t.copy()) for name, t in tensors.items()}, assign=True)
+        self.model_.to(self.device).eval()
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Inputs:
         """What the model is trained on; the place to learn whatever `_build` has to know."""
@@ -159,19 +154,12 @@ class TemplateClassifier(GraphClassifier):
     def _graphs_per_step(self, graphs: int) -> int | None:
         return self.batch_size
 
-    def _loss(self, model: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
+    def _loss(self, model: nn.Module, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
         """Mean loss of outputs and targets."""
-        return nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
+        return self.target_.loss()
 
     def _finish(self, inputs: Any, targets: NDArray[Any]) -> None:
         """What is left to do once gradients have done their part."""
-
-    def _description(self) -> dict[str, Any]:
-        """What `_build` has to know besides the parameters, as JSON."""
-        return {}
-
-    def _restore(self, stored: dict[str, Any]) -> None:
-        """Take up what `_description` wrote."""
 
     def _inputs(self, graphs: GraphSet) -> Inputs:
         raise TypeError(f"{type(self).__name__} does not say what its model is fed")
@@ -197,7 +185,7 @@ class TemplateClassifier(GraphClassifier):
     def _train(
         self, prepare: Callable[[], Inputs], targets: NDArray[Any], checkpoint: Checkpoint | None, resume: bool
     ) -> None:
-        with torch_threads(self.threads):
+        with torch_threads(self.n_jobs):
             inputs = prepare()
             # The weights have a stream of their own, so that they do not depend on how batches are shuffled.
             model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
@@ -206,7 +194,7 @@ class TemplateClassifier(GraphClassifier):
                     model,
                     inputs,
                     torch.from_numpy(targets).to(self.device),
-                    self._loss(model),
+                    self._loss(model, targets),
                     epochs=self._epochs(),
                     learning_rate=self.learning_rate,
                     batch_size=self._graphs_per_step(len(targets)),
@@ -227,14 +215,13 @@ class TemplateClassifier(GraphClassifier):
         identity = [type(self).__name__, settings, self.seed_, digest, targets.tolist()]
         return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()
 
-    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
-        logits = torch.from_numpy(self._in_batches(graphs, self.model_)).double()
-        return (logits.sigmoid() if self.multilabel_ else logits.softmax(1)).numpy()
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
+        return self.target_.link(self._in_batches(graphs, self.model_).astype(np.float64))
 
     def _in_batches(self, graphs: GraphSet, compute: Callable[[Any], Tensor]) -> NDArray[np.float32]:
         self._look_over(graphs)
         parts = []
-        with torch_threads(self.threads), torch.inference_mode():
+        with torch_threads(self.n_jobs), torch.inference_mode():
             batch = max(1, PREDICTION_CELLS // self._cells_per_graph())
             for start in range(0, len(graphs), batch):
                 parts.append(compute(self._inputs(graphs[start : start + batch])).cpu().numpy())
@@ -247,41 +234,3 @@ def _usable(device: Any) -> bool:
     except (RuntimeError, AssertionError):
         return False
     return True
-
-
-def load_model(path: str | Path) -> TemplateClassifier:
-    """Read a model that ``save`` wrote; a damaged one, or one with other weights, is refused.
-
-    One from a machine with a device that this one lacks computes on the CPU.
-    """
-    description, tensors = read_model(Path(path))
-    name = description.get("class")
-    if not isinstance(name, str) or name not in TemplateClassifier.registry:
-        raise ModelFileError(
-            f"{path} holds a model of kind {name!r}; this version knows {sorted(TemplateClassifier.registry)}"
-        )
-    try:
-        params = {key: tuple(v) if isinstance(v, list) else v for key, v in description["params"].items()}
-        if not _usable(params["device"]):
-            warnings.warn(
-                f"{path} was made on device {params['device']!r}, which is not here; it computes on the CPU",
-                IsoNNWarning,
-                stacklevel=2,
-            )
-            params["device"] = "cpu"
-        clf = TemplateClassifier.registry[name](**params)
-        clf.check_settings()
-        clf.classes_ = classes_from_json(description["classes"])
-        clf.multilabel_ = bool(description["multilabel"])
-        clf.size_ = int(description["size"])
-        clf.seed_ = int(description["seed"])
-        clf.history_ = History(**description["history"])
-        clf._restore(description["details"])
-        with torch.device("meta"):  # shapes first: a false size must not allocate anything
-            clf.model_ = clf._build(None)
-        clf.model_.load_state_dict({name: torch.from_numpy(t.copy()) for name, t in tensors.items()}, assign=True)
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        raise ModelFileError(f"{path} does not describe the weights it holds; save the model again") from error
-    clf.model_.to(clf.device).eval()
-    clf._fitted = True
-    return clf

@@ -31,5 +31,5 @@ def test_each_label_of_an_indicator_matrix_is_answered_on_its_own() -> None:
 
 
 def test_needs_a_fit_before_it_predicts() -> None:
-    with pytest.raises(NotFittedError, match="has learnt nothing yet"):
+    with pytest.raises(NotFittedError, match="is not fitted"):
         clone(MajorityClassifier().fit(GRAPHS, [0, 1, 1, 0, 1, 1, 0])).predict(GRAPHS)

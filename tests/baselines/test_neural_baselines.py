@@ -79,7 +79,7 @@ def test_a_graph_larger_than_there_is_room_for_is_refused(name, graphs):
 )
 def test_settings_that_mean_nothing_are_refused(estimator, message):
     with pytest.raises(InputError, match=message):
-        estimator.check_settings()
+        estimator._check_params()
 
 
 def test_the_cnn_is_the_papers_network(mutag):

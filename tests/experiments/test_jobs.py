@@ -127,7 +127,7 @@ def test_a_method_runs_in_one_thread_whatever_is_set_around_it(graphs: GraphSet,
         seen.update([torch.get_num_threads(), *(library["num_threads"] for library in threadpool_info())])
 
     monkeypatch.setattr(MajorityClassifier, "_fit", look)
-    monkeypatch.setattr(MajorityClassifier, "_probabilities", lambda _, graphs: np.eye(2)[graphs.sizes % 2])
+    monkeypatch.setattr(MajorityClassifier, "_answers", lambda _, graphs: np.eye(2)[graphs.sizes % 2])
     run_task(task_of(graphs), graphs)
     assert seen == {1}
     assert torch.get_num_threads() == 2

@@ -26,17 +26,17 @@ def test_every_name_in_a_spec_resolves(name: str) -> None:
     resolve_methods(spec.methods)
     for dataset in (*spec.dataset_settings, "a set of one's own"):
         for method in METHODS:
-            build(method, spec.settings_for(dataset, method), seed=0, size=30).check_settings()
+            build(method, spec.settings_for(dataset, method), seed=0, size=30)._check_params()
             common, candidates = spec.candidates_for(dataset, method)
             for candidate in candidates or ({},):
-                build(method, {**common, **candidate}, seed=0, size=30).check_settings()
+                build(method, {**common, **candidate}, seed=0, size=30)._check_params()
     for sweep in spec.sweeps:
         assert set(sweep.datasets) | set(sweep.paper) <= set(spec.datasets)
         for method in resolve_methods(sweep.methods or spec.methods):
             for value in sweep.values or (None,):
                 varied = {} if sweep.vary is None else {sweep.vary: value}
                 settings = spec.settings_for("MUTAG", method, {**sweep.settings, **varied})
-                build(method, settings, seed=0, size=30).check_settings()
+                build(method, settings, seed=0, size=30)._check_params()
                 assert settings.items() >= varied.items()
 
 

@@ -194,8 +194,8 @@ def test_directed_graphs_are_refused_in_fit_predict_and_explain(rich, structural
     for ask in (structural.predict, lambda X: structural.explain(X[0])):
         with pytest.raises(InputError, match="is directed"):
             ask(one_way)
-    assert "is directed" in small().why_not(isonn.as_graphset(one_way))
-    assert small().why_not(rich) is None
+    assert "is directed" in small()._unsupported(isonn.as_graphset(one_way))
+    assert small()._unsupported(rich) is None
 
 
 def test_loops_are_left_out_and_several_edges_are_one(structural):
@@ -266,7 +266,7 @@ def test_threads_of_other_libraries_do_not_change_the_bits():
 
 def test_the_same_seed_gives_the_same_bits_and_threads_change_nothing(rich):
     settings = {"head": "ensemble", "node_attributes": True}
-    one, again, threaded = (small(threads=threads, **settings).fit(rich) for threads in (1, 1, 2))
+    one, again, threaded = (small(n_jobs=threads, **settings).fit(rich) for threads in (1, 1, 2))
     np.testing.assert_equal(again.predict_proba(rich), one.predict_proba(rich))
     np.testing.assert_allclose(threaded.predict_proba(rich), one.predict_proba(rich), atol=1e-6)
 

@@ -127,7 +127,7 @@ def test_taking_a_match_away_is_what_its_contribution_says(rich, head, max_subgr
 def test_a_card_counts_the_subgraphs_a_template_equals_over_all_graphs(rich):
     """With frozen templates the nearest region is the template itself, in whichever graph it is."""
     clf = small(k=2, learn_templates=False, edge_weights=False, edge_labels=False, degrees=False).fit(rich)
-    matched = [clf.matched(graph) for graph in rich]
+    matched = [clf._matched_graph(graph) for graph in rich]
     for row, (region, template) in enumerate(
         zip(matched[0].occurrences.region, matched[0].occurrences.template, strict=True)
     ):

@@ -10,6 +10,7 @@ from isonn.explain import Occurrences, explain_matched
 from isonn.explain.explanation import Template
 from isonn.subgraphs import explain as pooled
 from isonn.subgraphs.explain import PooledMatches
+from isonn.targets import Classes
 
 CLASSES = np.array(["no", "yes"])
 SPEED = np.array([0.5, 2.0])
@@ -50,7 +51,7 @@ def matched():
 
 
 def test_a_contribution_is_the_score_with_the_match_minus_the_score_without(matched):
-    explanation = explain_matched(matched, CLASSES, False, label="yes", top=None)
+    explanation = explain_matched(matched, Classes(CLASSES), label="yes", top=None)
     every = set(range(5))
     assert explanation.score == pytest.approx(score_by_definition(every))
     assert explanation.base == pytest.approx(BIAS)
@@ -64,7 +65,7 @@ def test_a_contribution_is_the_score_with_the_match_minus_the_score_without(matc
 
 
 def test_template_contributions_add_up_to_the_score_with_a_linear_head(matched):
-    explanation = explain_matched(matched, CLASSES, False, label="yes")
+    explanation = explain_matched(matched, Classes(CLASSES), label="yes")
     assert explanation.template_contributions.sum() == pytest.approx(explanation.score - explanation.base)
     gone = {3, 4}
     assert explanation.template_contributions[0] == pytest.approx(
@@ -73,14 +74,14 @@ def test_template_contributions_add_up_to_the_score_with_a_linear_head(matched):
 
 
 def test_matches_are_removed_together(matched):
-    explanation = explain_matched(matched, CLASSES, False, label="yes", top=None)
+    explanation = explain_matched(matched, Classes(CLASSES), label="yes", top=None)
     chosen = [match for match in explanation.matches if match.template in (0, 2)]
     log_odds = np.log(explanation.without(chosen))
     assert log_odds[1] - log_odds[0] == pytest.approx(score_by_definition({3}))
 
 
 def test_importances_add_up_and_leave_missing_places_of_small_regions_out(matched):
-    explanation = explain_matched(matched, CLASSES, False, label="yes", top=None)
+    explanation = explain_matched(matched, Classes(CLASSES), label="yes", top=None)
     of = {match.nodes: match.contribution for match in explanation.matches}
     assert explanation.node_importance.sum() == pytest.approx(explanation.total)
     assert explanation.edge_importance.sum() == pytest.approx(explanation.total)
@@ -134,6 +135,6 @@ def test_a_graph_without_any_match_is_explained_by_the_base(matched):
     nothing = PooledMatches(
         matched.graph, matched.templates, empty, np.zeros((0, 2)), CODES[:0], matched._logits_of, matched._order
     )
-    explanation = explain_matched(nothing, CLASSES, False)
+    explanation = explain_matched(nothing, Classes(CLASSES))
     assert (explanation.matches, explanation.score) == ([], explanation.base)
     np.testing.assert_equal(explanation.edge_importance, np.zeros((5, 5)))

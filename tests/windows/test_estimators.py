@@ -57,7 +57,7 @@ def test_weighted_graphs_train_without_a_bank(generator):
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others(mutag):
-    def probabilities(seed, threads=1):
+    def probabilities(seed, n_jobs=1):
         return small(random_state=seed, epochs=2).fit(mutag).predict_proba(mutag)
 
     np.testing.assert_equal(probabilities(1), probabilities(1))
@@ -236,13 +236,16 @@ def swap_weights(folder):
         (swap_weights, "does not describe the weights it holds"),
         (edit(size=10**6), "does not describe the weights it holds"),
         (edit(size="large"), "does not describe the weights it holds"),
-        (edit(params={"k": -1}), "does not describe the weights it holds"),
+        (edit(params={"k": -1}), "does not describe a model"),
         (edit(params={"command": "rm"}), "does not describe the weights it holds"),
-        (edit(classes={"dtype": "O", "values": [1]}), "does not describe the weights it holds"),
+        (
+            edit(target={"name": "classes", "classes": {"dtype": "O", "values": [1]}}),
+            "does not describe the weights it holds",
+        ),
         (edit(format="other"), "has format 'other'"),
         (
             edit(**{"class": "os.system"}),
-            r"kind 'os.system'; this version knows \['IsoNNClassifier', 'SubgraphIsoNNClassifier'\]",
+            r"kind 'os.system'; this version knows",
         ),
         (lambda folder: (folder / "model.json").write_text("{"), "is damaged"),
         (lambda folder: (folder / "model.json").unlink(), "holds no model.json"),
@@ -277,7 +280,7 @@ def test_whoever_may_read_a_folder_may_read_the_model_in_it(fitted, tmp_path):
 def test_weights_that_end_in_no_number_are_an_error_not_an_answer(fitted, mutag):
     graphs = mutag.dense(28)[:3].astype(np.float64)
     graphs[1] = 1e20
-    with pytest.raises(InputError, match="graph 1 of 3 gives probabilities that are not numbers; scale its weights"):
+    with pytest.raises(InputError, match="graph 1 of 3 gives answers that are not numbers; scale its weights"):
         fitted.predict(graphs)
 
 
@@ -319,7 +322,7 @@ def test_graphs_smaller_than_the_template_are_padded_like_all_others(mutag):
         ({"k": 30}, "k=30 means .* orderings .*; use k <= 9"),
         ({"size": 8}, "size=8 is too small for a graph of 28 nodes"),
         ({"epochs": 0}, "epochs=0 is not a count"),
-        ({"threads": 1.5}, "threads=1.5 is not a count"),
+        ({"n_jobs": 1.5}, "n_jobs=1.5 is not a count"),
         ({"batch_size": 0}, "batch_size=0 is not a count"),
         ({"learning_rate": 0}, "learning_rate=0 is not above 0"),
         ({"hidden": (16, 0)}, r"hidden=\(16, 0\) are not layer widths"),

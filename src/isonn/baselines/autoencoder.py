@@ -34,7 +34,7 @@ class AutoEncoderClassifier(NeuralClassifier):
         learning_rate: of Adam.
         batch_size: graphs per step; None takes all at once.
         random_state: seed of all weights and shuffles; None draws one.
-        threads: torch threads; one by default, so that the same seed gives the same bits anywhere.
+        n_jobs: torch threads; one by default, so that the same seed gives the same bits anywhere.
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
@@ -52,7 +52,7 @@ class AutoEncoderClassifier(NeuralClassifier):
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
         random_state: Any = None,
-        threads: int = 1,
+        n_jobs: int = 1,
         verbose: int = 0,
     ) -> None:
         self.encoder = encoder
@@ -62,12 +62,12 @@ class AutoEncoderClassifier(NeuralClassifier):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.random_state = random_state
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def check_settings(self) -> None:
+    def _check_params(self) -> None:
         """Refuse constructor arguments that mean nothing."""
-        super().check_settings()
+        super()._check_params()
         check_widths("encoder", self.encoder)
         check_widths("hidden", self.hidden)
 

@@ -29,7 +29,7 @@ class DegreeHistogramClassifier(LogisticGraphClassifier):
     def __init__(self, bins: int = 32) -> None:
         self.bins = bins
 
-    def check_settings(self) -> None:
+    def _check_params(self) -> None:
         """Refuse fewer than two bins."""
         if not isinstance(self.bins, (int, np.integer)) or isinstance(self.bins, bool) or self.bins < 2:
             raise InputError(f"bins={self.bins!r} makes no histogram; use an integer >= 2")

@@ -87,7 +87,7 @@ class FrequentClassifier(GraphClassifier):
         self.epochs = epochs
         self.random_state = random_state
 
-    def check_settings(self) -> None:
+    def _check_params(self) -> None:
         """Refuse limits that leave no pattern, and layers without units."""
         for name, least in (("n_patterns", 1), ("min_nodes", 2), ("max_nodes", self.min_nodes), ("epochs", 1)):
             value = getattr(self, name)
@@ -123,7 +123,7 @@ class FrequentClassifier(GraphClassifier):
             for _ in range(self.epochs):
                 self.mlp_.partial_fit(features, wanted, classes=np.arange(len(self.classes_)))
 
-    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         held = presence(self.reader_.read(graphs), self.patterns_)
         probabilities: NDArray[np.float64] = self.mlp_.predict_proba(held)
         return probabilities

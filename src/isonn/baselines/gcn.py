@@ -33,7 +33,7 @@ class GCNClassifier(GraphNetworkClassifier):
         learning_rate: of Adam.
         batch_size: graphs per step; None takes all at once.
         random_state: seed of all weights and shuffles; None draws one.
-        threads: torch threads; one by default, so that the same seed gives the same bits anywhere.
+        n_jobs: torch threads; one by default, so that the same seed gives the same bits anywhere.
         verbose: 1 shows a progress bar.
     """
 
@@ -49,7 +49,7 @@ class GCNClassifier(GraphNetworkClassifier):
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
         random_state: Any = None,
-        threads: int = 1,
+        n_jobs: int = 1,
         verbose: int = 0,
     ) -> None:
         self.features = features
@@ -62,7 +62,7 @@ class GCNClassifier(GraphNetworkClassifier):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.random_state = random_state
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _build(self) -> nn.Module:

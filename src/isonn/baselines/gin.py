@@ -35,7 +35,7 @@ class GINClassifier(GraphNetworkClassifier):
         learning_rate: of Adam.
         batch_size: graphs per step; None takes all at once.
         random_state: seed of all weights and shuffles; None draws one.
-        threads: torch threads; one by default, so that the same seed gives the same bits anywhere.
+        n_jobs: torch threads; one by default, so that the same seed gives the same bits anywhere.
         verbose: 1 shows a progress bar.
     """
 
@@ -51,7 +51,7 @@ class GINClassifier(GraphNetworkClassifier):
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
         random_state: Any = None,
-        threads: int = 1,
+        n_jobs: int = 1,
         verbose: int = 0,
     ) -> None:
         self.features = features
@@ -64,7 +64,7 @@ class GINClassifier(GraphNetworkClassifier):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.random_state = random_state
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _build(self) -> nn.Module:

@@ -41,20 +41,20 @@ class GraphNetworkClassifier(NeuralClassifier):
     dropout: float
     max_degree: int
 
-    def check_settings(self) -> None:
+    def _check_params(self) -> None:
         """Refuse constructor arguments that mean nothing."""
-        super().check_settings()
+        super()._check_params()
         if self.features not in FEATURES:
             raise InputError(f"features={self.features!r} is not known; use one of {', '.join(FEATURES)}")
         for name in ("layers", "hidden", "max_degree"):
             check_count(name, getattr(self, name))
         check_dropout(self.dropout)
 
-    def why_not(self, graphs: GraphSet) -> str | None:
+    def _unsupported(self, graphs: GraphSet) -> str | None:
         """Labels that are not there cannot be features."""
         if self.features == "labels" and graphs.node_labels is None:
             return _no_labels(graphs)
-        return super().why_not(graphs)
+        return super()._unsupported(graphs)
 
     def _prepare(self, graphs: GraphSet) -> None:
         geometric_layers(type(self).__name__)

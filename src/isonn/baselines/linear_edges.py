@@ -43,7 +43,7 @@ class LinearEdgesClassifier(GraphClassifier):
         self.fisher = fisher
         self.size = size
 
-    def check_settings(self) -> None:
+    def _check_params(self) -> None:
         """Refuse a penalty that is none."""
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not 0 < self.alpha < np.inf:
             raise InputError(f"alpha={self.alpha!r} is no penalty; use a number above 0")
@@ -68,7 +68,7 @@ class LinearEdgesClassifier(GraphClassifier):
         cells: NDArray[np.float64] = matrices[:, rows, columns]
         return np.arctanh(np.clip(cells, -LARGEST, LARGEST)) if self.fisher_ else cells
 
-    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         outputs = self.ridge_.predict(self._features(graphs))
         probabilities: NDArray[np.float64] = expit(2 * outputs) if self.multilabel_ else softmax(outputs, axis=1)
         return probabilities

@@ -30,7 +30,7 @@ class LogisticGraphClassifier(GraphClassifier):
         self.scaler_ = scaler
         self.models_ = [_regression(features, column) for column in columns]
 
-    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         features = self.scaler_.transform(self._features(graphs))
         columns = [
             np.full((len(features), 2), model) if isinstance(model, float) else model.predict_proba(features)

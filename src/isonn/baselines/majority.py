@@ -29,5 +29,5 @@ class MajorityClassifier(GraphClassifier):
         else:
             self.frequencies_ = np.bincount(targets, minlength=len(self.classes_)) / len(targets)
 
-    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         return np.tile(self.frequencies_, (len(graphs), 1))

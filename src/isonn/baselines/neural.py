@@ -43,16 +43,16 @@ class NeuralClassifier(GraphClassifier):
     learning_rate: float
     batch_size: int | None
     random_state: Any
-    threads: int
+    n_jobs: int
     verbose: int
 
     history_: History
     seed_: int
     model_: nn.Module
 
-    def check_settings(self) -> None:
+    def _check_params(self) -> None:
         """Refuse constructor arguments that mean nothing."""
-        for name in ("epochs", "threads"):
+        for name in ("epochs", "n_jobs"):
             check_count(name, getattr(self, name))
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size)
@@ -75,7 +75,7 @@ class NeuralClassifier(GraphClassifier):
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         self.seed_ = resolve_seed(self.random_state)
-        with torch_threads(self.threads):
+        with torch_threads(self.n_jobs):
             self._prepare(graphs)
             self.model_ = self._learn(self._inputs(graphs), torch.from_numpy(targets))
 
@@ -104,9 +104,9 @@ class NeuralClassifier(GraphClassifier):
             set_dropout(model, None)
         return history
 
-    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         parts = []
-        with torch_threads(self.threads), torch.inference_mode():
+        with torch_threads(self.n_jobs), torch.inference_mode():
             batch = max(1, PREDICTION_CELLS // self._cells_per_graph())
             for start in range(0, len(graphs), batch):
                 parts.append(self.model_(self._inputs(graphs[start : start + batch])))

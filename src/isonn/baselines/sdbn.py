@@ -46,7 +46,7 @@ class SDBNClassifier(NeuralClassifier):
         learning_rate: of Adam.
         batch_size: graphs per step; None takes all at once.
         random_state: seed of modules, weights and shuffles; None draws one.
-        threads: torch threads; one by default, so that the same seed gives the same bits anywhere.
+        n_jobs: torch threads; one by default, so that the same seed gives the same bits anywhere.
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
@@ -66,7 +66,7 @@ class SDBNClassifier(NeuralClassifier):
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
         random_state: Any = None,
-        threads: int = 1,
+        n_jobs: int = 1,
         verbose: int = 0,
     ) -> None:
         self.modules = modules
@@ -77,12 +77,12 @@ class SDBNClassifier(NeuralClassifier):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.random_state = random_state
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def check_settings(self) -> None:
+    def _check_params(self) -> None:
         """Refuse constructor arguments that mean nothing."""
-        super().check_settings()
+        super()._check_params()
         check_count("modules", self.modules)
         check_dropout(self.dropout)
         if not self.reconstruction >= 0:

@@ -72,7 +72,7 @@ class WLClassifier(GraphClassifier):
         self.density = density
         self.random_state = random_state
 
-    def check_settings(self) -> None:
+    def _check_params(self) -> None:
         """Refuse unknown decisions and impossible numbers."""
         if self.decision not in ("mean", "svm"):
             raise InputError(f'decision={self.decision!r} is no choice; use "mean" or "svm"')
@@ -97,7 +97,7 @@ class WLClassifier(GraphClassifier):
         self.kernel_ = kernels[self.iterations_][0]
         self.svm_ = SVC(C=self.C_, kernel="precomputed").fit(matrices[self.iterations_], targets)
 
-    def _probabilities(self, graphs: GraphSet) -> NDArray[np.float64]:
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         similarity: NDArray[np.float64] = self.kernel_.transform(_for_grakel(self.reader_.read(graphs)))
         if self.decision == "svm":
             outputs = self.svm_.decision_function(similarity)

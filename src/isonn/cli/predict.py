@@ -73,7 +73,7 @@ def _write(clf: Any, chunks: Iterable[Any], file: TextIO, as_json: bool) -> tupl
 
 def _rows(clf: Any, graphs: Any, first: int) -> list[dict[str, Any]]:
     probabilities = clf.predict_proba(graphs)
-    predicted = clf.chosen(probabilities).tolist()
+    predicted = clf.target_.decide(probabilities).tolist()
     names = clf.classes_.tolist()
     rows = []
     for i in range(len(graphs)):

@@ -154,8 +154,8 @@ def table_settings(
 def why_not(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str | None:
     """Why the method cannot be used on these graphs, or None; settings that mean nothing are refused."""
     estimator = build(method, settings, seed=0, size=int(graphs.sizes.max()))
-    estimator.check_settings()
-    return estimator.why_not(graphs)
+    estimator._check_params()
+    return estimator._unsupported(graphs)
 
 
 def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[Row]:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError
-from isonn.explain.explanation import Logits, Match, MatchedGraph, Template, match_of, scores_of
+from isonn.explain.explanation import Logits, Match, MatchedGraph, Template, match_of
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
+from isonn.targets import Labels, Target
 from isonn.threads import torch_threads
 
 
@@ -20,13 +21,13 @@ class MatchingClassifier(Protocol):
     """What a card needs of a fitted classifier."""
 
     classes_: NDArray[Any]
-    multilabel_: bool
+    target_: Target
 
     @property
     def templates_(self) -> list[Template]:
         """The learned templates."""
 
-    def matched(self, X: Any) -> MatchedGraph:
+    def _matched_graph(self, X: Any) -> MatchedGraph:
         """One graph with its matches."""
 
 
@@ -112,15 +113,15 @@ def _cards(
     best: list[list[tuple[float, int, int]]] = [[] for _ in templates]  # (distance, graph, match) per template
     logits, without = [], []
     for g in range(len(graphs)):
-        matched = clf.matched(graphs[g : g + 1])
+        matched = clf._matched_graph(graphs[g : g + 1])
         logits.append(matched.logits())
         without.append(matched.logits_without_template())
         for i, row in _nearest_rows(matched):
             best[i].append((float(matched.occurrences.distance[row]), g, row))
     shown = [sorted(found)[: max(examples, 1)] for found in best]
-    chosen = {g: clf.matched(graphs[g : g + 1]) for g in sorted({g for found in shown for _, g, _ in found})}
+    chosen = {g: clf._matched_graph(graphs[g : g + 1]) for g in sorted({g for found in shown for _, g, _ in found})}
     equal = _count_equal(clf, graphs, chosen, shown)
-    before = _right(np.stack(logits), holds, clf.multilabel_)
+    before = _right(np.stack(logits), holds, clf.target_)
     cards = []
     for i, template in enumerate(templates):
         off = np.stack([one[i] for one in without])
@@ -135,9 +136,9 @@ def _cards(
                 occurrences=holds.T @ equal[i],
                 graphs_with=holds.T @ (equal[i] > 0),
                 graphs_of=holds.sum(axis=0),
-                effect=_effect(np.stack(logits), off, holds, clf.multilabel_),
+                effect=_effect(np.stack(logits), off, holds, clf.target_),
                 accuracy=float(before.mean()),
-                accuracy_without=float(_right(off, holds, clf.multilabel_).mean()),
+                accuracy_without=float(_right(off, holds, clf.target_).mean()),
                 examples=found[:examples],
             )
         )
@@ -151,7 +152,7 @@ def _membership(clf: MatchingClassifier, graphs: GraphSet, y: Any) -> NDArray[np
     labels = np.asarray(y)
     if len(labels) != len(graphs):
         raise InputError(f"y has {len(labels)} entries for {len(graphs)} graphs; give one per graph")
-    if clf.multilabel_:
+    if isinstance(clf.target_, Labels):
         if labels.shape != (len(graphs), len(clf.classes_)):
             raise InputError(f"y has shape {labels.shape}; give an indicator matrix with {len(clf.classes_)} columns")
         return np.asarray(labels, dtype=np.int64)
@@ -179,7 +180,7 @@ def _count_equal(
     """Regions of each graph equal to each template's nearest one, shape (templates, g)."""
     equal = np.zeros((len(shown), len(graphs)), dtype=np.int64)
     for g in range(len(graphs)):
-        matched = chosen.get(g) or clf.matched(graphs[g : g + 1])
+        matched = chosen.get(g) or clf._matched_graph(graphs[g : g + 1])
         for i, found in enumerate(shown):
             if found:
                 _, other, row = found[0]
@@ -206,15 +207,15 @@ def _edges(template: Template, threshold: float) -> tuple[tuple[int, int, float]
     return tuple((row, column, float(template.adjacency[row, column])) for row, column in cells.tolist())
 
 
-def _effect(logits: Logits, off: Logits, holds: NDArray[np.int64], multilabel: bool) -> NDArray[np.float64]:
+def _effect(logits: Logits, off: Logits, holds: NDArray[np.int64], target: Target) -> NDArray[np.float64]:
     """Mean change of each class's score over the graphs of the class, shape (classes,)."""
-    change = [scores_of(logits, j, multilabel) - scores_of(off, j, multilabel) for j in range(holds.shape[1])]
+    change = [target.margin(logits, j) - target.margin(off, j) for j in range(holds.shape[1])]
     totals = (np.stack(change, axis=1) * holds).sum(axis=0)
     return np.asarray(totals / np.maximum(holds.sum(axis=0), 1))
 
 
-def _right(logits: Logits, holds: NDArray[np.int64], multilabel: bool) -> NDArray[np.bool_]:
+def _right(logits: Logits, holds: NDArray[np.int64], target: Target) -> NDArray[np.bool_]:
     """Whether each graph is classified rightly; of several labels, all of them."""
-    if multilabel:
+    if isinstance(target, Labels):
         return np.asarray(((logits > 0) == (holds == 1)).all(axis=1))
     return np.asarray(holds[np.arange(len(holds)), logits.argmax(axis=1)] == 1)

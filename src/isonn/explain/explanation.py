@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from isonn.errors import InputError, MissingDependencyError
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
+from isonn.targets import Target
 from isonn.threads import torch_threads
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Explanation:
     node_importance: NDArray[np.float64]
     edge_importance: NDArray[np.float64]
     edge_means: NDArray[np.float64]
-    multilabel: bool
+    target: Target
     source: MatchedGraph = field(repr=False)
     rows: dict[tuple[Any, ...], int] = field(repr=False)
 
@@ -108,7 +108,7 @@ class Explanation:
             )
         with torch_threads(1):
             logits = self.source.logits_without(np.array(rows, dtype=np.int64))
-        return _probabilities(logits, self.multilabel)
+        return self.target.link(logits)
 
     def summary(self, top: int = 5) -> str:
         """A few lines for people: the class, the score, and the matches that count most."""
@@ -127,26 +127,24 @@ class Explanation:
         return self.summary()
 
 
-def explain_matched(
-    matched: MatchedGraph, classes: NDArray[Any], multilabel: bool, label: Any = None, top: int | None = LISTED
-) -> Explanation:
+def explain_matched(matched: MatchedGraph, target: Target, label: Any = None, top: int | None = LISTED) -> Explanation:
     """The explanation of one graph, from what its model says without each match.
 
     Args:
         matched: the graph and its matches.
-        classes: the model's classes, one per logit.
-        multilabel: whether each logit is a label of its own.
+        target: what the model predicts.
         label: the class to explain; None takes the predicted one.
         top: matches to list; None lists all. The importances count all matches either way.
     """
     if top is not None and (isinstance(top, bool) or top < 0):
         raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
+    classes = target.classes
     logits = matched.logits()
     predicted = int(logits.argmax())
     column = predicted if label is None else _column(classes, label)
 
     def score(values: Logits) -> NDArray[np.float64]:
-        return scores_of(values, column, multilabel)
+        return target.margin(values, column)
 
     rows, without = matched.logits_without_each()
     contributions = score(logits) - score(without)
@@ -162,7 +160,7 @@ def explain_matched(
         label=classes[predicted],
         explained=classes[column],
         classes=classes,
-        probabilities=_probabilities(logits, multilabel),
+        probabilities=target.link(logits),
         score=float(score(logits)),
         base=float(score(matched.base_logits())),
         padding=float(score(logits) - score(matched.padding_logits())),
@@ -174,17 +172,10 @@ def explain_matched(
         node_importance=node_shares(matched.graph.n, found.nodes, found.columns, by_region),
         edge_importance=edge_shares(adjacency, found.nodes, found.columns, by_region),
         edge_means=edge_means(adjacency, found.nodes, found.columns, by_region, count),
-        multilabel=multilabel,
+        target=target,
         source=matched,
         rows={_key(match): int(rows[i]) for match, i in zip(matches, order, strict=True)},
     )
-
-
-def scores_of(logits: Logits, column: int, multilabel: bool) -> NDArray[np.float64]:
-    """The score of a class, (..., outputs) to (...): its logit, or for two classes its logit minus the other's."""
-    if logits.shape[-1] == 2 and not multilabel:
-        return np.asarray(logits[..., column] - logits[..., 1 - column])
-    return np.asarray(logits[..., column])
 
 
 def match_of(matched: MatchedGraph, row: int, contribution: float) -> Match:
@@ -219,10 +210,6 @@ def _column(classes: NDArray[Any], label: Any) -> int:
 
 def _key(match: Match) -> tuple[Any, ...]:
     return match.template, match.nodes, match.columns
-
-
-def _probabilities(logits: Logits, multilabel: bool) -> NDArray[np.float64]:
-    return np.asarray(expit(logits) if multilabel else softmax(logits))
 
 
 def _place(match: Match) -> str:

@@ -14,6 +14,7 @@ from isonn.explain.explanation import Template
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.charts import bar
 from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, matrix_graph, symbols
+from isonn.targets import Labels
 
 #: Matches listed for a graph of a gallery, and on a page of single graphs.
 FEW, MANY = 12, 40
@@ -166,7 +167,7 @@ def _panel(found: Any, number: int, truth: str | None, look: Symbols, listed: in
 
 def _without(found: Any, match: Any, column: int) -> NDArray[np.float64]:
     """Probabilities without a match; of two classes the contribution, for which the model was run, says them."""
-    if len(found.classes) != 2 or found.multilabel:
+    if len(found.classes) != 2 or isinstance(found.target, Labels):
         return np.asarray(found.without(match))
     share = float(expit(found.score - match.contribution))
     return np.array([share, 1 - share] if column == 0 else [1 - share, share])

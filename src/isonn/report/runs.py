@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import DatasetError, InputError
+from isonn.estimator import load_model
 from isonn.experiments.jobs import Task
 from isonn.experiments.methods import build
 from isonn.experiments.protocols import find_protocol
@@ -22,7 +23,6 @@ from isonn.experiments.spec import load_spec
 from isonn.experiments.tables import Row, summarize
 from isonn.graphs.datasets.registry import find, load
 from isonn.graphs.graph import GraphSet
-from isonn.torch_estimator import load_model
 
 #: Rows that a learned method has to beat before it has learned anything worth the name.
 TRIVIAL = ("majority", "size", "degrees", "edges")

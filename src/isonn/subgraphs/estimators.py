@@ -19,6 +19,7 @@ from typing_extensions import Self
 
 from isonn import progress
 from isonn.errors import InputError, IsoNNWarning
+from isonn.estimator import GraphClassifier
 from isonn.explain.explanation import MatchedGraph, Template
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
@@ -46,7 +47,7 @@ from isonn.subgraphs.views import (
     fit_encoding,
 )
 from isonn.threads import torch_threads
-from isonn.torch_estimator import PREDICTION_CELLS, TemplateClassifier
+from isonn.torch_estimator import PREDICTION_CELLS, TorchEstimator
 from isonn.training import Checkpoint
 
 #: Graphs that are cut and matched together when predicting.
@@ -57,7 +58,7 @@ MOST_AT_ONCE, LARGE_SET_BATCH = 2**14, 1024
 READABILITY = 1e-3
 
 
-class SubgraphIsoNNClassifier(TemplateClassifier):
+class SubgraphIsoNNClassifier(TorchEstimator, GraphClassifier):
     """Classify graphs by templates matched against their connected subgraphs, exactly and in any order of nodes.
 
     The paper matches templates with blocks of consecutive node numbers, so that relabelling the nodes changes its
@@ -89,7 +90,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         patience: stop after this many epochs without a lower training loss; None runs all epochs.
         device: where torch computes.
         random_state: seed of everything that is drawn; None draws one.
-        threads: torch threads, and processes that cut large sets.
+        n_jobs: torch threads, and processes that cut large sets.
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
@@ -130,7 +131,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         patience: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
-        threads: int = 1,
+        n_jobs: int = 1,
         verbose: int = 0,
     ) -> None:
         self.k = k
@@ -151,12 +152,12 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         self.patience = patience
         self.device = device
         self.random_state = random_state
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def check_settings(self) -> None:
+    def _check_params(self) -> None:
         """Refuse constructor arguments that mean nothing."""
-        super().check_settings()
+        super()._check_params()
         if not self._sizes:
             raise InputError("k=() holds no size; give at least one number of nodes")
         for k in self._sizes:
@@ -174,16 +175,16 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
         if self.batch_size == 1:
             raise InputError("batch_size=1 leaves no two graphs to compare features of; use at least 2, or None")
 
-    def why_not(self, graphs: GraphSet) -> str | None:
+    def _unsupported(self, graphs: GraphSet) -> str | None:
         """Directed graphs have no place here."""
         i = directed_graph(graphs)
         if i is not None:
             return f"graph {i} is directed, and subgraph regions are for undirected graphs"
-        return super().why_not(graphs)
+        return super()._unsupported(graphs)
 
     @property
     def _sizes(self) -> tuple[int, ...]:
-        return tuple(self.k) if isinstance(self.k, Sequence) else (self.k,)
+        return tuple(np.atleast_1d(np.asarray(self.k, dtype=object)).tolist())
 
     def fit(
         self,
@@ -208,11 +209,11 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             bank: a folder to keep the subgraphs in: a run that was stopped does not cut them again, nor does one with
                 other templates or epochs. None takes a temporary one for streams, and memory for other graphs.
             jobs: processes that cut graphs into ``bank``, or a function that has it done on a cluster
-                (`isonn.experiments.cluster.calls_on_cluster`); None takes ``threads``.
+                (`isonn.experiments.cluster.calls_on_cluster`); None takes ``n_jobs``.
         """
         if bank is None and not isinstance(X, GraphStream):
             return super().fit(X, y, checkpoint=checkpoint, resume=resume)
-        self.check_settings()
+        self._check_params()
         self._fitted = False
         self.seed_ = resolve_seed(self.random_state)
         source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
@@ -223,15 +224,16 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
                 raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that carries them")
             targets = self._encode(classes, seen.graphs)
             self.size_ = seen.largest
+            self.label_names_ = {"node": {}, "edge": {}}
             use = self._columns(seen.known.has)
             self.encoding_ = encoding_of(seen.known, use, self._sizes, bool(self.degrees), source.name)
-            settings = (self.max_subgraphs, self._cut_seed, self.threads if jobs is None else jobs, self.verbose > 0)
+            settings = (self.max_subgraphs, self._cut_seed, self.n_jobs if jobs is None else jobs, self.verbose > 0)
             cut_to_folder(source, self.encoding_, folder, seen, *settings)
             identity = self._identity(bank_digest(folder), targets)
             saved = None if checkpoint is None else Checkpoint(Path(checkpoint), identity)
             inputs = self._begin(banks_of(folder, seen, source.name), targets, source.name)
         self._train(lambda: inputs, targets, saved, resume)
-        with torch_threads(self.threads):
+        with torch_threads(self.n_jobs):
             self.training_accuracy_ = soft.accuracy(self.model_, inputs, targets)
         self._fitted = True
         return self
@@ -257,7 +259,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             raise InputError(
                 f"no graph of {name} has a connected subgraph of k={self.k} nodes; use a smaller k, such as k=1"
             )
-        return self._tensors(banked, len(targets))
+        return self._bank_tensors(banked, len(targets))
 
     def _build(self, generator: torch.Generator | None) -> SubgraphModel:
         groups = []
@@ -279,9 +281,9 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
     def _graphs_per_step(self, graphs: int) -> int | None:
         return LARGE_SET_BATCH if self.batch_size is None and graphs > MOST_AT_ONCE else self.batch_size
 
-    def _loss(self, model: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
+    def _loss(self, model: nn.Module, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
         assert isinstance(model, SubgraphModel)
-        loss = super()._loss(model)
+        loss = super()._loss(model, targets)
         return lambda logits, targets: loss(logits, targets) + READABILITY * model.penalty()
 
     def _finish(self, inputs: SubgraphInputs, targets: NDArray[Any]) -> None:
@@ -291,7 +293,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             soft.settle(model, inputs)
         if self.head != "mlp":
             features, known = soft.solved_from(model, inputs, targets, soft.LINEAR_NUMBERS, self._sample_seed)
-            with threadpool_limits(self.threads):  # the products of scikit-learn are none of torch's
+            with threadpool_limits(self.n_jobs):  # the products of scikit-learn are none of torch's
                 set_linear(model.head, fit_linear(features, known))
         if self.head == "ensemble":
             features, known = soft.solved_from(model, inputs, targets, soft.FOREST_NUMBERS, self._sample_seed)
@@ -300,7 +302,7 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
             self.forest_shape_ = trees, nodes
 
     def _inputs(self, graphs: GraphSet) -> SubgraphInputs:
-        return self._tensors(self._bank(graphs), len(graphs))
+        return self._bank_tensors(self._bank(graphs), len(graphs))
 
     def _cells_per_graph(self) -> int:
         return PREDICTION_CELLS // GRAPHS_AT_ONCE
@@ -328,20 +330,21 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
 
     def _description(self) -> dict[str, Any]:
         sampled = sorted(self.sampled_.items())
-        return {
+        return super()._description() | {
             "encoding": self.encoding_.as_json(),
             "groups": self.groups_,
             "forest": self.forest_shape_,
             "sampled": sampled,
         }
 
-    def _restore(self, stored: dict[str, Any]) -> None:
+    def _restore(self, stored: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
         self.encoding_ = encoding_from_json(stored["encoding"])
         self.groups_ = tuple((int(view), int(k), int(c)) for view, k, c in stored["groups"])
         trees, nodes = stored["forest"] or (0, 0)
         self.forest_shape_ = (int(trees), int(nodes)) if trees else None
         self._starts = {}
         self.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
+        super()._restore(stored, tensors)
 
     def _groups(self) -> list[PooledTemplates]:
         return [group for group in self.model_.groups if isinstance(group, PooledTemplates)]
@@ -370,9 +373,9 @@ class SubgraphIsoNNClassifier(TemplateClassifier):
     def _bank(self, graphs: GraphSet) -> Banked:
         coded = self.encoding_.encode(graphs)
         with progress.bar("cutting", len(graphs), show=self.verbose > 0) as report:
-            return bank_subgraphs(coded, self.max_subgraphs, self._cut_seed, self.threads, report)
+            return bank_subgraphs(coded, self.max_subgraphs, self._cut_seed, self.n_jobs, report)
 
-    def _tensors(self, banked: Banked, graphs: int) -> SubgraphInputs:
+    def _bank_tensors(self, banked: Banked, graphs: int) -> SubgraphInputs:
         banks = [(view, banked.banks[view][k]) for view, k, _ in self.groups_]
         regions = [self.encoding_.vectors(view, bank.regions, bank.k) for view, bank in banks]
         return SubgraphInputs(

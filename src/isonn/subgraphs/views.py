@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from isonn.errors import InputError, IsoNNWarning
-from isonn.estimator import classes_from_json, classes_to_json
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
 from isonn.matching.permutations import GraphLayout
 from isonn.packing import IntArray, mix64
 from isonn.subgraphs.bank import CodedGraphs, View
+from isonn.targets import values_from_json, values_to_json
 
 #: Levels that node attributes and edge weights are brought to; more would leave hardly two subgraphs equal.
 LEVELS = 8
@@ -138,7 +138,7 @@ class Encoding:
         parts: dict[str, Any] = {"sizes": self.sizes}
         for name in ("node_labels", "edge_labels"):
             values = getattr(self, name)
-            parts[name] = None if values is None else classes_to_json(values)
+            parts[name] = None if values is None else values_to_json(values)
         for name in ("node_attributes", "edge_weights"):
             levels = getattr(self, name)
             parts[name] = None if levels is None else levels.as_json()
@@ -215,7 +215,7 @@ def encoding_from_json(stored: dict[str, Any]) -> Encoding:
     """The encoding `Encoding.as_json` wrote."""
 
     def labels(name: str) -> NDArray[Any] | None:
-        return None if stored[name] is None else classes_from_json(stored[name])
+        return None if stored[name] is None else values_from_json(stored[name])
 
     def levels(name: str) -> Levels | None:
         return None if stored[name] is None else Levels.from_json(stored[name])

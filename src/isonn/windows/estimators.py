@@ -1,19 +1,22 @@
-"""`IsoNNClassifier`: the paper's model as a scikit-learn estimator."""
+"""`IsoNNClassifier` and `IsoNNRegressor`: the paper's model as scikit-learn estimators."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from isonn.errors import InputError
+from isonn.estimator import GraphClassifier, GraphRegressor
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
-from isonn.params import check_count, check_widths
-from isonn.torch_estimator import TemplateClassifier
+from isonn.params import check_class_weight, check_count, check_widths
+from isonn.targets import Classes
+from isonn.torch_estimator import TorchEstimator
 from isonn.windows.bank import WindowBank, all_windows, bank_windows
 from isonn.windows.cut import is_symmetric
 from isonn.windows.explain import WindowMatches
@@ -21,42 +24,12 @@ from isonn.windows.incremental import CertifiedWindows
 from isonn.windows.layer import IsoLayer, check_layer, map_shape
 from isonn.windows.model import IsoNN
 
-#: From this k on, keeping certificates costs less than trying the k! orderings anew at every step.
+#: From this k on, keeping certificates costs less than trying the k! permutations anew at every step.
 MIN_CERTIFIED_K = 5
 
 
-class IsoNNClassifier(TemplateClassifier):
-    """Classify graphs by templates matched against windows of the adjacency matrix (the paper's IsoNN).
-
-    Windows are blocks of consecutive node numbers, so this model is for graphs whose node order carries
-    meaning, such as brain atlases. Graphs are padded with zeros at the end to one size.
-
-    Args:
-        k: nodes per template. Cost grows as k!.
-        c: number of templates.
-        matching: how templates are matched, one of `isonn.matching.MATCHERS`.
-        layers: deep IsoNN; ((2, 3), (3, 4)) is 2 templates of size 3, then 3 of size 4. Replaces k and c.
-        normalize: "positions" or "templates", the axis of the softmax, or "relative", without which deep models
-            of large graphs (90 nodes) do not learn; see `isonn.nn.IsoLayer`.
-        symmetric: keep the templates symmetric, as the paper does not; halves the work on undirected weighted graphs.
-        size: nodes that graphs are padded to; None takes the largest training graph. A larger graph than this
-            cannot be predicted: the head has one input per window.
-        hidden: widths of the head's hidden layers.
-        epochs: passes over the training graphs.
-        learning_rate: of Adam.
-        batch_size: graphs per step; None takes all at once.
-        patience: stop after this many epochs without a lower training loss; None runs all epochs.
-        device: where torch computes.
-        random_state: seed of all weights and shuffles; None draws one.
-        threads: torch threads. One by default, so that the same seed gives the same bits in any number of jobs.
-        verbose: 1 shows a progress bar.
-
-    Example:
-        >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.IsoNNClassifier(k=3, c=1, epochs=5, random_state=0).fit(graphs, graphs.y)
-        >>> clf.predict(graphs[:3]).shape
-        (3,)
-    """
+class _IsoNN(TorchEstimator):
+    """What the classifier and the regressor share: everything but ``y``."""
 
     model_: IsoNN
 
@@ -66,9 +39,11 @@ class IsoNNClassifier(TemplateClassifier):
         self,
         k: int = 4,
         c: int = 2,
+        *,
         matching: str = "exact",
         layers: Sequence[tuple[int, int]] | None = None,
         normalize: str = "positions",
+        symmetric: bool = False,
         size: int | None = None,
         hidden: Sequence[int] = (1024, 128),
         epochs: int = 100,
@@ -76,16 +51,16 @@ class IsoNNClassifier(TemplateClassifier):
         batch_size: int | None = None,
         patience: int | None = None,
         device: str = "cpu",
+        n_jobs: int = 1,
         random_state: Any = None,
-        threads: int = 1,
         verbose: int = 0,
-        symmetric: bool = False,
     ) -> None:
         self.k = k
         self.c = c
         self.matching = matching
         self.layers = layers
         self.normalize = normalize
+        self.symmetric = symmetric
         self.size = size
         self.hidden = hidden
         self.epochs = epochs
@@ -93,14 +68,12 @@ class IsoNNClassifier(TemplateClassifier):
         self.batch_size = batch_size
         self.patience = patience
         self.device = device
+        self.n_jobs = n_jobs
         self.random_state = random_state
-        self.threads = threads
         self.verbose = verbose
-        self.symmetric = symmetric
 
-    def check_settings(self) -> None:
-        """Refuse constructor arguments that mean nothing, or that contradict each other."""
-        super().check_settings()
+    def _check_params(self) -> None:
+        super()._check_params()
         if self.layers is not None:
             _check_pairs(self.layers)
         contradicted = [name for name, default in (("k", 4), ("c", 2)) if getattr(self, name) != default]
@@ -123,15 +96,15 @@ class IsoNNClassifier(TemplateClassifier):
         return ((self.c, self.k),) if self.layers is None else tuple((c, k) for c, k in self.layers)
 
     def _build(self, generator: torch.Generator | None) -> IsoNN:
-        outputs = len(self.classes_)
         hidden, symmetric = self.hidden, self.symmetric
+        outputs = self.target_.outputs
         return IsoNN(self.size_, outputs, self._layers, self.matching, self.normalize, hidden, generator, symmetric)
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Tensor | WindowBank | CertifiedWindows:
         map_shape(self.size_, self._layers)  # refuses graphs that are too small in the words of all layers
         inputs, k = self._inputs(graphs), self._layers[0][1]
         if not isinstance(inputs, Tensor) or inputs.device.type != "cpu":
-            return inputs  # a bank is small, and other devices try all orderings fast
+            return inputs  # a bank is small, and other devices try all permutations fast
         if self.matching != "exact" or k < MIN_CERTIFIED_K:
             return inputs
         return CertifiedWindows(inputs, k, half=self.symmetric and is_symmetric(inputs))
@@ -161,8 +134,119 @@ class IsoNNClassifier(TemplateClassifier):
         return WindowMatches(self.model_, self._inputs(graphs), graphs[0])
 
 
+class IsoNNClassifier(_IsoNN, GraphClassifier):
+    """Classify graphs with templates matched against windows of the adjacency matrix (the paper's IsoNN).
+
+    Windows are blocks of consecutive node numbers, so this model is for graphs whose node order carries meaning, such
+    as brain atlases. Graphs are padded with zeros at the end to one size. For other graphs, use
+    `SubgraphIsoNNClassifier`.
+
+    Args:
+        k: nodes per template. Cost grows as k!.
+        c: number of templates.
+        matching: how templates are matched, one of `isonn.matching.MATCHERS`.
+        layers: deep IsoNN; ((2, 3), (3, 4)) is 2 templates of size 3, then 3 of size 4. Replaces k and c.
+        normalize: "positions" or "templates", the axis of the softmax, or "relative", which deep models of graphs
+            with 90 nodes and more need to learn; see `isonn.nn.IsoLayer`.
+        symmetric: keep the templates symmetric; halves the work on undirected weighted graphs. The paper does not.
+        size: nodes that graphs are padded to; None takes the largest training graph. Larger graphs cannot be
+            predicted: the head has one input per window.
+        hidden: widths of the head's hidden layers.
+        class_weight: weights of classes in the loss: None, "balanced", or a dict from class to weight.
+        epochs: passes over the training graphs.
+        learning_rate: of Adam.
+        batch_size: graphs per step; None takes all at once.
+        patience: stop after this many epochs without a lower training loss; None runs all epochs.
+        device: where torch computes.
+        n_jobs: torch threads. One by default, so that the same seed gives the same bits on any machine.
+        random_state: seed of all weights and shuffles; None draws one.
+        verbose: 1 shows a progress bar.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.IsoNNClassifier(k=3, c=1, epochs=5, random_state=0).fit(graphs)
+        >>> clf.predict(graphs[:3]).shape
+        (3,)
+    """
+
+    _supports_gaps = True
+
+    def __init__(
+        self,
+        k: int = 4,
+        c: int = 2,
+        *,
+        matching: str = "exact",
+        layers: Sequence[tuple[int, int]] | None = None,
+        normalize: str = "positions",
+        symmetric: bool = False,
+        size: int | None = None,
+        hidden: Sequence[int] = (1024, 128),
+        class_weight: str | Mapping[Any, float] | None = None,
+        epochs: int = 100,
+        learning_rate: float = 1e-3,
+        batch_size: int | None = None,
+        patience: int | None = None,
+        device: str = "cpu",
+        n_jobs: int = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            k,
+            c,
+            matching=matching,
+            layers=layers,
+            normalize=normalize,
+            symmetric=symmetric,
+            size=size,
+            hidden=hidden,
+            epochs=epochs,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            patience=patience,
+            device=device,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_class_weight(self.class_weight)
+
+    def _loss(self, model: nn.Module, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
+        if self.class_weight is None:
+            return super()._loss(model, targets)
+        if not isinstance(self.target_, Classes):
+            raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
+        weights = self.target_.class_weights(self.class_weight, targets)
+        return nn.CrossEntropyLoss(weight=torch.from_numpy(weights.astype(np.float32)).to(self.device))
+
+
+class IsoNNRegressor(_IsoNN, GraphRegressor):
+    """Predict numbers with templates matched against windows of the adjacency matrix.
+
+    The paper's IsoNN with the squared error as its loss. ``y`` is one number per graph or a column per measurement,
+    NaN where nothing was measured. For graphs whose node order has no meaning, use `SubgraphIsoNNRegressor`.
+
+    Args:
+        k: nodes per template. Cost grows as k!.
+        c: number of templates.
+        matching, layers, normalize, symmetric, size, hidden: as in `IsoNNClassifier`.
+        epochs, learning_rate, batch_size, patience, device, n_jobs, random_state, verbose: as in `IsoNNClassifier`.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> nodes = graphs.sizes.astype(float)
+        >>> isonn.IsoNNRegressor(k=3, c=1, epochs=5, random_state=0).fit(graphs, nodes).predict(graphs[:3]).shape
+        (3,)
+    """
+
+
 def _check_pairs(layers: Any) -> None:
-    """Refuse what are not (c, k) of at least one layer."""
+    """Refuse anything but (c, k) of at least one layer."""
     try:
         pairs = [(c, k) for c, k in layers]
     except (TypeError, ValueError) as error:

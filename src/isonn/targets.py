@@ -1,0 +1,373 @@
+"""Targets: what is predicted.
+
+A target turns ``y`` into numbers to learn from, says what a model's outputs mean, and turns them back into answers.
+One class per graph is `Classes`, several labels per graph are `Labels`, measurements are `Numbers`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
+
+from isonn.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+Floats = NDArray[np.float64]
+
+
+class Target(ABC):
+    """What an estimator predicts. To add one, subclass it and register it with `register_target`.
+
+    A head gives ``outputs`` numbers per graph, shape (g, outputs). The target says what they are: `link` turns them
+    into answers (probabilities or values), `decide` turns answers into predictions, and `margin` is the single
+    number that explanations share out.
+
+    Attributes:
+        classes: what the outputs stand for: the classes, or the column numbers of ``y``.
+    """
+
+    #: The name a saved model knows it by.
+    name: ClassVar[str]
+
+    classes: NDArray[Any]
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, y: NDArray[Any]) -> Target:
+        """Learn from ``y``, shape (g,) or (g, t); raise `InputError` for values it cannot predict."""
+
+    @abstractmethod
+    def encode(self, y: NDArray[Any]) -> NDArray[Any]:
+        """What is learned from: class numbers (g,), or float columns (g, t) where NaN means not measured."""
+
+    @abstractmethod
+    def link(self, outputs: Floats) -> Floats:
+        """Answers from outputs, same shape: probabilities or values."""
+
+    @abstractmethod
+    def decide(self, answers: Floats) -> NDArray[Any]:
+        """Predictions from answers."""
+
+    @abstractmethod
+    def margin(self, outputs: Floats, column: int) -> Floats:
+        """The number an explanation of one class or column is about: (..., outputs) to (...)."""
+
+    @abstractmethod
+    def loss(self) -> nn.Module:
+        """Mean loss of outputs and encoded targets, as a torch module."""
+
+    @abstractmethod
+    def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
+        """How good predictions are, by metric."""
+
+    @property
+    def outputs(self) -> int:
+        """Numbers a head gives per graph."""
+        return len(self.classes)
+
+    def describe(self) -> dict[str, Any]:
+        """The target as JSON; `target_from` reads it."""
+        return {"name": self.name, "classes": values_to_json(self.classes)}
+
+    @classmethod
+    def restore(cls, stored: dict[str, Any]) -> Target:
+        """The target that `describe` wrote."""
+        target = cls.__new__(cls)
+        target.classes = values_from_json(stored["classes"])
+        return target
+
+
+#: Every kind of target by name.
+TARGETS: dict[str, type[Target]] = {}
+
+
+def register_target(cls: type[Target]) -> type[Target]:
+    """Make a kind of target known to saved models; use it as a decorator."""
+    TARGETS[cls.name] = cls
+    return cls
+
+
+def target_from(stored: dict[str, Any]) -> Target:
+    """The target that `Target.describe` wrote."""
+    return TARGETS[stored["name"]].restore(stored)
+
+
+@register_target
+class Classes(Target):
+    """One class per graph.
+
+    Example:
+        >>> target = Classes.fit(np.array(["no", "yes", "no"]))
+        >>> target.encode(np.array(["yes", "no"])), target.decide(target.link(np.array([[0.0, 2.0]])))
+        (array([1, 0]), array(['yes'], dtype='<U3'))
+    """
+
+    name = "classes"
+
+    def __init__(self, classes: NDArray[Any]) -> None:
+        self.classes = classes
+
+    @classmethod
+    def fit(cls, y: NDArray[Any]) -> Classes:
+        """The distinct classes of ``y``, sorted."""
+        missing = [i for i, value in enumerate(y.tolist()) if value is None or value != value or value in _INFINITE]
+        if missing:
+            raise InputError(f"y[{missing[0]}] is {y[missing[0]]}; give every graph a class")
+        if y.dtype.kind == "f" and (y % 1 != 0).any():
+            raise InputError(
+                f"y holds measurements such as {y[y % 1 != 0][0]}, not classes; use a regressor, or bin them first"
+            )
+        try:
+            classes = np.unique(y)
+        except TypeError as error:
+            raise InputError(
+                f"y mixes classes such as {y[0]!r} that cannot be sorted; use numbers only or strings only"
+            ) from error
+        if len(classes) < 2:
+            raise InputError(f"y holds one class only ({classes.tolist()[0]!r}); give graphs of at least two classes")
+        return cls(classes)
+
+    def encode(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        """Class numbers, shape (g,)."""
+        return np.searchsorted(self.classes, y).astype(np.int64)
+
+    def class_weights(self, wanted: str | Mapping[Any, float], codes: NDArray[np.int64]) -> Floats:
+        """The weight of each class: "balanced" as in scikit-learn, or from a dict, 1 for classes it does not name."""
+        if wanted == "balanced":
+            counts = np.bincount(codes, minlength=len(self.classes))
+            return np.asarray(len(codes) / (len(self.classes) * np.maximum(counts, 1)))
+        unknown = [value for value in wanted if value not in self.classes.tolist()]
+        if unknown:
+            raise InputError(f"class_weight names class {unknown[0]!r}; the classes are {self.classes.tolist()}")
+        return np.array([float(wanted.get(value, 1.0)) for value in self.classes.tolist()])  # type: ignore[union-attr]
+
+    def link(self, outputs: Floats) -> Floats:
+        """The softmax: rows sum to 1."""
+        return np.asarray(softmax(outputs, axis=-1))
+
+    def decide(self, answers: Floats) -> NDArray[Any]:
+        """The most likely class of each graph."""
+        return np.asarray(self.classes[answers.argmax(axis=-1)])
+
+    def margin(self, outputs: Floats, column: int) -> Floats:
+        """The class's output; of two classes, its output minus the other's, the log-odds."""
+        if outputs.shape[-1] == 2:
+            return np.asarray(outputs[..., column] - outputs[..., 1 - column])
+        return np.asarray(outputs[..., column])
+
+    def loss(self) -> nn.Module:
+        """Cross-entropy."""
+        from torch import nn
+
+        return nn.CrossEntropyLoss()
+
+    def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
+        """Accuracy and F1: of the larger of two classes, the paper's +1, else the mean over classes (macro)."""
+        from sklearn.metrics import accuracy_score, f1_score
+
+        if len(self.classes) == 2:
+            positive = self.classes[-1]
+            f1 = f1_score(y == positive, predicted == positive, zero_division=0)
+        else:
+            f1 = f1_score(y, predicted, average="macro", zero_division=0)
+        return {"accuracy": float(accuracy_score(y, predicted)), "f1": float(f1)}
+
+
+@register_target
+class Labels(Target):
+    """Several labels per graph: a matrix of 0 and 1, one column each; NaN where a label was not measured.
+
+    Example:
+        >>> target = Labels.fit(np.array([[0, 1], [1, np.nan]]))
+        >>> target.decide(target.link(np.array([[-3.0, 3.0]])))
+        array([[0, 1]])
+    """
+
+    name = "labels"
+
+    def __init__(self, columns: int) -> None:
+        self.classes = np.arange(columns)
+
+    @classmethod
+    def fit(cls, y: NDArray[Any]) -> Labels:
+        """One label per column of ``y``."""
+        values = _floats(y)
+        known = np.isfinite(values)
+        wrong = (known & ~np.isin(values, (0, 1))) | np.isinf(values)
+        if wrong.any():
+            raise InputError(f"y is a matrix holding {y[wrong].flat[0]!r}; an indicator matrix holds 0 and 1 only")
+        empty = ~known.any(axis=0)
+        if empty.any():
+            raise InputError(f"column {int(empty.argmax())} of y has no measured value; drop the column")
+        return cls(y.shape[1])
+
+    def encode(self, y: NDArray[Any]) -> NDArray[np.float32]:
+        """The matrix as floats, NaN where not measured."""
+        return _floats(y).astype(np.float32)
+
+    def link(self, outputs: Floats) -> Floats:
+        """The logistic function of each output."""
+        return np.asarray(expit(outputs))
+
+    def decide(self, answers: Floats) -> NDArray[np.int64]:
+        """1 where a label is more likely than not."""
+        return (answers > 0.5).astype(np.int64)
+
+    def margin(self, outputs: Floats, column: int) -> Floats:
+        """The label's log-odds."""
+        return np.asarray(outputs[..., column])
+
+    def loss(self) -> nn.Module:
+        """Cross-entropy of each measured label."""
+        return _masked_loss("binary_cross_entropy_with_logits")
+
+    def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
+        """Subset accuracy (all labels of a graph right) and F1 over all labels at once (micro)."""
+        from sklearn.metrics import f1_score
+
+        values = _floats(y)
+        known = np.isfinite(values)
+        right = ((values == predicted) | ~known).all(axis=1)
+        f1 = f1_score(values[known] == 1, predicted[known] == 1, zero_division=0)
+        return {"accuracy": float(right.mean()), "f1": float(f1)}
+
+
+@register_target
+class Numbers(Target):
+    """Measurements: one number per graph, or several columns of them; NaN where one was not measured.
+
+    Outputs are standardised, so that every column weighs the same in training; `link` gives the user's units back.
+
+    Example:
+        >>> target = Numbers.fit(np.array([1.0, 3.0]))
+        >>> target.encode(np.array([1.0, 3.0])).ravel(), target.decide(target.link(np.array([[1.0]])))
+        (array([-1.,  1.]), array([3.]))
+    """
+
+    name = "numbers"
+
+    def __init__(self, mean: Floats, scale: Floats, single: bool) -> None:
+        self.mean, self.scale, self.single = mean, scale, single
+        self.classes = np.arange(len(mean))
+
+    @classmethod
+    def fit(cls, y: NDArray[Any]) -> Numbers:
+        """Mean and deviation of each column."""
+        if y.dtype.kind in "US" or (y.dtype.kind == "O" and any(isinstance(value, str) for value in y.flat)):
+            raise InputError(f"y holds text such as {y.flat[0]!r}, not numbers; use a classifier")
+        values = _floats(y).reshape(len(y), -1)
+        if np.isinf(values).any():
+            raise InputError("y holds infinity; replace it by a number, or by NaN where nothing was measured")
+        known = np.isfinite(values)
+        if not known.any(axis=0).all():
+            raise InputError(f"column {int((~known.any(axis=0)).argmax())} of y has no measured value; drop the column")
+        scale = np.nanstd(values, axis=0)
+        return cls(np.nanmean(values, axis=0), np.where(scale > 0, scale, 1.0), y.ndim == 1)
+
+    def encode(self, y: NDArray[Any]) -> Floats:
+        """Standardised columns, shape (g, t)."""
+        return np.asarray((_floats(y).reshape(len(y), -1) - self.mean) / self.scale)
+
+    def link(self, outputs: Floats) -> Floats:
+        """Values in the units of ``y``."""
+        return np.asarray(outputs * self.scale + self.mean)
+
+    def decide(self, answers: Floats) -> NDArray[Any]:
+        """The values; shape (g,) when ``y`` was."""
+        return answers[:, 0] if self.single else answers
+
+    def margin(self, outputs: Floats, column: int) -> Floats:
+        """The value in the units of ``y``."""
+        return np.asarray(outputs[..., column] * self.scale[column] + self.mean[column])
+
+    def loss(self) -> nn.Module:
+        """Mean squared error of each measured value."""
+        return _masked_loss("mse_loss")
+
+    def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
+        """RMSE, MAE and R², mean over columns."""
+        truth, guess = _floats(y).reshape(len(y), -1), _floats(predicted).reshape(len(y), -1)
+        error = truth - guess
+        squares, total = np.nanmean(error**2, axis=0), np.nanvar(truth, axis=0)
+        r2 = 1 - squares / np.where(total > 0, total, np.nan)
+        return {
+            "rmse": float(np.sqrt(squares).mean()),
+            "mae": float(np.nanmean(np.abs(error), axis=0).mean()),
+            "r2": float(np.nanmean(r2)) if np.isfinite(r2).any() else 0.0,
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """The target as JSON."""
+        return {"name": self.name, "mean": self.mean.tolist(), "scale": self.scale.tolist(), "single": self.single}
+
+    @classmethod
+    def restore(cls, stored: dict[str, Any]) -> Numbers:
+        """The target that `describe` wrote."""
+        return cls(np.array(stored["mean"], dtype=float), np.array(stored["scale"], dtype=float), stored["single"])
+
+
+_INFINITE = (float("inf"), float("-inf"))
+
+
+def as_y(y: ArrayLike, g: int) -> NDArray[Any]:
+    """``y`` as an array of shape (g,) or (g, t), t > 1."""
+    if hasattr(y, "detach"):  # a torch tensor
+        y = y.detach().cpu().numpy()
+    try:
+        values = np.asarray(y)
+    except ValueError as error:
+        raise InputError(
+            "y has entries of different lengths; give one class per graph, or an indicator matrix of 0 and 1 "
+            "(scikit-learn's MultiLabelBinarizer makes one)"
+        ) from error
+    if values.ndim == 0:
+        raise InputError(f"y={y!r} is a single value; give one per graph")
+    if len(values) != g:
+        raise InputError(f"y has {len(values)} entries for {g} graphs; give one per graph")
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim > 2 or (values.ndim == 2 and not values.shape[1]):
+        raise InputError(f"y has shape {values.shape}; give (graphs,) or one column per label (graphs, labels)")
+    return values
+
+
+def values_to_json(values: NDArray[Any]) -> dict[str, Any]:
+    """Classes or labels as JSON that gives them back with their type."""
+    entries = values.tolist()
+    odd = next((entry for entry in entries if not isinstance(entry, (bool, int, float, str))), None)
+    if odd is not None:
+        raise InputError(f"class {odd!r} cannot be saved; use numbers, strings or booleans as classes")
+    return {"dtype": values.dtype.str, "values": entries}
+
+
+def values_from_json(stored: dict[str, Any]) -> NDArray[Any]:
+    """The values `values_to_json` wrote."""
+    return np.array(stored["values"], dtype=np.dtype(stored["dtype"]))
+
+
+def _floats(y: NDArray[Any]) -> Floats:
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y holds {y.flat[0]!r}, which is not a number; give numbers, NaN where unknown") from error
+
+
+def _masked_loss(name: str) -> nn.Module:
+    """A mean loss over the targets that are not NaN."""
+    import torch
+    from torch import Tensor, nn
+
+    class MaskedLoss(nn.Module):
+        def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
+            known = ~targets.isnan()
+            loss: Tensor = getattr(torch.nn.functional, name)(outputs[known], targets[known].to(outputs.dtype))
+            return loss
+
+    return MaskedLoss()
