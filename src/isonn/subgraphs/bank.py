@@ -7,13 +7,14 @@ number here, and code 0 of an edge means that there is none. Graphs can be looke
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, hstack
 
@@ -22,10 +23,15 @@ from isonn.progress import Report, silent
 from isonn.subgraphs.canonical import canonical_regions, region_words, roughly_sorted
 from isonn.subgraphs.enumerate import Cut, cut_subgraphs, list_subgraphs
 
-#: Nodes of the graphs that are cut in one go: some hundred thousand subgraphs of molecules.
+if TYPE_CHECKING:
+    from isonn.subgraphs.kernels import Counter
+
+#: Nodes below which a further thread costs more than it saves.
 NODES_PER_BLOCK = 2**14
-#: Blocks below which further processes cost more than they save: they take a second to start.
-MIN_BLOCKS_PER_PROCESS = 2
+#: Graphs that the numpy path cuts in one go.
+GRAPHS_PER_BLOCK = 512
+#: The largest edge code the compiled path takes; a test holds it to the kernels' own.
+MAX_EDGE_CODE = 2**12 - 1
 #: Pairs of nodes of a block for which a table is made; beyond, edges are looked up by binary search.
 MOST_PAIRS = 2**22
 #: Regions of blocks that are merged with those known already in one go.
@@ -107,28 +113,96 @@ class Banked:
 
 
 def bank_subgraphs(
-    graphs: CodedGraphs, limit: int = 100_000, seed: int = 0, jobs: int = 1, report: Report = silent
+    graphs: CodedGraphs, limit: int = 100_000, seed: int = 0, n_jobs: int = 1, report: Report = silent
 ) -> Banked:
     """Cut and merge the connected subgraphs of graphs.
 
     Args:
         limit: subgraphs of one size a graph may have before they are sampled.
         seed: of the samples.
-        jobs: processes; the result does not depend on it.
+        n_jobs: threads; the result does not depend on it.
         report: told how many graphs are done.
     """
-    bounds = blocks(graphs)
-    work = (delayed(bank_block)(graphs.part(*bound), limit, seed) for bound in bounds)
-    jobs = min(jobs, max(1, len(bounds) // MIN_BLOCKS_PER_PROCESS))
+    bounds = blocks(graphs, n_jobs)
     parts = []
-    for (_, stop), part in zip(bounds, Parallel(n_jobs=jobs, return_as="generator")(work), strict=True):
-        parts.append(part)
-        report(stop, "graphs cut")
-    joined = join_banks(parts, bounds)
-    for banks in joined.banks:
-        for k, bank in banks.items():
-            banks[k] = SubgraphBank(k, bank.regions.astype(np.int64), bank.counts.astype(np.float64))
-    return joined
+    with ThreadPoolExecutor(n_jobs) as threads:
+        for part in threads.map(lambda bound: bank_block(graphs.part(*bound), limit, seed), bounds):
+            parts.append(part)
+            report(bounds[len(parts) - 1][1], "graphs cut")
+    return join_banks(parts, bounds)
+
+
+def bank_block(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
+    """The banks of some graphs, regions canonical and sorted; compiled where numba is installed."""
+    if compiled() and all(view.edge_codes.max(initial=0) <= MAX_EDGE_CODE for view in graphs.views):
+        return _bank_compiled(graphs, limit, seed)
+    bounds = list(itertools.pairwise([*range(0, len(graphs), GRAPHS_PER_BLOCK), len(graphs)]))
+    return join_banks([bank_in_numpy(graphs.part(*bound), limit, seed) for bound in bounds], bounds)
+
+
+def compiled() -> bool:
+    """Whether the compiled kernels can be used."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def counter_of(graphs: CodedGraphs, limit: int) -> Counter:
+    """The compiled counter of coded graphs."""
+    from isonn.subgraphs.kernels import Counter
+
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
+    ends = graphs.edges + graphs.node_offsets[owner, None]
+    codes = [view.edge_codes for view in graphs.views]
+    if len(ends) and ((ends[:, 0] > ends[:, 1]).any() or (np.diff(ends[:, 0]) < 0).any() or _unsorted(ends)):
+        ends = np.sort(ends, axis=1)
+        order = np.lexsort((ends[:, 1], ends[:, 0]))
+        ends, codes = ends[order], [column[order] for column in codes]
+    node_codes = np.stack([view.node_codes for view in graphs.views])
+    return Counter(graphs.node_offsets, ends, node_codes, np.stack(codes), tuple(v.sizes for v in graphs.views), limit)
+
+
+def _unsorted(ends: IntArray) -> bool:
+    step = np.diff(ends, axis=0)
+    return bool(((step[:, 0] == 0) & (step[:, 1] <= 0)).any())
+
+
+def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
+    counter = counter_of(graphs, limit)
+    stops, columns, counts, skipped = counter.count(0, len(graphs))
+    owner = np.repeat(np.arange(len(graphs), dtype=np.int32), np.diff(stops, prepend=0))
+    more: list[tuple[IntArray, IntArray, NDArray[np.float64]]] = []  # graph, column and weight of what was sampled
+    sampled: dict[tuple[int, int], float] = {}
+    sizes = sorted({k for view in graphs.views for k in view.sizes})
+    largest = {i: min(size for graph, size in skipped if graph == i) for i, _ in skipped}
+    for i, least in largest.items():
+        for k in (k for k in sizes if k >= least):
+            cut = cut_graph(graphs, i, k, limit, seed)
+            weights = np.ones(len(cut.nodes)) if cut.weights is None else cut.weights
+            if cut.weights is not None:
+                sampled[i, k] = cut.share
+            for number, view in enumerate(graphs.views):
+                if k in view.sizes:
+                    found = counter.columns_of(cut.nodes + graphs.node_offsets[i], number)
+                    more.append((np.full(len(found), i), found.astype(np.int64), weights))
+    if more:
+        owner = np.concatenate([owner, *(part[0] for part in more)])
+        columns = np.concatenate([columns, *(part[1] for part in more)])
+        counts = np.concatenate([counts, *(part[2] for part in more)])
+    rows = counter.columns
+    met = np.bincount(columns, minlength=len(rows)) > 0  # a graph that was sampled may leave columns it does not count
+    banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in graphs.views)
+    for view, own in enumerate(graphs.views):
+        for k in own.sizes:
+            chosen = np.flatnonzero(met & (rows[:, 0] == view) & (rows[:, 1] == k))
+            regions = rows[chosen, 2 : 2 + k + k * (k - 1) // 2]
+            number = np.full(len(rows), -1, dtype=np.int32)
+            if len(chosen):
+                order = np.lexsort(regions.T[::-1])
+                regions, number[chosen[order]] = regions[order], np.arange(len(order))
+            place = number[columns]
+            there = place >= 0
+            table = coo_array((counts[there], (owner[there], place[there])), shape=(len(graphs), len(regions))).tocsr()
+            banks[view][k] = SubgraphBank(k, _small(regions), _compact(table))
+    return Banked(banks, sampled)
 
 
 def join_banks(parts: Sequence[Banked], bounds: Sequence[tuple[int, int]]) -> Banked:
@@ -187,15 +261,16 @@ def cut_graph(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int) -> Cut
     return cut_subgraphs(n, graphs.edges[edges], k, limit, node_codes, edge_codes, seed)
 
 
-def blocks(graphs: CodedGraphs) -> list[tuple[int, int]]:
-    """Bounds of runs of graphs with about NODES_PER_BLOCK nodes; they depend on the graphs alone."""
-    number = graphs.node_offsets[1:] // NODES_PER_BLOCK
-    starts = np.flatnonzero(np.diff(number, prepend=-1))
-    return list(itertools.pairwise([*starts.tolist(), len(graphs)]))
+def blocks(graphs: CodedGraphs, n_jobs: int = 1) -> list[tuple[int, int]]:
+    """Bounds of runs of graphs: a few per thread, so that threads end together, and none tiny."""
+    nodes = int(graphs.node_offsets[-1])
+    wanted = 1 if n_jobs == 1 else min(4 * n_jobs, max(1, nodes // NODES_PER_BLOCK))
+    stops = np.searchsorted(graphs.node_offsets, np.linspace(0, nodes, wanted + 1)[1:]).tolist()
+    return list(itertools.pairwise(sorted({0, *stops[:-1], len(graphs)})))
 
 
-def bank_block(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
-    """The banks of a few graphs, canonical already."""
+def bank_in_numpy(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
+    """`bank_block` without compiled code: the oracle of its tests, and slower."""
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
     edges = graphs.edges + graphs.node_offsets[owner, None]
     pairs = _pair_lookup(graphs, edges)

@@ -29,8 +29,6 @@ from isonn.subgraphs.bank import (
     CodedGraphs,
     SubgraphBank,
     bank_block,
-    blocks,
-    join_banks,
     join_counts,
     merge_regions,
 )
@@ -182,8 +180,7 @@ def _bank_part(graphs: CodedGraphs | None, path: Path, key: str, limit: int, see
     """Cut and write one part, unless it is there already."""
     if graphs is None:
         return
-    bounds = blocks(graphs)
-    banked = join_banks([bank_block(graphs.part(*bound), limit, seed) for bound in bounds], bounds)
+    banked = bank_block(graphs, limit, seed)
     tensors: dict[str, NDArray[Any]] = {}
     for view, banks in enumerate(banked.banks):
         for k, bank in banks.items():
