@@ -17,6 +17,7 @@ _HOME = {
     "IsoNNClassifier": "isonn.windows.estimators",
     "IsoNNRegressor": "isonn.windows.estimators",
     "SubgraphIsoNNClassifier": "isonn.subgraphs.estimators",
+    "SubgraphIsoNNRegressor": "isonn.subgraphs.estimators",
     "load_model": "isonn.estimator",
 }
 
@@ -26,6 +27,7 @@ __all__ = [
     "IsoNNClassifier",
     "IsoNNRegressor",
     "SubgraphIsoNNClassifier",
+    "SubgraphIsoNNRegressor",
     "__version__",
     "as_graphset",
     "audit",
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     )
     from isonn.estimator import load_model
     from isonn.graphs import Graph, GraphSet, as_graphset, load, stream
-    from isonn.subgraphs.estimators import SubgraphIsoNNClassifier
+    from isonn.subgraphs.estimators import SubgraphIsoNNClassifier, SubgraphIsoNNRegressor
     from isonn.windows.estimators import IsoNNClassifier, IsoNNRegressor
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError, MissingDependencyError
+from isonn.explain.reasons import Reason, find_reasons
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
-from isonn.targets import Target
+from isonn.targets import Numbers, Target
 from isonn.threads import torch_threads
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class Explanation:
         node_importance: every match's contribution shared equally among its nodes, shape (n,); sums to ``total``.
         edge_importance: every match's contribution shared among the cells of its region by their absolute
             weight, shape (n, n); sums to ``total``. A region without an edge shares equally among its cells.
+        single_nodes: what single-node pieces contribute; 0 for models without any.
         edge_means: the mean contribution of the matches that hold each edge, shape (n, n). It adds up to nothing, but
             unlike the sums it does not grow with the number of matches an edge happens to lie in.
     """
@@ -85,7 +88,7 @@ class Explanation:
     score: float
     base: float
     padding: float
-    templates: list[Template]
+    templates: Sequence[Template]
     matches: list[Match]
     count: int
     total: float
@@ -96,10 +99,42 @@ class Explanation:
     target: Target
     source: MatchedGraph = field(repr=False)
     rows: dict[tuple[Any, ...], int] = field(repr=False)
+    single_nodes: float = 0.0
+    exact: bool = False
+    label_names: dict[Any, str] = field(default_factory=dict, repr=False)
 
-    def without(self, match: Match | Sequence[Match]) -> NDArray[np.float64]:
-        """The probabilities when the matches are taken away together, shape (classes,): the model is run again."""
-        matches = [match] if isinstance(match, Match) else list(match)
+    @property
+    def column(self) -> int:
+        """The output that is explained."""
+        return int(np.flatnonzero(self.classes == self.explained)[0])
+
+    @cached_property
+    def reasons(self) -> list[Reason]:
+        """At most five disjoint pieces of the graph that decide, the strongest first."""
+        return find_reasons(self)
+
+    def node_name(self, node: int) -> str:
+        """What a node is called: its name, or its label and number."""
+        if self.graph.node_names is not None:
+            return str(self.graph.node_names[node])
+        if self.graph.node_labels is None:
+            return str(node)
+        label = self.graph.node_labels[node].item()
+        return f"{self.label_names.get(label, label)} {node}"
+
+    def without(self, match: Match | Reason | int | Sequence[Match | int]) -> NDArray[np.float64]:
+        """The probabilities (or values) when matches are taken away together, shape (outputs,): the model is run again.
+
+        Args:
+            match: a match or several, as entries of ``matches`` or their numbers, or one of ``reasons``.
+        """
+        if isinstance(match, Reason):
+            return match.answers
+        given = [match] if isinstance(match, (Match, int, np.integer)) else list(match)
+        for one in given:
+            if isinstance(one, (int, np.integer)) and not 0 <= one < len(self.matches):
+                raise InputError(f"match {one} is not listed; use 0 to {len(self.matches) - 1}")
+        matches = [self.matches[int(one)] if isinstance(one, (int, np.integer)) else one for one in given]
         rows = [self.rows.get(_key(one)) for one in matches]
         if None in rows:
             raise InputError(
@@ -111,23 +146,31 @@ class Explanation:
         return self.target.link(logits)
 
     def summary(self, top: int = 5) -> str:
-        """A few lines for people: the class, the score, and the matches that count most."""
-        column = int(np.flatnonzero(self.classes == self.explained)[0])
-        lines = [
-            f"class {self.explained} with probability {self.probabilities[column]:.3f}: "
-            f"score {self.score:+.3f}, {self.base:+.3f} without any match"
-        ]
+        """A few lines: the prediction, the score, and the matches that count most."""
+        if isinstance(self.target, Numbers):
+            what = f"predicted {self.score:.3g}"
+        else:
+            what = f"class {self.explained} with probability {self.probabilities[self.column]:.3f}"
+        lines = [f"{what}: score {self.score:+.2f} (no matches at all: {self.base:+.2f})"]
         if self.padding:
-            lines.append(f"  {self.padding:+.3f}  all that is read beyond the graph's {self.graph.n} nodes")
+            lines.append(f"  {self.padding:+.3f}  everything read beyond the graph's {self.graph.n} nodes")
         for match in self.matches[:top]:
-            lines.append(f"  {match.contribution:+.3f}  template {match.template} is {_place(match)}")
+            rows = ", ".join(map(self.node_name, match.nodes))
+            columns = "" if match.columns is None else " to " + ", ".join(map(self.node_name, match.columns))
+            lines.append(f"  {match.contribution:+.3f}  template {match.template} at {rows}{columns}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return self.summary()
 
 
-def explain_matched(matched: MatchedGraph, target: Target, label: Any = None, top: int | None = LISTED) -> Explanation:
+def explain_matched(
+    matched: MatchedGraph,
+    target: Target,
+    label: Any = None,
+    top: int | None = LISTED,
+    label_names: Mapping[Any, str] | None = None,
+) -> Explanation:
     """The explanation of one graph, from what its model says without each match.
 
     Args:
@@ -135,26 +178,30 @@ def explain_matched(matched: MatchedGraph, target: Target, label: Any = None, to
         target: what the model predicts.
         label: the class to explain; None takes the predicted one.
         top: matches to list; None lists all. The importances count all matches either way.
+        label_names: what node labels mean.
     """
     if top is not None and (isinstance(top, bool) or top < 0):
         raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
     classes = target.classes
     logits = matched.logits()
-    predicted = int(logits.argmax())
+    predicted = 0 if isinstance(target, Numbers) else int(logits.argmax())
     column = predicted if label is None else _column(classes, label)
 
     def score(values: Logits) -> NDArray[np.float64]:
         return target.margin(values, column)
 
-    rows, without = matched.logits_without_each()
-    contributions = score(logits) - score(without)
+    matched.target = target
+    rows, contributions = matched.contributions(column)
     order = np.argsort(-np.abs(contributions), kind="stable")[:top]
     matches = [match_of(matched, int(rows[i]), float(contributions[i])) for i in order]
-    found = matched.occurrences
-    by_region, count = np.zeros(len(found.nodes)), np.zeros(len(found.nodes))
-    np.add.at(by_region, found.region[rows], contributions)
-    np.add.at(count, found.region[rows], 1)
+    regions = matched.region_contributions(column, rows, contributions)
     adjacency = matched.graph.adjacency
+    edges = edge_shares(adjacency, regions.nodes, regions.columns, regions.total)
+    single_nodes = 0.0
+    if matched.undirected:  # an edge is both of its cells; what lies on the diagonal belongs to single nodes
+        single_nodes = float(np.trace(edges))
+        edges = edges + edges.T
+        np.fill_diagonal(edges, 0.0)
     return Explanation(
         graph=matched.graph,
         label=classes[predicted],
@@ -166,14 +213,17 @@ def explain_matched(matched: MatchedGraph, target: Target, label: Any = None, to
         padding=float(score(logits) - score(matched.padding_logits())),
         templates=matched.templates,
         matches=matches,
-        count=len(found),
-        total=float(contributions.sum()),
-        template_contributions=score(logits) - score(matched.logits_without_template()),
-        node_importance=node_shares(matched.graph.n, found.nodes, found.columns, by_region),
-        edge_importance=edge_shares(adjacency, found.nodes, found.columns, by_region),
-        edge_means=edge_means(adjacency, found.nodes, found.columns, by_region, count),
+        count=len(matched.occurrences),
+        total=float(regions.total.sum()),
+        template_contributions=matched.template_contributions(column, rows, contributions),
+        node_importance=node_shares(matched.graph.n, regions.nodes, regions.columns, regions.total),
+        edge_importance=edges,
+        edge_means=edge_means(adjacency, regions.nodes, regions.columns, regions.total, regions.count),
         target=target,
         source=matched,
+        single_nodes=single_nodes,
+        exact=matched.exact,
+        label_names=dict(label_names or {}),
         rows={_key(match): int(rows[i]) for match, i in zip(matches, order, strict=True)},
     )
 
@@ -212,14 +262,6 @@ def _key(match: Match) -> tuple[Any, ...]:
     return match.template, match.nodes, match.columns
 
 
-def _place(match: Match) -> str:
-    """The nodes of a match, by name where they have one."""
-    words = match.names or tuple(map(str, match.nodes + (match.columns or ())))
-    rows, columns = words[: len(match.nodes)], words[len(match.nodes) :]
-    link = " to " if columns else ""
-    return f"{' '.join(rows)}{link}{' '.join(columns)} (distance {match.distance:.2f})"
-
-
 # A learned template, as people meet it.
 
 
@@ -233,6 +275,8 @@ class Template:
         edge_labels: ndarray of shape (k, k), the likeliest label of each edge (value above 0.5), else None; or None.
         degrees: ndarray of shape (k,), the degrees its nodes should have in the whole graph, or None.
         label_weights: ndarray of shape (k, labels), what each label counts at each node, or None.
+        texts: each node in words ("ring C with 3 neighbours"), of templates that are subgraphs, or None.
+        view: the name of the view it belongs to, or "".
     """
 
     adjacency: NDArray[np.float32]
@@ -240,6 +284,8 @@ class Template:
     edge_labels: NDArray[Any] | None = None
     degrees: NDArray[np.float32] | None = None
     label_weights: NDArray[np.float32] | None = None
+    texts: tuple[str, ...] | None = None
+    view: str = ""
 
     @property
     def k(self) -> int:
@@ -291,6 +337,15 @@ class Occurrences:
         return len(self.region)
 
 
+class Regions(NamedTuple):
+    """Regions of a graph with what all matches in each contribute together, and how many there are."""
+
+    nodes: IntArray
+    columns: IntArray | None
+    total: NDArray[np.float64]
+    count: NDArray[np.float64]
+
+
 class MatchedGraph(ABC):
     """A graph with the matches of a fitted model, and the model run without some of them.
 
@@ -298,8 +353,16 @@ class MatchedGraph(ABC):
     """
 
     graph: Graph
-    templates: list[Template]
+    templates: Sequence[Template]
     occurrences: Occurrences
+    target: Target
+    #: Whether edges have no direction, so that an edge's importance stands in both of its cells.
+    undirected: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether contributions of all matches sum to score - base."""
+        return False
 
     @abstractmethod
     def logits(self) -> Logits:
@@ -335,6 +398,26 @@ class MatchedGraph(ABC):
     @abstractmethod
     def count_equal(self, other: MatchedGraph, row: int) -> int:
         """How many regions of this graph equal the region of a match of another one, up to relabelling."""
+
+    def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
+        """Rows of matches and what each adds to the margin of one output; by removal unless a subclass knows better."""
+        rows, without = self.logits_without_each()
+        return rows, self.target.margin(self.logits(), column) - self.target.margin(without, column)
+
+    def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
+        """Contributions of matches (by their rows) added up by region."""
+        found = self.occurrences
+        total, count = np.zeros(len(found.nodes)), np.zeros(len(found.nodes))
+        np.add.at(total, found.region[rows], contributions)
+        np.add.at(count, found.region[rows], 1)
+        return Regions(found.nodes, found.columns, total, count)
+
+    def template_contributions(
+        self, column: int, rows: IntArray, contributions: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The margin minus the margin with a template switched off, shape (templates,)."""
+        without = self.target.margin(self.logits_without_template(), column)
+        return np.asarray(self.target.margin(self.logits(), column) - without)
 
     def padding_logits(self) -> Logits:
         """What the model says without whatever it reads that is no node of the graph, shape (outputs,)."""

@@ -1,79 +1,215 @@
-"""Heads that are solved for, not trained: logistic regression and a random forest on fixed features."""
+r"""The linear head: ridge regression whose penalty is chosen by exact leave-one-out.
+
+With :math:`K = \Phi \Phi^\top` the products of all graphs' features, :math:`G = (K + \lambda C^{-1})^{-1}` for weights
+C, :math:`s = G 1` and :math:`P = G - s s^\top / 1^\top s`, the ridge solution with a free intercept is
+:math:`\alpha = P Y`, and leaving graph i out changes its residual to :math:`\alpha_i / P_{ii}`: one decomposition of K
+gives the leave-one-out error of every penalty. Classes are targets of +1 and -1, one against the rest. The outputs are
+scaled by one number so that the leave-one-out probabilities are as likely as possible: a score is a log-odds.
+
+The products take g² memory. Beyond `DUAL_GRAPHS` graphs the penalty is chosen on a sample and the weights are solved
+for directly, on the sparse features.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
+from scipy.special import log_softmax
+from typing_extensions import Self
 
-from isonn.heads.mlp import Head
+from isonn.heads.base import Floats, Head, register_head
+from isonn.seeding import numpy_stream
+from isonn.targets import Classes, Numbers, Target
 
-#: L2 penalty of the regression on standardised features, for each graph, and the most it comes to: graphs that are
-#: alike say no more for being many, and thousands of graphs say enough to be believed.
-PENALTY_PER_GRAPH, LARGEST_PENALTY = 1 / 8, 200.0
-TREES = 300
-#: Standardised features nearer to each other than this are the same number, computed in another order.
-ROUNDING = 1e-4
-
-
-def fit_linear(features: NDArray[np.float32], targets: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights (outputs, features) and biases (outputs,) of a logistic regression; of labels, one for each."""
-    if targets.ndim == 2:
-        rows = [_one_label(features, column) for column in targets.T]
-        return np.stack([weights for weights, _ in rows]), np.array([bias for _, bias in rows])
-    fitted = _regression(len(features)).fit(features, targets)
-    weights, bias = fitted.coef_, fitted.intercept_
-    if len(weights) == 1:  # two classes: one score, half of it for the one and half against the other
-        weights, bias = np.concatenate([-weights, weights]) / 2, np.concatenate([-bias, bias]) / 2
-    return weights, bias
+#: Graphs up to which the products of all pairs are held: 512 MB.
+DUAL_GRAPHS = 8000
+#: Graphs that the penalty is chosen on; a decomposition takes two seconds.
+PENALTY_GRAPHS = 1500
+#: Penalties to choose from; the features of a graph have norm 1.
+PENALTIES = 10.0 ** np.arange(-4.0, 1.51, 0.25)
+#: A residual beyond this counts no more than this when a penalty for classes is chosen.
+LARGEST_SQUARE = 4.0
+#: Columns that more than this share of graphs have are multiplied as a dense matrix.
+DENSE_SHARE = 0.05
 
 
-def _one_label(features: NDArray[np.float32], column: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-    if column.min() == column.max():  # nothing to tell apart: the probability that one more graph differs
-        odds = (column.sum() + 0.5) / (len(column) - column.sum() + 0.5)
-        return np.zeros(features.shape[1]), float(np.log(odds))
-    fitted = _regression(len(features)).fit(features, column)
-    return fitted.coef_[0], float(fitted.intercept_[0])
+@register_head
+class LinearHead(Head):
+    """Ridge regression; outputs are sums over features, so explanations add up.
+
+    Attributes:
+        coef, intercept: shape (outputs, p) and (outputs,).
+        penalties: the penalty chosen for each column of targets.
+        held_out: leave-one-out outputs of the training graphs, shape (g, outputs); NaN where there is none.
+        loss: mean leave-one-out loss, to compare features by.
+    """
+
+    name = "linear"
+    additive = True
+
+    coef: Floats
+    intercept: Floats
+    held_out: Floats
+    loss: float
+
+    def fit(
+        self,
+        features: csr_array,
+        targets: NDArray[Any],
+        target: Target,
+        weights: Floats | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Solve for weights and intercepts."""
+        wanted = _columns(targets, target)
+        cap = np.inf if isinstance(target, Numbers) else LARGEST_SQUARE
+        g, p = features.shape
+        coef, intercept = np.zeros((wanted.shape[1], p)), np.zeros(wanted.shape[1])
+        held_out = np.full(wanted.shape, np.nan)
+        self.penalties: list[float] = []
+        losses = []
+        weights = np.ones(g) if weights is None else weights
+        known = np.isfinite(wanted)
+        for rows, columns in _same_rows(known):
+            part = features if len(rows) == g else features[rows]
+            found = _solve(part, wanted[np.ix_(rows, columns)], weights[rows], cap, seed)
+            coef[columns], intercept[columns] = found.coef, found.intercept
+            held_out[np.ix_(rows, columns)] = found.held_out
+            self.penalties += [found.penalty] * len(columns)
+            losses.append(found.loss)
+        self.loss = float(np.mean(losses))
+        if (
+            isinstance(target, Classes) and len(target.classes) == 2
+        ):  # one score, half for one and half against the other
+            halves = np.array([[-0.5], [0.5]])
+            coef, intercept = halves @ coef, halves[:, 0] * intercept[0]
+            held_out = held_out @ halves.T
+        if not isinstance(target, Numbers):
+            scale = _temperature(held_out, targets, target)
+            coef, intercept, held_out = scale * coef, scale * intercept, scale * held_out
+        self.coef, self.intercept, self.held_out = coef, intercept, held_out
+        return self
+
+    def outputs(self, features: csr_array) -> Floats:
+        """Intercepts plus the weighted sums of features."""
+        return np.asarray(features @ self.coef.T + self.intercept)
+
+    def coefficients(self) -> tuple[Floats, Floats]:
+        """Weights and intercepts."""
+        return self.coef, self.intercept
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Weights and intercepts."""
+        return {"coef": self.coef, "intercept": self.intercept}
+
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]]) -> LinearHead:
+        """The head with these weights."""
+        head = cls()
+        head.coef, head.intercept = tensors["coef"].astype(np.float64), tensors["intercept"].astype(np.float64)
+        return head
 
 
-def _regression(graphs: int) -> LogisticRegression:
-    return LogisticRegression(C=1 / min(PENALTY_PER_GRAPH * graphs, LARGEST_PENALTY), max_iter=1000)
+class _Solution:
+    def __init__(self, coef: Floats, intercept: Floats, held_out: Floats, penalty: float, loss: float) -> None:
+        self.coef, self.intercept, self.held_out, self.penalty, self.loss = coef, intercept, held_out, penalty, loss
 
 
-def set_linear(head: Head, solution: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
-    """Give a head of one layer these weights and biases."""
-    layer = head[0]
-    assert isinstance(layer, torch.nn.Linear)
-    with torch.no_grad():
-        for parameter, values in zip((layer.weight, layer.bias), solution, strict=True):
-            parameter.copy_(torch.from_numpy(values))
+def _columns(targets: NDArray[Any], target: Target) -> Floats:
+    """What is regressed on: +1 and -1 for classes and labels, standardised values for numbers."""
+    if isinstance(target, Numbers):
+        return np.asarray(targets, dtype=np.float64)
+    if isinstance(target, Classes):
+        classes = range(len(target.classes)) if len(target.classes) > 2 else (1,)
+        return np.stack([2.0 * (targets == i) - 1 for i in classes], axis=1)
+    return np.asarray(2.0 * targets - 1, dtype=np.float64)
 
 
-def grow_forest(features: NDArray[np.float32], targets: NDArray[Any], seed: int) -> RandomForestClassifier:
-    """A random forest; ``targets`` as in `fit_linear`."""
-    classes = targets if targets.ndim == 1 else targets.astype(np.int64)
-    return RandomForestClassifier(TREES, random_state=seed % 2**32).fit(_without_noise(features), classes)
+def _same_rows(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Columns that are known for the same graphs, together: rows and columns of each group."""
+    patterns, group = np.unique(known, axis=1, return_inverse=True)
+    return [(np.flatnonzero(patterns[:, i]), np.flatnonzero(group.reshape(-1) == i)) for i in range(patterns.shape[1])]
 
 
-def _without_noise(features: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Values of a feature that differ by rounding alone made equal, so that no tree asks which of them is larger."""
-    order = features.argsort(axis=0, kind="stable")
-    values = np.take_along_axis(features, order, axis=0)
-    new = np.diff(values, axis=0, prepend=-np.inf) > ROUNDING
-    start = np.take_along_axis(values, _last_true(new), axis=0)
-    # of many graphs neighbours can be this near all along: from the start of such a run, every step begins anew
-    new |= np.diff(np.floor((values - start) / ROUNDING), axis=0, prepend=0) > 0
-    first = _last_true(new)
-    merged = np.empty_like(features)
-    np.put_along_axis(merged, order, np.take_along_axis(values, first, axis=0), axis=0)
-    return merged
+def _solve(features: csr_array, wanted: Floats, weights: Floats, cap: float, seed: int) -> _Solution:
+    g = len(wanted)
+    if g <= PENALTY_GRAPHS:
+        penalty, alpha, bias, residual, loss = _leave_one_out(products(features), wanted, weights, cap)
+        return _Solution(np.asarray(alpha.T @ features), bias, wanted - residual, penalty, loss)
+    rows = np.sort(numpy_stream(seed, "penalty").choice(g, PENALTY_GRAPHS, replace=False))
+    penalty, _, _, residual, loss = _leave_one_out(products(features[rows]), wanted[rows], weights[rows], cap)
+    held_out = np.full(wanted.shape, np.nan)
+    if g > DUAL_GRAPHS:
+        from sklearn.linear_model import Ridge
+
+        ridge = Ridge(alpha=penalty, solver="sparse_cg", tol=1e-6, max_iter=1000)
+        ridge.fit(features, wanted, sample_weight=weights)
+        held_out[rows] = wanted[rows] - residual
+        return _Solution(np.atleast_2d(ridge.coef_), np.atleast_1d(ridge.intercept_), held_out, penalty, loss)
+    kernel = products(features)
+    kernel[np.diag_indices(g)] += penalty / weights
+    factor = cho_factor(kernel, lower=True, overwrite_a=True)
+    inverse = cho_solve(factor, np.eye(g))
+    s = inverse.sum(axis=1)
+    bias = (s @ wanted) / s.sum()
+    alpha = inverse @ wanted - np.outer(s, bias)
+    residual = alpha / (np.diag(inverse) - s**2 / s.sum())[:, None]
+    return _Solution(np.asarray(alpha.T @ features), bias, wanted - residual, penalty, loss)
 
 
-def _last_true(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """For every entry of a column, the row of the last mark up to it."""
-    found: NDArray[np.int64] = np.maximum.accumulate(np.where(marks, np.arange(len(marks))[:, None], 0), axis=0)
-    return found
+def products(features: csr_array) -> Floats:
+    """Products of all pairs of rows; frequent columns as one dense product, rare ones sparse."""
+    share = np.bincount(features.indices, minlength=features.shape[1]) / max(1, features.shape[0])
+    often = np.flatnonzero(share > DENSE_SHARE)
+    dense = features[:, often].toarray()
+    total = dense @ dense.T
+    rest = features[:, np.flatnonzero(share <= DENSE_SHARE)]
+    if rest.nnz:
+        total += (rest @ rest.T).toarray()
+    return np.asarray(total)
+
+
+def _leave_one_out(
+    kernel: Floats, wanted: Floats, weights: Floats, cap: float
+) -> tuple[float, Floats, Floats, Floats, float]:
+    """The best penalty with its dual weights, intercepts, leave-one-out residuals and loss."""
+    root = np.sqrt(weights)
+    values, vectors = eigh(kernel * np.outer(root, root))
+    vectors = vectors * root[:, None]  # so that G = V diag(1 / (d + penalty)) V'
+    turned, ones = vectors.T @ wanted, vectors.sum(axis=0)
+    square = vectors**2
+    best: tuple[float, Floats, Floats, Floats, float] | None = None
+    for penalty in PENALTIES.tolist():
+        inverse = 1 / (np.maximum(values, 0) + penalty)
+        s = vectors @ (inverse * ones)
+        total = float(s.sum())
+        bias = (s @ wanted) / total
+        alpha = vectors @ (inverse[:, None] * turned) - np.outer(s, bias)
+        residual = alpha / np.maximum(square @ inverse - s**2 / total, 1e-300)[:, None]
+        loss = float((weights[:, None] * np.minimum(residual**2, cap)).mean() / weights.mean())
+        if best is None or loss < best[4]:
+            best = penalty, alpha, bias, residual, loss
+    assert best is not None
+    return best
+
+
+def _temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> float:
+    """The scale of outputs under which the leave-one-out probabilities of what is true are largest."""
+    known = np.isfinite(held_out).all(axis=1) if isinstance(target, Classes) else np.isfinite(held_out)
+    if not known.any():
+        return 1.0
+
+    def surprise(log_scale: float) -> float:
+        scaled = np.exp(log_scale) * held_out
+        if isinstance(target, Classes):
+            rows = np.flatnonzero(known)
+            return -float(log_softmax(scaled[rows], axis=1)[np.arange(len(rows)), targets[rows]].mean())
+        signs = 2.0 * targets[known] - 1
+        return float(np.logaddexp(0, -signs * scaled[known]).mean())
+
+    return float(np.exp(minimize_scalar(surprise, bounds=(-3, 5), method="bounded").x))

@@ -2,7 +2,7 @@
 
 A graph is given as integer codes: what its nodes and edges are (a label, a level of a weight, a degree) is a
 number here, and code 0 of an edge means that there is none. Graphs can be looked at in several ways at once
-(`View`): the subgraphs are cut once, and merged for each view by its own codes.
+(`Codes`): the subgraphs are cut once, and merged for each view by its own codes.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ REGIONS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """One way to look at graphs.
+class Codes:
+    """Graphs as one view codes them.
 
     Attributes:
         node_codes: what each node is, ``(nodes,)``, from 0.
@@ -66,7 +66,7 @@ class CodedGraphs:
     node_offsets: IntArray
     edge_offsets: IntArray
     edges: IntArray
-    views: tuple[View, ...]
+    views: tuple[Codes, ...]
 
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
@@ -79,7 +79,7 @@ class CodedGraphs:
             self.node_offsets[start : stop + 1] - nodes.start,
             self.edge_offsets[start : stop + 1] - edges.start,
             self.edges[edges],
-            tuple(View(view.node_codes[nodes], view.edge_codes[edges], view.sizes) for view in self.views),
+            tuple(Codes(view.node_codes[nodes], view.edge_codes[edges], view.sizes) for view in self.views),
         )
 
 
@@ -222,7 +222,7 @@ def join_banks(parts: Sequence[Banked], bounds: Sequence[tuple[int, int]]) -> Ba
     return Banked(banks, sampled)
 
 
-def region_codes(cut: IntArray, edge_number: csr_array, view: View) -> IntArray:
+def region_codes(cut: IntArray, edge_number: csr_array, view: Codes) -> IntArray:
     """The regions on the given nodes, in the order of these, as one view sees them: ``(w, k + k*(k-1)/2)``.
 
     Args:
@@ -344,7 +344,7 @@ def _pair_lookup(graphs: CodedGraphs, edges: IntArray) -> Callable[[IntArray], l
 def _merged(
     nodes: IntArray,
     numbers: Sequence[IntArray],
-    view: View,
+    view: Codes,
     owner: IntArray,
     weights: NDArray[np.float64],
     graphs: int,

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from isonn.matching.permutations import permutations
 from isonn.packing import IntArray, bits_of, words_of
 
 #: Orderings of regions looked at at once while one is chosen.
@@ -53,7 +52,7 @@ def _places(k: int, ties: int = -1) -> IntArray:
     Args:
         ties: bit i says that nodes i and i + 1 may change places.
     """
-    orders = permutations(k).numpy()
+    orders = np.array(list(itertools.permutations(range(k))), dtype=np.int64).reshape(-1, k)
     group = np.cumsum([0, *(1 - (ties >> i & 1) for i in range(k - 1))])
     orders = orders[(group[orders] == group).all(axis=1)]
     return np.concatenate([orders, _pair_places(orders, k)], axis=1)

@@ -1,43 +1,39 @@
-"""`SubgraphIsoNNClassifier`: templates matched against connected subgraphs, in any order of nodes."""
+"""`SubgraphIsoNNClassifier` and `SubgraphIsoNNRegressor`: templates that are connected subgraphs.
+
+The default is the vocabulary model: every subgraph of up to four nodes that two training graphs hold is a template, and
+a linear head weighs them (`isonn.subgraphs.vocabulary`). ``c=32`` keeps a short list of 32 that can be read whole.
+``learn_templates=True`` trains soft templates by gradient instead (`isonn.subgraphs.soft`, needs torch).
+"""
 
 from __future__ import annotations
 
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
-from torch import Tensor, nn
+from scipy.sparse import csr_array, hstack, vstack
 from typing_extensions import Self
 
 from isonn import progress
-from isonn.errors import InputError, IsoNNWarning
-from isonn.estimator import GraphClassifier
-from isonn.explain.explanation import MatchedGraph, Template
-from isonn.graphs.convert import as_graphset
+from isonn.errors import InputError, IsoNNWarning, naming_the_extra
+from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
+from isonn.explain.explanation import Explanation, MatchedGraph, Template, explain_matched
+from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, stream
-from isonn.heads.forest import Forest
-from isonn.heads.linear import fit_linear, grow_forest, set_linear
-from isonn.params import check_count, check_widths
+from isonn.heads import Head, LinearHead, get_head
+from isonn.params import check_class_weight, check_count, check_widths
 from isonn.seeding import derive_seed, resolve_seed
-from isonn.subgraphs import soft
 from isonn.subgraphs.bank import Banked, bank_subgraphs
 from isonn.subgraphs.enumerate import check_subgraph_size
-from isonn.subgraphs.explain import subgraph_matches
-from isonn.subgraphs.select import starting_subgraphs
-from isonn.subgraphs.soft import HEADS, PooledTemplates, SubgraphInputs, SubgraphModel
-from isonn.subgraphs.store import Run, bank_digest, bank_to_folder, read_banks
+from isonn.subgraphs.explain import Templates, VocabularyMatches, find_occurrences
+from isonn.subgraphs.select import short_list
+from isonn.subgraphs.store import Run, bank_folder, banks_of, cut_to_folder, look, sampled_shares
 from isonn.subgraphs.views import (
     COLUMNS,
-    START_WEIGHTS,
     Encoding,
     Gathering,
     check_undirected,
@@ -45,446 +41,579 @@ from isonn.subgraphs.views import (
     encoding_from_json,
     encoding_of,
     fit_encoding,
+    get_view,
 )
-from isonn.threads import torch_threads
-from isonn.torch_estimator import PREDICTION_CELLS, TorchEstimator
-from isonn.training import Checkpoint
+from isonn.subgraphs.vocabulary import (
+    Level,
+    Pieces,
+    SizeBlock,
+    Vocabulary,
+    learn_vocabulary,
+    pieces_of,
+    size_counts,
+)
+from isonn.targets import Classes, Numbers, Target
 
-#: Graphs that are cut and matched together when predicting.
+if TYPE_CHECKING:
+    from isonn.subgraphs.soft import SoftTemplateClassifier
+
+#: Graphs that are counted together when predicting.
 GRAPHS_AT_ONCE = 4096
-#: Graphs a step may take at once where no batch size is given, and how many it takes of more than that.
-MOST_AT_ONCE, LARGE_SET_BATCH = 2**14, 1024
-#: What the distance of a template's entries from 0 and 1 costs, beside a loss of about 0.5.
-READABILITY = 1e-3
+#: A graph is strange when more than this share of its pieces is unknown; said when more than half of all graphs are.
+STRANGE = 0.5
+#: What ``view="auto"`` looks at, and the views of soft templates.
+AUTO_VIEWS, SOFT_VIEWS = ("labels", "refined"), ("labels", "degrees")
 
 
-class SubgraphIsoNNClassifier(TorchEstimator, GraphClassifier):
-    """Classify graphs by templates matched against their connected subgraphs, exactly and in any order of nodes.
+class _SubgraphIsoNN(GraphEstimator):
+    """What the classifier and the regressor share."""
 
-    The paper matches templates with blocks of consecutive node numbers, so that relabelling the nodes changes its
-    predictions. Here a region is a connected induced subgraph of k nodes: templates are compared with all of them,
-    over all orderings, and what the head sees is how often each template is found, softly. Nothing of it depends on how
-    nodes are numbered. This is the model for molecules and social networks.
+    k: int | Sequence[int]
+    c: int | None
+    view: str | Sequence[str]
+    head: str
+    learn_templates: bool | str
+    node_labels: bool | str
+    edge_labels: bool | str
+    node_attributes: bool | str
+    edge_weights: bool | str
+    min_support: int
+    max_subgraphs: int
+    hidden: Sequence[int]
+    epochs: int
+    learning_rate: float
+    batch_size: int | None
+    patience: int | None
+    device: str
+    n_jobs: int
+    random_state: Any
+    verbose: int
 
-    Graphs are undirected (directed ones are refused), of any size, connected or not. An edge from a node to itself is
-    left out, several edges between two nodes are one with the sum of their weights, and must agree in their label. A
-    graph with fewer than k nodes has no subgraph of that size.
-
-    Args:
-        k: nodes per template, 1 to 6, or several sizes at once.
-        c: number of templates, for each of the two ways to look at a graph (labels; degrees).
-        matching: "exact"; up to k = 6 the same as "assigned".
-        node_labels, edge_labels: whether templates carry them: True, False, or "auto" for what the graphs have.
-        node_attributes: likewise; "auto" uses them when there are no node labels. They are brought to a few levels.
-        edge_weights: likewise.
-        degrees: whether to match subgraphs by the degrees of their nodes in the whole graph, too; "auto" does.
-        head: "linear" (what templates contribute adds up), "mlp" (the paper's) or "ensemble" (logistic regression and
-            a random forest, averaged).
-        learn_templates: False leaves templates where they start: subgraphs of the training graphs.
-        hidden: widths of the hidden layers of ``head="mlp"``.
-        max_subgraphs: subgraphs of one size a graph may have before they are sampled; single nodes and edges never are.
-        epochs: passes over the training graphs.
-        learning_rate: of Adam.
-        batch_size: graphs per step, at least 2, for features are compared within a batch; None takes all at once, and
-            1,024 of more than 16,384.
-        patience: stop after this many epochs without a lower training loss; None runs all epochs.
-        device: where torch computes.
-        random_state: seed of everything that is drawn; None draws one.
-        n_jobs: torch threads, and processes that cut large sets.
-        verbose: 1 shows a progress bar.
-
-    Attributes set by ``fit``:
-        encoding_: what the entries of templates mean.
-        sampled_: graphs of the training set whose subgraphs were sampled, with the share that was.
-        training_accuracy_: of a model that was fitted on a stream: the share of its graphs that it classifies right.
-
-    Example:
-        >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphIsoNNClassifier(epochs=5, random_state=0).fit(graphs, graphs.y)
-        >>> isonn.testing.assert_relabelling_invariant(clf, graphs[:20])
-    """
-
-    model_: SubgraphModel
+    seed_: int
     encoding_: Encoding
+    vocabulary_: Vocabulary
+    head_: Head
+    size_block_: SizeBlock
     sampled_: dict[int, float]
-    training_accuracy_: float
-    groups_: tuple[tuple[int, int, int], ...]
-    forest_shape_: tuple[int, int] | None
-
-    def __init__(
-        self,
-        k: int | Sequence[int] = (1, 2, 3, 4),
-        c: int = 32,
-        matching: str = "exact",
-        node_labels: bool | str = "auto",
-        edge_labels: bool | str = "auto",
-        degrees: bool | str = "auto",
-        head: str = "linear",
-        learn_templates: bool = True,
-        max_subgraphs: int = 100_000,
-        epochs: int = 40,
-        learning_rate: float = 5e-3,
-        batch_size: int | None = None,
-        node_attributes: bool | str = "auto",
-        edge_weights: bool | str = "auto",
-        hidden: Sequence[int] = (1024, 128),
-        patience: int | None = None,
-        device: str = "cpu",
-        random_state: Any = None,
-        n_jobs: int = 1,
-        verbose: int = 0,
-    ) -> None:
-        self.k = k
-        self.c = c
-        self.matching = matching
-        self.node_labels = node_labels
-        self.edge_labels = edge_labels
-        self.degrees = degrees
-        self.head = head
-        self.learn_templates = learn_templates
-        self.max_subgraphs = max_subgraphs
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.node_attributes = node_attributes
-        self.edge_weights = edge_weights
-        self.hidden = hidden
-        self.patience = patience
-        self.device = device
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _check_params(self) -> None:
-        """Refuse constructor arguments that mean nothing."""
-        super()._check_params()
-        if not self._sizes:
-            raise InputError("k=() holds no size; give at least one number of nodes")
-        for k in self._sizes:
-            check_subgraph_size(k)
-        for name in ("c", "max_subgraphs"):
-            check_count(name, getattr(self, name))
-        if self.matching not in ("exact", "assigned"):
-            raise InputError(f"matching={self.matching!r} is not possible for subgraphs; use 'exact'")
-        if self.head not in HEADS:
-            raise InputError(f"head={self.head!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
-        for name in (*COLUMNS, "degrees"):
-            if getattr(self, name) not in (True, False, "auto"):
-                raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True, False or 'auto'")
-        check_widths("hidden", self.hidden)
-        if self.batch_size == 1:
-            raise InputError("batch_size=1 leaves no two graphs to compare features of; use at least 2, or None")
-
-    def _unsupported(self, graphs: GraphSet) -> str | None:
-        """Directed graphs have no place here."""
-        i = directed_graph(graphs)
-        if i is not None:
-            return f"graph {i} is directed, and subgraph regions are for undirected graphs"
-        return super()._unsupported(graphs)
-
-    @property
-    def _sizes(self) -> tuple[int, ...]:
-        return tuple(np.atleast_1d(np.asarray(self.k, dtype=object)).tolist())
+    soft_: SoftTemplateClassifier | None
 
     def fit(
         self,
         X: Any,
         y: Any = None,
         *,
+        sample_weight: Any = None,
+        bank: str | Path | None = None,
+        workers: int | Run | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
-        bank: str | Path | None = None,
-        jobs: int | Run | None = None,
     ) -> Self:
-        """Learn templates and head from graphs ``X`` and classes ``y``.
+        """Fit to graphs ``X`` and targets ``y``.
 
-        A stream (`isonn.stream`) is read twice, a few thousand graphs at a time, and its subgraphs are kept on disk.
-        The model is the one that the same graphs in memory give.
+        A stream (`isonn.stream`) is read twice, a few thousand graphs at a time, and its subgraphs are kept on disk. The
+        model is the same as from graphs in memory.
 
         Args:
             X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
-            y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels).
-            checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
-            resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
-            bank: a folder to keep the subgraphs in: a run that was stopped does not cut them again, nor does one with
-                other templates or epochs. None takes a temporary one for streams, and memory for other graphs.
-            jobs: processes that cut graphs into ``bank``, or a function that has it done on a cluster
+            y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
+            sample_weight: one weight per graph.
+            bank: a folder to keep subgraphs in, so that a run that was stopped does not count them again. None takes a
+                temporary one for streams, and memory for other graphs.
+            workers: processes that count graphs into ``bank``, or a function that runs them on a cluster
                 (`isonn.experiments.cluster.calls_on_cluster`); None takes ``n_jobs``.
+            checkpoint: a file to save the training of soft templates to; Ctrl-C finishes the epoch and saves.
+            resume: go on from ``checkpoint`` if it exists.
         """
-        if bank is None and not isinstance(X, GraphStream):
-            return super().fit(X, y, checkpoint=checkpoint, resume=resume)
         self._check_params()
-        self._fitted = False
+        self._fitted, self.soft_ = False, None
         self.seed_ = resolve_seed(self.random_state)
-        source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
-        with bank_folder(bank) as folder:
-            seen = look(source, self._gathered, self.verbose > 0)
-            classes = seen.y if y is None else y
-            if classes is None:
-                raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that carries them")
-            targets = self._encode(classes, seen.graphs)
-            self.size_ = seen.largest
-            self.label_names_ = {"node": {}, "edge": {}}
-            use = self._columns(seen.known.has)
-            self.encoding_ = encoding_of(seen.known, use, self._sizes, bool(self.degrees), source.name)
-            settings = (self.max_subgraphs, self._cut_seed, self.n_jobs if jobs is None else jobs, self.verbose > 0)
-            cut_to_folder(source, self.encoding_, folder, seen, *settings)
-            identity = self._identity(bank_digest(folder), targets)
-            saved = None if checkpoint is None else Checkpoint(Path(checkpoint), identity)
-            inputs = self._begin(banks_of(folder, seen, source.name), targets, source.name)
-        self._train(lambda: inputs, targets, saved, resume)
-        with torch_threads(self.n_jobs):
-            self.training_accuracy_ = soft.accuracy(self.model_, inputs, targets)
+        if self.learn_templates:
+            self._fit_soft(X, y, sample_weight, bank, workers, checkpoint, resume)
+        elif bank is not None or isinstance(X, GraphStream):
+            self._fit_stream(X, y, sample_weight, bank, workers)
+        else:
+            graphs, targets = self._start(X, y)
+            check_undirected(graphs)
+            use = self._columns(Gathering(()).add(graphs).has)
+            self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views)
+            self._learn(self._bank(graphs), size_counts(graphs), targets, sample_weight, graphs.name)
         self._fitted = True
         return self
 
-    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> SubgraphInputs:
-        """Cut the training graphs, choose what the entries of templates mean and where templates start."""
-        check_undirected(graphs)
-        use = self._columns(Gathering(()).add(graphs).has)
-        self.encoding_ = fit_encoding(graphs, use, self._sizes, bool(self.degrees))
-        return self._begin(self._bank(graphs), targets, graphs.name)
+    def transform(self, X: Any) -> Any:
+        """The features the head reads, one row per graph: sparse, or dense for soft templates."""
+        graphs = self._checked(X)
+        if self.soft_ is not None:
+            return self.soft_.transform(graphs)
+        return csr_array(vstack([self._features(part) for part in _in_parts(graphs)], format="csr"))
 
-    def _begin(self, banked: Banked, targets: NDArray[Any], name: str) -> SubgraphInputs:
-        """Choose where templates start."""
-        self.sampled_ = sampled_shares(banked, len(targets), name)
-        self._starts, self.forest_shape_ = {}, None
-        for view, banks in enumerate(banked.banks):
-            for k, rows in starting_subgraphs(banks, targets, self.c).items():
-                if len(rows):
-                    regions = self.encoding_.vectors(view, banks[k].regions[rows], k)
-                    self._starts[view, k] = torch.from_numpy(regions)
-        self.groups_ = tuple((view, k, len(start)) for (view, k), start in self._starts.items())
-        if not self.groups_:
-            raise InputError(
-                f"no graph of {name} has a connected subgraph of k={self.k} nodes; use a smaller k, such as k=1"
-            )
-        return self._bank_tensors(banked, len(targets))
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """A name for each column of `transform`: the nodes of the template, in words."""
+        self._require_fit()
+        if self.soft_ is not None:
+            return self.soft_.get_feature_names_out()
+        names = [f"{i}: {' '.join(template.texts or ())}" for i, template in enumerate(self.templates_)]
+        extra = len(self.size_block_.mean) + len(self.size_block_.step_mean)
+        return np.array([*names, *(f"size{i}" for i in range(extra))], dtype=object)
 
-    def _build(self, generator: torch.Generator | None) -> SubgraphModel:
-        groups = []
-        for view, k, c in self.groups_:
-            layout = self.encoding_.layout(view, k)
-            start = self._starts[view, k].clone() if self._starts else torch.empty(c, layout.width)
-            group = PooledTemplates(layout, *self.encoding_.entries(view, k), START_WEIGHTS, start)
-            groups.append(group.requires_grad_(self.learn_templates))
-        hidden = self.hidden if self.head == "mlp" else ()
-        model = SubgraphModel(groups, len(self.classes_), hidden, self.multilabel_, generator)
-        if self.forest_shape_ is not None:
-            model.forest = Forest(*self.forest_shape_, len(self.classes_))
-        return model
+    def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
+        """Why one graph gets its prediction: reasons, matches by what they contribute, and importances.
 
-    def _epochs(self) -> int:
-        """None, when there is nothing that gradients have to find: `_finish` solves for a linear head."""
-        return self.epochs if self.learn_templates or self.head == "mlp" else 0
+        With ``head="linear"`` the contributions of all pieces sum to ``score - base`` exactly. The other heads'
+        contributions are computed by taking pieces away, and need not add up.
 
-    def _graphs_per_step(self, graphs: int) -> int | None:
-        return LARGE_SET_BATCH if self.batch_size is None and graphs > MOST_AT_ONCE else self.batch_size
+        Args:
+            X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
+            label: the class (or the column of ``y``) to explain; None takes the predicted one.
+            top: matches to list; None lists all. The importances count all matches either way.
 
-    def _loss(self, model: nn.Module, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
-        assert isinstance(model, SubgraphModel)
-        loss = super()._loss(model, targets)
-        return lambda logits, targets: loss(logits, targets) + READABILITY * model.penalty()
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs)
+            >>> e = clf.explain(graphs[0])
+            >>> bool(abs(e.node_importance.sum() - (e.score - e.base)) < 1e-9)
+            True
+        """
+        self._require_fit()
+        if self.soft_ is not None:
+            return self.soft_.explain(X, label, top)
+        return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_["node"])
 
-    def _finish(self, inputs: SubgraphInputs, targets: NDArray[Any]) -> None:
-        """Solve for the linear head, and grow the forest, on the templates as they are now."""
-        model = self.model_.eval()
-        with torch.no_grad():
-            soft.settle(model, inputs)
-        if self.head != "mlp":
-            features, known = soft.solved_from(model, inputs, targets, soft.LINEAR_NUMBERS, self._sample_seed)
-            with threadpool_limits(self.n_jobs):  # the products of scikit-learn are none of torch's
-                set_linear(model.head, fit_linear(features, known))
-        if self.head == "ensemble":
-            features, known = soft.solved_from(model, inputs, targets, soft.FOREST_NUMBERS, self._sample_seed)
-            model.forest = Forest.of(grow_forest(features, known, derive_seed(self.seed_, "forest"))).to(self.device)
-            trees, nodes = model.forest.feature.shape
-            self.forest_shape_ = trees, nodes
-
-    def _inputs(self, graphs: GraphSet) -> SubgraphInputs:
-        return self._bank_tensors(self._bank(graphs), len(graphs))
-
-    def _cells_per_graph(self) -> int:
-        return PREDICTION_CELLS // GRAPHS_AT_ONCE
-
-    def _features(self, inputs: Any) -> Tensor:
-        return self.model_.features(inputs)
-
-    def _templates(self) -> list[Template]:
-        return [
-            self.encoding_.template(view, k, entries)
-            for (view, k, _), group in zip(self.groups_, self._groups(), strict=True)
-            for entries in group.templates.detach().cpu().numpy()
-        ]
-
-    def _look_over(self, graphs: GraphSet) -> None:
-        self.encoding_.warn_of_unseen(graphs)
-
-    def _matched(self, graphs: GraphSet) -> MatchedGraph:
-        self._look_over(graphs)
-        coded = self.encoding_.encode(graphs)
-        sizes = [(view, k) for view, k, _ in self.groups_]
-        return subgraph_matches(
-            graphs[0], coded, self.encoding_, sizes, self.model_, self._templates(), self.max_subgraphs, self._cut_seed
-        )
-
-    def _description(self) -> dict[str, Any]:
-        sampled = sorted(self.sampled_.items())
-        return super()._description() | {
-            "encoding": self.encoding_.as_json(),
-            "groups": self.groups_,
-            "forest": self.forest_shape_,
-            "sampled": sampled,
-        }
-
-    def _restore(self, stored: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-        self.encoding_ = encoding_from_json(stored["encoding"])
-        self.groups_ = tuple((int(view), int(k), int(c)) for view, k, c in stored["groups"])
-        trees, nodes = stored["forest"] or (0, 0)
-        self.forest_shape_ = (int(trees), int(nodes)) if trees else None
-        self._starts = {}
-        self.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
-        super()._restore(stored, tensors)
-
-    def _groups(self) -> list[PooledTemplates]:
-        return [group for group in self.model_.groups if isinstance(group, PooledTemplates)]
+    def unseen_share(self, X: Any) -> NDArray[np.float64]:
+        """The share of each graph's subgraphs that no training graph holds, shape (g,): high means a strange graph."""
+        graphs = self._checked(X)
+        if self.soft_ is not None:
+            raise InputError("soft templates know no unseen subgraphs; fit with learn_templates=False")
+        return np.concatenate([self.vocabulary_.unseen(self._pieces(part)) for part in _in_parts(graphs)])
 
     @property
-    def _sample_seed(self) -> int:
-        return derive_seed(self.seed_, "solve")
+    def templates_(self) -> Sequence[Template]:
+        """The templates, in the order of the features."""
+        self._require_fit()
+        if self.soft_ is not None:
+            return self.soft_.templates_
+        return Templates(self.vocabulary_, self.encoding_, self.label_names_)
+
+    def _check_params(self) -> None:
+        sizes = self._sizes
+        if not sizes:
+            raise InputError("k=() holds no size; give at least one number of nodes")
+        for k in sizes:
+            check_subgraph_size(k)
+        for name in ("max_subgraphs", "min_support", "epochs", "n_jobs"):
+            check_count(name, getattr(self, name))
+        for name in ("c", "batch_size", "patience"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
+        if self.learn_templates not in (True, False, "frozen"):
+            raise InputError(f"learn_templates={self.learn_templates!r} is unknown; use True, False or 'frozen'")
+        if not self.learn_templates:
+            get_head(self.head)
+        for view in self._views:
+            get_view(view)
+        for name in COLUMNS:
+            if getattr(self, name) not in (True, False, "auto"):
+                raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True, False or 'auto'")
+        check_widths("hidden", self.hidden)
+
+    def _unsupported(self, graphs: GraphSet) -> str | None:
+        i = directed_graph(graphs)
+        if i is not None:
+            return f"graph {i} is directed, and subgraphs are for undirected graphs"
+        return super()._unsupported(graphs)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(np.atleast_1d(np.asarray(self.k, dtype=object)).tolist())
+
+    @property
+    def _views(self) -> tuple[str, ...]:
+        if self.view == "auto":
+            return SOFT_VIEWS if self.learn_templates else AUTO_VIEWS
+        return (self.view,) if isinstance(self.view, str) else tuple(self.view)
 
     @property
     def _cut_seed(self) -> int:
         return derive_seed(self.seed_, "cut")
 
+    def _class_weights(self, targets: NDArray[Any]) -> NDArray[np.float64] | None:
+        return None
+
+    def _weights(self, sample_weight: Any, targets: NDArray[Any]) -> NDArray[np.float64] | None:
+        """One positive weight per graph, or None when all count the same."""
+        weights = self._class_weights(targets)
+        if sample_weight is None:
+            return weights
+        given = np.asarray(sample_weight, dtype=np.float64)
+        if given.shape != (len(targets),) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
+            raise InputError(f"sample_weight has shape {given.shape}; give one number >= 0 for each of {len(targets)}")
+        given = np.maximum(given / given.mean(), 1e-9)
+        return given if weights is None else given * weights
+
+    def _learn(
+        self, banked: Banked, sizes: NDArray[np.float32], targets: NDArray[Any], sample_weight: Any, name: str
+    ) -> None:
+        """Learn vocabulary and head from what the graphs hold."""
+        self.sampled_ = sampled_shares(banked, len(targets), name)
+        pieces = pieces_of(banked)
+        if not any(len(own.rows) for own in pieces):
+            raise InputError(
+                f"no graph of {name} has a connected subgraph of k={self.k} nodes; use a smaller k, such as k=1"
+            )
+        weights, blocks = self._weights(sample_weight, targets), len(self.encoding_.views)
+        self.size_block_ = SizeBlock.learn(sizes, blocks)
+        plain = csr_array(self.size_block_.features(sizes))
+        tries = (True, False) if isinstance(self.target_, Numbers) else (True,)
+        best: tuple[float, Vocabulary, csr_array, LinearHead] | None = None
+        for row_norm in tries:  # for numbers, leave-one-out decides whether size is divided out
+            vocabulary, features = learn_vocabulary(pieces, blocks, self.min_support, row_norm)
+            if self.c is not None:
+                chosen = np.sort(short_list(features, _as_numbers(targets, self.target_), self.c))
+                vocabulary, features = _kept(vocabulary, chosen), features[:, chosen]
+            features = csr_array(hstack([features, plain], format="csr"))
+            head = LinearHead().fit(features, targets, self.target_, weights, derive_seed(self.seed_, "head"))
+            if best is None or head.loss < best[0]:
+                best = head.loss, vocabulary, features, head
+        assert best is not None
+        _, self.vocabulary_, features, linear = best
+        self.head_ = linear
+        if self.head != LinearHead.name:
+            seed = derive_seed(self.seed_, "forest")
+            self.head_ = get_head(self.head)().fit(features, targets, self.target_, weights, seed)
+
+    def _fit_stream(
+        self, X: Any, y: Any, sample_weight: Any, bank: str | Path | None, workers: int | Run | None
+    ) -> None:
+        source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
+        with bank_folder(bank) as folder:
+            seen = look(source, self._gathered, self.verbose > 0)
+            y = seen.y if y is None else y
+            if y is None:
+                raise InputError(f"{type(self).__name__}.fit needs y; pass it, or a stream that has it")
+            targets = self._encode(y, seen.graphs)
+            self.size_, self.label_names_ = seen.largest, seen.label_names
+            use = self._columns(seen.known.has)
+            self.encoding_ = encoding_of(seen.known, use, self._sizes, self._views, source.name)
+            count = self.n_jobs if workers is None else workers
+            cut_to_folder(
+                source, self.encoding_, folder, seen, self.max_subgraphs, self._cut_seed, count, self.verbose > 0
+            )
+            banked = banks_of(folder, seen, source.name)
+        self._learn(banked, seen.sizes, targets, sample_weight, source.name)
+
+    def _fit_soft(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        bank: str | Path | None,
+        workers: int | Run | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+    ) -> None:
+        if not isinstance(self, GraphClassifier) or sample_weight is not None:
+            raise InputError("learn_templates is for classes without sample_weight; use learn_templates=False")
+        with naming_the_extra("learn_templates"):
+            from isonn.subgraphs.soft import SoftTemplateClassifier
+        inner = SoftTemplateClassifier(**self._soft_params())
+        inner.fit(X, y, checkpoint=checkpoint, resume=resume, bank=bank, workers=workers)
+        self.soft_ = inner
+        self.target_, self.size_, self.label_names_ = inner.target_, inner.size_, inner.label_names_
+        self.encoding_, self.sampled_ = inner.encoding_, inner.sampled_
+
+    def _soft_params(self) -> dict[str, Any]:
+        names = (
+            *("node_labels", "edge_labels", "node_attributes", "edge_weights", "max_subgraphs", "hidden", "epochs"),
+            *("learning_rate", "batch_size", "patience", "device", "n_jobs", "verbose", "head", "k"),
+        )
+        return {name: getattr(self, name) for name in names} | {
+            "c": 32 if self.c is None else self.c,
+            "degrees": "degrees" in self._views,
+            "learn_templates": self.learn_templates is True,
+            "random_state": self.seed_,
+        }
+
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
+        if self.soft_ is not None:
+            return self.soft_._answers(graphs)
+        self.encoding_.warn_of_unseen(graphs)
+        outputs, strange = [], 0
+        for part in _in_parts(graphs):
+            pieces = self._pieces(part)
+            strange += int((self.vocabulary_.unseen(pieces) > STRANGE).sum()) if self.c is None else 0
+            outputs.append(self.head_.outputs(self._with_size(self.vocabulary_.features(pieces), part)))
+        if strange > len(graphs) / 2:
+            warnings.warn(
+                f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training graph "
+                f"has; predictions for them are guesses (see unseen_share)",
+                IsoNNWarning,
+                stacklevel=4,
+            )
+        return self.target_.link(np.concatenate(outputs))
+
+    def _bank(self, graphs: GraphSet) -> Banked:
+        coded = self.encoding_.encode(graphs)
+        with progress.bar("counting", len(graphs), show=self.verbose > 0) as report:
+            return bank_subgraphs(coded, self.max_subgraphs, self._cut_seed, self.n_jobs, report)
+
+    def _pieces(self, graphs: GraphSet) -> list[Pieces]:
+        return pieces_of(self._bank(graphs))
+
+    def _features(self, graphs: GraphSet) -> csr_array:
+        return self._with_size(self.vocabulary_.features(self._pieces(graphs)), graphs)
+
+    def _with_size(self, features: csr_array, graphs: GraphSet) -> csr_array:
+        plain = csr_array(self.size_block_.features(size_counts(graphs)))
+        return csr_array(hstack([features, plain], format="csr"))
+
+    def _matched_graph(self, X: Any) -> MatchedGraph:
+        graphs = self._checked(as_one_graph(X))
+        if self.soft_ is not None:
+            return self.soft_._matched_graph(graphs)
+        self.encoding_.warn_of_unseen(graphs)
+        found = find_occurrences(self.encoding_.encode(graphs), self.max_subgraphs, self._cut_seed)
+        levels, columns = found.place(self.vocabulary_)
+        plain = self.size_block_.features(size_counts(graphs))
+        return VocabularyMatches(
+            graphs[0], self.templates_, self.vocabulary_, self.head_, self.target_, levels, columns, found.nodes,
+            found.piece, found.weights, plain,
+        )  # fmt: skip
+
     def _columns(self, has: dict[str, bool]) -> dict[str, bool]:
         """Which columns templates carry, of those that the graphs have."""
         use = {name: has[name] if getattr(self, name) == "auto" else bool(getattr(self, name)) for name in COLUMNS}
         if self.node_attributes == "auto" and use["node_labels"]:
-            use["node_attributes"] = False  # labels say what a node is; levels besides leave hardly two subgraphs equal
+            use["node_attributes"] = False  # with levels beside labels, hardly two subgraphs would be equal
         return use
 
     def _gathered(self, graphs: GraphSet) -> list[str]:
         """Which columns of a stream that starts with these graphs have to be looked at."""
         use = self._columns(Gathering(()).add(graphs).has)
-        use["edge_weights"] = self.edge_weights is not False  # graphs further on may have some
+        use["edge_weights"] = self.edge_weights is not False  # later graphs may have some
         return [name for name in COLUMNS if use[name]]
 
-    def _bank(self, graphs: GraphSet) -> Banked:
-        coded = self.encoding_.encode(graphs)
-        with progress.bar("cutting", len(graphs), show=self.verbose > 0) as report:
-            return bank_subgraphs(coded, self.max_subgraphs, self._cut_seed, self.n_jobs, report)
+    def _description(self) -> dict[str, Any]:
+        if self.soft_ is not None:
+            return {"soft": self.soft_._description()}
+        return {
+            "encoding": self.encoding_.as_json(),
+            "levels": [[own.kind, own.view, own.size, own.scale] for own in self.vocabulary_.levels],
+            "row_norm": self.vocabulary_.row_norm,
+            "head": self.head_.name,
+            "sampled": sorted(self.sampled_.items()),
+        }
 
-    def _bank_tensors(self, banked: Banked, graphs: int) -> SubgraphInputs:
-        banks = [(view, banked.banks[view][k]) for view, k, _ in self.groups_]
-        regions = [self.encoding_.vectors(view, bank.regions, bank.k) for view, bank in banks]
-        return SubgraphInputs(
-            tuple(torch.from_numpy(part).to(self.device) for part in regions),
-            tuple(bank.counts for _, bank in banks),
-            graphs,
-        )
+    def _tensors(self) -> dict[str, NDArray[Any]]:
+        if self.soft_ is not None:
+            return self.soft_._tensors()
+        rows = {f"rows.{i}": own.rows for i, own in enumerate(self.vocabulary_.levels)}
+        head = {f"head.{name}": tensor for name, tensor in self.head_.tensors().items()}
+        return {**rows, **head, **{f"size.{name}": t for name, t in self.size_block_.tensors().items()}}
+
+    def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+        self.soft_ = None
+        if "soft" in details:
+            with naming_the_extra("this model"):
+                from isonn.subgraphs.soft import SoftTemplateClassifier
+            inner = SoftTemplateClassifier(**self._soft_params())
+            inner.target_, inner.size_, inner.seed_ = self.target_, self.size_, self.seed_
+            inner.label_names_ = self.label_names_
+            inner._restore(details["soft"], tensors)
+            inner._fitted = True
+            self.soft_, self.encoding_, self.sampled_ = inner, inner.encoding_, inner.sampled_
+            return
+        self.encoding_ = encoding_from_json(details["encoding"])
+        levels, first = [], 0
+        for i, (kind, view, size, scale) in enumerate(details["levels"]):
+            rows = tensors[f"rows.{i}"]
+            levels.append(Level(kind, int(view), int(size), rows, first, float(scale)))
+            first += len(rows)
+        self.vocabulary_ = Vocabulary(tuple(levels), bool(details["row_norm"]))
+
+        def below(part: str) -> dict[str, NDArray[Any]]:
+            return {name.removeprefix(part): tensor for name, tensor in tensors.items() if name.startswith(part)}
+
+        self.head_ = get_head(details["head"]).restore(below("head."))
+        self.size_block_ = SizeBlock.restore(below("size."))
+        self.sampled_ = {int(graph): float(share) for graph, share in details["sampled"]}
+        linear = self.head_.coefficients()
+        width = first + len(self.size_block_.mean) + len(self.size_block_.step_mean)
+        if linear is not None and linear[0].shape != (self.target_.outputs, width):
+            raise ValueError("weights and vocabulary differ in size")
 
 
-# Graphs too many to hold: read twice, a few thousand at a time, and kept on disk as banks of subgraphs.
+class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
+    """Classify graphs by the connected subgraphs they hold, and show which of them decide.
 
+    Every connected subgraph of the given sizes that at least two training graphs hold is a template; features say how
+    often a graph holds each, and a linear head weighs them. Nothing depends on how nodes are numbered. This is the
+    model for molecules, social networks and other graphs whose node order has no meaning; it needs no torch.
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What a first look at a stream found.
-
-    Attributes:
-        known: labels and values.
-        y: the classes, or None when the graphs have none.
-        graphs: how many there are.
-        largest: nodes of the largest.
-    """
-
-    known: Gathering
-    y: NDArray[Any] | None
-    graphs: int
-    largest: int
-
-
-def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: bool) -> Seen:
-    """Read a stream once.
+    Graphs are undirected (directed ones are refused), of any size, connected or not. An edge from a node to itself is
+    left out.
 
     Args:
-        wanted: which columns to gather, from the first chunk.
-        show: whether to show a progress bar.
+        k: nodes per template, 1 to 6, or several sizes.
+        c: number of templates. None takes the whole vocabulary; a number a short list that can be read whole.
+        view: what nodes and edges carry, a name of `isonn.subgraphs.views.VIEWS` or several; "auto" takes labels as they
+            are, and labels refined by degree and cycles, side by side.
+        head: "linear" (contributions add up), "forest" or "ensemble" (the mean of both); "mlp" with soft templates.
+        learn_templates: train soft templates by gradient (needs torch); "frozen" leaves them where they start.
+        node_labels, edge_labels: whether templates carry them: True, False, or "auto" for what the graphs have.
+        node_attributes: likewise; "auto" uses them when there are no node labels. They are brought to a few levels.
+        edge_weights: likewise.
+        min_support: training graphs that must hold a subgraph for it to be a template.
+        max_subgraphs: subgraphs of one size a graph may have before they are sampled; nodes and edges never are.
+        class_weight: weights of classes: None, "balanced", or a dict from class to weight.
+        hidden, epochs, learning_rate, batch_size, patience, device: of soft templates; see `IsoNNClassifier`.
+        n_jobs: threads that count subgraphs. The result does not depend on it.
+        random_state: seed of everything that is drawn; None draws one.
+        verbose: 1 shows a progress bar.
+
+    Attributes set by ``fit``:
+        vocabulary_: the templates as codes. ``templates_`` shows them as graphs.
+        sampled_: training graphs whose subgraphs were sampled, with the share that was.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs)
+        >>> isonn.testing.assert_relabelling_invariant(clf, graphs[:20])
     """
-    known: Gathering | None = None
-    classes: list[NDArray[Any] | None] = []
-    graphs = largest = 0
-    with progress.bar("reading", None, show=show) as report:
-        for chunk in stream:
-            known = known or Gathering(wanted(chunk))
-            i = directed_graph(chunk)
-            if i is not None:
-                raise InputError(
-                    f"graph {graphs + i} of {stream.name} is directed: an edge differs from the one back; subgraph "
-                    f"regions are for undirected graphs, so make it symmetric, or use IsoNNClassifier"
-                )
-            known.add(chunk)
-            classes.append(chunk.y)
-            graphs, largest = graphs + len(chunk), max(largest, int(chunk.sizes.max()))
-            report(graphs, "graphs read")
-    if known is None:
-        raise InputError(f"{stream.name} holds no graph; give at least one")
-    y = (
-        None
-        if any(part is None for part in classes)
-        else np.concatenate([part for part in classes if part is not None])
-    )
-    return Seen(known, y, graphs, largest)
+
+    _supports_gaps = True
+
+    def __init__(
+        self,
+        k: int | Sequence[int] = (1, 2, 3, 4),
+        c: int | None = None,
+        *,
+        view: str | Sequence[str] = "auto",
+        head: str = "linear",
+        learn_templates: bool | str = False,
+        node_labels: bool | str = "auto",
+        edge_labels: bool | str = "auto",
+        node_attributes: bool | str = "auto",
+        edge_weights: bool | str = "auto",
+        min_support: int = 2,
+        max_subgraphs: int = 100_000,
+        hidden: Sequence[int] = (1024, 128),
+        class_weight: str | Mapping[Any, float] | None = None,
+        epochs: int = 40,
+        learning_rate: float = 5e-3,
+        batch_size: int | None = None,
+        patience: int | None = None,
+        device: str = "cpu",
+        n_jobs: int = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.k = k
+        self.c = c
+        self.view = view
+        self.head = head
+        self.learn_templates = learn_templates
+        self.node_labels = node_labels
+        self.edge_labels = edge_labels
+        self.node_attributes = node_attributes
+        self.edge_weights = edge_weights
+        self.min_support = min_support
+        self.max_subgraphs = max_subgraphs
+        self.hidden = hidden
+        self.class_weight = class_weight
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.patience = patience
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_class_weight(self.class_weight)
+
+    def _class_weights(self, targets: NDArray[Any]) -> NDArray[np.float64] | None:
+        if self.class_weight is None:
+            return None
+        if not isinstance(self.target_, Classes):
+            raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
+        return self.target_.class_weights(self.class_weight, targets)[targets]
 
 
-def cut_to_folder(
-    stream: GraphStream,
-    encoding: Encoding,
-    folder: Path,
-    seen: Seen,
-    limit: int,
-    seed: int,
-    jobs: int | Run,
-    show: bool,
-) -> None:
-    """Read a stream again and keep its subgraphs in a folder; what is there already is not cut again."""
-    with progress.bar("cutting", seen.graphs, show=show) as report:
-        bank_to_folder((encoding.encode(chunk) for chunk in stream), folder, limit, seed, jobs, report)
+class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
+    """Predict numbers from the connected subgraphs a graph holds, and show what each is worth in the units of ``y``.
+
+    The vocabulary model of `SubgraphIsoNNClassifier` for numbers: one per graph, or a column per measurement, NaN where
+    nothing was measured. Whether features are divided by their norm, so that large graphs count no more than small
+    ones, is decided by leave-one-out.
+
+    Args:
+        k: nodes per template, 1 to 6, or several sizes.
+        c: number of templates; None takes the whole vocabulary.
+        view, head, node_labels, edge_labels, node_attributes, edge_weights: as in `SubgraphIsoNNClassifier`.
+        min_support, max_subgraphs, n_jobs, random_state, verbose: as in `SubgraphIsoNNClassifier`.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> nodes = graphs.sizes.astype(float)
+        >>> isonn.SubgraphIsoNNRegressor(random_state=0).fit(graphs, nodes).score(graphs, nodes) > 0.95
+        True
+    """
+
+    learn_templates = False
+    hidden, epochs, learning_rate, batch_size, patience, device = (1024, 128), 40, 5e-3, None, None, "cpu"
+
+    def __init__(
+        self,
+        k: int | Sequence[int] = (1, 2, 3, 4),
+        c: int | None = None,
+        *,
+        view: str | Sequence[str] = "auto",
+        head: str = "linear",
+        node_labels: bool | str = "auto",
+        edge_labels: bool | str = "auto",
+        node_attributes: bool | str = "auto",
+        edge_weights: bool | str = "auto",
+        min_support: int = 2,
+        max_subgraphs: int = 100_000,
+        n_jobs: int = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.k = k
+        self.c = c
+        self.view = view
+        self.head = head
+        self.node_labels = node_labels
+        self.edge_labels = edge_labels
+        self.node_attributes = node_attributes
+        self.edge_weights = edge_weights
+        self.min_support = min_support
+        self.max_subgraphs = max_subgraphs
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
 
-def banks_of(folder: Path, seen: Seen, name: str) -> Banked:
-    """The banks that `cut_to_folder` made."""
-    banked = read_banks(folder)
-    found = next(iter(banked.banks[0].values())).counts.shape[0]
-    if found != seen.graphs:
-        raise InputError(
-            f"{name} held {seen.graphs} graphs when it was read first and {found} afterwards; leave it as it is while "
-            f"it is being read"
-        )
-    return banked
+def _in_parts(graphs: GraphSet) -> list[GraphSet]:
+    if len(graphs) <= GRAPHS_AT_ONCE:
+        return [graphs]
+    return [graphs[start : start + GRAPHS_AT_ONCE] for start in range(0, len(graphs), GRAPHS_AT_ONCE)]
 
 
-@contextmanager
-def bank_folder(given: str | Path | None) -> Iterator[Path]:
-    """The folder for banks: the one given, or one that is gone afterwards."""
-    if given is not None:
-        yield Path(given)
-        return
-    with tempfile.TemporaryDirectory(prefix="isonn-bank-") as folder:
-        yield Path(folder)
+def _kept(vocabulary: Vocabulary, columns: NDArray[np.int64]) -> Vocabulary:
+    """The vocabulary with some of its templates; norms still count every piece."""
+    levels, first = [], 0
+    for own in vocabulary.levels:
+        inside = columns[(columns >= own.first) & (columns < own.first + len(own))] - own.first
+        levels.append(Level(own.kind, own.view, own.size, own.rows[inside], first, own.scale))
+        first += len(inside)
+    return Vocabulary(tuple(levels), vocabulary.row_norm)
 
 
-def sampled_shares(banked: Banked, graphs: int, name: str) -> dict[int, float]:
-    """The graphs whose subgraphs were sampled, with the smallest share of any size; said once."""
-    shares: dict[int, float] = {}
-    for (graph, _), share in banked.sampled.items():
-        shares[graph] = min(share, shares.get(graph, 1.0))
-    if shares:
-        warnings.warn(
-            f"{len(shares)} of {graphs} graphs of {name} have more subgraphs than max_subgraphs and were "
-            f"sampled, the largest at {min(shares.values()):.1%}; expected counts stay right",
-            IsoNNWarning,
-            stacklevel=2,
-        )
-    return shares
+def _as_numbers(targets: NDArray[Any], target: Target) -> NDArray[np.float64]:
+    """Targets as columns of numbers: one per class."""
+    if isinstance(target, Classes):
+        return np.asarray(targets[:, None] == np.arange(len(target.classes)), dtype=np.float64)
+    return np.asarray(targets, dtype=np.float64)

@@ -1,203 +1,284 @@
-r"""Matches of a model that pools over regions, and that model without some of them.
-
-Such a model sums, for each template i and temperature s, one term for every region r that it is compared with,
-and its head reads these sums :math:`S_{is}`. Taking the match of r and i away takes its terms out of the sums; all
-other terms stay as they are.
-"""
+r"""Explanations of the vocabulary model: which pieces a graph holds, and what each adds to the score."""
 
 from __future__ import annotations
 
-import copy
-from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Template
+from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Regions, Template
 from isonn.graphs.graph import Graph
-from isonn.matching.exact import exact_flat_winners
-from isonn.matching.permutations import permutations
+from isonn.heads import Head
 from isonn.packing import IntArray
-from isonn.subgraphs.bank import CodedGraphs, cut_graph, edge_numbers, region_codes
+from isonn.subgraphs.bank import (
+    MAX_EDGE_CODE,
+    CodedGraphs,
+    compiled,
+    counter_of,
+    cut_graph,
+    edge_numbers,
+    region_codes,
+)
 from isonn.subgraphs.canonical import canonical_regions
-from isonn.subgraphs.soft import PooledTemplates, SubgraphModel
 from isonn.subgraphs.views import Encoding
+from isonn.subgraphs.vocabulary import Vocabulary
+from isonn.targets import Target
 
-#: Numbers in one block of sums with a match left out: 64 MB of float64.
-BLOCK_NUMBERS = 2**23
+
+class Templates(Sequence[Template]):
+    """The templates of a vocabulary, made when asked for; it prints as one line."""
+
+    def __init__(self, vocabulary: Vocabulary, encoding: Encoding, names: dict[str, dict[Any, str]]) -> None:
+        self._vocabulary, self._encoding, self._names = vocabulary, encoding, names
+
+    def __len__(self) -> int:
+        return len(self._vocabulary)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        column = range(len(self))[index]
+        level = next(own for own in reversed(self._vocabulary.levels) if own.first <= column)
+        row = level.rows[column - level.first].astype(np.int64)
+        if level.kind != "subgraphs":
+            return Template(np.zeros((1, 1), dtype=np.float32), texts=(f"neighbourhood of radius {level.size}",))
+        return self._encoding.hard_template(level.view, level.size, row, self._names)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(own)} of {own.size}" for own in self._vocabulary.levels if own.kind == "subgraphs")
+        return f"Templates({len(self)}: {sizes} nodes)"
 
 
-class PooledMatches(MatchedGraph):
-    """The matches of a pooling model in one graph.
+class VocabularyMatches(MatchedGraph):
+    """The matches of a vocabulary model in one graph: every subgraph that is a template, and what it adds.
+
+    Of a linear head, one occurrence of piece t of a level adds
+
+    .. math:: \\frac{w_t u_t - s u_t^2}{n_t} + \\frac{s}{N}, \\qquad u_t = x_t / a, \\quad s = \\sum_t w_t u_t
+
+    with :math:`n_t` its occurrences, N all occurrences of the level and :math:`w_t` the weight times the level's scale.
+    The second and third term give back the share of the norm: with more of t the other pieces count for less. Over a
+    level they cancel, so the contributions of all occurrences sum to the level's score exactly. Pieces that are no
+    templates take part in the norm alone. Without the norm an occurrence adds :math:`w_t x_t / n_t`.
 
     Args:
         graph: the graph.
-        templates: the model's c templates.
-        occurrences: the matches.
-        terms: what each match adds to the sums of its template, shape (r, temperatures).
-        codes: one per region, R of them, numbers or bytes or anything hashable: regions have the same code, in
-            this graph and in others, exactly when they are equal up to relabelling.
-        logits_of: the rest of the model, from sums (b, c, temperatures) to logits (b, outputs), in float64.
-        order: from a match's row to the place in its region of each template node.
-        weights: how many regions each one stands for where they were sampled, shape (R,), already in ``terms``; None
-            when every region is there once.
+        levels: of each distinct piece its level, ``(d,)``; columns: its column, -1 for pieces that are no templates;
+            counts: how often it occurs.
+        nodes: of each occurrence, padded with -1, ``(R, k)``; piece: which of the d it is; weights: how many it stands
+            for where subgraphs were sampled.
+        size_part: the features of plain size, ``(1, q)``.
     """
 
     def __init__(
         self,
         graph: Graph,
-        templates: list[Template],
-        occurrences: Occurrences,
-        terms: NDArray[np.float64],
-        codes: Sequence[Any] | NDArray[Any],
-        logits_of: Callable[[NDArray[np.float64]], Logits],
-        order: Callable[[int], IntArray | None],
-        weights: NDArray[np.float64] | None = None,
+        templates: Sequence[Template],
+        vocabulary: Vocabulary,
+        head: Head,
+        target: Target,
+        levels: IntArray,
+        columns: IntArray,
+        nodes: IntArray,
+        piece: IntArray,
+        weights: NDArray[np.float64],
+        size_part: NDArray[np.float64],
     ) -> None:
-        self.graph, self.templates, self.occurrences = graph, templates, occurrences
-        self._terms, self._codes, self._logits_of, self._order = terms, list(codes), logits_of, order
-        # equal regions add equal terms, unless they stand for different numbers of others
-        kinds = self._codes if weights is None else list(zip(self._codes, weights.tolist(), strict=True))
-        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
-        self._kind = np.array([numbers[kind] for kind in kinds], dtype=np.int64)
-        self._weights = np.ones(len(self._codes)) if weights is None else weights
-        self._sums = self._summed(np.arange(len(occurrences)))
+        self.graph, self.templates, self.target = graph, templates, target
+        self._vocabulary, self._head, self._size = vocabulary, head, size_part
+        self._levels, self._columns, self._piece, self._weights = levels, columns, piece, weights
+        self._counts = np.bincount(piece, weights, minlength=len(levels))
+        self._known = np.flatnonzero(columns[piece] >= 0)
+        self._nodes = nodes
+        shown = nodes[self._known]
+        self.occurrences = Occurrences(
+            shown, None, np.arange(len(shown)), columns[piece[self._known]], np.zeros(len(shown))
+        )
+
+    undirected = True
+
+    @property
+    def exact(self) -> bool:
+        """Whether contributions add up to the score."""
+        return self._head.additive
 
     def logits(self) -> Logits:
-        """What the model says of the graph as it is."""
-        return np.asarray(self._logits_of(self._sums[None])[0])
+        """Outputs for the graph as it is."""
+        return np.asarray(self._outputs(self._counts[None])[0])
 
     def base_logits(self) -> Logits:
-        """What it says when all sums are empty."""
-        return np.asarray(self._logits_of(np.zeros_like(self._sums)[None])[0])
+        """Outputs when the graph holds no piece at all: intercept and plain size."""
+        return np.asarray(self._outputs(np.zeros((1, len(self._counts))))[0])
 
     def logits_without(self, rows: IntArray) -> Logits:
-        """What it says without the terms of these matches."""
-        kept = np.ones(len(self.occurrences), dtype=bool)
-        kept[rows] = False
-        return np.asarray(self._logits_of(self._summed(np.flatnonzero(kept))[None])[0])
-
-    def logits_without_template(self) -> Logits:
-        """What it says when the sums of one template are empty."""
-        others = 1 - np.eye(len(self._sums))
-        return self._logits_of(self._sums * others[:, :, None])
+        """Outputs with these occurrences taken out of the counts."""
+        taken = self._known[rows]
+        gone = np.bincount(self._piece[taken], self._weights[taken], minlength=len(self._counts))
+        return np.asarray(self._outputs(np.maximum(self._counts - gone, 0)[None])[0])
 
     def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """What it says without the terms of one match, for every match."""
-        found = self.occurrences
-        rows = np.arange(len(found))
-        # what is left without one of several equal matches is computed once
-        match_kind = found.template * (int(self._kind.max(initial=0)) + 1) + self._kind[found.region]
-        _, first, inverse = np.unique(match_kind, return_index=True, return_inverse=True)
-        step = max(1, BLOCK_NUMBERS // max(self._sums.size, 1))
-        parts = [self._without_one(first[start : start + step]) for start in range(0, len(first), step)]
-        return rows, np.concatenate(parts)[inverse.reshape(-1)] if parts else self.logits()[None][:0]
+        """Outputs without one occurrence, for each."""
+        one = np.zeros(len(self._counts))
+        np.maximum.at(one, self._piece, self._weights)
+        without = self._outputs(np.maximum(self._counts - np.diag(one), 0))
+        return np.arange(len(self._known)), without[self._piece[self._known]]
+
+    def logits_without_template(self) -> Logits:
+        """Outputs with one template switched off, ``(templates, outputs)``."""
+        every = np.repeat(self.logits()[None], len(self.templates), axis=0)
+        held = np.flatnonzero(self._columns >= 0)
+        every[self._columns[held]] = self._outputs(self._counts * (1 - np.eye(len(self._counts))))[held]
+        return every
+
+    def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
+        """What each occurrence of a template adds: exact for an additive head, else by taking its piece away."""
+        return np.arange(len(self._known)), self.shares(column)[self._known]
+
+    def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
+        """Every occurrence is a region of its own, also of pieces that are no templates."""
+        return Regions(self._nodes, None, self.shares(column), np.ones(len(self._nodes)))
+
+    def template_contributions(
+        self, column: int, rows: IntArray, contributions: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The sum over the occurrences of each template."""
+        return np.bincount(self.occurrences.template, contributions, minlength=len(self.templates))
+
+    def shares(self, column: int) -> NDArray[np.float64]:
+        """What every occurrence adds, also of pieces that are no templates, ``(R,)``."""
+        linear = self._head.coefficients()
+        if linear is None:
+            without = self._outputs(self._counts * (1 - np.eye(len(self._counts))))
+            worth = self.target.margin(self.logits(), column) - self.target.margin(without, column)
+            each = worth / np.maximum(self._counts, 1e-12)
+        else:
+            each = self._exact(linear[0], column)
+        return each[self._piece] * self._weights
+
+    def _exact(self, coef: NDArray[np.float64], column: int) -> NDArray[np.float64]:
+        """What one occurrence of each piece adds, ``(d,)``."""
+        outputs = coef.shape[0]
+        direction = self.target.margin(np.eye(outputs), column) - self.target.margin(np.zeros(outputs), column)
+        weight = np.zeros(len(self._columns))
+        known = self._columns >= 0
+        weight[known] = (direction @ coef)[self._columns[known]]
+        scales = np.array([level.scale for level in self._vocabulary.levels])[self._levels]
+        logs = np.log1p(self._counts)
+        if not self._vocabulary.row_norm:
+            return weight * scales * logs / np.maximum(self._counts, 1e-12)
+        number = len(self._vocabulary.levels)
+        norms = np.sqrt(np.bincount(self._levels, logs**2, minlength=number))
+        unit = logs / np.maximum(norms, 1e-300)[self._levels]
+        worth = weight * scales * unit
+        score = np.bincount(self._levels, worth, minlength=number)
+        every = np.bincount(self._levels, self._counts, minlength=number)
+        share = (score / np.maximum(every, 1e-12))[self._levels]
+        return (worth - score[self._levels] * unit**2) / np.maximum(self._counts, 1e-12) + share
 
     def order(self, row: int) -> IntArray | None:
-        """The place in the region of each template node."""
-        return self._order(row)
+        """Nodes are in no particular order: a piece is matched as a whole."""
+        return None
 
     def cells(self, row: int) -> NDArray[np.float64]:
-        """The adjacency matrix of a match's region."""
-        nodes = self.occurrences.nodes[self.occurrences.region[row]]
+        """The adjacency matrix of a match."""
+        nodes = self.occurrences.nodes[row]
         nodes = nodes[nodes >= 0]
         return self.graph.adjacency[np.ix_(nodes, nodes)]
 
     def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """How many regions have the code of a match's region; estimated where they were sampled."""
-        assert isinstance(other, PooledMatches)
-        return round(self._often[other._codes[int(other.occurrences.region[row])]])
+        """How often this graph holds the template of another graph's match."""
+        column = int(other.occurrences.template[row])
+        return round(float(self._counts[self._columns == column].sum()))
 
-    @cached_property
-    def _often(self) -> Counter[Any]:
-        often: Counter[Any] = Counter()
-        for code, weight in zip(self._codes, self._weights.tolist(), strict=True):
-            often[code] += weight
-        return often
-
-    def _summed(self, rows: IntArray) -> NDArray[np.float64]:
-        """The sums over some of the matches, shape (c, temperatures)."""
-        sums = np.zeros((len(self.templates), self._terms.shape[1]))
-        np.add.at(sums, self.occurrences.template[rows], self._terms[rows])
-        return sums
-
-    def _without_one(self, rows: IntArray) -> Logits:
-        template = self.occurrences.template[rows]
-        sums = np.repeat(self._sums[None], len(rows), axis=0)
-        # a sum of one term, less that term, is 0: rounding must not leave a negative number for the logarithm
-        left = np.maximum(self._sums[template] - self._terms[rows], 0)
-        sums[np.arange(len(rows)), template] = left
-        return self._logits_of(sums)
-
-
-# The matches of a subgraph model in one graph: every template in every connected subgraph, and what it adds.
+    def _outputs(self, counts: NDArray[np.float64]) -> Logits:
+        """Outputs for rows of counts of the distinct pieces, ``(b, d)``."""
+        levels = self._vocabulary.levels
+        logs = np.log1p(counts)
+        factor = np.array([level.scale for level in levels])[self._levels]
+        if self._vocabulary.row_norm:
+            member = np.zeros((len(self._levels), len(levels)))
+            member[np.arange(len(self._levels)), self._levels] = 1.0
+            norms = np.sqrt(logs**2 @ member)
+            logs = logs / np.where(norms > 0, norms, 1.0)[:, self._levels]
+        known = np.flatnonzero(self._columns >= 0)
+        order = known[np.argsort(self._columns[known])]
+        values = (logs * factor)[:, order]
+        width = len(self._vocabulary) + self._size.shape[1]
+        columns = np.concatenate([self._columns[order], len(self._vocabulary) + np.arange(self._size.shape[1])])
+        data = np.concatenate([values, np.repeat(self._size, len(values), axis=0)], axis=1)
+        rows = np.arange(0, data.size + 1, data.shape[1])
+        return self._head.outputs(
+            csr_array((data.ravel(), np.tile(columns, len(data)), rows), shape=(len(data), width))
+        )
 
 
-def subgraph_matches(
-    graph: Graph,
-    coded: CodedGraphs,
-    encoding: Encoding,
-    sizes: list[tuple[int, int]],
-    model: SubgraphModel,
-    templates: list[Template],
-    limit: int,
-    seed: int,
-) -> MatchedGraph:
-    """Match one graph, keeping which nodes every subgraph has.
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Every subgraph of one graph, in every view.
 
-    Args:
-        coded: the graph, encoded, as a set of one.
-        sizes: view and size of each group of templates.
-        limit, seed: as in `bank_subgraphs`; the same subgraphs are sampled here.
+    Attributes:
+        nodes: of each, padded with -1, ``(R, k)``.
+        piece: which distinct piece it is, ``(R,)``.
+        weights: how many subgraphs it stands for; 1 unless they were sampled.
+        rows: view, size and canonical codes of each distinct piece, ``(d, 2 + width)``.
     """
-    numbers = edge_numbers(coded)
-    widest = max(k for _, k in sizes)
-    nodes, counts, regions, owners, distances, terms = [], [], [], [], [], []
-    codes: list[tuple[int, int, bytes]] = []  # equal in two graphs exactly when the regions are, up to relabelling
-    orders: list[IntArray] = []
-    first_region = first_template = 0
-    for (view, k), group in zip(sizes, model.groups, strict=True):
-        assert isinstance(group, PooledTemplates)
+
+    nodes: IntArray
+    piece: IntArray
+    weights: NDArray[np.float64]
+    rows: IntArray
+
+    def place(self, vocabulary: Vocabulary) -> tuple[IntArray, IntArray]:
+        """Level and column of each distinct piece; -1 for pieces that are no templates."""
+        levels, columns = np.zeros(len(self.rows), dtype=np.int64), np.full(len(self.rows), -1, dtype=np.int64)
+        for number, level in enumerate(vocabulary.levels):
+            own = np.flatnonzero((self.rows[:, 0] == level.view) & (self.rows[:, 1] == level.size))
+            found = level.find(self.rows[own, 2 : 2 + level.size * (level.size + 1) // 2])
+            levels[own], columns[own] = number, np.where(found >= 0, found + level.first, -1)
+        return levels, columns
+
+
+def find_occurrences(coded: CodedGraphs, limit: int, seed: int) -> Found:
+    """Every subgraph of a single coded graph, with its nodes, in one pass."""
+    sizes = sorted({k for view in coded.views for k in view.sizes})
+    widest = sizes[-1]
+    if not compiled() or any(view.edge_codes.max(initial=0) > MAX_EDGE_CODE for view in coded.views):
+        return _found_in_numpy(coded, sizes, limit, seed)
+    counter = counter_of(coded, limit)
+    _, _, _, skipped = counter.count(0, 1, emit=True)
+    nodes, columns = [counter.found_nodes.astype(np.int64)], [counter.found_columns.astype(np.int64)]
+    weights = [np.ones(len(columns[0]))]
+    least = min((size for _, size in skipped), default=widest + 1)
+    for k in (k for k in sizes if k >= least):
         cut = cut_graph(coded, 0, k, limit, seed)
-        raw = region_codes(cut.nodes, numbers, coded.views[view])
-        vectors = torch.from_numpy(encoding.vectors(view, raw, k)).to(group.templates.device)
-        with torch.no_grad():
-            distance = group.distances(vectors)
-            term = group.terms(distance).cpu().double().numpy()
-            weights = (group.log_weight / 2).exp()[group.kinds]
-            winners = exact_flat_winners(group.templates * weights, vectors * weights, group.layout)
-        if cut.weights is not None:
-            term *= cut.weights[:, None, None]
-        w, c = distance.shape
-        nodes.append(np.pad(cut.nodes, ((0, 0), (0, widest - k)), constant_values=-1))
-        codes += [(view, k, row.tobytes()) for row in canonical_regions(raw, k)] if w else []
-        counts.append(np.ones(w) if cut.weights is None else cut.weights)
-        regions.append(np.repeat(first_region + np.arange(w), c))
-        owners.append(np.tile(first_template + np.arange(c), w))
-        distances.append(distance.cpu().double().numpy().ravel())
-        terms.append(term.reshape(w * c, term.shape[2]))
-        # node a of the region is node p[a] of the template, so template node j is at the place where p is j
-        orders += list(permutations(k).numpy()[winners.cpu().numpy().ravel()].argsort(axis=1)) if w else []
-        first_region, first_template = first_region + w, first_template + c
-    head = copy.deepcopy(model).cpu().double().eval()
+        for number, view in enumerate(coded.views):
+            if k in view.sizes:
+                nodes.append(np.pad(cut.nodes, ((0, 0), (0, widest - k)), constant_values=-1))
+                columns.append(counter.columns_of(cut.nodes, number).astype(np.int64))
+                weights.append(np.ones(len(cut.nodes)) if cut.weights is None else cut.weights)
+    every = np.concatenate(nodes)
+    every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell behind a small piece is marked
+    distinct, piece = np.unique(np.concatenate(columns), return_inverse=True)
+    return Found(every, piece.reshape(-1), np.concatenate(weights), counter.columns[distinct].astype(np.int64))
 
-    def logits_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        with torch.inference_mode():
-            return head.logits(torch.from_numpy(sums)).numpy()
 
-    return PooledMatches(
-        graph,
-        templates,
-        Occurrences(
-            np.concatenate(nodes), None, np.concatenate(regions), np.concatenate(owners), np.concatenate(distances)
-        ),
-        np.concatenate(terms),
-        codes,
-        logits_of,
-        lambda row: orders[row],
-        np.concatenate(counts),
-    )
+def _found_in_numpy(coded: CodedGraphs, sizes: Sequence[int], limit: int, seed: int) -> Found:
+    """The same without compiled code."""
+    numbers, widest = edge_numbers(coded), sizes[-1]
+    nodes, rows, weights = [], [], []
+    for k in sizes:
+        cut = cut_graph(coded, 0, k, limit, seed)
+        for number, view in enumerate(coded.views):
+            if k in view.sizes:
+                codes = canonical_regions(region_codes(cut.nodes, numbers, view), k)
+                wide = np.zeros((len(codes), 2 + widest * (widest + 1) // 2), dtype=np.int64)
+                wide[:, 0], wide[:, 1], wide[:, 2 : 2 + codes.shape[1]] = number, k, codes
+                rows.append(wide)
+                nodes.append(np.pad(cut.nodes, ((0, 0), (0, widest - k)), constant_values=-1))
+                weights.append(np.ones(len(cut.nodes)) if cut.weights is None else cut.weights)
+    distinct, piece = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
+    return Found(np.concatenate(nodes), piece.reshape(-1), np.concatenate(weights), distinct)

@@ -1,4 +1,4 @@
-"""Where templates start: subgraphs of the training graphs."""
+"""Short lists: a few templates instead of the whole vocabulary, and where soft templates start."""
 
 from __future__ import annotations
 
@@ -13,6 +13,52 @@ from isonn.subgraphs.bank import SubgraphBank
 
 #: Graphs whose counts are copied at a time.
 GRAPHS_AT_ONCE = 2**16
+#: Templates of a short list are added one at a time up to the first number, four at a time to the second, then 16.
+SINGLE, FEW = 64, 256
+#: No two templates that are added together may be correlated more than this.
+MOST_ALIKE = 0.7
+#: Penalty of the regression between two additions, on standardised columns.
+PENALTY = 1.0
+
+
+def short_list(features: csr_array, wanted: NDArray[np.float64], c: int) -> IntArray:
+    """The columns of a short list: greedily those that explain most of what the earlier ones leave unexplained.
+
+    Args:
+        features: of the training graphs, ``(g, p)``.
+        wanted: targets as numbers, ``(g, t)``; NaN counts as the mean.
+        c: how many columns to choose.
+
+    Returns:
+        Columns in the order they were chosen, ``(min(c, p),)``.
+    """
+    g, p = features.shape
+    count = min(c, p)
+    values = np.where(np.isfinite(wanted), wanted, np.nanmean(wanted, axis=0))
+    values = values - values.mean(axis=0)
+    mean = np.asarray(features.mean(axis=0)).ravel()
+    square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
+    deviation = np.sqrt(np.maximum(square - mean**2, 1e-12))
+    chosen: list[int] = []
+    dense = np.zeros((g, 0))
+    residual = values
+    while len(chosen) < count:
+        # standardised columns times the residual, without making them dense; the residual has mean 0
+        score = np.sqrt(((features.T @ residual / deviation[:, None]) ** 2).sum(axis=1))
+        score[chosen] = -1
+        batch = 1 if len(chosen) < SINGLE else 4 if len(chosen) < FEW else 16
+        added: list[NDArray[np.float64]] = []
+        for column in np.argsort(-score, kind="stable")[: 20 * batch].tolist():
+            own = (features[:, [column]].toarray()[:, 0] - mean[column]) / deviation[column]
+            if all(abs(float(own @ other)) <= MOST_ALIKE * g for other in added):
+                added.append(own)
+                chosen.append(column)
+            if len(added) == batch or len(chosen) == count:
+                break
+        dense = np.concatenate([dense, np.stack(added, axis=1)], axis=1)
+        weights = np.linalg.solve(dense.T @ dense + PENALTY * np.eye(dense.shape[1]), dense.T @ values)
+        residual = values - dense @ weights
+    return np.array(chosen, dtype=np.int64)
 
 
 def starting_subgraphs(banks: dict[int, SubgraphBank], targets: NDArray[Any], c: int) -> dict[int, IntArray]:

@@ -2,23 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from typing_extensions import Self
 
-from isonn.heads.forest import Forest
+from isonn import progress
+from isonn.errors import InputError
+from isonn.estimator import GraphClassifier
+from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Template
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.stream import GraphStream, stream
 from isonn.heads.mlp import Head
-from isonn.matching.exact import exact_flat_distance
-from isonn.matching.permutations import GraphLayout
+from isonn.matching.exact import exact_flat_distance, exact_flat_winners
+from isonn.matching.permutations import GraphLayout, permutations
 from isonn.packing import IntArray
-from isonn.seeding import numpy_stream
+from isonn.params import check_count, check_widths
+from isonn.seeding import derive_seed, numpy_stream, resolve_seed
+from isonn.subgraphs.bank import Banked, CodedGraphs, bank_subgraphs, cut_graph, edge_numbers, region_codes
+from isonn.subgraphs.canonical import canonical_regions
+from isonn.subgraphs.enumerate import check_subgraph_size
+from isonn.subgraphs.select import starting_subgraphs
+from isonn.subgraphs.store import (
+    Run,
+    bank_digest,
+    bank_folder,
+    banks_of,
+    cut_to_folder,
+    look,
+    sampled_shares,
+)
+from isonn.subgraphs.views import (
+    COLUMNS,
+    START_WEIGHTS,
+    Encoding,
+    Gathering,
+    check_undirected,
+    directed_graph,
+    encoding_from_json,
+    encoding_of,
+    fit_encoding,
+)
+from isonn.threads import torch_threads
+from isonn.torch_estimator import PREDICTION_CELLS, TorchEstimator
+from isonn.training import Checkpoint
 
 #: How sharply a soft count falls off with the distance. At 0.5 a wrong edge still counts for 0.4, at 8 for nothing.
 TEMPERATURES = (0.5, 2.0, 8.0)
@@ -341,3 +383,658 @@ def _parts(inputs: SubgraphInputs) -> Iterator[tuple[int, SubgraphInputs]]:
         return
     for first in range(0, len(inputs), GRAPHS_AT_ONCE):
         yield first, inputs[torch.arange(first, min(first + GRAPHS_AT_ONCE, len(inputs)))]
+
+
+class Forest(nn.Module):
+    """The mean vote of decision trees that scikit-learn grew.
+
+    Args:
+        trees, nodes: how many trees, and how many nodes the largest has.
+        outputs: classes, or labels of a multi-label task.
+
+    Shapes:
+        - features ``(batch, inputs)``
+        - output ``(batch, outputs)``, probabilities
+    """
+
+    feature: Tensor
+    threshold: Tensor
+    left: Tensor
+    right: Tensor
+    votes: Tensor
+
+    def __init__(self, trees: int, nodes: int, outputs: int) -> None:
+        super().__init__()
+        for name in ("feature", "left", "right"):
+            self.register_buffer(name, torch.zeros(trees, nodes, dtype=torch.int32))
+        self.register_buffer("threshold", torch.zeros(trees, nodes, dtype=torch.float64))
+        self.register_buffer("votes", torch.zeros(trees, nodes, outputs))
+
+    @classmethod
+    def of(cls, forest: Any) -> Forest:
+        """The same forest as a fitted ``RandomForestClassifier``."""
+        trees = [estimator.tree_ for estimator in forest.estimators_]
+        made = cls(len(trees), max(tree.node_count for tree in trees), len(forest.classes_))
+        several = trees[0].n_outputs > 1
+        for i, tree in enumerate(trees):
+            n = tree.node_count
+            leaf = torch.from_numpy(tree.children_left < 0)
+            here = torch.arange(n, dtype=torch.int32)
+            # a leaf leads to itself, so that all examples can take the same number of steps
+            made.left[i, :n] = torch.where(leaf, here, torch.from_numpy(tree.children_left).int())
+            made.right[i, :n] = torch.where(leaf, here, torch.from_numpy(tree.children_right).int())
+            made.feature[i, :n] = torch.from_numpy(tree.feature).clamp(min=0).int()
+            made.threshold[i, :n] = torch.from_numpy(tree.threshold)
+            share = torch.from_numpy(tree.value / tree.value.sum(axis=2, keepdims=True))  # (nodes, outputs, classes)
+            # of several labels each is 0 or 1, or, when all training graphs agree, only one of the two
+            votes = (
+                [share[:, j, : len(c)] @ torch.tensor(c).double() for j, c in enumerate(forest.classes_)]
+                if several
+                else share[:, 0].T
+            )
+            made.votes[i, :n] = torch.stack(tuple(votes), dim=1).float()
+        return made
+
+    def forward(self, features: Tensor) -> Tensor:
+        values = features.float().double()  # scikit-learn compares features rounded to float32
+        example = torch.arange(len(values), device=values.device)
+        total = values.new_zeros(len(values), self.votes.shape[2])
+        for feature, threshold, left, right, votes in zip(
+            self.feature.long(), self.threshold, self.left.long(), self.right.long(), self.votes, strict=True
+        ):
+            node = torch.zeros_like(example)
+            while True:
+                low = values[example, feature[node]] <= threshold[node]
+                following = torch.where(low, left[node], right[node])
+                if (following == node).all():
+                    break
+                node = following
+            total += votes[node]
+        return total / len(self.votes)
+
+
+#: L2 penalty of the regression on standardised features, for each graph, and the most it comes to: graphs that are
+#: alike say no more for being many, and thousands of graphs say enough to be believed.
+PENALTY_PER_GRAPH, LARGEST_PENALTY = 1 / 8, 200.0
+TREES = 300
+#: Standardised features nearer to each other than this are the same number, computed in another order.
+ROUNDING = 1e-4
+
+
+def fit_linear(features: NDArray[np.float32], targets: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weights (outputs, features) and biases (outputs,) of a logistic regression; of labels, one for each."""
+    if targets.ndim == 2:
+        rows = [_one_label(features, column) for column in targets.T]
+        return np.stack([weights for weights, _ in rows]), np.array([bias for _, bias in rows])
+    fitted = _regression(len(features)).fit(features, targets)
+    weights, bias = fitted.coef_, fitted.intercept_
+    if len(weights) == 1:  # two classes: one score, half of it for the one and half against the other
+        weights, bias = np.concatenate([-weights, weights]) / 2, np.concatenate([-bias, bias]) / 2
+    return weights, bias
+
+
+def _one_label(features: NDArray[np.float32], column: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+    if column.min() == column.max():  # nothing to tell apart: the probability that one more graph differs
+        odds = (column.sum() + 0.5) / (len(column) - column.sum() + 0.5)
+        return np.zeros(features.shape[1]), float(np.log(odds))
+    fitted = _regression(len(features)).fit(features, column)
+    return fitted.coef_[0], float(fitted.intercept_[0])
+
+
+def _regression(graphs: int) -> LogisticRegression:
+    return LogisticRegression(C=1 / min(PENALTY_PER_GRAPH * graphs, LARGEST_PENALTY), max_iter=1000)
+
+
+def set_linear(head: Head, solution: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
+    """Give a head of one layer these weights and biases."""
+    layer = head[0]
+    assert isinstance(layer, torch.nn.Linear)
+    with torch.no_grad():
+        for parameter, values in zip((layer.weight, layer.bias), solution, strict=True):
+            parameter.copy_(torch.from_numpy(values))
+
+
+def grow_forest(features: NDArray[np.float32], targets: NDArray[Any], seed: int) -> RandomForestClassifier:
+    """A random forest; ``targets`` as in `fit_linear`."""
+    classes = targets if targets.ndim == 1 else targets.astype(np.int64)
+    return RandomForestClassifier(TREES, random_state=seed % 2**32).fit(_without_noise(features), classes)
+
+
+def _without_noise(features: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values of a feature that differ by rounding alone made equal, so that no tree asks which of them is larger."""
+    order = features.argsort(axis=0, kind="stable")
+    values = np.take_along_axis(features, order, axis=0)
+    new = np.diff(values, axis=0, prepend=-np.inf) > ROUNDING
+    start = np.take_along_axis(values, _last_true(new), axis=0)
+    # of many graphs neighbours can be this near all along: from the start of such a run, every step begins anew
+    new |= np.diff(np.floor((values - start) / ROUNDING), axis=0, prepend=0) > 0
+    first = _last_true(new)
+    merged = np.empty_like(features)
+    np.put_along_axis(merged, order, np.take_along_axis(values, first, axis=0), axis=0)
+    return merged
+
+
+def _last_true(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For every entry of a column, the row of the last mark up to it."""
+    found: NDArray[np.int64] = np.maximum.accumulate(np.where(marks, np.arange(len(marks))[:, None], 0), axis=0)
+    return found
+
+
+#: Numbers in one block of sums with a match left out: 64 MB of float64.
+BLOCK_NUMBERS = 2**23
+
+
+class PooledMatches(MatchedGraph):
+    """The matches of a pooling model in one graph.
+
+    Args:
+        graph: the graph.
+        templates: the model's c templates.
+        occurrences: the matches.
+        terms: what each match adds to the sums of its template, shape (r, temperatures).
+        codes: one per region, R of them, numbers or bytes or anything hashable: regions have the same code, in
+            this graph and in others, exactly when they are equal up to relabelling.
+        logits_of: the rest of the model, from sums (b, c, temperatures) to logits (b, outputs), in float64.
+        order: from a match's row to the place in its region of each template node.
+        weights: how many regions each one stands for where they were sampled, shape (R,), already in ``terms``; None
+            when every region is there once.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        templates: list[Template],
+        occurrences: Occurrences,
+        terms: NDArray[np.float64],
+        codes: Sequence[Any] | NDArray[Any],
+        logits_of: Callable[[NDArray[np.float64]], Logits],
+        order: Callable[[int], IntArray | None],
+        weights: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.graph, self.templates, self.occurrences = graph, templates, occurrences
+        self._terms, self._codes, self._logits_of, self._order = terms, list(codes), logits_of, order
+        # equal regions add equal terms, unless they stand for different numbers of others
+        kinds = self._codes if weights is None else list(zip(self._codes, weights.tolist(), strict=True))
+        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+        self._kind = np.array([numbers[kind] for kind in kinds], dtype=np.int64)
+        self._weights = np.ones(len(self._codes)) if weights is None else weights
+        self._sums = self._summed(np.arange(len(occurrences)))
+
+    def logits(self) -> Logits:
+        """What the model says of the graph as it is."""
+        return np.asarray(self._logits_of(self._sums[None])[0])
+
+    def base_logits(self) -> Logits:
+        """What it says when all sums are empty."""
+        return np.asarray(self._logits_of(np.zeros_like(self._sums)[None])[0])
+
+    def logits_without(self, rows: IntArray) -> Logits:
+        """What it says without the terms of these matches."""
+        kept = np.ones(len(self.occurrences), dtype=bool)
+        kept[rows] = False
+        return np.asarray(self._logits_of(self._summed(np.flatnonzero(kept))[None])[0])
+
+    def logits_without_template(self) -> Logits:
+        """What it says when the sums of one template are empty."""
+        others = 1 - np.eye(len(self._sums))
+        return self._logits_of(self._sums * others[:, :, None])
+
+    def logits_without_each(self) -> tuple[IntArray, Logits]:
+        """What it says without the terms of one match, for every match."""
+        found = self.occurrences
+        rows = np.arange(len(found))
+        # what is left without one of several equal matches is computed once
+        match_kind = found.template * (int(self._kind.max(initial=0)) + 1) + self._kind[found.region]
+        _, first, inverse = np.unique(match_kind, return_index=True, return_inverse=True)
+        step = max(1, BLOCK_NUMBERS // max(self._sums.size, 1))
+        parts = [self._without_one(first[start : start + step]) for start in range(0, len(first), step)]
+        return rows, np.concatenate(parts)[inverse.reshape(-1)] if parts else self.logits()[None][:0]
+
+    def order(self, row: int) -> IntArray | None:
+        """The place in the region of each template node."""
+        return self._order(row)
+
+    def cells(self, row: int) -> NDArray[np.float64]:
+        """The adjacency matrix of a match's region."""
+        nodes = self.occurrences.nodes[self.occurrences.region[row]]
+        nodes = nodes[nodes >= 0]
+        return self.graph.adjacency[np.ix_(nodes, nodes)]
+
+    def count_equal(self, other: MatchedGraph, row: int) -> int:
+        """How many regions have the code of a match's region; estimated where they were sampled."""
+        assert isinstance(other, PooledMatches)
+        return round(self._often[other._codes[int(other.occurrences.region[row])]])
+
+    @cached_property
+    def _often(self) -> Counter[Any]:
+        often: Counter[Any] = Counter()
+        for code, weight in zip(self._codes, self._weights.tolist(), strict=True):
+            often[code] += weight
+        return often
+
+    def _summed(self, rows: IntArray) -> NDArray[np.float64]:
+        """The sums over some of the matches, shape (c, temperatures)."""
+        sums = np.zeros((len(self.templates), self._terms.shape[1]))
+        np.add.at(sums, self.occurrences.template[rows], self._terms[rows])
+        return sums
+
+    def _without_one(self, rows: IntArray) -> Logits:
+        template = self.occurrences.template[rows]
+        sums = np.repeat(self._sums[None], len(rows), axis=0)
+        # a sum of one term, less that term, is 0: rounding must not leave a negative number for the logarithm
+        left = np.maximum(self._sums[template] - self._terms[rows], 0)
+        sums[np.arange(len(rows)), template] = left
+        return self._logits_of(sums)
+
+
+# The matches of a subgraph model in one graph: every template in every connected subgraph, and what it adds.
+
+
+def subgraph_matches(
+    graph: Graph,
+    coded: CodedGraphs,
+    encoding: Encoding,
+    sizes: list[tuple[int, int]],
+    model: SubgraphModel,
+    templates: list[Template],
+    limit: int,
+    seed: int,
+) -> MatchedGraph:
+    """Match one graph, keeping which nodes every subgraph has.
+
+    Args:
+        coded: the graph, encoded, as a set of one.
+        sizes: view and size of each group of templates.
+        limit, seed: as in `bank_subgraphs`; the same subgraphs are sampled here.
+    """
+    numbers = edge_numbers(coded)
+    widest = max(k for _, k in sizes)
+    nodes, counts, regions, owners, distances, terms = [], [], [], [], [], []
+    codes: list[tuple[int, int, bytes]] = []  # equal in two graphs exactly when the regions are, up to relabelling
+    orders: list[IntArray] = []
+    first_region = first_template = 0
+    for (view, k), group in zip(sizes, model.groups, strict=True):
+        assert isinstance(group, PooledTemplates)
+        cut = cut_graph(coded, 0, k, limit, seed)
+        raw = region_codes(cut.nodes, numbers, coded.views[view])
+        vectors = torch.from_numpy(encoding.vectors(view, raw, k)).to(group.templates.device)
+        with torch.no_grad():
+            distance = group.distances(vectors)
+            term = group.terms(distance).cpu().double().numpy()
+            weights = (group.log_weight / 2).exp()[group.kinds]
+            winners = exact_flat_winners(group.templates * weights, vectors * weights, group.layout)
+        if cut.weights is not None:
+            term *= cut.weights[:, None, None]
+        w, c = distance.shape
+        nodes.append(np.pad(cut.nodes, ((0, 0), (0, widest - k)), constant_values=-1))
+        codes += [(view, k, row.tobytes()) for row in canonical_regions(raw, k)] if w else []
+        counts.append(np.ones(w) if cut.weights is None else cut.weights)
+        regions.append(np.repeat(first_region + np.arange(w), c))
+        owners.append(np.tile(first_template + np.arange(c), w))
+        distances.append(distance.cpu().double().numpy().ravel())
+        terms.append(term.reshape(w * c, term.shape[2]))
+        # node a of the region is node p[a] of the template, so template node j is at the place where p is j
+        orders += list(permutations(k).numpy()[winners.cpu().numpy().ravel()].argsort(axis=1)) if w else []
+        first_region, first_template = first_region + w, first_template + c
+    head = copy.deepcopy(model).cpu().double().eval()
+
+    def logits_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        with torch.inference_mode():
+            return head.logits(torch.from_numpy(sums)).numpy()
+
+    return PooledMatches(
+        graph,
+        templates,
+        Occurrences(
+            np.concatenate(nodes), None, np.concatenate(regions), np.concatenate(owners), np.concatenate(distances)
+        ),
+        np.concatenate(terms),
+        codes,
+        logits_of,
+        lambda row: orders[row],
+        np.concatenate(counts),
+    )
+
+
+#: Graphs that are cut and matched together when predicting.
+PREDICTED_AT_ONCE = 4096
+#: Graphs a step may take at once where no batch size is given, and how many it takes of more than that.
+MOST_AT_ONCE, LARGE_SET_BATCH = 2**14, 1024
+#: What the distance of a template's entries from 0 and 1 costs, beside a loss of about 0.5.
+READABILITY = 1e-3
+
+
+class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
+    """Classify graphs by templates matched against their connected subgraphs, exactly and in any order of nodes.
+
+    The paper matches templates with blocks of consecutive node numbers, so that relabelling the nodes changes its
+    predictions. Here a region is a connected induced subgraph of k nodes: templates are compared with all of them,
+    over all orderings, and what the head sees is how often each template is found, softly. Nothing of it depends on how
+    nodes are numbered. This is the model for molecules and social networks.
+
+    Graphs are undirected (directed ones are refused), of any size, connected or not. An edge from a node to itself is
+    left out, several edges between two nodes are one with the sum of their weights, and must agree in their label. A
+    graph with fewer than k nodes has no subgraph of that size.
+
+    Args:
+        k: nodes per template, 1 to 6, or several sizes at once.
+        c: number of templates, for each of the two ways to look at a graph (labels; degrees).
+        matching: "exact"; up to k = 6 the same as "assigned".
+        node_labels, edge_labels: whether templates carry them: True, False, or "auto" for what the graphs have.
+        node_attributes: likewise; "auto" uses them when there are no node labels. They are brought to a few levels.
+        edge_weights: likewise.
+        degrees: whether to match subgraphs by the degrees of their nodes in the whole graph, too; "auto" does.
+        head: "linear" (what templates contribute adds up), "mlp" (the paper's) or "ensemble" (logistic regression and
+            a random forest, averaged).
+        learn_templates: False leaves templates where they start: subgraphs of the training graphs.
+        hidden: widths of the hidden layers of ``head="mlp"``.
+        max_subgraphs: subgraphs of one size a graph may have before they are sampled; single nodes and edges never are.
+        epochs: passes over the training graphs.
+        learning_rate: of Adam.
+        batch_size: graphs per step, at least 2, for features are compared within a batch; None takes all at once, and
+            1,024 of more than 16,384.
+        patience: stop after this many epochs without a lower training loss; None runs all epochs.
+        device: where torch computes.
+        random_state: seed of everything that is drawn; None draws one.
+        n_jobs: torch threads, and processes that cut large sets.
+        verbose: 1 shows a progress bar.
+
+    Attributes set by ``fit``:
+        encoding_: what the entries of templates mean.
+        sampled_: graphs of the training set whose subgraphs were sampled, with the share that was.
+        training_accuracy_: of a model that was fitted on a stream: the share of its graphs that it classifies right.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphIsoNNClassifier(epochs=5, random_state=0).fit(graphs, graphs.y)
+        >>> isonn.testing.assert_relabelling_invariant(clf, graphs[:20])
+    """
+
+    model_: SubgraphModel
+    encoding_: Encoding
+    sampled_: dict[int, float]
+    training_accuracy_: float
+    groups_: tuple[tuple[int, int, int], ...]
+    forest_shape_: tuple[int, int] | None
+
+    def __init__(
+        self,
+        k: int | Sequence[int] = (1, 2, 3, 4),
+        c: int = 32,
+        matching: str = "exact",
+        node_labels: bool | str = "auto",
+        edge_labels: bool | str = "auto",
+        degrees: bool | str = "auto",
+        head: str = "linear",
+        learn_templates: bool = True,
+        max_subgraphs: int = 100_000,
+        epochs: int = 40,
+        learning_rate: float = 5e-3,
+        batch_size: int | None = None,
+        node_attributes: bool | str = "auto",
+        edge_weights: bool | str = "auto",
+        hidden: Sequence[int] = (1024, 128),
+        patience: int | None = None,
+        device: str = "cpu",
+        random_state: Any = None,
+        n_jobs: int = 1,
+        verbose: int = 0,
+    ) -> None:
+        self.k = k
+        self.c = c
+        self.matching = matching
+        self.node_labels = node_labels
+        self.edge_labels = edge_labels
+        self.degrees = degrees
+        self.head = head
+        self.learn_templates = learn_templates
+        self.max_subgraphs = max_subgraphs
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.node_attributes = node_attributes
+        self.edge_weights = edge_weights
+        self.hidden = hidden
+        self.patience = patience
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        """Refuse constructor arguments that mean nothing."""
+        super()._check_params()
+        if not self._sizes:
+            raise InputError("k=() holds no size; give at least one number of nodes")
+        for k in self._sizes:
+            check_subgraph_size(k)
+        for name in ("c", "max_subgraphs"):
+            check_count(name, getattr(self, name))
+        if self.matching not in ("exact", "assigned"):
+            raise InputError(f"matching={self.matching!r} is not possible for subgraphs; use 'exact'")
+        if self.head not in HEADS:
+            raise InputError(f"head={self.head!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
+        for name in (*COLUMNS, "degrees"):
+            if getattr(self, name) not in (True, False, "auto"):
+                raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True, False or 'auto'")
+        check_widths("hidden", self.hidden)
+        if self.batch_size == 1:
+            raise InputError("batch_size=1 leaves no two graphs to compare features of; use at least 2, or None")
+
+    def _unsupported(self, graphs: GraphSet) -> str | None:
+        """Directed graphs have no place here."""
+        i = directed_graph(graphs)
+        if i is not None:
+            return f"graph {i} is directed, and subgraph regions are for undirected graphs"
+        return super()._unsupported(graphs)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(np.atleast_1d(np.asarray(self.k, dtype=object)).tolist())
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        bank: str | Path | None = None,
+        workers: int | Run | None = None,
+    ) -> Self:
+        """Learn templates and head from graphs ``X`` and classes ``y``.
+
+        A stream (`isonn.stream`) is read twice, a few thousand graphs at a time, and its subgraphs are kept on disk.
+        The model is the one that the same graphs in memory give.
+
+        Args:
+            X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
+            y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels).
+            checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
+            resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
+            bank: a folder to keep the subgraphs in: a run that was stopped does not cut them again, nor does one with
+                other templates or epochs. None takes a temporary one for streams, and memory for other graphs.
+            workers: processes that cut graphs into ``bank``, or a function that has it done on a cluster
+                (`isonn.experiments.cluster.calls_on_cluster`); None takes ``n_jobs``.
+        """
+        if bank is None and not isinstance(X, GraphStream):
+            return super().fit(X, y, checkpoint=checkpoint, resume=resume)
+        self._check_params()
+        self._fitted = False
+        self.seed_ = resolve_seed(self.random_state)
+        source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
+        with bank_folder(bank) as folder:
+            seen = look(source, self._gathered, self.verbose > 0)
+            classes = seen.y if y is None else y
+            if classes is None:
+                raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that carries them")
+            targets = self._encode(classes, seen.graphs)
+            self.size_ = seen.largest
+            self.label_names_ = seen.label_names
+            use = self._columns(seen.known.has)
+            self.encoding_ = encoding_of(seen.known, use, self._sizes, self._views, source.name)
+            settings = (
+                self.max_subgraphs,
+                self._cut_seed,
+                self.n_jobs if workers is None else workers,
+                self.verbose > 0,
+            )
+            cut_to_folder(source, self.encoding_, folder, seen, *settings)
+            identity = self._identity(bank_digest(folder), targets)
+            saved = None if checkpoint is None else Checkpoint(Path(checkpoint), identity)
+            inputs = self._begin(banks_of(folder, seen, source.name), targets, source.name)
+        self._train(lambda: inputs, targets, saved, resume)
+        with torch_threads(self.n_jobs):
+            self.training_accuracy_ = accuracy(self.model_, inputs, targets)
+        self._fitted = True
+        return self
+
+    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> SubgraphInputs:
+        """Cut the training graphs, choose what the entries of templates mean and where templates start."""
+        check_undirected(graphs)
+        use = self._columns(Gathering(()).add(graphs).has)
+        self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views)
+        return self._begin(self._bank(graphs), targets, graphs.name)
+
+    def _begin(self, banked: Banked, targets: NDArray[Any], name: str) -> SubgraphInputs:
+        """Choose where templates start."""
+        self.sampled_ = sampled_shares(banked, len(targets), name)
+        self._starts, self.forest_shape_ = {}, None
+        for view, banks in enumerate(banked.banks):
+            for k, rows in starting_subgraphs(banks, targets, self.c).items():
+                if len(rows):
+                    regions = self.encoding_.vectors(view, banks[k].regions[rows], k)
+                    self._starts[view, k] = torch.from_numpy(regions)
+        self.groups_ = tuple((view, k, len(start)) for (view, k), start in self._starts.items())
+        if not self.groups_:
+            raise InputError(
+                f"no graph of {name} has a connected subgraph of k={self.k} nodes; use a smaller k, such as k=1"
+            )
+        return self._bank_tensors(banked, len(targets))
+
+    def _build(self, generator: torch.Generator | None) -> SubgraphModel:
+        groups = []
+        for view, k, c in self.groups_:
+            layout = self.encoding_.layout(view, k)
+            start = self._starts[view, k].clone() if self._starts else torch.empty(c, layout.width)
+            group = PooledTemplates(layout, *self.encoding_.entries(view, k), START_WEIGHTS, start)
+            groups.append(group.requires_grad_(self.learn_templates))
+        hidden = self.hidden if self.head == "mlp" else ()
+        model = SubgraphModel(groups, len(self.classes_), hidden, self.multilabel_, generator)
+        if self.forest_shape_ is not None:
+            model.forest = Forest(*self.forest_shape_, len(self.classes_))
+        return model
+
+    def _epochs(self) -> int:
+        """None, when there is nothing that gradients have to find: `_finish` solves for a linear head."""
+        return self.epochs if self.learn_templates or self.head == "mlp" else 0
+
+    def _graphs_per_step(self, graphs: int) -> int | None:
+        return LARGE_SET_BATCH if self.batch_size is None and graphs > MOST_AT_ONCE else self.batch_size
+
+    def _loss(self, model: nn.Module, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
+        assert isinstance(model, SubgraphModel)
+        loss = super()._loss(model, targets)
+        return lambda logits, targets: loss(logits, targets) + READABILITY * model.penalty()
+
+    def _finish(self, inputs: SubgraphInputs, targets: NDArray[Any]) -> None:
+        """Solve for the linear head, and grow the forest, on the templates as they are now."""
+        model = self.model_.eval()
+        with torch.no_grad():
+            settle(model, inputs)
+        if self.head != "mlp":
+            features, known = solved_from(model, inputs, targets, LINEAR_NUMBERS, self._sample_seed)
+            with threadpool_limits(self.n_jobs):  # the products of scikit-learn are none of torch's
+                set_linear(model.head, fit_linear(features, known))
+        if self.head == "ensemble":
+            features, known = solved_from(model, inputs, targets, FOREST_NUMBERS, self._sample_seed)
+            model.forest = Forest.of(grow_forest(features, known, derive_seed(self.seed_, "forest"))).to(self.device)
+            trees, nodes = model.forest.feature.shape
+            self.forest_shape_ = trees, nodes
+
+    def _inputs(self, graphs: GraphSet) -> SubgraphInputs:
+        return self._bank_tensors(self._bank(graphs), len(graphs))
+
+    def _cells_per_graph(self) -> int:
+        return PREDICTION_CELLS // PREDICTED_AT_ONCE
+
+    def _features(self, inputs: Any) -> Tensor:
+        return self.model_.features(inputs)
+
+    def _templates(self) -> list[Template]:
+        return [
+            self.encoding_.soft_template(view, k, entries)
+            for (view, k, _), group in zip(self.groups_, self._groups(), strict=True)
+            for entries in group.templates.detach().cpu().numpy()
+        ]
+
+    def _look_over(self, graphs: GraphSet) -> None:
+        self.encoding_.warn_of_unseen(graphs)
+
+    def _matched(self, graphs: GraphSet) -> MatchedGraph:
+        self._look_over(graphs)
+        coded = self.encoding_.encode(graphs)
+        sizes = [(view, k) for view, k, _ in self.groups_]
+        return subgraph_matches(
+            graphs[0], coded, self.encoding_, sizes, self.model_, self._templates(), self.max_subgraphs, self._cut_seed
+        )
+
+    def _description(self) -> dict[str, Any]:
+        sampled = sorted(self.sampled_.items())
+        return super()._description() | {
+            "encoding": self.encoding_.as_json(),
+            "groups": self.groups_,
+            "forest": self.forest_shape_,
+            "sampled": sampled,
+        }
+
+    def _restore(self, stored: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+        self.encoding_ = encoding_from_json(stored["encoding"])
+        self.groups_ = tuple((int(view), int(k), int(c)) for view, k, c in stored["groups"])
+        trees, nodes = stored["forest"] or (0, 0)
+        self.forest_shape_ = (int(trees), int(nodes)) if trees else None
+        self._starts = {}
+        self.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
+        super()._restore(stored, tensors)
+
+    def _groups(self) -> list[PooledTemplates]:
+        return [group for group in self.model_.groups if isinstance(group, PooledTemplates)]
+
+    @property
+    def _views(self) -> tuple[str, ...]:
+        return ("labels", "degrees") if self.degrees else ("labels",)
+
+    @property
+    def _sample_seed(self) -> int:
+        return derive_seed(self.seed_, "solve")
+
+    @property
+    def _cut_seed(self) -> int:
+        return derive_seed(self.seed_, "cut")
+
+    def _columns(self, has: dict[str, bool]) -> dict[str, bool]:
+        """Which columns templates carry, of those that the graphs have."""
+        use = {name: has[name] if getattr(self, name) == "auto" else bool(getattr(self, name)) for name in COLUMNS}
+        if self.node_attributes == "auto" and use["node_labels"]:
+            use["node_attributes"] = False  # labels say what a node is; levels besides leave hardly two subgraphs equal
+        return use
+
+    def _gathered(self, graphs: GraphSet) -> list[str]:
+        """Which columns of a stream that starts with these graphs have to be looked at."""
+        use = self._columns(Gathering(()).add(graphs).has)
+        use["edge_weights"] = self.edge_weights is not False  # graphs further on may have some
+        return [name for name in COLUMNS if use[name]]
+
+    def _bank(self, graphs: GraphSet) -> Banked:
+        coded = self.encoding_.encode(graphs)
+        with progress.bar("cutting", len(graphs), show=self.verbose > 0) as report:
+            return bank_subgraphs(coded, self.max_subgraphs, self._cut_seed, n_jobs=self.n_jobs, report=report)
+
+    def _bank_tensors(self, banked: Banked, graphs: int) -> SubgraphInputs:
+        banks = [(view, banked.banks[view][k]) for view, k, _ in self.groups_]
+        regions = [self.encoding_.vectors(view, bank.regions, bank.k) for view, bank in banks]
+        return SubgraphInputs(
+            tuple(torch.from_numpy(part).to(self.device) for part in regions),
+            tuple(bank.counts for _, bank in banks),
+            graphs,
+        )

@@ -9,7 +9,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +25,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from scipy.sparse import csr_array
 
-from isonn.errors import DatasetError, InputError, IsoNNError
+from isonn import progress
+from isonn.errors import DatasetError, InputError, IsoNNError, IsoNNWarning
 from isonn.files import atomic_file
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.stream import GraphStream
 from isonn.progress import Report, silent
 from isonn.subgraphs.bank import (
     Banked,
@@ -32,6 +39,8 @@ from isonn.subgraphs.bank import (
     join_counts,
     merge_regions,
 )
+from isonn.subgraphs.views import Encoding, Gathering, directed_graph
+from isonn.subgraphs.vocabulary import size_counts
 
 FORMAT = "isonn-bank-1"
 SUMMARY = "bank.json"
@@ -46,7 +55,7 @@ def bank_to_folder(
     folder: Path,
     limit: int = 100_000,
     seed: int = 0,
-    jobs: int | Run = 1,
+    n_jobs: int | Run = 1,
     report: Report = silent,
 ) -> None:
     """Cut and merge the subgraphs of a stream of graphs; `read_banks` then reads the folder.
@@ -57,7 +66,7 @@ def bank_to_folder(
         parts: runs of graphs, each of which becomes a file; ten thousand molecules are a good size.
         folder: where the files go. Parts that it has already are not cut again; those of other graphs are refused.
         limit, seed: as in `bank_subgraphs`.
-        jobs: processes, or a function that runs calls elsewhere, such as `isonn.experiments.cluster.calls_on_cluster`
+        n_jobs: processes, or a function that runs calls elsewhere, such as `isonn.experiments.cluster.calls_on_cluster`
             gives; whoever runs them has to see the folder under the same path.
         report: told how many graphs are done.
     """
@@ -76,13 +85,13 @@ def bank_to_folder(
             yield _bank_part, (None if _holds(path, key) else graphs, path, key, limit, seed)
 
     try:
-        for _ in jobs(work()) if callable(jobs) else _in_processes(work(), jobs):
+        for _ in n_jobs(work()) if callable(n_jobs) else _in_processes(work(), n_jobs):
             kept += 1
             report(sum(sizes[:kept]), "graphs cut")
     except BrokenProcessPool as error:
         raise IsoNNError(
             f"a process that cut subgraphs died, most likely for want of memory; {kept} parts are kept in {folder}, so "
-            f"run the same again with fewer than {jobs} processes to go on"
+            f"run the same again with fewer than {n_jobs} processes to go on"
         ) from error
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -247,3 +256,113 @@ def _digest(tensor: NDArray[Any]) -> str:
 
 def _damaged(path: Path) -> _DamagedError:
     return _DamagedError(f"{path} is damaged; remove it and run the same again to cut it anew")
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a first look at a stream found.
+
+    Attributes:
+        known: labels and values.
+        y: the classes, or None when the graphs have none.
+        graphs: how many there are.
+        largest: nodes of the largest.
+        sizes: `size_counts` of all of them.
+        label_names: what node and edge labels mean.
+    """
+
+    known: Gathering
+    y: NDArray[Any] | None
+    graphs: int
+    largest: int
+    sizes: NDArray[np.float32]
+    label_names: dict[str, dict[Any, str]]
+
+
+def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: bool) -> Seen:
+    """Read a stream once.
+
+    Args:
+        wanted: which columns to gather, from the first chunk.
+        show: whether to show a progress bar.
+    """
+    known: Gathering | None = None
+    classes: list[NDArray[Any] | None] = []
+    sizes: list[NDArray[np.float32]] = []
+    names: dict[str, dict[Any, str]] = {}
+    graphs = largest = 0
+    with progress.bar("reading", None, show=show) as report:
+        for chunk in stream:
+            known = known or Gathering(wanted(chunk))
+            i = directed_graph(chunk)
+            if i is not None:
+                raise InputError(
+                    f"graph {graphs + i} of {stream.name} is directed: an edge differs from the one back; subgraph "
+                    f"regions are for undirected graphs, so make it symmetric, or use IsoNNClassifier"
+                )
+            known.add(chunk)
+            classes.append(chunk.y)
+            sizes.append(size_counts(chunk))
+            names = {"node": dict(chunk.node_label_names), "edge": dict(chunk.edge_label_names)}
+            graphs, largest = graphs + len(chunk), max(largest, int(chunk.sizes.max()))
+            report(graphs, "graphs read")
+    if known is None:
+        raise InputError(f"{stream.name} holds no graph; give at least one")
+    y = (
+        None
+        if any(part is None for part in classes)
+        else np.concatenate([part for part in classes if part is not None])
+    )
+    return Seen(known, y, graphs, largest, np.concatenate(sizes), names)
+
+
+def cut_to_folder(
+    stream: GraphStream,
+    encoding: Encoding,
+    folder: Path,
+    seen: Seen,
+    limit: int,
+    seed: int,
+    n_jobs: int | Run,
+    show: bool,
+) -> None:
+    """Read a stream again and keep its subgraphs in a folder; what is there already is not cut again."""
+    with progress.bar("cutting", seen.graphs, show=show) as report:
+        bank_to_folder((encoding.encode(chunk) for chunk in stream), folder, limit, seed, n_jobs, report)
+
+
+def banks_of(folder: Path, seen: Seen, name: str) -> Banked:
+    """The banks that `cut_to_folder` made."""
+    banked = read_banks(folder)
+    found = next(iter(banked.banks[0].values())).counts.shape[0]
+    if found != seen.graphs:
+        raise InputError(
+            f"{name} held {seen.graphs} graphs when it was read first and {found} afterwards; leave it as it is while "
+            f"it is being read"
+        )
+    return banked
+
+
+@contextmanager
+def bank_folder(given: str | Path | None) -> Iterator[Path]:
+    """The folder for banks: the one given, or one that is gone afterwards."""
+    if given is not None:
+        yield Path(given)
+        return
+    with tempfile.TemporaryDirectory(prefix="isonn-bank-") as folder:
+        yield Path(folder)
+
+
+def sampled_shares(banked: Banked, graphs: int, name: str) -> dict[int, float]:
+    """The graphs whose subgraphs were sampled, with the smallest share of any size; said once."""
+    shares: dict[int, float] = {}
+    for (graph, _), share in banked.sampled.items():
+        shares[graph] = min(share, shares.get(graph, 1.0))
+    if shares:
+        warnings.warn(
+            f"{len(shares)} of {graphs} graphs of {name} have more subgraphs than max_subgraphs and were "
+            f"sampled, the largest at {min(shares.values()):.1%}; expected counts stay right",
+            IsoNNWarning,
+            stacklevel=2,
+        )
+    return shares

@@ -1,16 +1,23 @@
-"""What of a graph enters the matching: labels, attributes, weights and degrees as codes, and codes as vectors.
+"""Views: what nodes and edges carry when subgraphs are compared.
 
-Matching merges equal subgraphs first, so everything is a code. Labels are codes as they are; numbers are brought to
-a few levels that the training graphs choose. The vector of a code is what the distance is measured with: one-hot
-for a label, the level for a number.
+Equal subgraphs are found by comparing integer codes, so everything a node or an edge carries becomes one code. The
+`Encoding` turns labels, attributes and weights of the training graphs into codes: labels by their place among the
+known ones, numbers by the nearest of a few levels. A `View` combines these with what the graph itself says:
+
+- ``labels``: labels (and levels of attributes and weights) as they are;
+- ``refined``: a node also carries its degree and whether it lies on a cycle; an edge on a cycle is just that, any other
+  keeps its label. A ring carbon is then not a chain carbon, with no chemistry;
+- ``degrees``: the degree of each node and nothing else.
 """
 
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +26,242 @@ from typing_extensions import Self
 from isonn.errors import InputError, IsoNNWarning
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
-from isonn.matching.permutations import GraphLayout
 from isonn.packing import IntArray, mix64
-from isonn.subgraphs.bank import CodedGraphs, View
+from isonn.subgraphs.bank import CodedGraphs, Codes
 from isonn.targets import values_from_json, values_to_json
 
-#: Levels that node attributes and edge weights are brought to; more would leave hardly two subgraphs equal.
-LEVELS = 8
-#: What a difference counts at the start of training, by kind of entry: edges, edge labels, node labels or degrees, node
-#: attributes. A pair of nodes is two cells of the adjacency matrix, so it counts twice.
-START_WEIGHTS = (2.0, 2.0, 1.0, 1.0)
+if TYPE_CHECKING:
+    from isonn.matching.permutations import GraphLayout
 
-#: What may have become of attributes that were given.
+#: Levels that node attributes and edge weights are brought to; with more, hardly two subgraphs would be equal.
+LEVELS = 8
+#: What a difference counts when soft templates start to learn, by kind of entry: edges, edge labels, node labels or
+#: degrees, node attributes. A pair of nodes is two cells of the adjacency matrix, so it counts twice.
+START_WEIGHTS = (2.0, 2.0, 1.0, 1.0)
+EDGE, EDGE_LABEL, NODE_LABEL, NUMBER = range(4)
+
 _ONE_HOT = " (x of PyTorch Geometric is read as labels where all of it is one-hot: convert all graphs together)"
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Graphs as views read them: each undirected edge once, with the codes of labels and levels.
+
+    Attributes:
+        graphs: the graphs.
+        edges: (smaller, larger) node of each edge, numbered within its graph, ``(m, 2)``.
+        owner: the graph of each edge, ``(m,)``.
+        node_codes: label and level of each node, from 0.
+        edge_codes: label and level of each edge, from 1.
+    """
+
+    graphs: GraphSet
+    edges: IntArray
+    owner: IntArray
+    node_codes: IntArray
+    edge_codes: IntArray
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """The edges with nodes numbered over all graphs."""
+        return self.edges + self.graphs.node_offsets[self.owner, None]
+
+    @cached_property
+    def degree(self) -> IntArray:
+        """Neighbours of each node."""
+        return np.bincount(self.ends.ravel(), minlength=int(self.graphs.node_offsets[-1]))
+
+    @cached_property
+    def ring_edges(self) -> NDArray[np.bool_]:
+        """Whether each edge lies on a cycle: taking it away leaves its ends connected."""
+        return edges_on_cycles(int(self.graphs.node_offsets[-1]), self.ends)
+
+    @cached_property
+    def ring_nodes(self) -> NDArray[np.bool_]:
+        """Whether each node lies on a cycle."""
+        found = np.zeros(int(self.graphs.node_offsets[-1]), dtype=bool)
+        found[self.ends[self.ring_edges].ravel()] = True
+        return found
+
+
+class View(ABC):
+    """What nodes and edges carry. To add one, subclass it and call `register_view` with an instance.
+
+    `codes` gives every node a code from 0 and every edge a code from 1 (0 is "no edge"); equal codes mean equal things
+    in every graph, whatever the order of nodes. `node_text` and `edge_text` put a code into words, and `node_label`
+    and `edge_label` say which label it holds, for drawings.
+
+    A view that soft templates can learn in adds `node_vectors` and `edge_vectors`: the numbers a code stands for.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
+        """The code of each node and of each edge."""
+
+    @abstractmethod
+    def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
+        """What a node with this code is, in words."""
+
+    def node_label(self, code: int, encoding: Encoding) -> Any:
+        """The label a node code holds, or None."""
+        return None
+
+    def edge_label(self, code: int, encoding: Encoding) -> Any:
+        """The label an edge code holds, or None."""
+        return None
+
+    def edge_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
+        """What an edge with this code is, in words; "" where there is nothing to say."""
+        return ""
+
+    def smallest(self) -> int:
+        """The smallest subgraphs worth looking at in this view."""
+        return 1
+
+    def node_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
+        """The vector of every node code up to the largest, the kind of each entry, and whether it is 0 or 1."""
+        raise InputError(f"soft templates cannot learn in view={self.name!r}; use 'labels' or 'degrees'")
+
+    def edge_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
+        """Likewise for edge codes; code 0 is no edge."""
+        raise InputError(f"soft templates cannot learn in view={self.name!r}; use 'labels' or 'degrees'")
+
+
+#: Every view by name.
+VIEWS: dict[str, View] = {}
+
+
+def register_view(view: View) -> View:
+    """Make a view known by its name."""
+    VIEWS[view.name] = view
+    return view
+
+
+def get_view(name: str) -> View:
+    """The view of that name."""
+    if name not in VIEWS:
+        raise InputError(f"view={name!r} is unknown; use one of {', '.join(map(repr, VIEWS))}")
+    return VIEWS[name]
+
+
+class LabelView(View):
+    """Labels, and levels of attributes and weights, as they are."""
+
+    name = "labels"
+
+    def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
+        """The codes of the encoding."""
+        return structure.node_codes, structure.edge_codes
+
+    def node_label(self, code: int, encoding: Encoding) -> Any:
+        """The label, or None."""
+        return encoding.label_of(code, "node")
+
+    def edge_label(self, code: int, encoding: Encoding) -> Any:
+        """The label, or None."""
+        return encoding.label_of(code - 1, "edge")
+
+    def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
+        """The label by name."""
+        label = self.node_label(code, encoding)
+        return "node" if label is None else str(names.get(label, label))
+
+    def edge_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
+        """The label by name."""
+        label = self.edge_label(code, encoding)
+        return "" if label is None else str(names.get(label, label))
+
+    def node_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
+        """The label one-hot, then the level."""
+        labels = 0 if encoding.node_labels is None else len(encoding.node_labels)
+        table = _table(encoding.node_labels, encoding.node_attributes)
+        numbers = table.shape[1] - labels
+        return table, [NODE_LABEL] * labels + [NUMBER] * numbers, [True] * labels + [False] * numbers
+
+    def edge_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
+        """Whether there is an edge (or its weight), then the label one-hot."""
+        table = _table(encoding.edge_labels, None)
+        table = np.concatenate([np.ones((len(table), 1)), table], axis=1)
+        if encoding.edge_weights is not None:
+            count = len(encoding.edge_weights)
+            table = np.repeat(table, count, axis=0)
+            table[:, 0] = np.tile(encoding.edge_weights.centres[:, 0], len(table) // count)
+        labels = table.shape[1] - 1
+        table = np.concatenate([np.zeros((1, labels + 1)), table])
+        return table, [EDGE] + [EDGE_LABEL] * labels, [encoding.edge_weights is None] + [True] * labels
+
+
+class RefinedView(LabelView):
+    """Labels, and for a node its degree and whether it lies on a cycle; an edge on a cycle is just that."""
+
+    name = "refined"
+
+    def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
+        """Code, degree and cycle of nodes as one number; 1 for ring edges, one more than their code for others."""
+        nodes = (structure.node_codes * _DEGREES + degree_levels(structure.degree)) * 2 + structure.ring_nodes
+        return nodes, np.where(structure.ring_edges, 1, 1 + structure.edge_codes)
+
+    def node_label(self, code: int, encoding: Encoding) -> Any:
+        """The label, or None."""
+        return encoding.label_of(code // (2 * _DEGREES), "node")
+
+    def edge_label(self, code: int, encoding: Encoding) -> Any:
+        """The label of an edge that is on no cycle, or None."""
+        return None if code == 1 else encoding.label_of(code - 2, "edge")
+
+    def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
+        """The label by name, with its degree, and "ring" on a cycle."""
+        level = code // 2 % _DEGREES
+        text = super().node_text(code, encoding, names)
+        degree = f"{level}" if level <= EXACT_DEGREES else f"about {2 ** float(degree_values(np.array(level))) - 1:.0f}"
+        return f"{'ring ' if code % 2 else ''}{text} with {degree} neighbour{'s' * (level != 1)}"
+
+    def edge_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
+        """ "ring", or the label by name."""
+        return "ring" if code == 1 else super().edge_text(code, encoding, names)
+
+    def node_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
+        """Not for soft templates."""
+        return View.node_vectors(self, encoding, largest)
+
+    def edge_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
+        """Not for soft templates."""
+        return View.edge_vectors(self, encoding, largest)
+
+
+class DegreeView(View):
+    """The degree of each node in the whole graph, and nothing else."""
+
+    name = "degrees"
+
+    def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
+        """Levels of degrees; all edges are equal."""
+        return degree_levels(structure.degree), np.ones(len(structure.edges), dtype=np.int64)
+
+    def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
+        """The degree."""
+        return f"degree {2 ** float(degree_values(np.array(code))) - 1:.0f}"
+
+    def smallest(self) -> int:
+        """Pairs of nodes."""
+        return 2
+
+    def node_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
+        """log2(1 + degree)."""
+        return degree_values(np.arange(largest + 1))[:, None], [NODE_LABEL], [False]
+
+    def edge_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
+        """Whether there is an edge."""
+        return np.array([[0.0], [1.0]]), [EDGE], [True]
+
+
+for _view in (LabelView(), RefinedView(), DegreeView()):
+    register_view(_view)
+
+#: Levels of degrees a refined node code has room for.
+_DEGREES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,32 +271,35 @@ class Encoding:
     Attributes:
         node_labels, edge_labels: the labels seen in training, sorted, or None when labels are not used.
         node_attributes, edge_weights: their levels, or None when they are not used.
-        sizes: by view, the sizes of subgraphs: what nodes and edges are, and, when used, the degrees of nodes.
+        views: names of the views.
+        sizes: by view, the sizes of subgraphs.
     """
 
     node_labels: NDArray[Any] | None
     node_attributes: Levels | None
     edge_labels: NDArray[Any] | None
     edge_weights: Levels | None
+    views: tuple[str, ...]
     sizes: tuple[tuple[int, ...], ...]
 
-    def encode(self, graphs: GraphSet) -> CodedGraphs:
-        """The graphs as codes; labels never seen in training have the code of no label (`warn_of_unseen`)."""
+    def structure(self, graphs: GraphSet) -> Structure:
+        """The graphs with codes of labels and levels; labels unseen in training have the code of no label."""
         check_undirected(graphs)
-        once = graphs.edges[:, 0] < graphs.edges[:, 1]  # each edge once; a node's edge to itself is left out
-        owner, edges = graphs.graph_of_cell[once], graphs.edges[once]
-        offsets = np.concatenate([[0], np.bincount(owner, minlength=len(graphs)).cumsum()])
-        node_codes = self._codes(graphs, "node", np.ones(graphs.node_offsets[-1], dtype=bool))
-        edge_codes = 1 + self._codes(graphs, "edge", once)
-        views = [View(node_codes, edge_codes, self.sizes[0])]
-        if len(self.sizes) > 1:
-            ends = edges + graphs.node_offsets[owner, None]
-            degree = np.bincount(ends.ravel(), minlength=len(node_codes))
-            views.append(View(degree_levels(degree), np.ones_like(edge_codes), self.sizes[1]))
-        return CodedGraphs(graphs.node_offsets, offsets, edges, tuple(views))
+        once = graphs.edges[:, 0] < graphs.edges[:, 1]  # each edge once; an edge from a node to itself is left out
+        every = np.ones(graphs.node_offsets[-1], dtype=bool)
+        node_codes, edge_codes = self._codes(graphs, "node", every), 1 + self._codes(graphs, "edge", once)
+        return Structure(graphs, graphs.edges[once], graphs.graph_of_cell[once], node_codes, edge_codes)
+
+    def encode(self, graphs: GraphSet | Structure) -> CodedGraphs:
+        """The graphs as every view codes them."""
+        found = graphs if isinstance(graphs, Structure) else self.structure(graphs)
+        offsets = np.concatenate([[0], np.bincount(found.owner, minlength=len(found.graphs)).cumsum()])
+        codes = (VIEWS[name].codes(found) for name in self.views)
+        coded = tuple(Codes(*pair, sizes) for pair, sizes in zip(codes, self.sizes, strict=True))
+        return CodedGraphs(found.graphs.node_offsets, offsets, found.edges, coded)
 
     def warn_of_unseen(self, graphs: GraphSet) -> None:
-        """Say how many nodes and edges have a label that was never seen in training; they have the code of no label."""
+        """Say how many nodes and edges have a label that was never seen in training."""
         once = graphs.edges[:, 0] < graphs.edges[:, 1]
         for what, known, column in (
             ("nodes", self.node_labels, graphs.node_labels),
@@ -77,50 +310,50 @@ class Encoding:
             unseen = int((_number_of(column, known) == 0).sum())
             if unseen:
                 warnings.warn(
-                    f"{unseen} of {len(column)} {what} of {graphs.name} have a label that was never seen in training; "
-                    f"they are matched with no label",
+                    f"{unseen} of {len(column)} {what} of {graphs.name} have a label never seen in training; they are "
+                    f"matched as if they had none",
                     IsoNNWarning,
                     stacklevel=2,
                 )
 
+    def label_of(self, code: int, what: str) -> Any:
+        """The label in a code of a node or an edge, or None."""
+        labels, levels = self._known(what)
+        number = code // (1 if levels is None else len(levels))
+        return None if labels is None or not 0 < number <= len(labels) else labels[number - 1].item()
+
     def layout(self, view: int, k: int) -> GraphLayout:
-        """What the entries of k-node subgraphs are."""
-        if view == 1:
-            return GraphLayout(k, 1, 1)
-        labels = 0 if self.node_labels is None else len(self.node_labels)
-        attributes = 0 if self.node_attributes is None else self.node_attributes.width
-        kinds = 0 if self.edge_labels is None else len(self.edge_labels)
-        return GraphLayout(k, labels + attributes, 1 + kinds)
+        """What the entries of k-node soft templates are."""
+        from isonn.matching.permutations import GraphLayout
+
+        node, edge = self._vectors(view, 0)
+        return GraphLayout(k, node[0].shape[1], edge[0].shape[1])
 
     def entries(self, view: int, k: int) -> tuple[list[int], list[bool]]:
         """The kind of each entry, as in START_WEIGHTS, and whether it is 0 or 1 in every graph."""
-        layout = self.layout(view, k)
-        labels = 0 if view == 1 or self.node_labels is None else len(self.node_labels)
-        node = [2] * (labels or int(view == 1))
-        node += [3] * (layout.node_channels - len(node))
-        node_binary = [view == 0 and kind == 2 for kind in node]
-        edge = [0] + [1] * (layout.edge_channels - 1)
-        edge_binary = [view == 1 or self.edge_weights is None] + [True] * (layout.edge_channels - 1)
-        return node * k + edge * layout.pairs, node_binary * k + edge_binary * layout.pairs
+        (_, node_kinds, node_binary), (_, edge_kinds, edge_binary) = self._vectors(view, 0)
+        pairs = k * (k - 1) // 2
+        return node_kinds * k + edge_kinds * pairs, node_binary * k + edge_binary * pairs
 
     def vectors(self, view: int, regions: IntArray, k: int) -> NDArray[np.float32]:
         """Regions of codes as regions of numbers, ``(d, layout.width)``."""
-        node, edge = self._tables(view, int(regions.max(initial=0)))
-        flat = np.empty((len(regions), self.layout(view, k).width), dtype=np.float32)
+        (node, *_), (edge, *_) = self._vectors(view, int(regions.max(initial=0)))
+        pairs = k * (k - 1) // 2
+        flat = np.empty((len(regions), k * node.shape[1] + pairs * edge.shape[1]), dtype=np.float32)
         first = k * node.shape[1]
         flat[:, :first] = node[regions[:, :k]].reshape(len(regions), first)
         flat[:, first:] = edge[regions[:, k:]].reshape(len(regions), flat.shape[1] - first)
         return flat
 
-    def template(self, view: int, k: int, entries: NDArray[np.float32]) -> Template:
-        """The entries of a template as people read them."""
-        layout = self.layout(view, k)
-        nodes = entries[: k * layout.node_channels].reshape(k, layout.node_channels)
-        pairs = entries[k * layout.node_channels :].reshape(layout.pairs, layout.edge_channels)
+    def soft_template(self, view: int, k: int, entries: NDArray[np.float32]) -> Template:
+        """A soft template in its public form."""
+        (node_table, *_), (edge_table, *_) = self._vectors(view, 0)
+        width, depth, pairs = node_table.shape[1], edge_table.shape[1], k * (k - 1) // 2
+        nodes, links = entries[: k * width].reshape(k, width), entries[k * width :].reshape(pairs, depth)
         rows, columns = np.triu_indices(k, 1)
         adjacency = np.zeros((k, k), dtype=np.float32)
-        adjacency[rows, columns] = adjacency[columns, rows] = pairs[:, 0]
-        if view == 1:
+        adjacency[rows, columns] = adjacency[columns, rows] = links[:, 0]
+        if self.views[view] == DegreeView.name:
             return Template(adjacency, degrees=(np.exp2(nodes[:, 0]) - 1).astype(np.float32))
         node_labels = edge_labels = weights = None
         if self.node_labels is not None:
@@ -128,14 +361,35 @@ class Encoding:
             node_labels = self.node_labels[weights.argmax(axis=1)]
         if self.edge_labels is not None:
             edge_labels = np.empty((k, k), dtype=object)
-            there = pairs[:, 0] > 0.5
-            best = self.edge_labels[pairs[there, 1:].argmax(axis=1)]
+            there = links[:, 0] > 0.5
+            best = self.edge_labels[links[there, 1:].argmax(axis=1)]
             edge_labels[rows[there], columns[there]] = edge_labels[columns[there], rows[there]] = best
         return Template(adjacency, node_labels, edge_labels, label_weights=weights)
 
+    def hard_template(self, view: int, k: int, row: IntArray, names: dict[str, dict[Any, str]]) -> Template:
+        """A subgraph of the vocabulary in its public form."""
+        look, codes = VIEWS[self.views[view]], row.tolist()
+        rows, columns = np.triu_indices(k, 1)
+        adjacency = np.zeros((k, k), dtype=np.float32)
+        adjacency[rows, columns] = adjacency[columns, rows] = np.array(codes[k:]) > 0
+        labels = [look.node_label(code, self) for code in codes[:k]]
+        edge_labels = np.full((k, k), None, dtype=object)
+        for i, j, code in zip(rows.tolist(), columns.tolist(), codes[k:], strict=True):
+            if code:
+                edge_labels[i, j] = edge_labels[j, i] = look.edge_label(code, self)
+        texts = tuple(look.node_text(code, self, names.get("node", {})) for code in codes[:k])
+        known = all(label is not None for label in labels)
+        return Template(
+            adjacency,
+            node_labels=np.array(labels) if known else None,
+            edge_labels=edge_labels if any(label is not None for label in edge_labels.flat) else None,
+            texts=texts,
+            view=look.name,
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The encoding as JSON; `encoding_from_json` reads it."""
-        parts: dict[str, Any] = {"sizes": self.sizes}
+        parts: dict[str, Any] = {"views": self.views, "sizes": self.sizes}
         for name in ("node_labels", "edge_labels"):
             values = getattr(self, name)
             parts[name] = None if values is None else values_to_json(values)
@@ -144,70 +398,81 @@ class Encoding:
             parts[name] = None if levels is None else levels.as_json()
         return parts
 
+    def _known(self, what: str) -> tuple[NDArray[Any] | None, Levels | None]:
+        if what == "node":
+            return self.node_labels, self.node_attributes
+        return self.edge_labels, self.edge_weights
+
     def _codes(self, graphs: GraphSet, what: str, rows: NDArray[np.bool_]) -> IntArray:
-        """What the given nodes or edges are: the number of the label, and of the level, as one code."""
-        labels, levels = (
-            (self.node_labels, self.node_attributes) if what == "node" else (self.edge_labels, self.edge_weights)
-        )
+        """Nodes or edges by the number of their label and of their level, as one code."""
+        labels, levels = self._known(what)
         codes = np.zeros(int(rows.sum()), dtype=np.int64)
         if labels is not None:
             column = graphs.node_labels if what == "node" else graphs.edge_labels
             if column is not None:
                 codes = _number_of(column[rows], labels)
             elif len(codes):  # a graph without an edge has no edge labels and lacks none
-                raise InputError(f"{graphs.name} has no {what} labels, with which this model was fitted; give them")
+                raise InputError(f"{graphs.name} has no {what} labels, and this model was fitted with them; give them")
         if levels is not None:
             column = graphs.node_attributes if what == "node" else _weights(graphs)
             if column is None:
                 hint = "" if graphs.node_labels is None else _ONE_HOT
                 raise InputError(
-                    f"{graphs.name} has no node attributes, with which this model was fitted; give them{hint}"
+                    f"{graphs.name} has no node attributes, and this model was fitted with them; give them{hint}"
                 )
             codes = codes * len(levels) + levels.nearest(column[rows])
         return codes
 
-    def _tables(self, view: int, largest: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The vectors of all node codes and of all edge codes up to the largest."""
-        if view == 1:
-            return degree_values(np.arange(largest + 1))[:, None], np.array([[0.0], [1.0]])
-        node = _table(self.node_labels, self.node_attributes)
-        edge = _table(self.edge_labels, None)
-        edge = np.concatenate([np.ones((len(edge), 1)), edge], axis=1)
-        if self.edge_weights is not None:
-            count = len(self.edge_weights)
-            edge = np.repeat(edge, count, axis=0)
-            edge[:, 0] = np.tile(self.edge_weights.centres[:, 0], len(edge) // count)
-        return node, np.concatenate([np.zeros((1, edge.shape[1])), edge])
+    def _vectors(self, view: int, largest: int) -> tuple[Any, Any]:
+        look = VIEWS[self.views[view]]
+        return look.node_vectors(self, largest), look.edge_vectors(self, largest)
 
 
-def fit_encoding(graphs: GraphSet, use: dict[str, bool], sizes: Sequence[int], degrees: bool) -> Encoding:
+def edges_on_cycles(n: int, ends: IntArray) -> NDArray[np.bool_]:
+    """Whether each edge of an undirected graph lies on a cycle, ``(m,)``; the others are its bridges.
+
+    Example:
+        >>> edges_on_cycles(4, np.array([[0, 1], [0, 2], [1, 2], [2, 3]])).tolist()
+        [True, True, True, False]
+    """
+    import igraph
+
+    graph = igraph.Graph(n=n, edges=ends)
+    on_cycle = np.ones(len(ends), dtype=bool)
+    on_cycle[graph.bridges()] = False
+    return on_cycle
+
+
+def fit_encoding(graphs: GraphSet, use: dict[str, bool], sizes: Sequence[int], views: Sequence[str]) -> Encoding:
     """The encoding for training graphs.
 
     Args:
         use: which of COLUMNS to use.
         sizes: sizes of subgraphs.
-        degrees: whether to look at the degrees of nodes besides; single nodes are left out of that view.
+        views: names of views.
     """
-    return encoding_of(Gathering([name for name in COLUMNS if use[name]]).add(graphs), use, sizes, degrees, graphs.name)
+    known = Gathering([name for name in COLUMNS if use[name]]).add(graphs)
+    return encoding_of(known, use, sizes, views, graphs.name)
 
 
 def encoding_of(
-    known: Gathering, use: dict[str, bool], sizes: Sequence[int], degrees: bool, name: str = "graphs"
+    known: Gathering, use: dict[str, bool], sizes: Sequence[int], views: Sequence[str], name: str = "graphs"
 ) -> Encoding:
     """The encoding for training graphs of which everything is known; see `fit_encoding`."""
-    views = [tuple(sorted(set(sizes)))]
-    if degrees and (larger := tuple(k for k in views[0] if k > 1)):
-        views.append(larger)
+    every = tuple(sorted(set(sizes)))
+    by_view = {view: tuple(k for k in every if k >= get_view(view).smallest()) for view in views}
     for column in COLUMNS[:3]:  # weights are 1 where there are none
         if use[column] and not known.has[column]:
             raise InputError(f"{column}=True, but {name} has none; use {column}='auto' or False")
     values, weights = known.values, use["edge_weights"]
+    kept = {view: own for view, own in by_view.items() if own}
     return Encoding(
         node_labels=known.labels["node_labels"] if use["node_labels"] else None,
         node_attributes=Levels.of_distinct(values["node_attributes"], LEVELS) if use["node_attributes"] else None,
         edge_labels=known.labels["edge_labels"] if use["edge_labels"] else None,
         edge_weights=Levels.of_distinct(values["edge_weights"], LEVELS, scale=True) if weights else None,
-        sizes=tuple(views),
+        views=tuple(kept),
+        sizes=tuple(kept.values()),
     )
 
 
@@ -220,9 +485,16 @@ def encoding_from_json(stored: dict[str, Any]) -> Encoding:
     def levels(name: str) -> Levels | None:
         return None if stored[name] is None else Levels.from_json(stored[name])
 
+    for view in stored["views"]:
+        get_view(view)
     sizes = tuple(tuple(int(k) for k in view) for view in stored["sizes"])
     return Encoding(
-        labels("node_labels"), levels("node_attributes"), labels("edge_labels"), levels("edge_weights"), sizes
+        labels("node_labels"),
+        levels("node_attributes"),
+        labels("edge_labels"),
+        levels("edge_weights"),
+        tuple(stored["views"]),
+        sizes,
     )
 
 
