@@ -6,11 +6,10 @@ from collections import Counter
 import networkx
 import numpy as np
 import pytest
-from joblib import parallel_config
 
 from isonn.subgraphs import bank as subgraph_bank
 from isonn.subgraphs import canonical
-from isonn.subgraphs.bank import CodedGraphs, View, bank_subgraphs
+from isonn.subgraphs.bank import CodedGraphs, Codes, bank_subgraphs
 from isonn.subgraphs.canonical import canonical_regions
 
 SIZES = (1, 2, 3, 4)
@@ -27,7 +26,7 @@ def labelled(n, p, seed, labels=2, bonds=2):
 def coded(graphs, sizes=SIZES, second=None):
     edges = [sorted(map(sorted, graph.edges)) for graph in graphs]
     views = [
-        View(
+        Codes(
             np.array([graph.nodes[v]["code"] for graph in graphs for v in range(len(graph))], dtype=np.int64),
             np.array([graph.edges[e]["code"] for graph, es in zip(graphs, edges, strict=True) for e in es], dtype=int),
             sizes,
@@ -35,7 +34,7 @@ def coded(graphs, sizes=SIZES, second=None):
     ]
     if second:
         degree = np.array([graph.degree[v] for graph in graphs for v in range(len(graph))], dtype=np.int64)
-        views.append(View(degree, np.ones(sum(map(len, edges)), dtype=np.int64), second))
+        views.append(Codes(degree, np.ones(sum(map(len, edges)), dtype=np.int64), second))
     return CodedGraphs(
         np.cumsum([0, *map(len, graphs)]),
         np.cumsum([0, *map(len, edges)]),
@@ -123,11 +122,9 @@ def test_neither_blocks_nor_processes_change_anything(graphs, monkeypatch):
     whole = bank_subgraphs(given, limit=9)
     assert whole.sampled
     monkeypatch.setattr(subgraph_bank, "NODES_PER_BLOCK", 6)
-    monkeypatch.setattr(subgraph_bank, "MIN_BLOCKS_PER_PROCESS", 1)
-    assert len(subgraph_bank.blocks(given)) > 5
+    assert len(subgraph_bank.blocks(given, n_jobs=2)) > 5
     for jobs in (1, 2):
-        with parallel_config(backend="threading"):  # starting processes takes seconds and changes nothing else
-            parts = bank_subgraphs(given, limit=9, jobs=jobs)
+        parts = bank_subgraphs(given, limit=9, n_jobs=jobs)
         assert parts.sampled == whole.sampled
         for banks, others in zip(whole.banks, parts.banks, strict=True):
             for k, bank in banks.items():

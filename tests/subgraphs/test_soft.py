@@ -6,10 +6,10 @@ import torch
 from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier
 
-from isonn.heads.forest import Forest
 from isonn.matching.permutations import GraphLayout
 from isonn.subgraphs.soft import (
     SMALLEST_VARIANCE,
+    Forest,
     PooledTemplates,
     Standardize,
     SubgraphInputs,

@@ -14,7 +14,7 @@ from safetensors.numpy import load, save
 from isonn.errors import DatasetError, InputError, IsoNNError
 from isonn.subgraphs import bank as subgraph_bank
 from isonn.subgraphs import store as bank_files
-from isonn.subgraphs.bank import CodedGraphs, View, bank_subgraphs
+from isonn.subgraphs.bank import CodedGraphs, Codes, bank_subgraphs
 from isonn.subgraphs.store import bank_to_folder, read_banks
 
 LIMIT = 25  # some of the graphs have more subgraphs of four nodes
@@ -32,8 +32,8 @@ def rings(count):
         edges.append(sorted(pairs))
     offsets = np.cumsum([0, *n.tolist()])
     flat = np.array([pair for pairs in edges for pair in pairs])
-    codes = View(generator.integers(0, 3, offsets[-1]), generator.integers(1, 3, len(flat)), (1, 3, 4))
-    plain = View(np.zeros(offsets[-1], dtype=np.int64), np.ones(len(flat), dtype=np.int64), (2, 3))
+    codes = Codes(generator.integers(0, 3, offsets[-1]), generator.integers(1, 3, len(flat)), (1, 3, 4))
+    plain = Codes(np.zeros(offsets[-1], dtype=np.int64), np.ones(len(flat), dtype=np.int64), (2, 3))
     return CodedGraphs(offsets, np.cumsum([0, *map(len, edges)]), flat, (codes, plain))
 
 
@@ -224,4 +224,4 @@ def test_a_worker_that_dies_is_said_in_a_sentence(tmp_path, monkeypatch):
     with pytest.raises(
         IsoNNError, match=r"a process that cut subgraphs died.*1 parts are kept.*fewer than 2 processes"
     ):
-        bank_to_folder(parts(), tmp_path, jobs=2)
+        bank_to_folder(parts(), tmp_path, n_jobs=2)

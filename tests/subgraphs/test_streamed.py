@@ -11,17 +11,17 @@ from rich_graphs import rich_graphs
 
 import isonn
 from isonn.errors import DatasetError, InputError, IsoNNWarning, ModelFileError
-from isonn.subgraphs import estimators as subgraph
 from isonn.subgraphs import select as starting
 from isonn.subgraphs import soft as solving
 from isonn.subgraphs import store as bank_files
 from isonn.subgraphs import views as distinct
 from isonn.subgraphs import views as gathering
+from isonn.subgraphs.soft import SoftTemplateClassifier
 from isonn.subgraphs.views import DistinctRows, Gathering
 
 
 def classifier(**settings):
-    return isonn.SubgraphIsoNNClassifier(**{"k": (1, 2, 3), "c": 6, "epochs": 4, "random_state": 0, **settings})
+    return SoftTemplateClassifier(**{"k": (1, 2, 3), "c": 6, "epochs": 4, "random_state": 0, **settings})
 
 
 def assert_same_model(one, other):
@@ -106,8 +106,8 @@ def test_sampled_subgraphs_are_the_same(graphs):
 
 
 def test_large_sets_are_taken_in_batches_either_way(graphs, monkeypatch):
-    monkeypatch.setattr(subgraph, "MOST_AT_ONCE", 30)
-    monkeypatch.setattr(subgraph, "LARGE_SET_BATCH", 16)
+    monkeypatch.setattr(solving, "MOST_AT_ONCE", 30)
+    monkeypatch.setattr(solving, "LARGE_SET_BATCH", 16)
     expected = classifier(batch_size=16).fit(graphs)
     assert_same_model(classifier().fit(graphs), expected)
     assert_same_model(classifier().fit(isonn.stream(graphs, 10)), expected)
@@ -133,7 +133,7 @@ def test_a_bank_that_is_kept_is_not_cut_again(mutag, tmp_path, monkeypatch):
 
 def test_graphs_in_memory_can_be_banked_with_processes(mutag, tmp_path):
     expected = classifier().fit(mutag)
-    assert_same_model(classifier().fit(mutag, bank=tmp_path, jobs=2), expected)
+    assert_same_model(classifier().fit(mutag, bank=tmp_path, workers=2), expected)
 
 
 def test_a_bank_of_other_graphs_is_refused(mutag, tmp_path):

@@ -50,7 +50,7 @@ def vector_by_definition(graph, nodes, encoding):
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_a_region_is_the_labels_and_numbers_of_its_nodes_and_edges(k):
     graphs = few_values(rich_graphs())
-    encoding = fit_encoding(graphs, ALL, (k,), degrees=False)
+    encoding = fit_encoding(graphs, ALL, (k,), views=("labels",))
     coded = encoding.encode(graphs)
     for i, graph in enumerate(graphs):
         part = coded.part(i, i + 1)
@@ -63,7 +63,7 @@ def test_a_region_is_the_labels_and_numbers_of_its_nodes_and_edges(k):
 
 def test_the_second_view_has_the_degrees_in_the_whole_graph():
     graphs = rich_graphs()
-    encoding = fit_encoding(graphs, ALL, (1, 2), degrees=True)
+    encoding = fit_encoding(graphs, ALL, (1, 2), views=("labels", "degrees"))
     assert encoding.sizes == ((1, 2), (2,))
     coded = encoding.encode(graphs)
     degrees = np.concatenate([(graph.adjacency != 0).sum(axis=1) for graph in graphs])
@@ -73,7 +73,7 @@ def test_the_second_view_has_the_degrees_in_the_whole_graph():
 
 
 def test_entries_say_what_each_number_of_a_region_is():
-    encoding = fit_encoding(rich_graphs(), ALL, (2,), degrees=True)
+    encoding = fit_encoding(rich_graphs(), ALL, (2,), views=("labels", "degrees"))
     kinds, zero_one = encoding.entries(0, 2)
     assert kinds == [2, 2, 2, 3, 3] * 2 + [0, 1, 1, 1]
     assert zero_one == [True, True, True, False, False] * 2 + [False, True, True, True]
@@ -83,7 +83,7 @@ def test_entries_say_what_each_number_of_a_region_is():
 @pytest.mark.parametrize("text", [False, True])
 def test_json_gives_the_same_encoding_back(text):
     graphs = rich_graphs(text=text)
-    encoding = fit_encoding(graphs, ALL, (2, 3), degrees=True)
+    encoding = fit_encoding(graphs, ALL, (2, 3), views=("labels", "degrees"))
     again = encoding_from_json(json.loads(json.dumps(encoding.as_json())))
     assert again.sizes == encoding.sizes
     one, other = encoding.encode(graphs), again.encode(graphs)
@@ -98,7 +98,7 @@ def test_codes_of_relabelled_graphs_are_the_relabelled_codes():
     graphs = rich_graphs()
     moved = relabelled(graphs, np.random.default_rng(1))
     banks = [
-        bank_subgraphs(fit_encoding(given, ALL, (1, 2, 3), degrees=True).encode(given)).banks
+        bank_subgraphs(fit_encoding(given, ALL, (1, 2, 3), views=("labels", "degrees")).encode(given)).banks
         for given in (graphs, moved)
     ]
     for one, other in zip(*banks, strict=True):
@@ -109,7 +109,7 @@ def test_codes_of_relabelled_graphs_are_the_relabelled_codes():
 
 def test_labels_never_seen_are_no_label_and_said_once_with_their_number():
     graphs = rich_graphs(text=False)
-    encoding = fit_encoding(graphs[:3], ALL, (2,), degrees=False)
+    encoding = fit_encoding(graphs[:3], ALL, (2,), views=("labels",))
     strange = rich_graphs()[:2]
     nodes = int(strange.sizes.sum())
     with pytest.warns(UserWarning, match=f"{nodes} of {nodes} nodes of graphs have a label .* never seen") as caught:
@@ -130,7 +130,7 @@ def test_an_edge_label_never_seen_is_an_edge_without_label():
     fewer = graphset_from_cells(
         graphs.graph_of_cell[kept], graphs.edges[kept], graphs.sizes, None, graphs.edge_labels[kept]
     )
-    encoding = fit_encoding(fewer, use, (2,), degrees=False)
+    encoding = fit_encoding(fewer, use, (2,), views=("labels",))
     unseen = int((~kept).sum() // 2)
     with pytest.warns(UserWarning, match=f"{unseen} of {len(kept) // 2} edges of graphs have a label"):
         encoding.warn_of_unseen(graphs)
@@ -142,7 +142,7 @@ def test_labels_of_training_graphs_without_edges_are_no_error():
     labels = {"edge_labels": np.zeros(0, dtype=int)}
     bare = graphset_from_cells([], np.zeros((0, 2)), [2, 3], **labels)
     use = {**dict.fromkeys(ALL, False), "edge_labels": True, "edge_weights": True}
-    encoding = fit_encoding(bare, use, (2,), degrees=False)
+    encoding = fit_encoding(bare, use, (2,), views=("labels",))
     encoding.encode(bare)
     with pytest.warns(UserWarning, match="edges of graphs have a label that was never seen"):
         encoding.warn_of_unseen(rich_graphs())
@@ -154,14 +154,14 @@ def test_labels_of_training_graphs_without_edges_are_no_error():
 def test_columns_that_are_wanted_but_missing_are_refused(name):
     plain = isonn.as_graphset([[[0, 1], [1, 0]]])
     with pytest.raises(InputError, match=f"{name}=True, but graphs has none; use {name}='auto' or False"):
-        fit_encoding(plain, {**dict.fromkeys(ALL, False), name: True}, (2,), degrees=False)
+        fit_encoding(plain, {**dict.fromkeys(ALL, False), name: True}, (2,), views=("labels",))
 
 
 @pytest.mark.parametrize("what", ["node labels", "edge labels", "node attributes"])
 def test_columns_the_model_was_fitted_with_are_asked_for(what):
     use = {**dict.fromkeys(ALL, False), what.replace(" ", "_"): True}
-    encoding = fit_encoding(rich_graphs(), use, (2,), degrees=False)
-    with pytest.raises(InputError, match=f"graphs has no {what}, with which this model was fitted; give them"):
+    encoding = fit_encoding(rich_graphs(), use, (2,), views=("labels",))
+    with pytest.raises(InputError, match=f"graphs has no {what}, and this model was fitted with them; give them"):
         encoding.encode(isonn.as_graphset([[[0, 1], [1, 0]]]))
 
 
@@ -183,17 +183,19 @@ def test_an_edge_from_a_node_to_itself_is_left_out():
     loops = isonn.as_graphset([[[1, 1, 0], [1, 0, 1], [0, 1, 1]]])
     plain = isonn.as_graphset([[[0, 1, 0], [1, 0, 1], [0, 1, 0]]])
     use = dict.fromkeys(ALL, False)
-    one, other = (fit_encoding(given, use, (2, 3), degrees=True).encode(given) for given in (loops, plain))
+    one, other = (
+        fit_encoding(given, use, (2, 3), views=("labels", "degrees")).encode(given) for given in (loops, plain)
+    )
     np.testing.assert_equal(one.edges, other.edges)
     np.testing.assert_equal(one.views[1].node_codes, other.views[1].node_codes)
 
 
 def test_a_template_reads_as_the_region_it_equals():
     graphs = few_values(rich_graphs())
-    encoding = fit_encoding(graphs, {**ALL, "edge_weights": False}, (3,), degrees=True)
+    encoding = fit_encoding(graphs, {**ALL, "edge_weights": False}, (3,), views=("labels", "degrees"))
     banked = bank_subgraphs(encoding.encode(graphs))
     region = banked.banks[0][3].regions[0]
-    template = encoding.template(0, 3, encoding.vectors(0, region[None], 3)[0])
+    template = encoding.soft_template(0, 3, encoding.vectors(0, region[None], 3)[0])
     np.testing.assert_equal(template.adjacency, template.adjacency.T)
     assert set(template.adjacency.ravel().tolist()) == {0, 1}
     assert template.label_weights.shape == (3, 3)
@@ -203,7 +205,7 @@ def test_a_template_reads_as_the_region_it_equals():
     codes = dict(zip([(0, 1), (0, 2), (1, 2)], region[3:].tolist(), strict=True))
     for a, b in edges.tolist():
         assert template.edge_labels[a, b] == template.edge_labels[b, a] == encoding.edge_labels[codes[a, b] - 2]
-    degrees = encoding.template(1, 3, encoding.vectors(1, np.array([[0, 2, 8, 1, 0, 1]]), 3)[0]).degrees
+    degrees = encoding.soft_template(1, 3, encoding.vectors(1, np.array([[0, 2, 8, 1, 0, 1]]), 3)[0]).degrees
     np.testing.assert_allclose(degrees, [0, 2, 8], rtol=1e-5)
 
 

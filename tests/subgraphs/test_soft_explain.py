@@ -9,8 +9,8 @@ import pytest
 from rich_graphs import rich_graphs
 
 import isonn
-from isonn import SubgraphIsoNNClassifier
 from isonn.explain import template_cards
+from isonn.subgraphs.soft import SoftTemplateClassifier as SubgraphIsoNNClassifier
 
 HEADS = ("linear", "mlp", "ensemble")
 SAMPLED = "ignore:.* have more subgraphs than max_subgraphs:UserWarning"
@@ -18,7 +18,7 @@ SAMPLED = "ignore:.* have more subgraphs than max_subgraphs:UserWarning"
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch):
-    monkeypatch.setattr("isonn.heads.linear.TREES", 15)
+    monkeypatch.setattr("isonn.subgraphs.soft.TREES", 15)
 
 
 def small(**settings):

@@ -15,10 +15,10 @@ from rich_graphs import rich_graphs
 from threadpoolctl import threadpool_limits
 
 import isonn
-from isonn import SubgraphIsoNNClassifier
 from isonn.errors import InputError
 from isonn.graphs.graph import relabelled
 from isonn.graphs.synthetic import planted_motifs
+from isonn.subgraphs.soft import SoftTemplateClassifier as SubgraphIsoNNClassifier
 from isonn.testing import assert_relabelling_invariant
 
 HEADS = ("linear", "mlp", "ensemble")
@@ -28,12 +28,19 @@ SAMPLED = "ignore:.* have more subgraphs than max_subgraphs:UserWarning"
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch):
     """Growing and walking 300 trees takes most of the time and tests nothing more."""
-    monkeypatch.setattr("isonn.heads.linear.TREES", 15)
+    monkeypatch.setattr("isonn.subgraphs.soft.TREES", 15)
 
 
 def small(**settings):
     return SubgraphIsoNNClassifier(
         **{"k": (1, 2, 3), "c": 8, "epochs": 3, "hidden": (8,), "random_state": 0, **settings}
+    )
+
+
+def public(**settings):
+    """The estimator as people use it, which holds the soft model."""
+    return isonn.SubgraphIsoNNClassifier(
+        **{"k": (1, 2, 3), "c": 8, "epochs": 3, "hidden": (8,), "random_state": 0, "learn_templates": True, **settings}
     )
 
 
@@ -147,7 +154,7 @@ def test_a_graph_without_edges_lacks_no_edge_labels(mutag):
     np.testing.assert_allclose(clf.explain(lone).probabilities, clf.predict_proba([lone])[0], atol=1e-5)
     pair = networkx.path_graph(2)
     networkx.set_node_attributes(pair, 0, "label")
-    with pytest.raises(InputError, match="has no edge labels, with which this model was fitted; give them"):
+    with pytest.raises(InputError, match="has no edge labels, and this model was fitted with them; give them"):
         clf.predict([pair])
 
 
@@ -170,7 +177,7 @@ def test_the_parts_of_a_graph_add_up(structural):
 
 @pytest.mark.parametrize("at_once", [2, 4096])
 def test_labels_never_seen_are_warned_of_once_with_their_number(rich, at_once, monkeypatch):
-    monkeypatch.setattr("isonn.subgraphs.estimators.GRAPHS_AT_ONCE", at_once)
+    monkeypatch.setattr("isonn.subgraphs.soft.PREDICTED_AT_ONCE", at_once)
     clf = small(edge_weights=False).fit(rich)
     labels = rich.node_labels.copy()
     labels[:7] = "Xe"
@@ -180,7 +187,7 @@ def test_labels_never_seen_are_warned_of_once_with_their_number(rich, at_once, m
     assert len(caught) == 1
     assert np.isfinite(probabilities).all()
     edges = replace(rich, edge_labels=rich.edge_labels * 10)
-    with pytest.warns(UserWarning, match=r"edges of graphs have a label that was never seen in training"):
+    with pytest.warns(UserWarning, match=r"edges of graphs have a label never seen in training"):
         clf.predict(edges)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -259,7 +266,7 @@ def test_threads_of_other_libraries_do_not_change_the_bits():
     weights = []
     for count in (1, 2):
         with threadpool_limits(count):
-            clf = isonn.SubgraphIsoNNClassifier(learn_templates=False, random_state=0).fit(graphs, y)
+            clf = SubgraphIsoNNClassifier(learn_templates=False, random_state=0).fit(graphs, y)
         weights.append(clf.model_.head[0].weight)
     torch.testing.assert_close(*weights, rtol=0, atol=0)
 
@@ -323,7 +330,7 @@ def columns_of(rich):
 @pytest.mark.parametrize("columns", ["all", "numbers as labels", "attributes", "structure"])
 def test_saving_and_loading_gives_the_same_bits_and_no_pickle(rich, head, columns, tmp_path):
     graphs = columns_of(rich)[columns]
-    clf = small(head=head).fit(graphs)
+    clf = public(head=head).fit(graphs)
     clf.save(tmp_path / "model")
     assert {path.name for path in (tmp_path / "model").iterdir()} == {"model.json", "model.safetensors"}
     loaded = isonn.load_model(tmp_path / "model")
@@ -340,7 +347,7 @@ def test_several_labels_and_classes_are_saved_with_every_head(rich, tmp_path):
         "labels": np.column_stack([rich.y, np.ones(14), np.arange(14) % 3 == 0]).astype(int),
     }
     for head, kind in itertools.product(HEADS, y):
-        clf = small(head=head, epochs=1).fit(rich, y[kind])
+        clf = public(head=head, epochs=1).fit(rich, y[kind])
         clf.save(tmp_path / f"{head} {kind}")
         loaded = isonn.load_model(tmp_path / f"{head} {kind}")
         np.testing.assert_equal(loaded.predict_proba(rich), clf.predict_proba(rich))
@@ -348,7 +355,7 @@ def test_several_labels_and_classes_are_saved_with_every_head(rich, tmp_path):
 
 @pytest.mark.filterwarnings(SAMPLED)
 def test_a_loaded_model_samples_as_the_saved_one_did(rich, tmp_path):
-    clf = small(k=(3, 4), max_subgraphs=7).fit(rich)
+    clf = public(k=(3, 4), max_subgraphs=7).fit(rich)
     clf.save(tmp_path / "model")
     np.testing.assert_equal(isonn.load_model(tmp_path / "model").predict_proba(rich), clf.predict_proba(rich))
 
@@ -401,7 +408,7 @@ def test_soft_counts_of_a_sampled_graph_are_near_the_true_ones():
 
 
 def test_the_folder_of_a_model_holds_nothing_that_runs(rich, tmp_path):
-    small(head="ensemble").fit(rich).save(tmp_path / "model")
+    public(head="ensemble").fit(rich).save(tmp_path / "model")
     for path in Path(tmp_path / "model").iterdir():
         assert not path.read_bytes().startswith(b"\x80")
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isonn.heads.linear import fit_linear, grow_forest
+from isonn.subgraphs.soft import fit_linear, grow_forest
 
 
 def test_no_tree_tells_values_apart_that_differ_by_rounding_alone(monkeypatch):
-    monkeypatch.setattr("isonn.heads.linear.TREES", 20)
+    monkeypatch.setattr("isonn.subgraphs.soft.TREES", 20)
     generator = np.random.default_rng(0)
     features = generator.integers(0, 3, (60, 5)).astype(np.float32)
     noise = generator.normal(scale=2e-6, size=(2, 60, 5)).astype(np.float32)
@@ -16,7 +16,7 @@ def test_no_tree_tells_values_apart_that_differ_by_rounding_alone(monkeypatch):
 
 
 def test_values_that_lie_close_all_along_are_not_made_one(monkeypatch):
-    monkeypatch.setattr("isonn.heads.linear.TREES", 5)
+    monkeypatch.setattr("isonn.subgraphs.soft.TREES", 5)
     features = np.linspace(0, 1, 20_000, dtype=np.float32)[:, None]  # neighbours nearer than rounding
     forest = grow_forest(features, (features[:, 0] > 0.5).astype(int), seed=0)
     assert forest.score(features, features[:, 0] > 0.5) > 0.999

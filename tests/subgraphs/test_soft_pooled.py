@@ -8,8 +8,8 @@ import pytest
 import isonn
 from isonn.explain import Occurrences, explain_matched
 from isonn.explain.explanation import Template
-from isonn.subgraphs import explain as pooled
-from isonn.subgraphs.explain import PooledMatches
+from isonn.subgraphs import soft as pooled
+from isonn.subgraphs.soft import PooledMatches
 from isonn.targets import Classes
 
 CLASSES = np.array(["no", "yes"])

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.ensemble import RandomForestClassifier
 
-from isonn.heads.forest import Forest
+from isonn.subgraphs.soft import Forest
 
 
 @pytest.fixture
