@@ -17,8 +17,8 @@ SOURCE = Path(isonn.__file__).parent
 LAYERS = [
     {"errors"},
     {"seeding", "progress", "files", "packing", "params", "threads"},
-    {"graphs", "matching", "training", "heads"},
-    {"targets"},
+    {"graphs", "matching", "training", "targets"},
+    {"heads"},
     {"explain"},
     {"estimator"},
     {"torch_estimator", "audit"},

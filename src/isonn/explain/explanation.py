@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -337,7 +337,8 @@ class Occurrences:
         return len(self.region)
 
 
-class Regions(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Regions:
     """Regions of a graph with what all matches in each contribute together, and how many there are."""
 
     nodes: IntArray

@@ -190,18 +190,18 @@ def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
     rows = counter.columns
     met = np.bincount(columns, minlength=len(rows)) > 0  # a graph that was sampled may leave columns it does not count
     banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in graphs.views)
-    for view, own in enumerate(graphs.views):
-        for k in own.sizes:
-            chosen = np.flatnonzero(met & (rows[:, 0] == view) & (rows[:, 1] == k))
+    for number, view in enumerate(graphs.views):
+        for k in view.sizes:
+            chosen = np.flatnonzero(met & (rows[:, 0] == number) & (rows[:, 1] == k))
             regions = rows[chosen, 2 : 2 + k + k * (k - 1) // 2]
-            number = np.full(len(rows), -1, dtype=np.int32)
+            places = np.full(len(rows), -1, dtype=np.int32)
             if len(chosen):
                 order = np.lexsort(regions.T[::-1])
-                regions, number[chosen[order]] = regions[order], np.arange(len(order))
-            place = number[columns]
+                regions, places[chosen[order]] = regions[order], np.arange(len(order))
+            place = places[columns]
             there = place >= 0
             table = coo_array((counts[there], (owner[there], place[there])), shape=(len(graphs), len(regions))).tocsr()
-            banks[view][k] = SubgraphBank(k, _small(regions), _compact(table))
+            banks[number][k] = SubgraphBank(k, _small(regions), _compact(table))
     return Banked(banks, sampled)
 
 
@@ -373,7 +373,7 @@ def _canonical(parts: Sequence[SubgraphBank]) -> SubgraphBank:
     return SubgraphBank(k, _small(regions[place]), _compact(_added(counts, number, len(place))))
 
 
-def _small(codes: IntArray) -> IntArray:
+def _small(codes: NDArray[Any]) -> IntArray:
     """The same numbers in the smallest type that holds them: what waits for the other blocks should wait in little."""
     largest = int(codes.max(initial=0))
     small = next((kind for kind in (np.uint8, np.uint16, np.uint32) if largest <= np.iinfo(kind).max), np.int64)

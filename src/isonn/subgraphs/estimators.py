@@ -110,8 +110,8 @@ class _SubgraphIsoNN(GraphEstimator):
     ) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
 
-        A stream (`isonn.stream`) is read twice, a few thousand graphs at a time, and its subgraphs are kept on disk. The
-        model is the same as from graphs in memory.
+        A stream (`isonn.stream`) is read twice, a few thousand graphs at a time, and its subgraphs are kept on disk.
+        The model is the same as from graphs in memory.
 
         Args:
             X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
@@ -151,7 +151,7 @@ class _SubgraphIsoNN(GraphEstimator):
         """A name for each column of `transform`: the nodes of the template, in words."""
         self._require_fit()
         if self.soft_ is not None:
-            return self.soft_.get_feature_names_out()
+            return np.asarray(self.soft_.get_feature_names_out())
         names = [f"{i}: {' '.join(template.texts or ())}" for i, template in enumerate(self.templates_)]
         extra = len(self.size_block_.mean) + len(self.size_block_.step_mean)
         return np.array([*names, *(f"size{i}" for i in range(extra))], dtype=object)
@@ -248,7 +248,7 @@ class _SubgraphIsoNN(GraphEstimator):
         if given.shape != (len(targets),) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
             raise InputError(f"sample_weight has shape {given.shape}; give one number >= 0 for each of {len(targets)}")
         given = np.maximum(given / given.mean(), 1e-9)
-        return given if weights is None else given * weights
+        return np.asarray(given if weights is None else given * weights)
 
     def _learn(
         self, banked: Banked, sizes: NDArray[np.float32], targets: NDArray[Any], sample_weight: Any, name: str
@@ -344,8 +344,8 @@ class _SubgraphIsoNN(GraphEstimator):
             outputs.append(self.head_.outputs(self._with_size(self.vocabulary_.features(pieces), part)))
         if strange > len(graphs) / 2:
             warnings.warn(
-                f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training graph "
-                f"has; predictions for them are guesses (see unseen_share)",
+                f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training "
+                f"graph has; predictions for them are guesses (see unseen_share)",
                 IsoNNWarning,
                 stacklevel=4,
             )
@@ -455,8 +455,8 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
     Args:
         k: nodes per template, 1 to 6, or several sizes.
         c: number of templates. None takes the whole vocabulary; a number a short list that can be read whole.
-        view: what nodes and edges carry, a name of `isonn.subgraphs.views.VIEWS` or several; "auto" takes labels as they
-            are, and labels refined by degree and cycles, side by side.
+        view: what nodes and edges carry, a name of `isonn.subgraphs.views.VIEWS` or several; "auto" takes labels as
+            they are, and labels refined by degree and cycles, side by side.
         head: "linear" (contributions add up), "forest" or "ensemble" (the mean of both); "mlp" with soft templates.
         learn_templates: train soft templates by gradient (needs torch); "frozen" leaves them where they start.
         node_labels, edge_labels: whether templates carry them: True, False, or "auto" for what the graphs have.
@@ -538,7 +538,7 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
             return None
         if not isinstance(self.target_, Classes):
             raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
-        return self.target_.class_weights(self.class_weight, targets)[targets]
+        return np.asarray(self.target_.class_weights(self.class_weight, targets)[targets])
 
 
 class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):

@@ -91,7 +91,7 @@ class VocabularyMatches(MatchedGraph):
         self.graph, self.templates, self.target = graph, templates, target
         self._vocabulary, self._head, self._size = vocabulary, head, size_part
         self._levels, self._columns, self._piece, self._weights = levels, columns, piece, weights
-        self._counts = np.bincount(piece, weights, minlength=len(levels))
+        self._counts = np.bincount(piece, weights, minlength=len(levels)).astype(np.float64)
         self._known = np.flatnonzero(columns[piece] >= 0)
         self._nodes = nodes
         shown = nodes[self._known]
@@ -146,7 +146,7 @@ class VocabularyMatches(MatchedGraph):
         self, column: int, rows: IntArray, contributions: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The sum over the occurrences of each template."""
-        return np.bincount(self.occurrences.template, contributions, minlength=len(self.templates))
+        return np.bincount(self.occurrences.template, contributions, minlength=len(self.templates)).astype(np.float64)
 
     def shares(self, column: int) -> NDArray[np.float64]:
         """What every occurrence adds, also of pieces that are no templates, ``(R,)``."""
@@ -169,7 +169,7 @@ class VocabularyMatches(MatchedGraph):
         scales = np.array([level.scale for level in self._vocabulary.levels])[self._levels]
         logs = np.log1p(self._counts)
         if not self._vocabulary.row_norm:
-            return weight * scales * logs / np.maximum(self._counts, 1e-12)
+            return np.asarray(weight * scales * logs / np.maximum(self._counts, 1e-12))
         number = len(self._vocabulary.levels)
         norms = np.sqrt(np.bincount(self._levels, logs**2, minlength=number))
         unit = logs / np.maximum(norms, 1e-300)[self._levels]
@@ -177,7 +177,7 @@ class VocabularyMatches(MatchedGraph):
         score = np.bincount(self._levels, worth, minlength=number)
         every = np.bincount(self._levels, self._counts, minlength=number)
         share = (score / np.maximum(every, 1e-12))[self._levels]
-        return (worth - score[self._levels] * unit**2) / np.maximum(self._counts, 1e-12) + share
+        return np.asarray((worth - score[self._levels] * unit**2) / np.maximum(self._counts, 1e-12) + share)
 
     def order(self, row: int) -> IntArray | None:
         """Nodes are in no particular order: a piece is matched as a whole."""

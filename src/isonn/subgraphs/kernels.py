@@ -57,12 +57,13 @@ def _compiled(**options: Any) -> Callable[[Any], Any]:
     """``numba.njit`` with a cache where one can be kept; compiled anew in every process where none can."""
 
     def decorate(function: Any) -> Any:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(_FOLDER or "")
+        config: Any = numba.config
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(_FOLDER or "")
         try:
             return numba.njit(cache=_FOLDER is not None, nogil=True, boundscheck=False, **options)(function)
         finally:
-            numba.config.CACHE_DIR = before
+            config.CACHE_DIR = before
 
     return decorate
 
@@ -580,6 +581,14 @@ class Counter:
         limit: subgraphs of one size (above 2) a graph may have before `count` leaves them to a sampler.
         weak_hash: use one bucket for everything, for tests of what a collision does.
     """
+
+    _raw: NDArray[np.int32]
+    _keys: tuple[NDArray[np.uint64], ...]
+    _canon: NDArray[np.int32]
+    _slots: NDArray[np.int32]
+    _columns: NDArray[np.int32]
+    _counts: NDArray[np.int32]
+    _touched: NDArray[np.int32]
 
     def __init__(
         self,

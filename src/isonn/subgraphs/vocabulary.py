@@ -134,12 +134,12 @@ class Vocabulary:
     def unseen(self, pieces: Sequence[Pieces]) -> Floats:
         """The share of each graph's pieces that are no templates, shape (g,)."""
         by_key = {(own.kind, own.view, own.size): own for own in pieces}
-        total, strange = 0.0, 0.0
+        total, strange = np.zeros(pieces[0].counts.shape[0]), np.zeros(pieces[0].counts.shape[0])
         for level in self.levels:
             own = by_key[level.kind, level.view, level.size]
             counts = own.counts.astype(np.float64)
-            total = total + np.asarray(counts.sum(axis=1))
-            strange = strange + np.asarray(counts @ (level.find(own.rows) < 0).astype(np.float64))
+            total += np.asarray(counts.sum(axis=1))
+            strange += np.asarray(counts @ (level.find(own.rows) < 0).astype(np.float64))
         return np.asarray(strange / np.maximum(total, 1))
 
     def _level(self, level: Level, own: Pieces) -> csr_array:
@@ -280,4 +280,5 @@ class SizeBlock:
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> SizeBlock:
         """The block whose `tensors` these are."""
-        return cls(*(tensors[name] for name in ("mean", "deviation", "steps", "step_mean")), float(tensors["scale"][0]))
+        mean, deviation, steps, step_mean = (tensors[name] for name in ("mean", "deviation", "steps", "step_mean"))
+        return cls(mean, deviation, steps, step_mean, float(tensors["scale"][0]))
