@@ -35,7 +35,7 @@ def exact_against_fast() -> Iterator[Row]:
 
 def pass_over(name: str, regions: Tensor, k: int) -> None:
     templates = torch.rand(1, k, k, requires_grad=True)
-    MATCHERS[name](templates, regions).sum().backward()
+    MATCHERS[name].distance(templates, regions).sum().backward()
 
 
 def agreement() -> Iterator[Row]:
@@ -106,7 +106,7 @@ def by_k(ks: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20), sample: in
         count = sample if k <= 7 else 60
         regions, templates = torch.randn(count, k, k), torch.rand(1, k, k)
         exact = exact_distance(templates, regions) if k <= 8 else None
-        for name, match in MATCHERS.items():
+        for name, match in ((name, matcher.distance) for name, matcher in MATCHERS.items()):
             if name == "exact" and exact is None:
                 continue
             seconds = best_seconds(lambda m=match, t=templates, r=regions: m(t, r), repeats=2)

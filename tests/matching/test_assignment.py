@@ -52,7 +52,7 @@ def test_the_search_alone_finds_the_optimum_of_most_windows(k, generator, mutag,
 def test_no_swap_improves_the_answer(generator):
     templates, regions = draw(generator, torch.float64, 1, 5, 9)
     found = assigned_distance(templates, regions)[:, 0]
-    orders = assigned.assigned_orderings(templates, regions)[:, 0]
+    orders = assigned.assigned_permutations(templates, regions)[:, 0]
     for order, region, distance in zip(orders, regions, found, strict=True):
         for r in range(9):
             for s in range(r):
@@ -65,7 +65,7 @@ def test_no_swap_improves_the_answer(generator):
 @pytest.mark.parametrize("k", [5, 12, 20])
 def test_orderings_are_permutations_that_attain_the_distance(k, generator, dtype):
     templates, regions = draw(generator, dtype, 2, 3, k)
-    orders = assigned.assigned_orderings(templates, regions)
+    orders = assigned.assigned_permutations(templates, regions)
     np.testing.assert_array_equal(orders.sort(2).values, torch.arange(k).expand(3, 2, k))
     attained = torch.stack(
         [

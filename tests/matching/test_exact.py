@@ -4,7 +4,7 @@ import pytest
 import torch
 from reference import distance_by_definition, relabelled
 
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.matching import exact, exact_distance
 
 
@@ -147,9 +147,16 @@ def test_k_8_runs_exactly(generator):
         (torch.zeros(2, 3, 3), torch.zeros(1, 3, 3, dtype=torch.float64), "float32.*float64"),
         (torch.zeros(2, 3, 3, dtype=torch.int64), torch.zeros(1, 3, 3), "convert them to float32"),
         (torch.zeros(1, 12, 12), torch.zeros(1, 12, 12), "k=12 means 479,001,600 orderings.*matching='assigned'"),
-        (torch.zeros(2, 9, 9), torch.zeros(1, 9, 9).expand(500_000, 9, 9), "20 minutes a pass.*matching='assigned'"),
     ],
 )
 def test_refuses_what_it_cannot_match(templates, regions, message):
     with pytest.raises(InputError, match=message):
         exact_distance(templates, regions)
+
+
+def test_a_long_pass_is_warned_of_and_not_refused(generator, dtype, monkeypatch):
+    templates, regions = draw(generator, dtype, 2, 4, 3)
+    monkeypatch.setattr(exact, "LONG_SECONDS", 0)
+    with pytest.warns(IsoNNWarning, match="about 0 minutes a pass on one core; matching='assigned'"):
+        found = exact_distance(templates, regions)
+    torch.testing.assert_close(found, distance_by_definition(templates, regions))

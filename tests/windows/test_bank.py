@@ -6,7 +6,7 @@ import networkx
 import pytest
 import torch
 
-from isonn.matching import exact_distance
+from isonn.matching import exact_distance, matcher_named
 from isonn.nn import IsoLayer
 from isonn.windows import bank
 from isonn.windows.bank import all_windows, bank_windows
@@ -114,6 +114,6 @@ def test_eigenvectors_computed_once_match_as_those_of_every_epoch(weighted, gene
     adjacency = adjacency if weighted else (adjacency < 0.4).float()
     layer = IsoLayer(k=3, c=2, matching="fast", generator=generator)
     merged = all_windows(adjacency, k=3)
-    torch.testing.assert_close(layer(merged.with_eigenvectors()), layer(adjacency), rtol=0, atol=0)
+    torch.testing.assert_close(layer(merged.prepared_for(matcher_named("fast"))), layer(adjacency), rtol=0, atol=0)
     some = torch.tensor([2, 0])
-    torch.testing.assert_close(layer(merged.with_eigenvectors()[some]), layer(adjacency[some]))
+    torch.testing.assert_close(layer(merged.prepared_for(matcher_named("fast"))[some]), layer(adjacency[some]))

@@ -101,9 +101,9 @@ def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, Matc
     c, k, _ = templates.shape
     exact = None
     costs = {}
-    for name, match in MATCHERS.items():
-        regions = sample
-        if name == "exact":
+    for name, matcher in MATCHERS.items():
+        regions, match = sample, matcher.distance
+        if matcher.exact:
             regions = sample[: max(20, int(SAMPLE_COST / (c * math.factorial(k) * k * k)))]
         learnable = templates.clone().requires_grad_()
         try:
@@ -112,7 +112,7 @@ def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, Matc
             costs[name] = MatchingCost(reason=str(error))
             continue
         distances, seconds = min((_timed(match, learnable, regions) for _ in range(REPEATS)), key=itemgetter(1))
-        exact = distances if name == "exact" else exact
+        exact = distances if matcher.exact else exact
         costs[name] = MatchingCost(seconds * distinct / len(regions), _agreement(distances, exact))
     return costs
 

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from isonn.errors import InputError
-from isonn.matching.exact import argmax, check_pair, exact_distance, exact_winners
+from isonn.matching.exact import argmax, exact_distance, exact_winners
+from isonn.matching.matcher import Matcher, check_pair
 from isonn.matching.permutations import MAX_ENUMERABLE_K, cells_of, permutations
 from isonn.matching.spectral import absolute_eigenvectors
 from isonn.seeding import torch_stream
@@ -46,14 +47,14 @@ def assigned_distance(templates: Tensor, regions: Tensor) -> Tensor:
     _check(templates, regions)
     if _few_orderings(templates.shape[-1]):
         return exact_distance(templates, regions)
-    orders = assigned_orderings(templates, regions)
+    orders = assigned_permutations(templates, regions)
     # the region as the template sees it; gathered, so that autograd gives the gradients of both
     back = cells_of(orders.argsort(2).flatten(0, 1)).view(*orders.shape[:2], templates[0].numel())
     seen = regions.flatten(1)[:, None].expand(-1, len(templates), -1).gather(2, back)
     return (templates.flatten(1) - seen).square().sum(2)
 
 
-def assigned_orderings(templates: Tensor, regions: Tensor) -> Tensor:
+def assigned_permutations(templates: Tensor, regions: Tensor) -> Tensor:
     """The ordering found for each pair, ``(w, c, k)``; ``template[p][:, p]`` is near the region."""
     _check(templates, regions)
     k = templates.shape[-1]
@@ -190,32 +191,20 @@ def _swap(orders: Tensor, b: Tensor, problem: Tensor, pair: Tensor) -> None:
         tensor[two] = kept
 
 
-# Which ordering won: the step from a distance to an explanation.
+class AssignmentMatcher(Matcher):
+    """The best permutation a search finds, for k up to 20."""
 
+    name = "assigned"
 
-def best_permutation(template: Tensor, region: Tensor, matching: str = "exact") -> Tensor:
-    """The ordering ``p`` of the template's nodes for which ``template[p][:, p]`` is nearest to the region.
+    def check(self, k: int) -> None:
+        """At least 2 nodes."""
+        if k < 2:
+            raise InputError("matching='assigned' with k=1 has nothing to assign; use matching='exact'")
 
-    Node a of the region is node ``p[a]`` of the template. With P the permutation matrix that has
-    ``P[a, p[a]] = 1``, this is the P of the paper: ``P @ template @ P.T == template[p][:, p]``.
+    def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
+        """As `assigned_distance`."""
+        return assigned_distance(templates, regions)
 
-    Args:
-        matching: "exact", or "assigned" for the ordering that matching found. "fast" has no ordering: its P is
-            not a permutation.
-
-    Shapes:
-        - template ``(k, k)``
-        - region ``(k, k)``
-        - output ``(k,)``
-
-    Example:
-        >>> template = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
-        >>> best_permutation(template, template.T).tolist()
-        [1, 0]
-    """
-    if matching == "assigned":
-        return assigned_orderings(template[None], region[None])[0, 0]
-    if matching != "exact":
-        raise InputError(f"matching={matching!r} gives no permutation; use 'exact' or 'assigned'")
-    winner = exact_winners(template[None], region[None])[0, 0]
-    return permutations(template.shape[0]).to(template.device)[winner]
+    def permutations(self, templates: Tensor, regions: Tensor) -> Tensor:
+        """As `assigned_permutations`."""
+        return assigned_permutations(templates, regions)

@@ -13,6 +13,7 @@ The backward pass needs only the winner.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -24,7 +25,8 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from isonn.errors import InputError
+from isonn.errors import IsoNNWarning
+from isonn.matching.matcher import Matcher, check_pair
 from isonn.matching.permutations import Layout, MatrixLayout, check_enumerable, permutations
 
 #: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache,
@@ -35,10 +37,10 @@ BLOCK_NUMBERS = 2**20
 BLOCK_ORDERINGS = 1008
 #: Up to this k the places of all entries under all orderings are kept: 21 MB at k = 8.
 MAX_KEPT_K = 8
-#: Multiplications a second of one core here; only used to say how long something would take.
+#: Multiplications a second of one core of the machine this was written on; only used to warn of long passes.
 MULTIPLICATIONS_A_SECOND = 2.5e10
-#: A pass over all regions that would take longer than this is refused: ten minutes.
-MAX_SECONDS = 600.0
+#: A pass over all regions that is expected to take longer than this is warned of: ten minutes.
+LONG_SECONDS = 600.0
 #: Numbers that all pairs of templates and regions may take for their gradients to be computed at once: 4 MB.
 SMALL_GRADIENT = 2**20
 #: Products that are made at once, 512 kB: the distinct windows of 0/1 graphs up to k = 5 or 6.
@@ -71,7 +73,7 @@ def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
         tensor([[0.]])
     """
     check_pair(templates, regions)
-    check_cost(templates.shape[-1], len(templates), len(regions))
+    warn_of_cost(templates.shape[-1], len(templates), len(regions))
     return exact_flat_distance(templates.flatten(1), regions.flatten(1), MatrixLayout(templates.shape[-1]))
 
 
@@ -98,37 +100,41 @@ def exact_flat_winners(templates: Tensor, regions: Tensor, layout: Layout) -> Te
 def exact_winners(templates: Tensor, regions: Tensor) -> Tensor:
     """The winning ordering of each pair, as a row of :func:`permutations`; shapes as in `exact_distance`."""
     check_pair(templates, regions)
-    check_cost(templates.shape[-1], len(templates), len(regions))
+    warn_of_cost(templates.shape[-1], len(templates), len(regions))
     return exact_flat_winners(templates.flatten(1), regions.flatten(1), MatrixLayout(templates.shape[-1]))
 
 
-def check_pair(templates: Tensor, regions: Tensor) -> None:
-    """Refuse anything but ``(c, k, k)`` templates and ``(w, k, k)`` regions of one dtype and device."""
-    for name, tensor in (("templates", templates), ("regions", regions)):
-        if tensor.ndim != 3 or tensor.shape[1] != tensor.shape[2]:
-            raise InputError(f"{name} have shape {tuple(tensor.shape)}; give a stack of square matrices (count, k, k)")
-        if not tensor.dtype.is_floating_point:
-            raise InputError(f"{name} are {tensor.dtype}; convert them to float32 or float64")
-    if templates.shape[1] != regions.shape[1]:
-        raise InputError(
-            f"templates have k={templates.shape[1]} nodes and regions {regions.shape[1]}; cut both with one k"
-        )
-    if templates.dtype != regions.dtype or templates.device != regions.device:
-        raise InputError(
-            f"templates are {templates.dtype} on {templates.device} and regions {regions.dtype} on {regions.device}; "
-            f"move one to the other"
-        )
-
-
-def check_cost(k: int, c: int, regions: int) -> None:
-    """Refuse what cannot be enumerated, or not within MAX_SECONDS."""
+def warn_of_cost(k: int, c: int, regions: int) -> None:
+    """Refuse what cannot be enumerated; warn of a pass that takes longer than LONG_SECONDS."""
     check_enumerable(k)
     seconds = math.factorial(k) * k * k * c * regions / MULTIPLICATIONS_A_SECOND
-    if seconds > MAX_SECONDS:
-        raise InputError(
+    if seconds > LONG_SECONDS:
+        warnings.warn(
             f"exact matching of c={c} templates of k={k} nodes with {regions:,} regions tries {math.factorial(k):,} "
-            f"orderings of each, about {seconds / 60:,.0f} minutes a pass; use a smaller k, or matching='assigned'"
+            f"permutations of each, about {seconds / 60:,.0f} minutes a pass on one core; matching='assigned' or a "
+            f"smaller k is faster",
+            IsoNNWarning,
+            stacklevel=3,
         )
+
+
+class ExactMatcher(Matcher):
+    """The definition: the best of all k! permutations."""
+
+    name = "exact"
+    exact = True
+
+    def check(self, k: int) -> None:
+        """At most 9 nodes."""
+        check_enumerable(k)
+
+    def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
+        """As `exact_distance`."""
+        return exact_distance(templates, regions)
+
+    def permutations(self, templates: Tensor, regions: Tensor) -> Tensor:
+        """The best permutation of each pair; of equals the first."""
+        return permutations(templates.shape[-1]).to(regions.device)[exact_winners(templates, regions)]
 
 
 class _ExactDistance(torch.autograd.Function):

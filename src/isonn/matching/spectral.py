@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from isonn.errors import InputError
-from isonn.matching.exact import check_pair
+from isonn.matching.matcher import Matcher, check_pair
 
 
 def fast_distance(templates: Tensor, regions: Tensor, vectors: Tensor | None = None) -> Tensor:
@@ -63,3 +63,19 @@ def absolute_eigenvectors(matrices: Tensor, name: str = "matrices") -> Tensor:
         hermitian = torch.complex(rest + rest.mT, rest - rest.mT) / 2
         vectors[~symmetric] = torch.linalg.eigh(hermitian).eigenvectors.abs()
     return vectors
+
+
+class SpectralMatcher(Matcher):
+    """The paper's IsoNN-fast. Depends on order: eigenvectors of repeated eigenvalues do."""
+
+    name = "fast"
+    depends_on_order = True
+    prepares = True
+
+    def prepare(self, regions: Tensor) -> Tensor:
+        """As `absolute_eigenvectors`."""
+        return absolute_eigenvectors(regions, "regions")
+
+    def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
+        """As `fast_distance`."""
+        return fast_distance(templates, regions, prepared)

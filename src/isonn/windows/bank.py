@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from isonn.matching.exact import exact_winners
+from isonn.matching.matcher import Matcher
 from isonn.matching.permutations import MAX_ENUMERABLE_K, permutations
-from isonn.matching.spectral import absolute_eigenvectors
 from isonn.packing import merge_equal, words_of
 from isonn.seeding import numpy_stream
 from isonn.windows.cut import check_windows, cut_windows
@@ -37,12 +37,12 @@ class WindowBank:
     Attributes:
         regions: the distinct windows, ``(d, k, k)``.
         index: which of them stands at each position, ``(graphs, m, m)``.
-        vectors: `absolute_eigenvectors` of the regions for matching them "fast", or None.
+        prepared: what a matcher computes once of each region, or None.
     """
 
     regions: Tensor
     index: Tensor
-    vectors: Tensor | None = None
+    prepared: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -52,16 +52,16 @@ class WindowBank:
         if len(self.regions) <= index.numel():
             return replace(self, index=index)
         used, index = torch.unique(index, return_inverse=True)  # a small batch of a large bank: only what it needs
-        return WindowBank(self.regions[used], index, None if self.vectors is None else self.vectors[used])
+        return WindowBank(self.regions[used], index, None if self.prepared is None else self.prepared[used])
 
     def to(self, device: torch.device | str) -> WindowBank:
         """The bank on another device."""
-        vectors = None if self.vectors is None else self.vectors.to(device)
-        return WindowBank(self.regions.to(device), self.index.to(device), vectors)
+        prepared = None if self.prepared is None else self.prepared.to(device)
+        return WindowBank(self.regions.to(device), self.index.to(device), prepared)
 
-    def with_eigenvectors(self) -> WindowBank:
-        """The bank with what the regions contribute to every "fast" matching, computed once."""
-        return replace(self, vectors=absolute_eigenvectors(self.regions))
+    def prepared_for(self, matcher: Matcher) -> WindowBank:
+        """The bank with what the matcher computes of each region, which templates do not change."""
+        return replace(self, prepared=matcher.prepare(self.regions))
 
 
 def all_windows(adjacency: Tensor, k: int) -> WindowBank:
@@ -80,8 +80,8 @@ def bank_windows(adjacency: Tensor, k: int, relabelled: bool = True) -> WindowBa
     """The bank of all k x k windows, or None for weighted graphs, whose windows are (nearly) all distinct.
 
     Args:
-        relabelled: count windows that are equal up to relabelling as one. Without it equal ones only, for matching
-            that depends on the order of nodes: "fast" does where a window's eigenvalues repeat.
+        relabelled: count windows that are equal up to relabelling as one. Without it equal ones only, for a matcher
+            that depends on the order of nodes.
 
     Shapes:
         - adjacency ``(graphs, n, n)``, n >= k

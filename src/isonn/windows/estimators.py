@@ -14,6 +14,7 @@ from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphRegressor
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
+from isonn.matching import matcher_named
 from isonn.params import check_class_weight, check_count, check_widths
 from isonn.targets import Classes
 from isonn.torch_estimator import TorchEstimator
@@ -105,16 +106,16 @@ class _IsoNN(TorchEstimator):
         inputs, k = self._inputs(graphs), self._layers[0][1]
         if not isinstance(inputs, Tensor) or inputs.device.type != "cpu":
             return inputs  # a bank is small, and other devices try all permutations fast
-        if self.matching != "exact" or k < MIN_CERTIFIED_K:
+        if not matcher_named(self.matching).exact or k < MIN_CERTIFIED_K:
             return inputs
         return CertifiedWindows(inputs, k, half=self.symmetric and is_symmetric(inputs))
 
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:
         adjacency = torch.from_numpy(graphs.dense(self.size_))
-        k = self._layers[0][1]
-        bank = bank_windows(adjacency, k, relabelled=self.matching != "fast")
-        if self.matching == "fast":  # regions do not change while templates learn, nor do their eigenvectors
-            bank = (all_windows(adjacency, k) if bank is None else bank).with_eigenvectors()
+        k, matcher = self._layers[0][1], matcher_named(self.matching)
+        bank = bank_windows(adjacency, k, relabelled=not matcher.depends_on_order)
+        if matcher.prepares:
+            bank = (all_windows(adjacency, k) if bank is None else bank).prepared_for(matcher)
         return (adjacency if bank is None else bank).to(self.device)
 
     def _cells_per_graph(self) -> int:

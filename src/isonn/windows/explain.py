@@ -20,10 +20,8 @@ from torch import Tensor, nn
 from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Template
 from isonn.graphs.graph import Graph
 from isonn.heads.mlp import Head
-from isonn.matching import MATCHERS
-from isonn.matching.assignment import assigned_orderings
-from isonn.matching.exact import exact_winners
-from isonn.matching.permutations import MAX_ENUMERABLE_K, permutations
+from isonn.matching import matcher_named
+from isonn.matching.permutations import MAX_ENUMERABLE_K
 from isonn.packing import IntArray
 from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_windows
@@ -148,8 +146,8 @@ class WindowMatches(MatchedGraph):
         same = np.flatnonzero((np.sort(flat, axis=1) == np.sort(region.reshape(-1))).all(axis=1))
         if not len(same):
             return 0
-        match = MATCHERS["exact" if self._layer.k <= MAX_ENUMERABLE_K else "assigned"]
-        distance = match(torch.from_numpy(region)[None], torch.from_numpy(self._windows[same]))
+        matcher = matcher_named("exact" if self._layer.k <= MAX_ENUMERABLE_K else "assigned")
+        distance = matcher.distance(torch.from_numpy(region)[None], torch.from_numpy(self._windows[same]))
         return int((distance == 0).sum())
 
     @cached_property
@@ -161,14 +159,11 @@ class WindowMatches(MatchedGraph):
     @cached_property
     def _orders(self) -> IntArray | None:
         """The place in the window of each template node, shape (R, c, k)."""
-        if self._layer.matching == "fast":
-            return None
         templates = self._layer.templates.detach().cpu()
         windows = torch.from_numpy(self._windows).to(templates.dtype)
-        if self._layer.matching == "assigned":
-            found = assigned_orderings(templates, windows)
-        else:
-            found = permutations(self._layer.k)[exact_winners(templates, windows)]
+        found = matcher_named(self._layer.matching).permutations(templates, windows)
+        if found is None:
+            return None
         orders: IntArray = found.argsort(2).numpy()  # found says which template node each place is
         return orders
 

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from isonn.matching.exact import check_cost, check_pair, for_each_block, template_gradient
+from isonn.matching.exact import for_each_block, template_gradient, warn_of_cost
+from isonn.matching.matcher import check_pair
 from isonn.matching.permutations import MatrixLayout, permutations
 from isonn.windows.cut import check_windows, cut_half, cut_windows
 
@@ -80,7 +81,7 @@ class CertifiedWindows:
     def distance(self, templates: Tensor) -> Tensor:
         """`exact_distance` of templates ``(c, k, k)`` and all windows, ``(w, c)``; gradients flow to the templates."""
         check_pair(templates, self.adjacency[:, : self.k, : self.k])
-        check_cost(self.k, len(templates), self._per_graph * len(self))
+        warn_of_cost(self.k, len(templates), self._per_graph * len(self))
         distance: Tensor = _CertifiedDistance.apply(templates.flatten(1), self)
         return distance
 

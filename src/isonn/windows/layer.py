@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from numbers import Integral
 
 import torch
@@ -11,8 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from isonn.errors import InputError
-from isonn.matching import MATCHERS, fast_distance
-from isonn.matching.permutations import check_enumerable
+from isonn.matching import matcher_named
 from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_half, cut_windows, half_places, is_symmetric
 from isonn.windows.incremental import CertifiedWindows
@@ -84,11 +82,10 @@ class IsoLayer(nn.Module):
 
     def _similarities(self, graphs: Inputs) -> Tensor:
         """Minus the distances: their sign is turned while each distinct region is there once, not at every place."""
-        match = MATCHERS[self.matching]
+        matcher = matcher_named(self.matching)
         if isinstance(graphs, WindowBank):
-            if self.matching == "fast":
-                match = partial(fast_distance, vectors=graphs.vectors)
-            maps = (-match(self.templates, graphs.regions)).t().index_select(1, graphs.index.flatten())
+            distance = matcher.distance(self.templates, graphs.regions, graphs.prepared)
+            maps = (-distance).t().index_select(1, graphs.index.flatten())
             batch, m, _ = graphs.index.shape
         else:
             batch, m, half = len(graphs), self._side(graphs), self._halves(graphs)
@@ -96,7 +93,7 @@ class IsoLayer(nn.Module):
                 maps = -graphs.distance(self.templates).t()
             else:
                 windows = cut_half(graphs, self.k) if half else cut_windows(graphs, self.k)
-                maps = -match(self.templates, windows.reshape(-1, self.k, self.k)).t()
+                maps = -matcher.distance(self.templates, windows.reshape(-1, self.k, self.k)).t()
             if half:
                 places = half_places(m)[1].to(maps.device)
                 maps = maps.reshape(self.c * batch, -1).index_select(1, places)
@@ -108,7 +105,7 @@ class IsoLayer(nn.Module):
     def _halves(self, graphs: Tensor | CertifiedWindows) -> bool:
         """Whether one window of each pair (s, t), (t, s) is enough."""
         if not isinstance(graphs, CertifiedWindows):
-            return self.symmetric and self.matching == "exact" and is_symmetric(graphs.detach())
+            return self.symmetric and matcher_named(self.matching).exact and is_symmetric(graphs.detach())
         if graphs.half and not self.symmetric:
             raise InputError(
                 "half of the windows do for symmetric templates only; cut CertifiedWindows with half=False"
@@ -133,12 +130,7 @@ class _Symmetric(nn.Module):
 def check_layer(k: int, c: int, matching: str = "exact", normalize: str = "positions") -> None:
     """Refuse settings no layer can have."""
     check_sizes(k, c)
-    if not isinstance(matching, str) or matching not in MATCHERS:
-        raise InputError(f"matching={matching!r} is unknown; use one of {', '.join(map(repr, MATCHERS))}")
-    if matching == "exact":
-        check_enumerable(k)
-    if matching == "assigned" and k == 1:
-        raise InputError("matching='assigned' with k=1 has nothing to assign; use matching='exact'")
+    matcher_named(matching).check(k)
     if normalize not in NORMALIZATIONS:
         raise InputError(f"normalize={normalize!r} is unknown; use one of {', '.join(map(repr, NORMALIZATIONS))}")
     if normalize == "templates" and c == 1:

@@ -1,0 +1,119 @@
+"""The `Matcher` extension point: how a template is compared with a region.
+
+To add a way to match, subclass `Matcher` in one file and register it in one line::
+
+    register_matcher(MyMatcher())
+
+Estimators, `isonn.nn.IsoLayer` and the command line then know it by its name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from torch import Tensor
+
+from isonn.errors import InputError
+
+
+class Matcher(ABC):
+    r"""Compare templates with regions: distances, and the permutation behind each of them.
+
+    Templates are ``(c, k, k)``, regions ``(w, k, k)``, of one floating dtype on one device. The rules, which
+    tests/matching/test_matcher.py checks for every registered matcher:
+
+    - ``distance`` has shape ``(w, c)`` and no negative entry; each region is compared on its own, so other regions in
+      the call change nothing; gradients reach both arguments.
+    - ``distance(templates, regions, prepare(regions))`` equals ``distance(templates, regions)``.
+    - ``permutations`` attains the distance: with p its entry for a pair, :math:`\lVert K_{pp} - M \rVert^2`.
+    - A matcher that does not depend on order gives a region and its relabelled copy the same distance.
+    - An exact matcher gives the minimum over all permutations.
+    """
+
+    #: The value of ``matching`` that selects it.
+    name: ClassVar[str]
+    #: Whether the result is the minimum over all k! permutations. Training may then use certificates, and symmetric
+    #: templates half of the windows.
+    exact: ClassVar[bool] = False
+    #: Whether relabelling a region may change its distance. Regions equal up to relabelling are then kept apart.
+    depends_on_order: ClassVar[bool] = False
+    #: Whether `prepare` computes anything.
+    prepares: ClassVar[bool] = False
+
+    def check(self, k: int) -> None:  # noqa: B027 (most matchers take every k)
+        """Raise `InputError` for templates of a size it cannot match."""
+
+    def prepare(self, regions: Tensor) -> Tensor | None:
+        """What ``distance`` needs of the regions alone, one row each; computed once, while templates learn."""
+        return None
+
+    @abstractmethod
+    def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
+        """Squared distance of every region to every template, ``(w, c)``."""
+
+    def permutations(self, templates: Tensor, regions: Tensor) -> Tensor | None:
+        """The permutation p of each pair, ``(w, c, k)``: ``template[p][:, p]`` is compared with the region.
+
+        None for a matcher whose P is not a permutation; explanations then name the nodes of a match, not their places.
+        """
+        return None
+
+
+#: Every way to match, by name.
+MATCHERS: dict[str, Matcher] = {}
+
+
+def register_matcher(matcher: Matcher) -> None:
+    """Make a matcher known by its name to estimators, layers and the command line."""
+    MATCHERS[matcher.name] = matcher
+
+
+def matcher_named(name: str) -> Matcher:
+    """The registered matcher of that name."""
+    if not isinstance(name, str) or name not in MATCHERS:
+        raise InputError(f"matching={name!r} is unknown; use one of {', '.join(map(repr, MATCHERS))}")
+    return MATCHERS[name]
+
+
+def best_permutation(template: Tensor, region: Tensor, matching: str = "exact") -> Tensor:
+    """The permutation ``p`` for which ``template[p][:, p]`` is nearest to the region.
+
+    Node a of the region is node ``p[a]`` of the template. With P the permutation matrix that has
+    ``P[a, p[a]] = 1``, this is the P of the paper: ``P @ template @ P.T == template[p][:, p]``.
+
+    Args:
+        matching: the name of a matcher that finds permutations.
+
+    Shapes:
+        - template ``(k, k)``
+        - region ``(k, k)``
+        - output ``(k,)``
+
+    Example:
+        >>> template = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
+        >>> isonn.matching.best_permutation(template, template.T).tolist()
+        [1, 0]
+    """
+    found = matcher_named(matching).permutations(template[None], region[None])
+    if found is None:
+        raise InputError(f"matching={matching!r} gives no permutation; use 'exact' or 'assigned'")
+    return found[0, 0]
+
+
+def check_pair(templates: Tensor, regions: Tensor) -> None:
+    """Raise `InputError` unless these are ``(c, k, k)`` templates and ``(w, k, k)`` regions of one dtype and device."""
+    for name, tensor in (("templates", templates), ("regions", regions)):
+        if tensor.ndim != 3 or tensor.shape[1] != tensor.shape[2]:
+            raise InputError(f"{name} have shape {tuple(tensor.shape)}; give a stack of square matrices (count, k, k)")
+        if not tensor.dtype.is_floating_point:
+            raise InputError(f"{name} are {tensor.dtype}; convert them to float32 or float64")
+    if templates.shape[1] != regions.shape[1]:
+        raise InputError(
+            f"templates have k={templates.shape[1]} nodes and regions {regions.shape[1]}; cut both with one k"
+        )
+    if templates.dtype != regions.dtype or templates.device != regions.device:
+        raise InputError(
+            f"templates are {templates.dtype} on {templates.device} and regions {regions.dtype} on {regions.device}; "
+            f"move one to the other"
+        )
