@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import isonn
-from isonn.experiments.jobs import Task, plan
+from isonn.experiments.jobs import Job, plan
 from isonn.experiments.run import execute
 from isonn.experiments.spec import load_spec
 from isonn.experiments.store import Store
@@ -19,16 +19,16 @@ from isonn.experiments.store import Store
 METHODS = ("isonn", "cnn", "gcn", "degrees", "size")
 
 
-def seconds(tasks: list[Task], graphs: isonn.graphs.GraphSet, jobs: int) -> float:
+def seconds(jobs: list[Job], graphs: isonn.graphs.GraphSet, n_jobs: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "store")
         start = time.perf_counter()
         failed = [
-            outcome["error"] for outcome in execute(tasks, {graphs.name: graphs}, store, jobs) if "error" in outcome
+            outcome["error"] for outcome in execute(jobs, {graphs.name: graphs}, store, n_jobs) if "error" in outcome
         ]
         elapsed = time.perf_counter() - start
     if failed:
-        raise SystemExit(f"{len(failed)} tasks failed, the first with: {failed[0]}")
+        raise SystemExit(f"{len(failed)} jobs failed, the first with: {failed[0]}")
     return elapsed
 
 
@@ -41,11 +41,11 @@ def main() -> None:
     graphs, spec = isonn.load("MUTAG"), load_spec("table")
     methods = given.methods.split(",")
     settings = {method: spec.settings_for(graphs.name, method) for method in methods}
-    tasks = plan(graphs, methods, settings, "paper", given.seeds)
-    seconds(tasks[:1], graphs, 1)  # imports are not what is measured
-    one = seconds(tasks, graphs, 1)
-    several = seconds(tasks, graphs, given.jobs)
-    print(f"MUTAG, protocol paper, {given.methods}, {given.seeds} seeds: {len(tasks)} tasks")
+    jobs = plan(graphs, methods, settings, "paper", given.seeds)
+    seconds(jobs[:1], graphs, 1)  # imports are not what is measured
+    one = seconds(jobs, graphs, 1)
+    several = seconds(jobs, graphs, given.jobs)
+    print(f"MUTAG, protocol paper, {given.methods}, {given.seeds} seeds: {len(jobs)} jobs")
     print(f"1 process {one:.1f} s, {given.jobs} processes {several:.1f} s: {one / several:.2f} times as fast")
 
 

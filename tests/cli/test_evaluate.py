@@ -42,7 +42,7 @@ def run(*arguments: object) -> Result:
 def untimed(folder: Path) -> dict[str, Any]:
     """Every result in a folder, without timings; the summary too."""
     kept = {}
-    for file in sorted((folder / "tasks").iterdir()):
+    for file in sorted((folder / "jobs").iterdir()):
         # without the commit as well: someone may commit while tests run
         kept[file.name] = {**json.loads(file.read_text()), "timings": None, "commit": None}
     summary = json.loads((folder / "results.json").read_text())
@@ -55,7 +55,7 @@ def test_the_second_run_executes_nothing_and_prints_the_same(data: Path, tmp_pat
     command = (data, "--methods", METHODS, "--seeds", 2, "--jobs", 1, "--out", tmp_path / "out")
     first = run(*command)
     assert first.exit_code == 0, first.output
-    monkeypatch.setattr("isonn.experiments.run.run_task", None)  # calling it would fail
+    monkeypatch.setattr("isonn.experiments.run.run_job", None)  # calling it would fail
     again = run(*command)
     assert (again.exit_code, again.output) == (0, first.output)
 
@@ -72,9 +72,9 @@ def test_the_output_names_dataset_methods_protocol_and_files(data: Path, tmp_pat
 def test_more_seeds_and_methods_run_only_what_is_new(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(data, "--methods", "majority", "--seeds", 2, "--jobs", 1, "--out", out)
-    before = {file: file.stat().st_mtime_ns for file in (out / "tasks").iterdir()}
+    before = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
     run(data, "--methods", METHODS, "--seeds", 3, "--jobs", 1, "--out", out)
-    after = {file: file.stat().st_mtime_ns for file in (out / "tasks").iterdir()}
+    after = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
     assert (len(before), len(after)) == (2 * 3, 2 * 3 * 3)
     assert before.items() <= after.items()
 
@@ -89,14 +89,14 @@ def test_json_is_all_there_is_on_standard_output_and_what_the_file_holds(data: P
     assert summary["dataset"]["graphs"] == 36
 
 
-def test_released_folds_and_settings_from_the_command_line_reach_the_tasks(data: Path, tmp_path: Path) -> None:
+def test_released_folds_and_settings_from_the_command_line_reach_the_jobs(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = (data, "--methods", "isonn", "--protocol", "released", "--seeds", 1, "--jobs", 1, "--out", out)
     result = run(*command, "--k", 2, "--c", 3, "--epochs", 1, "--json")
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)["rows"]
     assert row["settings"] == {"k": 2, "c": 3, "epochs": 1}
-    tested = [json.loads(file.read_text())["test"] for file in (out / "tasks").iterdir()]
+    tested = [json.loads(file.read_text())["test"] for file in (out / "jobs").iterdir()]
     assert sorted(tested) == [list(range(fold, 36, 4)) for fold in range(4)]
 
 
@@ -107,7 +107,7 @@ def test_a_quick_look_under_the_fair_protocol_says_that_it_is_one(data: Path, tm
     assert result.exit_code == 0, result.output
     assert "A quick look only: the fair protocol asks for at least 5 seeds and this is 1." in result.stdout
     assert "edges (chosen of 3)" in result.stdout
-    results = [json.loads(file.read_text()) for file in (out / "tasks").iterdir()]
+    results = [json.loads(file.read_text()) for file in (out / "jobs").iterdir()]
     assert {len(found.get("inner", [])) for found in results} == {0, 3}
     assert (out / "results.md").is_file()
 
@@ -136,7 +136,7 @@ def test_a_method_that_fails_says_why_and_the_exit_code_is_one(
     command = (data, "--methods", "size,majority", "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
     result = run(*command)
     assert result.exit_code == 1
-    assert "size failed in 3 of 3 tasks: these graphs are too round" in result.stdout
+    assert "size failed in 3 of 3 jobs: these graphs are too round" in result.stdout
     assert "majority" in result.stdout
     shown = json.loads(run(*command, "--json").stdout)["rows"]
     assert [(row["finished"], len(row["errors"])) for row in shown] == [(0, 1), (3, 0)]
@@ -159,11 +159,11 @@ def test_a_damaged_result_is_named_and_run_again(data: Path, tmp_path: Path) -> 
     command = (data, "--methods", METHODS, "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
     first = run(*command)
     before = untimed(tmp_path / "out")
-    file = min((tmp_path / "out" / "tasks").iterdir())
+    file = min((tmp_path / "out" / "jobs").iterdir())
     file.write_text(file.read_text()[:50])
     again = run(*command)
     assert (again.exit_code, again.stderr.count("\n")) == (0, 1)
-    assert f"set aside as {file}.corrupt, its task has to run again" in again.stderr
+    assert f"kept as {file}.corrupt and its job runs again" in again.stderr
     Path(f"{file}.corrupt").unlink()
     assert untimed(tmp_path / "out") == before
     assert first.stderr == ""
@@ -221,7 +221,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 
 def wait_for_results(process: subprocess.Popen[str], out: Path, number: int) -> None:
     deadline = time.monotonic() + 60
-    while len(list((out / "tasks").glob("*.json")) if out.exists() else []) < number:
+    while len(list((out / "jobs").glob("*.json")) if out.exists() else []) < number:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline, "no result within a minute"
         time.sleep(0.005)
@@ -248,10 +248,10 @@ def test_ctrl_c_says_what_is_kept_and_going_on_ends_like_an_unstopped_run(
     wait_for_results(process, out, 2)
     os.killpg(process.pid, signal.SIGINT)
     _, stderr = process.communicate(timeout=30)
-    kept = len(list((out / "tasks").iterdir()))
+    kept = len(list((out / "jobs").iterdir()))
     assert process.returncode == 130
     assert stderr == (
-        f"Stopped: {kept} of {LONG_TASKS} tasks are finished and kept in {out}; run the same command again to go on.\n"
+        f"Stopped: {kept} of {LONG_TASKS} jobs are finished and kept in {out}; run the same command again to go on.\n"
     )
     assert 2 <= kept < LONG_TASKS
     assert run(data, *LONG, "--jobs", 1, "--out", out).exit_code == 0
@@ -264,8 +264,8 @@ def test_killed_and_finished_equals_never_killed(data: Path, tmp_path: Path, uns
     wait_for_results(process, out, 20)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
-    assert len(list((out / "tasks").glob("*.json"))) < LONG_TASKS
+    assert len(list((out / "jobs").glob("*.json"))) < LONG_TASKS
     assert run(data, *LONG, "--jobs", 1, "--out", out).exit_code == 0
-    for leftover in (out / "tasks").glob(".*"):  # a file that was being written
+    for leftover in (out / "jobs").glob(".*"):  # a file that was being written
         leftover.unlink()
     assert untimed(out) == unstopped

@@ -75,7 +75,7 @@ def test_the_second_run_executes_nothing_and_leaves_the_same(
     assert first.exit_code == 0, first.output
     before = {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()}
     assert set(before) >= {"results.md", "results.csv", "results.json", "by-k.png", "by-k.svg", "by-epoch.svg"}
-    monkeypatch.setattr("isonn.experiments.run.run_task", None)  # calling it would fail
+    monkeypatch.setattr("isonn.experiments.run.run_job", None)  # calling it would fail
     again = run(*command)
     assert (again.exit_code, again.output) == (0, first.output)
     assert {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()} == before
@@ -90,7 +90,7 @@ def test_a_private_dataset_stays_in_the_table_with_the_papers_numbers(data: Path
     assert "56.8" in result.stdout
     assert str(tmp_path) not in (out / "results.md").read_text(), "what is published names no folder of this machine"
     rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
-    assert [(row["dataset"], row["method"], row["note"]) for row in rows if row["tasks"] == "0"] == [
+    assert [(row["dataset"], row["method"], row["note"]) for row in rows if row["jobs"] == "0"] == [
         ("BP-fMRI", "freq", "data not public")
     ]
     summary = json.loads((out / "results.json").read_text())
@@ -139,7 +139,7 @@ def test_json_is_what_the_file_holds(data: Path, spec: Path, tmp_path: Path) -> 
         ("by-epoch", 2),
     ]
     assert len(summary["rows"][-1]["loss"]) == 2
-    assert len(list((out / "tasks").glob("*.json"))) == 2 * 3, "two figures share the tasks of k = 2"
+    assert len(list((out / "jobs").glob("*.json"))) == 2 * 3, "two figures share the jobs of k = 2"
 
 
 def test_the_fair_protocol_has_five_seeds_and_a_folder_of_its_own(
@@ -148,11 +148,11 @@ def test_the_fair_protocol_has_five_seeds_and_a_folder_of_its_own(
     monkeypatch.chdir(tmp_path)
     result = run("table", "--datasets", data, "--methods", METHODS.partition(",")[2], "--jobs", 1, "--protocol", "fair")
     assert result.exit_code == 0, result.output
-    assert len(list((tmp_path / "runs" / "table-fair" / "tasks").iterdir())) == 2 * 5 * 10
+    assert len(list((tmp_path / "runs" / "table-fair" / "jobs").iterdir())) == 2 * 5 * 10
     assert "mean ± sd over 5 seeds. Protocol fair: all graphs" in result.stdout
 
 
-def test_failed_tasks_are_told_and_the_exit_code_is_one(
+def test_failed_jobs_are_told_and_the_exit_code_is_one(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: object, graphs: object, targets: object) -> None:
@@ -162,7 +162,7 @@ def test_failed_tasks_are_told_and_the_exit_code_is_one(
     command = ("table", "--datasets", data, "--methods", "size,majority", "--seeds", 1, "--jobs", 1)
     result = run(*command, "--out", tmp_path / "out")
     assert result.exit_code == 1
-    assert "size failed in 3 of 3 tasks: these graphs are too round" in result.stdout
+    assert "size failed in 3 of 3 jobs: these graphs are too round" in result.stdout
 
 
 def test_without_matplotlib_the_numbers_are_there_and_the_extra_is_named(
@@ -212,11 +212,11 @@ def test_what_is_stored_is_shown_by_whole_seeds_and_nothing_is_run(data: Path, t
     assert run(*common, "--methods", "majority", "--seeds", "1").exit_code == 0
     third = next(
         path
-        for path in (out / "tasks").glob("*.json")
-        if (task := json.loads(path.read_text())["task"])["method"] == "size" and (task["seed"], task["fold"]) == (2, 1)
+        for path in (out / "jobs").glob("*.json")
+        if (job := json.loads(path.read_text())["job"])["method"] == "size" and (job["seed"], job["fold"]) == (2, 1)
     )
     third.unlink()
-    before = sorted(path.name for path in (out / "tasks").iterdir())
+    before = sorted(path.name for path in (out / "jobs").iterdir())
     shown = run(*common, "--methods", "size,majority,degrees", "--seeds", "3", "--stored", "--json")
     assert shown.exit_code == 0
     rows = {row["method"]: row for row in json.loads(shown.stdout)["rows"]}
@@ -224,12 +224,12 @@ def test_what_is_stored_is_shown_by_whole_seeds_and_nothing_is_run(data: Path, t
         "size": ["0", "1"],
         "majority": ["0"],
     }
-    assert sorted(path.name for path in (out / "tasks").iterdir()) == before
+    assert sorted(path.name for path in (out / "jobs").iterdir()) == before
     assert "| size | 2 |" in (out / "results.md").read_text()
     assert "No seed is finished of degrees on planted." in (out / "results.md").read_text()
-    damaged = next((out / "tasks").glob("*.json"))
+    damaged = next((out / "jobs").glob("*.json"))
     damaged.write_text("{")
-    assert f"set aside as {damaged}.corrupt" in run(*common, "--methods", "size,majority", "--stored").stderr
+    assert f"kept as {damaged}.corrupt" in run(*common, "--methods", "size,majority", "--stored").stderr
     nothing = run(*common[:-1], str(tmp_path / "empty"), "--methods", "size", "--seeds", "1", "--stored")
     assert "No seed is finished of size on planted." in nothing.stdout
     assert "95 %" not in nothing.stdout

@@ -16,7 +16,7 @@ def graphs() -> GraphSet:
 
 @pytest.fixture(scope="session")
 def untimed():
-    """A result without what may differ between two runs of one task."""
+    """A result without what may differ between two runs of one job."""
 
     def strip(result: dict[str, Any]) -> dict[str, Any]:
         result = copy.deepcopy(result)

@@ -1,4 +1,4 @@
-"""Running tasks on a dask cluster: real scheduler and worker processes on the loopback interface."""
+"""Running jobs on a dask cluster: real scheduler and worker processes on the loopback interface."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from isonn.errors import InputError, IsoNNError, MissingDependencyError
 from isonn.experiments import cluster
 from isonn.experiments import jobs as provenance
 from isonn.experiments import run as execution
-from isonn.experiments.jobs import Task, plan
+from isonn.experiments.jobs import Job, plan
 from isonn.experiments.run import execute
 from isonn.experiments.store import Store
 from isonn.graphs import GraphSet
@@ -83,23 +83,23 @@ def _soon(look: Callable[[], object], seconds: float = 30.0):
 
 
 @pytest.fixture(scope="module")
-def tasks(graphs: GraphSet) -> list[Task]:
+def jobs(graphs: GraphSet) -> list[Job]:
     return plan(graphs, ["isonn", "degrees", "majority", "size"], TINY, "paper", seeds=3)
 
 
 @pytest.fixture
-def trivial(tasks: list[Task]) -> list[Task]:
-    return [task for task in tasks if task.method in ("majority", "size")]
+def trivial(jobs: list[Job]) -> list[Job]:
+    return [job for job in jobs if job.method in ("majority", "size")]
 
 
-def test_a_worker_killed_half_way_changes_no_number_and_loses_nothing(graphs, tasks, tmp_path: Path, untimed) -> None:
+def test_a_worker_killed_half_way_changes_no_number_and_loses_nothing(graphs, jobs, tmp_path: Path, untimed) -> None:
     alone, store = Store(tmp_path / "alone"), Store(tmp_path / "cluster")
     datasets = {graphs.name: graphs}
-    broken = replace(tasks[0], method="degrees", settings={"bins": 0})
-    list(execute(tasks, datasets, alone))
+    broken = replace(jobs[0], method="degrees", settings={"bins": 0})
+    list(execute(jobs, datasets, alone))
     with running(tmp_path, workers=2) as dask, distributed.Client(dask.address, set_as_default=False) as watcher:
         watcher.wait_for_workers(2, timeout=30)
-        outcomes = execute([broken, *tasks], datasets, store, scheduler=dask.address)
+        outcomes = execute([broken, *jobs], datasets, store, scheduler=dask.address)
         seen = [next(outcomes)["id"] for _ in range(4)]
         victim = watcher.run(os.getpid)
         address = _soon(lambda: next((worker for worker, busy in watcher.processing().items() if busy), None))
@@ -107,19 +107,19 @@ def test_a_worker_killed_half_way_changes_no_number_and_loses_nothing(graphs, ta
         seen += [outcome["id"] for outcome in outcomes]
         assert sorted(process.poll() is None for process in dask.workers) == [False, True]
         assert len(watcher.nthreads()) == 1
-    assert sorted(seen) == sorted(task.id for task in [broken, *tasks])
-    assert [untimed(store.get(task)) for task in tasks] == [untimed(alone.get(task)) for task in tasks]
+    assert sorted(seen) == sorted(job.id for job in [broken, *jobs])
+    assert [untimed(store.get(job)) for job in jobs] == [untimed(alone.get(job)) for job in jobs]
     assert store.error(broken) == "bins=0 makes no histogram; use an integer >= 2"
 
 
-def test_a_task_that_kills_its_workers_is_given_up_and_the_rest_goes_on(graphs, trivial, tmp_path, monkeypatch) -> None:
+def test_a_job_that_kills_its_workers_is_given_up_and_the_rest_goes_on(graphs, trivial, tmp_path, monkeypatch) -> None:
     attempt, deadly = execution._attempt, trivial[0].id
 
-    def die(task: Task, graphs: GraphSet) -> dict:
-        if task.id == deadly:
+    def die(job: Job, graphs: GraphSet) -> dict:
+        if job.id == deadly:
             time.sleep(0.5)  # others are waiting on the same worker by then, and the scheduler suspects them, too
             os.kill(os.getpid(), signal.SIGKILL)
-        return attempt(task, graphs)
+        return attempt(job, graphs)
 
     monkeypatch.setattr(execution, "_attempt", die)
     store = Store(tmp_path / "s")
@@ -127,7 +127,7 @@ def test_a_task_that_kills_its_workers_is_given_up_and_the_rest_goes_on(graphs, 
         with distributed.Client(dask.address, set_as_default=False) as watcher:
             watcher.wait_for_workers(3, timeout=30)
         list(execute(trivial, {graphs.name: graphs}, store, scheduler=dask.address))
-    assert store.error(trivial[0]).startswith("every worker that ran this task died, most likely for want of memory")
+    assert store.error(trivial[0]).startswith("every worker that ran this job died, most likely for want of memory")
     assert store.missing(trivial) == trivial[:1]
 
 
@@ -160,7 +160,7 @@ def test_a_cluster_without_workers_or_with_other_versions_or_that_dies_is_a_sent
         outcomes = run()
         next(outcomes)
         worker.kill()
-        with pytest.raises(IsoNNError, match=r"has had no workers for 0 s with \d+ of 18 tasks to go; finished tasks"):
+        with pytest.raises(IsoNNError, match=r"has had no workers for 0 s with \d+ of 18 jobs to go; finished jobs"):
             list(outcomes)
         monkeypatch.undo()
 
@@ -169,7 +169,7 @@ def test_a_cluster_without_workers_or_with_other_versions_or_that_dies_is_a_sent
         next(outcomes)
         worker.send_signal(signal.SIGSTOP)
         dask.scheduler.kill()
-        with pytest.raises(IsoNNError, match=r"was lost or its tasks were cancelled with \d+ of 18 tasks to go; fini"):
+        with pytest.raises(IsoNNError, match=r"was lost or its jobs were cancelled with \d+ of 18 jobs to go; fini"):
             list(outcomes)
     assert len(store.missing(trivial)) < len(trivial)
 

@@ -34,24 +34,24 @@ def datasets(graphs: GraphSet) -> Datasets:
 
 def test_a_table_has_the_methods_and_datasets_of_its_spec_in_order(datasets: Datasets) -> None:
     parts = plan_study(SPEC, datasets, None, "paper", 2)
-    assert [(part.dataset, len(part.tasks)) for part in parts] == [("B", 2 * 2 * 3), ("A", 2 * 2 * 3), ("gone", 0)]
-    assert [task.seed for task in parts[0].tasks] == sorted(task.seed for task in parts[0].tasks)
+    assert [(part.dataset, len(part.jobs)) for part in parts] == [("B", 2 * 2 * 3), ("A", 2 * 2 * 3), ("gone", 0)]
+    assert [job.seed for job in parts[0].jobs] == sorted(job.seed for job in parts[0].jobs)
     (part, *_) = plan_study(SPEC, datasets, ["degrees"], "paper", 1)
-    assert {(task.method, task.candidates) for task in part.tasks} == {("degrees", ())}
+    assert {(job.method, job.candidates) for job in part.jobs} == {("degrees", ())}
 
 
 def test_settings_are_chosen_where_the_protocol_chooses(datasets: Datasets) -> None:
     (part, *_) = plan_study(SPEC, datasets, ["degrees", "size"], "fair", 1)
-    found = {task.method: task.candidates for task in part.tasks}
+    found = {job.method: job.candidates for job in part.jobs}
     assert found == {"degrees": ({"bins": 2}, {"bins": 3}), "size": ()}
-    assert len(part.tasks) == 2 * 10
+    assert len(part.jobs) == 2 * 10
 
 
 def test_a_figure_varies_its_setting_over_its_own_datasets_and_methods(datasets: Datasets) -> None:
     sweep = Sweep("by-c", "t", "accuracy", "c", (1, 2), {"epochs": 7}, datasets=("A",), methods=("isonn", "isonn-fast"))
     (part,) = plan_study(replace(SPEC, sweeps=(sweep,)), datasets, None, "paper", 1)
     assert part.dataset == "A"
-    settings = [(task.method, task.settings) for task in part.tasks if task.fold == 0]
+    settings = [(job.method, job.settings) for job in part.jobs if job.fold == 0]
     assert settings == [
         ("isonn", {"k": 3, "epochs": 7, "c": 1}),
         ("isonn", {"k": 3, "epochs": 7, "c": 2}),
@@ -59,23 +59,23 @@ def test_a_figure_varies_its_setting_over_its_own_datasets_and_methods(datasets:
         ("isonn-fast", {"k": 3, "epochs": 7, "c": 2, "matching": "fast"}),
     ]
     (part,) = plan_study(replace(SPEC, sweeps=(sweep,)), datasets, ["isonn"], "paper", 1)
-    assert {task.method for task in part.tasks} == {"isonn"}
+    assert {job.method for job in part.jobs} == {"isonn"}
 
 
 def test_what_a_dataset_does_not_allow_is_left_out_with_its_reason(datasets: Datasets) -> None:
     (part, *_) = plan_study(SPEC, datasets, ["gin-labels", "size"], "paper", 1)
-    assert {task.method for task in part.tasks} == {"size"}
+    assert {job.method for job in part.jobs} == {"size"}
     assert "has no node labels" in part.left_out["gin-labels"]
     sweep = Sweep("by-k", "t", "accuracy", "k", (2, 99), methods=("isonn",))
     (part, *_) = plan_study(replace(SPEC, sweeps=(sweep,)), datasets, None, "paper", 1)
-    assert {task.settings["k"] for task in part.tasks} == {2}
+    assert {job.settings["k"] for job in part.jobs} == {2}
     assert list(part.left_out) == ["isonn with k=99"]
     assert "k=99" in part.left_out["isonn with k=99"]
 
 
 def test_a_method_is_left_out_when_any_of_its_candidates_cannot_be_used(datasets: Datasets) -> None:
     (part, *_) = plan_study(replace(SPEC, grid={"isonn": {"k": [2, 99]}}), datasets, ["isonn", "size"], "fair", 1)
-    assert {task.method for task in part.tasks} == {"size"}
+    assert {job.method for job in part.jobs} == {"size"}
     assert "k=99" in part.left_out["isonn"]
 
 

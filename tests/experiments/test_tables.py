@@ -10,41 +10,41 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from isonn.experiments.jobs import Task
+from isonn.experiments.jobs import Job
 from isonn.experiments.spec import Printed, Spec
 from isonn.experiments.statistics import corrected_t_test
 from isonn.experiments.tables import absent_rows, failures, outstanding, remarks, summarize
 
 SPEC = Spec("s", "t", "paper", {"isonn": {"k": 4}}, printed={"A": {"isonn": Printed(83.3, 83.0)}})
 SEEDS, FOLDS = 4, 3
-TASKS = [
-    Task("A", method, settings, "paper", fold, seed, "d")
+JOBS = [
+    Job("A", method, settings, "paper", fold, seed, "d")
     for seed in range(SEEDS)
     for method, settings in (("isonn", {"k": 4}), ("isonn", {"k": [3]}), ("size", {}))
     for fold in range(FOLDS)
 ]
 
 
-def results_of(tasks: list[Task]) -> dict[str, dict[str, Any]]:
+def results_of(jobs: list[Job]) -> dict[str, dict[str, Any]]:
     draw = np.random.default_rng(0)
     return {
-        task.id: {
+        job.id: {
             "metrics": {"accuracy": float(draw.random()), "f1": float(draw.random())},
             "timings": {"fit_seconds": float(draw.random())},
             "n_train": 20,
             "n_test": 10,
-            "test": [FOLDS * task.seed + task.fold],
+            "test": [FOLDS * job.seed + job.fold],
         }
-        for task in tasks
+        for job in jobs
     }
 
 
 def test_a_row_is_the_mean_and_sd_over_seeds_of_means_over_folds() -> None:
-    results = results_of(TASKS)
-    for row in summarize(TASKS, results, {}, SPEC):
-        own = [task for task in TASKS if (task.method, task.settings) == (row.method, row.settings)]
+    results = results_of(JOBS)
+    for row in summarize(JOBS, results, {}, SPEC):
+        own = [job for job in JOBS if (job.method, job.settings) == (row.method, row.settings)]
         for metric in ("accuracy", "f1"):
-            values = 100 * np.array([results[task.id]["metrics"][metric] for task in own]).reshape(SEEDS, FOLDS)
+            values = 100 * np.array([results[job.id]["metrics"][metric] for job in own]).reshape(SEEDS, FOLDS)
             spread = getattr(row, metric)
             np.testing.assert_allclose([spread.mean, spread.sd], [values.mean(), values.mean(axis=1).std(ddof=1)])
             np.testing.assert_allclose(list(spread.by_seed.values()), values.mean(axis=1))
@@ -52,7 +52,7 @@ def test_a_row_is_the_mean_and_sd_over_seeds_of_means_over_folds() -> None:
 
 
 def test_rows_are_apart_by_settings_and_only_the_papers_settings_show_its_numbers() -> None:
-    rows = summarize(TASKS, results_of(TASKS), {}, SPEC)
+    rows = summarize(JOBS, results_of(JOBS), {}, SPEC)
     assert [(row.method, row.settings, row.printed) for row in rows] == [
         ("isonn", {"k": 4}, Printed(83.3, 83.0)),
         ("isonn", {"k": [3]}, None),
@@ -60,72 +60,72 @@ def test_rows_are_apart_by_settings_and_only_the_papers_settings_show_its_number
     ]
 
 
-def test_the_order_in_which_tasks_finished_changes_nothing() -> None:
-    results = results_of(TASKS)
-    assert summarize(TASKS, dict(reversed(results.items())), {}, SPEC) == summarize(TASKS, results, {}, SPEC)
+def test_the_order_in_which_jobs_finished_changes_nothing() -> None:
+    results = results_of(JOBS)
+    assert summarize(JOBS, dict(reversed(results.items())), {}, SPEC) == summarize(JOBS, results, {}, SPEC)
 
 
 def test_one_seed_has_no_standard_deviation() -> None:
-    (row,) = summarize(TASKS[:FOLDS], results_of(TASKS[:FOLDS]), {}, SPEC)
+    (row,) = summarize(JOBS[:FOLDS], results_of(JOBS[:FOLDS]), {}, SPEC)
     assert row.accuracy is not None
     assert row.accuracy.sd is None
     assert str(row.accuracy) == f"{row.accuracy.mean:.1f}"
 
 
 def test_a_seed_with_a_failed_fold_counts_for_nothing_and_the_failure_is_told() -> None:
-    results = results_of(TASKS)
-    size = [task for task in TASKS if task.method == "size"]
+    results = results_of(JOBS)
+    size = [job for job in JOBS if job.method == "size"]
     del results[size[4].id]
-    rows = summarize(TASKS, results, {size[4].id: "too [big]; use less"}, SPEC)
+    rows = summarize(JOBS, results, {size[4].id: "too [big]; use less"}, SPEC)
     row = rows[-1]
     assert row.accuracy is not None
     assert list(row.accuracy.by_seed) == [0, 2, 3]
-    assert (row.tasks, row.finished) == (12, 11)
-    assert failures(rows) == ["size failed in 1 of 12 tasks: too [big]; use less"]
+    assert (row.jobs, row.finished) == (12, 11)
+    assert failures(rows) == ["size failed in 1 of 12 jobs: too [big]; use less"]
 
 
 def test_a_method_that_always_fails_has_a_row_without_numbers() -> None:
-    errors = {task.id: f"reason {task.fold}" for task in TASKS[:FOLDS]}
-    rows = summarize(TASKS[:FOLDS], {}, errors, SPEC)
+    errors = {job.id: f"reason {job.fold}" for job in JOBS[:FOLDS]}
+    rows = summarize(JOBS[:FOLDS], {}, errors, SPEC)
     assert (rows[0].accuracy, rows[0].fit_seconds) == (None, None)
-    assert failures(rows) == ["isonn failed in 3 of 3 tasks: reason 0 (and 2 other errors)"]
+    assert failures(rows) == ["isonn failed in 3 of 3 jobs: reason 0 (and 2 other errors)"]
 
 
 def test_rows_survive_json() -> None:
-    rows = [row.as_dict() for row in summarize(TASKS, results_of(TASKS), {}, SPEC)]
+    rows = [row.as_dict() for row in summarize(JOBS, results_of(JOBS), {}, SPEC)]
     back = json.loads(json.dumps(rows, allow_nan=False))
     assert back[0]["printed"] == {"accuracy": 83.3, "f1": 83.0}
     assert back[0]["accuracy"]["mean"] == pytest.approx(rows[0]["accuracy"]["mean"])
 
 
-def with_accuracies(values: dict[str, list[float]]) -> tuple[list[Task], dict[str, dict[str, Any]]]:
+def with_accuracies(values: dict[str, list[float]]) -> tuple[list[Job], dict[str, dict[str, Any]]]:
     """Two seeds of ``FOLDS`` folds per method with these accuracies, in the order of seeds and folds."""
-    tasks, results = [], {}
+    jobs, results = [], {}
     for method, accuracies in values.items():
         for i, accuracy in enumerate(accuracies):
-            task = Task("A", method, {}, "paper", i % FOLDS, i // FOLDS, "d")
-            tasks.append(task)
-            results[task.id] = {
+            job = Job("A", method, {}, "paper", i % FOLDS, i // FOLDS, "d")
+            jobs.append(job)
+            results[job.id] = {
                 "metrics": {"accuracy": accuracy, "f1": accuracy},
                 "timings": {"fit_seconds": 1.0},
                 "n_train": 84,
                 "n_test": 42,
-                "test": [FOLDS * task.seed + task.fold],
+                "test": [FOLDS * job.seed + job.fold],
             }
-    return tasks, results
+    return jobs, results
 
 
-def test_what_tasks_warned_of_and_several_versions_are_said_once() -> None:
-    tasks, results = with_accuracies({"isonn": [0.5] * 2 * FOLDS, "size": [0.5] * 2 * FOLDS})
-    for i, task in enumerate(tasks):
-        results[task.id] |= {"versions": {"isonn": "1.0"}, "commit": "abc" if i < 5 else None}
-        if task.method == "isonn":
-            results[task.id]["warnings"] = ["few graphs", *(["once"] if i == 0 else [])]
-    rows = summarize(tasks, results, {}, SPEC)
+def test_what_jobs_warned_of_and_several_versions_are_said_once() -> None:
+    jobs, results = with_accuracies({"isonn": [0.5] * 2 * FOLDS, "size": [0.5] * 2 * FOLDS})
+    for i, job in enumerate(jobs):
+        results[job.id] |= {"versions": {"isonn": "1.0"}, "commit": "abc" if i < 5 else None}
+        if job.method == "isonn":
+            results[job.id]["warnings"] = ["few graphs", *(["once"] if i == 0 else [])]
+    rows = summarize(jobs, results, {}, SPEC)
     assert rows[0].as_dict()["warnings"] == {"few graphs": 2 * FOLDS, "once": 1}
     said = remarks(rows)
-    assert said[0] == f"isonn warned in {2 * FOLDS} of {2 * FOLDS} tasks, such as: few graphs."
-    assert said[1:] == [f"Results of several versions: isonn 1.0 ({4 * FOLDS - 5} tasks), isonn 1.0 at abc (5 tasks)."]
+    assert said[0] == f"isonn warned in {2 * FOLDS} of {2 * FOLDS} jobs, such as: few graphs."
+    assert said[1:] == [f"Results of several versions: isonn 1.0 ({4 * FOLDS - 5} jobs), isonn 1.0 at abc (5 jobs)."]
     assert remarks(rows[1:]) == []
 
 
@@ -135,31 +135,31 @@ NOISE = [0.60, 0.90, 0.80, 0.95, 0.55, 0.78]
 
 
 def test_each_method_is_compared_with_isonn_fold_by_fold() -> None:
-    tasks, results = with_accuracies({"isonn": BASE, "size": BETTER, "freq": NOISE})
-    rows = summarize(tasks, results, {}, SPEC)
+    jobs, results = with_accuracies({"isonn": BASE, "size": BETTER, "freq": NOISE})
+    rows = summarize(jobs, results, {}, SPEC)
     for row, values in zip(rows[1:], (BETTER, NOISE), strict=True):
         assert row.p == pytest.approx(corrected_t_test((np.array(values) - BASE).tolist(), 42 / 84))
     assert rows[0].p is None
-    del results[tasks[1].id]  # a fold of isonn that failed is compared with nothing
-    rows = summarize(tasks, results, {}, SPEC)
+    del results[jobs[1].id]  # a fold of isonn that failed is compared with nothing
+    rows = summarize(jobs, results, {}, SPEC)
     kept = [0, 2, 3, 4, 5]
     expected = corrected_t_test((np.array(BETTER) - BASE)[kept].tolist(), 42 / 84)
     assert rows[1].p == pytest.approx(expected)
 
 
 def test_seeds_that_share_their_test_graphs_are_no_more_than_one_measurement() -> None:
-    tasks, results = with_accuracies({"isonn": BASE, "size": NOISE})
-    for task in tasks:
-        results[task.id]["test"] = [task.fold]  # as of folds released with the data
+    jobs, results = with_accuracies({"isonn": BASE, "size": NOISE})
+    for job in jobs:
+        results[job.id]["test"] = [job.fold]  # as of folds released with the data
     by_fold = (np.array(NOISE) - BASE).reshape(-1, FOLDS).mean(axis=0)
-    row = summarize(tasks, results, {}, SPEC)[1]
+    row = summarize(jobs, results, {}, SPEC)[1]
     assert row.p == pytest.approx(corrected_t_test(by_fold.tolist(), 42 / 84))
 
 
 def test_without_isonn_or_with_two_of_it_nothing_is_compared() -> None:
-    tasks, results = with_accuracies({"size": BETTER, "freq": NOISE})
-    assert {row.p for row in summarize(tasks, results, {}, SPEC)} == {None}
-    assert {row.p for row in summarize(TASKS, results_of(TASKS), {}, SPEC)} == {None}
+    jobs, results = with_accuracies({"size": BETTER, "freq": NOISE})
+    assert {row.p for row in summarize(jobs, results, {}, SPEC)} == {None}
+    assert {row.p for row in summarize(JOBS, results_of(JOBS), {}, SPEC)} == {None}
 
 
 @pytest.mark.parametrize(
@@ -174,19 +174,19 @@ def test_without_isonn_or_with_two_of_it_nothing_is_compared() -> None:
     ],
 )
 def test_nothing_is_bold_without_a_test(values: dict[str, list[float]], bold: set[int]) -> None:
-    tasks, results = with_accuracies(values)
-    assert outstanding(summarize(tasks, results, {}, SPEC)) == bold
+    jobs, results = with_accuracies(values)
+    assert outstanding(summarize(jobs, results, {}, SPEC)) == bold
 
 
 def test_nothing_is_bold_in_a_sweep() -> None:
     """All rows are isonn's own, so there is no test."""
-    tasks = [task for task in TASKS if task.method == "isonn"]
-    assert outstanding(summarize(tasks, results_of(tasks), {}, SPEC)) == set()
+    jobs = [job for job in JOBS if job.method == "isonn"]
+    assert outstanding(summarize(jobs, results_of(jobs), {}, SPEC)) == set()
 
 
 def test_the_interval_is_students_within_what_a_percentage_can_be() -> None:
-    tasks, results = with_accuracies({"isonn": BASE, "size": NOISE, "freq": [0.2, 0.2, 0.2, 0.99, 0.99, 0.99]})
-    rows = summarize(tasks, results, {}, SPEC)
+    jobs, results = with_accuracies({"isonn": BASE, "size": NOISE, "freq": [0.2, 0.2, 0.2, 0.99, 0.99, 0.99]})
+    rows = summarize(jobs, results, {}, SPEC)
     seeds = 100 * np.array(BASE).reshape(2, FOLDS).mean(axis=1)
     assert rows[0].accuracy is not None
     assert rows[0].accuracy.interval == pytest.approx(stats.t.interval(0.95, 1, seeds.mean(), stats.sem(seeds)))
@@ -195,39 +195,39 @@ def test_the_interval_is_students_within_what_a_percentage_can_be() -> None:
 
 
 def test_flips_are_averaged_over_the_results_that_have_them() -> None:
-    tasks, results = with_accuracies({"isonn": BASE})
-    results[tasks[0].id]["audit"] = {"flip_rate": 0.2}
-    results[tasks[3].id]["audit"] = {"flip_rate": 0.4}
-    (row,) = summarize(tasks, results, {}, SPEC)
+    jobs, results = with_accuracies({"isonn": BASE})
+    results[jobs[0].id]["audit"] = {"flip_rate": 0.2}
+    results[jobs[3].id]["audit"] = {"flip_rate": 0.4}
+    (row,) = summarize(jobs, results, {}, SPEC)
     assert row.flip_rate == pytest.approx(30)
 
 
 def test_choices_are_counted_and_the_papers_number_stays() -> None:
     candidates = ({"k": 2}, {"k": 4})
-    tasks = [Task("A", "isonn", {"epochs": 3}, "fair", 0, seed, "d", candidates) for seed in range(3)]
-    results = results_of(tasks)
-    for task, chosen in zip(tasks, (4, 2, 4), strict=True):
-        results[task.id]["chosen"] = {"k": chosen}
-    (row,) = summarize(tasks, results, {}, SPEC)
+    jobs = [Job("A", "isonn", {"epochs": 3}, "fair", 0, seed, "d", candidates) for seed in range(3)]
+    results = results_of(jobs)
+    for job, chosen in zip(jobs, (4, 2, 4), strict=True):
+        results[job.id]["chosen"] = {"k": chosen}
+    (row,) = summarize(jobs, results, {}, SPEC)
     assert row.chosen == (("k=4", 2), ("k=2", 1))
     assert row.settings_text == "epochs=3, chosen of 2"
     assert row.printed == Printed(83.3, 83.0)
     assert row.as_dict()["chosen"] == {"k=4": 2, "k=2": 1}
 
 
-def test_the_loss_is_the_mean_over_tasks_and_settles_when_a_twentieth_of_its_fall_is_left() -> None:
-    tasks = TASKS[:FOLDS]
-    results = results_of(tasks)
+def test_the_loss_is_the_mean_over_jobs_and_settles_when_a_twentieth_of_its_fall_is_left() -> None:
+    jobs = JOBS[:FOLDS]
+    results = results_of(jobs)
     curve = 0.1 + np.exp(-np.arange(100) / 10)
-    for i, task in enumerate(tasks):
-        results[task.id]["loss"] = (curve + (i - 1) * 0.01).tolist()
-    (row,) = summarize(tasks, results, {}, SPEC, losses=True)
+    for i, job in enumerate(jobs):
+        results[job.id]["loss"] = (curve + (i - 1) * 0.01).tolist()
+    (row,) = summarize(jobs, results, {}, SPEC, losses=True)
     np.testing.assert_allclose(row.loss, curve, rtol=1e-5)
     assert row.settled is not None
     rest = (curve - curve[-1]) / (curve[0] - curve[-1])
     assert rest[row.settled - 2] > 0.05 >= rest[row.settled - 1]
     assert replace(row, loss=tuple(curve[:20])).settled is None, "it still falls"
-    assert summarize(tasks, results, {}, SPEC)[0].loss is None
+    assert summarize(jobs, results, {}, SPEC)[0].loss is None
 
 
 def test_a_dataset_that_cannot_be_had_keeps_the_papers_rows() -> None:

@@ -22,34 +22,34 @@ def test_a_finished_run_is_one_group_with_a_row_a_method(run):
     found = collect(run[0])
     (group,) = found.groups
     assert [row.method for row in group.rows()] == ["isonn", "majority", "size"]
-    assert (group.missing, group.seeds, group.folds, len(group.tasks)) == (0, 2, 3, 18)
+    assert (group.missing, group.seeds, group.folds, len(group.jobs)) == (0, 2, 3, 18)
     assert found.damaged == ()
 
 
 def test_reading_changes_nothing(copy: Path):
     before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
-    (copy / "tasks" / "broken.json").write_text("{")
+    (copy / "jobs" / "broken.json").write_text("{")
     collect(copy)
-    (copy / "tasks" / "broken.json").unlink()
-    after = {path: path.stat().st_mtime_ns for path in copy.rglob("*") if path.name != "tasks"}
+    (copy / "jobs" / "broken.json").unlink()
+    after = {path: path.stat().st_mtime_ns for path in copy.rglob("*") if path.name != "jobs"}
     assert after.items() <= before.items()
 
 
 def test_half_a_run_counts_what_is_missing_and_no_half_seed(copy: Path):
-    files = sorted((copy / "tasks").glob("*.json"))
-    gone = next(file for file in files if json.loads(file.read_text())["task"]["method"] == "isonn")
-    lost = json.loads(gone.read_text())["task"]
+    files = sorted((copy / "jobs").glob("*.json"))
+    gone = next(file for file in files if json.loads(file.read_text())["job"]["method"] == "isonn")
+    lost = json.loads(gone.read_text())["job"]
     gone.unlink()
     (group,) = collect(copy).groups
     assert group.missing == 1
     row = group.rows()[0]
-    assert (row.finished, row.tasks) == (5, 6)
+    assert (row.finished, row.jobs) == (5, 6)
     assert lost["seed"] not in row.accuracy.by_seed
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"task": {"dataset": 1}}', "\udcff"])
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"job": {"dataset": 1}}', "\udcff"])
 def test_damaged_files_are_named_and_left_out(content: str, copy: Path):
-    file = min((copy / "tasks").glob("*.json"))
+    file = min((copy / "jobs").glob("*.json"))
     file.write_bytes(content.encode(errors="surrogateescape"))
     found = collect(copy)
     assert found.damaged == (file.name,)
@@ -57,7 +57,7 @@ def test_damaged_files_are_named_and_left_out(content: str, copy: Path):
 
 
 def test_a_result_without_its_numbers_is_damaged(copy: Path):
-    file = min((copy / "tasks").glob("*.json"))
+    file = min((copy / "jobs").glob("*.json"))
     content = json.loads(file.read_text())
     del content["metrics"]["f1"]
     file.write_text(json.dumps(content))
@@ -70,14 +70,14 @@ def test_what_holds_no_result_is_refused_with_the_remedy(copy: Path, tmp_path: P
     (tmp_path / "other").mkdir()
     with pytest.raises(InputError, match="holds no results of isonn"):
         collect(tmp_path / "other")
-    failed = json.loads(min((copy / "tasks").glob("*.json")).read_text())
-    for file in (copy / "tasks").glob("*.json"):
+    failed = json.loads(min((copy / "jobs").glob("*.json")).read_text())
+    for file in (copy / "jobs").glob("*.json"):
         file.unlink()
     with pytest.raises(InputError, match="holds no finished result; run isonn evaluate"):
         collect(copy)
-    error = {"id": failed["id"], "task": failed["task"], "error": "too round"}
-    (copy / "tasks" / f"{failed['id']}.error").write_text(json.dumps(error))
-    with pytest.raises(InputError, match="every task failed: too round"):
+    error = {"id": failed["id"], "job": failed["job"], "error": "too round"}
+    (copy / "jobs" / f"{failed['id']}.error").write_text(json.dumps(error))
+    with pytest.raises(InputError, match="every job failed: too round"):
         collect(copy)
     assert not (tmp_path / "nowhere").exists()
 

@@ -26,7 +26,7 @@ from isonn.report.explain_page import explain_page
 from isonn.report.page import write
 from isonn.report.panels import panels, template_pictures
 from isonn.report.run_page import report_page
-from isonn.report.runs import choose_task, collect, refit
+from isonn.report.runs import choose_job, collect, refit
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +72,10 @@ def test_the_policy_names_the_hashes_of_the_one_script_and_style(page):
 
 def test_the_model_shown_predicts_what_the_store_holds(run):
     (group,) = collect(run[0]).groups
-    task = choose_task(group)
-    fitted = refit(task, group.results[task.id], load(run[1]))
+    job = choose_job(group)
+    fitted = refit(job, group.results[job.id], load(run[1]))
     assert "differ" not in fitted.sentence
-    other = refit(task, {**group.results[task.id], "predictions": []}, load(run[1]))
+    other = refit(job, {**group.results[job.id], "predictions": []}, load(run[1]))
     assert "predictions that differ from the stored ones" in other.sentence
 
 
@@ -103,12 +103,12 @@ def test_several_classes_are_asked_of_the_model(model):
 
 def test_half_a_run_has_a_page_that_says_so(run, tmp_path: Path):
     folder = Path(shutil.copytree(run[0], tmp_path / "half"))
-    files = sorted((folder / "tasks").glob("*.json"))
+    files = sorted((folder / "jobs").glob("*.json"))
     files[0].unlink()
     files[1].write_text("{")
     (folder / "results.json").write_text(json.dumps({"left_out": {"gcn": "it <b>has</b> no labels"}}))
     text = report_page(folder, data=str(run[1]), quiet=True).text
-    assert "2 of 18 tasks" in text
+    assert "2 of 18 jobs" in text
     assert "1 files could not be read" in text
     assert "gcn is left out: it &lt;b&gt;has&lt;/b&gt; no labels." in text
 
@@ -118,8 +118,8 @@ def test_without_its_data_or_a_model_the_numbers_are_still_there(run, tmp_path: 
     assert "name its file with --data" in text
     assert 'class="results"' in text
     folder = Path(shutil.copytree(run[0], tmp_path / "trivial"))
-    for file in (folder / "tasks").glob("*.json"):
-        if json.loads(file.read_text())["task"]["method"] == "isonn":
+    for file in (folder / "jobs").glob("*.json"):
+        if json.loads(file.read_text())["job"]["method"] == "isonn":
             file.unlink()
     assert "None of the methods of this run learns templates" in report_page(folder, data=str(run[1]), quiet=True).text
 
@@ -200,8 +200,8 @@ def test_a_run_of_subgraph_templates_shows_those(mutag, tmp_path: Path):
     np.savez(tmp_path / "few.npz", adjacency=graphs.dense(), labels=graphs.y)
     few = load(tmp_path / "few.npz")
     settings = {"isonn-subgraph": {"k": [2, 3], "c": 4, "epochs": 2}, "isonn": {"k": 2, "c": 1, "epochs": 1}}
-    tasks = plan(few, ["isonn", "isonn-subgraph"], settings, "paper", 1)
-    list(execute(tasks, {few.name: few}, Store(tmp_path / "run")))
+    jobs = plan(few, ["isonn", "isonn-subgraph"], settings, "paper", 1)
+    list(execute(jobs, {few.name: few}, Store(tmp_path / "run")))
     page = report_page(tmp_path / "run", data=str(tmp_path / "few.npz"), graphs_shown=4, quiet=True)
     assert "isonn-subgraph, fitted on the" in page.text
     assert page.facts["graphs"] == 4

@@ -63,7 +63,7 @@ def evaluate(
 ) -> None:
     """Train and test methods on the folds of a dataset and print how they compare.
 
-    Finished tasks are kept: the same command again runs what is missing, more seeds or methods what is new.
+    Finished jobs are kept: the same command again runs what is missing, more seeds or methods what is new.
     """
     from isonn.experiments.jobs import plan
     from isonn.experiments.methods import resolve_methods
@@ -89,14 +89,14 @@ def evaluate(
         settings[name], candidates[name] = _without_sizes(*found) if "layers" in fixed else found
         _check_kept(name, settings[name], fixed)
     left_out = _left_out(names, settings, candidates, graphs)
-    tasks = plan(graphs, [name for name in names if name not in left_out], settings, protocol, seeds, candidates)
+    jobs = plan(graphs, [name for name in names if name not in left_out], settings, protocol, seeds, candidates)
     store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{protocol}")
 
     dataset = about(graphs)
     if not as_json:
         typer.echo(dataset_sentence(dataset))
-    run_missing(graphs.name, tasks, {graphs.name: graphs}, store, n_jobs, scheduler)
-    rows = stored_rows(tasks, store, spec)
+    run_missing(graphs.name, jobs, {graphs.name: graphs}, store, n_jobs, scheduler)
+    rows = stored_rows(jobs, store, spec)
     summary = {
         "dataset": dataset,
         "protocol": {"name": protocol, "about": rules},
@@ -120,7 +120,7 @@ def evaluate(
         sys.stdout.write(written)
     else:
         _print(rows, notes, store.folder)
-    if any(row.finished < row.tasks for row in rows):
+    if any(row.finished < row.jobs for row in rows):
         raise typer.Exit(1)
 
 
@@ -128,7 +128,7 @@ def _print(rows: list[Row], notes: list[str], folder: Path) -> None:
     print_rows(rows)
     for sentence in notes:
         typer.echo(sentence)
-    typer.echo(f"Results: {folder / 'results.json'}, .md, .csv, and one file a task in {folder / 'tasks'}.")
+    typer.echo(f"Results: {folder / 'results.json'}, .md, .csv, and one file a job in {folder / 'jobs'}.")
 
 
 def _left_out(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from isonn.experiments.jobs import Task
+    from isonn.experiments.jobs import Job
     from isonn.experiments.store import Store
     from isonn.experiments.tables import Row
     from isonn.graphs import GraphStream
@@ -98,13 +98,13 @@ def _bytes(data: str) -> int:
     return 0 if path is None else size_of(path)
 
 
-# What the commands that run many tasks share: how many processes, a bar, Ctrl-C, and the files they leave.
+# What the commands that run many jobs share: how many processes, a bar, Ctrl-C, and the files they leave.
 
 
 Jobs = Annotated[int | None, typer.Option(help="Processes.", show_default="one per core")]
 Scheduler = Annotated[
     str | None,
-    typer.Option(help="Address of a dask scheduler, such as tcp://host:8786, whose workers run the tasks."),
+    typer.Option(help="Address of a dask scheduler, such as tcp://host:8786, whose workers run the jobs."),
 ]
 
 
@@ -123,26 +123,26 @@ def processes(jobs: int | None) -> int:
 
 def run_missing(
     title: str,
-    tasks: Sequence[Task],
+    jobs: Sequence[Job],
     datasets: Mapping[str, GraphSet],
     store: Store,
-    jobs: int,
+    n_jobs: int,
     scheduler: str | None = None,
 ) -> None:
     """Run what has no result yet; Ctrl-C says what is kept and leaves with 130."""
     from isonn.experiments.run import execute
     from isonn.progress import bar
 
-    missing = store.missing(tasks)
+    missing = store.missing(jobs)
     say_set_aside(store)
     try:
         with bar(title, len(missing), show=bool(missing)) as report:
-            for done, outcome in enumerate(execute(missing, datasets, store, jobs, scheduler=scheduler), start=1):
-                report(done, f"{outcome['task']['dataset']}, {outcome['task']['method']}")
+            for done, outcome in enumerate(execute(missing, datasets, store, n_jobs, scheduler=scheduler), start=1):
+                report(done, f"{outcome['job']['dataset']}, {outcome['job']['method']}")
     except KeyboardInterrupt:
-        kept = len(tasks) - len(store.missing(tasks))
+        kept = len(jobs) - len(store.missing(jobs))
         typer.echo(
-            f"Stopped: {kept} of {len(tasks)} tasks are finished and kept in {store.folder}; "
+            f"Stopped: {kept} of {len(jobs)} jobs are finished and kept in {store.folder}; "
             f"run the same command again to go on.",
             err=True,
         )
@@ -152,7 +152,7 @@ def run_missing(
 def say_set_aside(store: Store) -> None:
     """Name the damaged files met so far."""
     for path in store.set_aside:
-        typer.echo(f"A result file is damaged: set aside as {path}, its task has to run again.", err=True)
+        typer.echo(f"A result file is damaged or was edited; it is kept as {path} and its job runs again.", err=True)
 
 
 def print_rows(rows: Sequence[Row]) -> None:

@@ -41,4 +41,4 @@ def report(
     if facts["no_model"]:
         print(facts["no_model"])
     if facts["missing"] or facts["damaged"]:
-        print(f"{facts['missing']} tasks have no result and {len(facts['damaged'])} files could not be read: see there")
+        print(f"{facts['missing']} jobs have no result and {len(facts['damaged'])} files could not be read: see there")

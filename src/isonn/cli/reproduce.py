@@ -59,7 +59,7 @@ def reproduce(
 ) -> None:
     """Run an experiment of the paper and print our numbers beside the printed ones.
 
-    Finished tasks are kept: the same command again runs what is missing, more seeds, methods or datasets what is new.
+    Finished jobs are kept: the same command again runs what is missing, more seeds, methods or datasets what is new.
     """
     from isonn.experiments.methods import resolve_methods
     from isonn.experiments.protocols import find_protocol
@@ -87,8 +87,8 @@ def reproduce(
         say_set_aside(store)
         unfinished = _unfinished(asked_for, parts)
     else:
-        tasks = list({task.id: task for part in parts for task in part.tasks}.values())  # figures may share tasks
-        run_missing(spec.name, tasks, found.graphs, store, n_jobs, scheduler)
+        jobs = list({job.id: job for part in parts for job in part.jobs}.values())  # figures may share jobs
+        run_missing(spec.name, jobs, found.graphs, store, n_jobs, scheduler)
     shown = [(part, part_rows(part, store, spec, found)) for part in parts]
     about = {"name": chosen, "about": rules.about}
     written = write_json(store.folder / "results.json", _summary(spec, shown, found, about, number))
@@ -102,11 +102,11 @@ def reproduce(
         sys.stdout.write(written)
     else:
         _print(spec, shown, found, foot)
-        typer.echo(f"Results: {store.folder / 'results.md'}, .csv, .json; one file a task in {store.folder / 'tasks'}.")
+        typer.echo(f"Results: {store.folder / 'results.md'}, .csv, .json; one file a job in {store.folder / 'jobs'}.")
         if plots:
             typer.echo(f"Plots: {', '.join(map(str, plots))}, and .svg.")
     public = set(found.absent) - found.private
-    if public or any(row.finished < row.tasks for _, rows in shown for row in rows):
+    if public or any(row.finished < row.jobs for _, rows in shown for row in rows):
         raise typer.Exit(1)
 
 
@@ -131,8 +131,8 @@ def _unfinished(asked: Sequence[Part], finished: Sequence[Part]) -> list[str]:
     names = [
         f"{method} on {part.dataset}"
         for part, left in zip(asked, finished, strict=True)
-        for method in dict.fromkeys(task.method for task in part.tasks)
-        if method not in {task.method for task in left.tasks}
+        for method in dict.fromkeys(job.method for job in part.jobs)
+        if method not in {job.method for job in left.jobs}
     ]
     return [f"No seed is finished of {', '.join(dict.fromkeys(names))}."] if names else []
 

@@ -1,4 +1,4 @@
-"""Run tasks on a dask.distributed cluster that somebody has started; the numbers are those of one process."""
+"""Run jobs on a dask.distributed cluster that somebody has started; the numbers are those of one process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from isonn import __version__
 from isonn.errors import InputError, IsoNNError, MissingDependencyError
-from isonn.experiments.jobs import Task, versions
+from isonn.experiments.jobs import Job, versions
 from isonn.experiments.store import failure
 from isonn.graphs.graph import GraphSet
 
@@ -32,65 +32,65 @@ WORKER_SECONDS = 30.0
 #: How long to wait for an outcome before looking whether anybody is still there to bring one.
 LOOK_SECONDS = 5.0
 
-Attempt = Callable[[Task, GraphSet], dict[str, Any]]
+Attempt = Callable[[Job, GraphSet], dict[str, Any]]
 
-#: Threads of one worker take turns: how many threads a library uses is a setting of the whole process, and a task
+#: Threads of one worker take turns: how many threads a library uses is a setting of the whole process, and a job
 #: that ends would change it under one that runs.
 _ALONE = threading.Lock()
 
 
 def in_cluster(
-    tasks: Sequence[Task], datasets: Mapping[str, GraphSet], address: str, attempt: Attempt
+    jobs: Sequence[Job], datasets: Mapping[str, GraphSet], address: str, attempt: Attempt
 ) -> Generator[dict[str, Any], None, None]:
-    """Run every task on a worker of the cluster and yield the outcomes as they come.
+    """Run every job on a worker of the cluster and yield the outcomes as they come.
 
-    The tasks of a worker that dies run elsewhere. The scheduler gives up on tasks whose workers die more often than
+    The jobs of a worker that dies run elsewhere. The scheduler gives up on jobs whose workers die more often than
     its ``allowed-failures`` (3, unless configured), also on those that were only queued there; each of them runs once
     more at the end, with nothing beside it, and has an ``error`` if its workers die again. Closing the generator
     cancels what is outstanding.
 
     Args:
         address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
-        attempt: makes an outcome of a task; it is called on the worker.
+        attempt: makes an outcome of a job; it is called on the worker.
     """
     with _connected(address) as client:
         expected = _compared()
         _check_workers(client, address, expected)
         suspects = []
-        for task, outcome in _outcomes(client, tasks, datasets, address, attempt, expected):
+        for job, outcome in _outcomes(client, jobs, datasets, address, attempt, expected):
             if outcome is None:
-                suspects.append(task)
+                suspects.append(job)
             else:
                 yield outcome
         for suspect in suspects:
-            for task, outcome in _outcomes(client, [suspect], datasets, address, attempt, expected):
+            for job, outcome in _outcomes(client, [suspect], datasets, address, attempt, expected):
                 yield outcome or failure(
-                    task,
-                    "every worker that ran this task died, most likely for want of memory; give the workers more, "
-                    "or run the task on a larger machine",
+                    job,
+                    "every worker that ran this job died, most likely for want of memory; give the workers more, "
+                    "or run the job on a larger machine",
                 )
 
 
 def _outcomes(
     client: Any,
-    tasks: Sequence[Task],
+    jobs: Sequence[Job],
     datasets: Mapping[str, GraphSet],
     address: str,
     attempt: Attempt,
     expected: dict[str, str],
-) -> Generator[tuple[Task, dict[str, Any] | None], None, None]:
-    """Each task with its outcome as it comes; None for one that was with workers that died."""
+) -> Generator[tuple[Job, dict[str, Any] | None], None, None]:
+    """Each job with its outcome as it comes; None for one that was with workers that died."""
     from distributed import KilledWorker
 
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     waiting = {}
-    for task, future in _submit(client, tasks, datasets, attempt, expected):
-        waiting[future.key] = (task, future)
+    for job, future in _submit(client, jobs, datasets, attempt, expected):
+        waiting[future.key] = (job, future)
         future.add_done_callback(done.put)
     try:
         while waiting:
-            future = _next(done, client, f"{len(waiting)} of {len(tasks)} tasks to go", address)
-            task, _ = waiting[future.key]
+            future = _next(done, client, f"{len(waiting)} of {len(jobs)} jobs to go", address)
+            job, _ = waiting[future.key]
             outcome: dict[str, Any] | None
             try:
                 outcome = future.result(timeout=ANSWER_SECONDS)
@@ -99,10 +99,10 @@ def _outcomes(
                 continue
             except KilledWorker:
                 outcome = None
-            except Exception as error:  # noqa: BLE001 - such as code the worker cannot import; the other tasks go on
-                outcome = failure(task, f"the worker could not run this task ({type(error).__name__}: {error})")
+            except Exception as error:  # noqa: BLE001 - such as code the worker cannot import; the other jobs go on
+                outcome = failure(job, f"the worker could not run this job ({type(error).__name__}: {error})")
             del waiting[future.key]
-            yield task, outcome
+            yield job, outcome
     finally:
         if waiting and client.status == "running":
             client.cancel([future for _, future in waiting.values()])
@@ -173,7 +173,7 @@ def _wait(future: Any, address: str) -> None:
             ) from error
         except CancelledError as error:
             raise IsoNNError(
-                f"the scheduler at {address} was lost or its tasks were cancelled; what is finished is kept, run the "
+                f"the scheduler at {address} was lost or its jobs were cancelled; what is finished is kept, run the "
                 f"same command again to go on"
             ) from error
         else:
@@ -181,32 +181,32 @@ def _wait(future: Any, address: str) -> None:
 
 
 def _submit(
-    client: Any, tasks: Sequence[Task], datasets: Mapping[str, GraphSet], attempt: Attempt, expected: dict[str, str]
-) -> Iterator[tuple[Task, Any]]:
+    client: Any, jobs: Sequence[Job], datasets: Mapping[str, GraphSet], attempt: Attempt, expected: dict[str, str]
+) -> Iterator[tuple[Job, Any]]:
     import dask
 
-    run = uuid.uuid4().hex  # two commands on one cluster do not share, and so cannot cancel, each other's tasks
+    run = uuid.uuid4().hex  # two commands on one cluster do not share, and so cannot cancel, each other's jobs
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
-        # A task of its own rather than scattered data, which would be lost with the workers that hold it.
+        # A job of its own rather than scattered data, which would be lost with the workers that hold it.
         shared = {
             name: client.submit(_same, datasets[name], key=f"dataset-{name}-{run}")
-            for name in dict.fromkeys(task.dataset for task in tasks)
+            for name in dict.fromkeys(job.dataset for job in jobs)
         }
-        for task in tasks:
-            key = f"{task.method}-{task.id}-{run}"
-            yield task, client.submit(_on_worker, attempt, task, shared[task.dataset], expected, key=key)
+        for job in jobs:
+            key = f"{job.method}-{job.id}-{run}"
+            yield job, client.submit(_on_worker, attempt, job, shared[job.dataset], expected, key=key)
 
 
 def _same(graphs: GraphSet) -> GraphSet:
     return graphs
 
 
-def _on_worker(attempt: Attempt, task: Task, graphs: GraphSet, expected: dict[str, str]) -> dict[str, Any]:
+def _on_worker(attempt: Attempt, job: Job, graphs: GraphSet, expected: dict[str, str]) -> dict[str, Any]:
     here = _compared()
     if here != expected:  # a worker that joined after the others were looked at
-        return failure(task, _difference("a worker that joined later", here, expected))
+        return failure(job, _difference("a worker that joined later", here, expected))
     with _ALONE:
-        return attempt(task, graphs)
+        return attempt(job, graphs)
 
 
 def _next(done: queue.SimpleQueue[Any], client: Any, to_go: str, address: str) -> Any:
@@ -216,11 +216,11 @@ def _next(done: queue.SimpleQueue[Any], client: Any, to_go: str, address: str) -
         try:
             future = done.get(timeout=LOOK_SECONDS)
         except queue.Empty:
-            empty_since = _look(address, to_go, "finished tasks are", empty_since)
+            empty_since = _look(address, to_go, "finished jobs are", empty_since)
             continue
         if future.cancelled():
             raise IsoNNError(
-                f"the scheduler at {address} was lost or its tasks were cancelled with {to_go}; finished tasks are "
+                f"the scheduler at {address} was lost or its jobs were cancelled with {to_go}; finished jobs are "
                 f"kept, run the same command again to go on"
             )
         return future
@@ -309,7 +309,7 @@ def _check_workers(client: Any, address: str, expected: dict[str, str]) -> None:
                 f"worker {worker} has no isonn like this one ({found}); install isonn {__version__} there"
             ) from found
         if isinstance(found, BaseException):
-            continue  # a worker that died meanwhile; each task checks again where it runs
+            continue  # a worker that died meanwhile; each job checks again where it runs
         if found != expected:
             raise InputError(_difference(f"worker {worker}", found, expected))
 

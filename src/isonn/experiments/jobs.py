@@ -1,4 +1,4 @@
-"""One task: one method trained and tested on one fold. What is run, and what comes out of it."""
+"""One job: one method trained and tested on one fold. What is run, and what comes out of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,28 +26,29 @@ from threadpoolctl import threadpool_limits
 from isonn import __version__
 from isonn.audit import relabelling
 from isonn.errors import InputError, IsoNNWarning
-from isonn.experiments.methods import build
+from isonn.experiments.methods import METHODS, build
 from isonn.experiments.protocols import find_protocol
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
 from isonn.seeding import derive_seed
 
-#: Of the test graphs of each task. A table averages over folds and seeds, so that three are many.
+#: Of the test graphs of each job. A table averages over folds and seeds, so that three are many.
 RELABELLINGS = 3
 
 
 @dataclass(frozen=True)
-class Task:
+class Job:
     """A method on one fold of a dataset.
 
     Attributes:
         dataset: its name.
-        method, settings: what is trained; a name of `methods.METHODS`, and arguments of its estimator.
+        method, settings: what is trained: a name of `methods.METHODS`, and arguments of its estimator.
         protocol, fold: a name of `protocols.PROTOCOLS`, and which of its folds.
         seed: draws the folds and the weights.
-        digest: SHA-256 of the graphs and classes (`GraphSet.digest`): other data is another task.
-        candidates: settings to choose from on a part of the training graphs, each added to ``settings``; none where
+        digest: SHA-256 of the graphs and targets (`GraphSet.digest`): other data is another job.
+        candidates: settings to choose from on a part of the training graphs, each added to ``settings``; empty if
             nothing is chosen.
+        version: of the method (`Method.version`): a method that computes something else now is another job.
     """
 
     dataset: str
@@ -58,23 +59,47 @@ class Task:
     seed: int
     digest: str
     candidates: tuple[Mapping[str, Any], ...] = field(default=())
+    version: int = 1
 
     @cached_property
     def id(self) -> str:
-        """Hash of everything above; the name of the task's result."""
+        """Hash of everything above; the name of the job's result."""
         return hashlib.sha256(_canonical(self.as_dict()).encode()).hexdigest()[:32]
 
     def as_dict(self) -> dict[str, Any]:
-        """The task for JSON; without candidates where there are none, as results that are older than these have it."""
+        """The job for JSON, without the fields that the first jobs did not have and that say nothing here.
+
+        So the ids of stored results stay valid: they are hashes of this.
+        """
         content = asdict(self)
-        candidates = list(content.pop("candidates"))
-        return {**content, "candidates": candidates} if candidates else content
+        candidates, version = list(content.pop("candidates")), content.pop("version")
+        return {
+            **content,
+            **({"candidates": candidates} if candidates else {}),
+            **({"version": version} if version != 1 else {}),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Job:
+        """The job that `as_dict` wrote."""
+        for name, kind in _KINDS.items():
+            if not isinstance(content[name], kind) or isinstance(content[name], bool):
+                raise ValueError(f"{name}={content[name]!r} is not part of a job")
+        known = {field.name for field in fields(cls)}
+        return cls(**{**{k: v for k, v in content.items() if k in known}, "candidates": _candidates(content)})
 
     @property
     def weight_seed(self) -> int:
-        """The seed of the estimator: from all of the task but its fold, so that no fold is given a seed of its own."""
+        """The seed of the estimator: from all of the job but its fold, so that no fold is given a seed of its own."""
         rest = {key: value for key, value in self.as_dict().items() if key not in ("fold", "seed")}
         return derive_seed(self.seed, "weights", _canonical(rest))
+
+
+_KINDS = {"dataset": str, "method": str, "settings": dict, "protocol": str, "fold": int, "seed": int, "digest": str}
+
+
+def _candidates(content: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    return tuple(dict(candidate) for candidate in content.get("candidates", ()))
 
 
 def plan(
@@ -84,8 +109,8 @@ def plan(
     protocol: str,
     seeds: int,
     candidates: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-) -> list[Task]:
-    """The tasks of an evaluation: seeds 0, 1, ... of every method on every fold, seed by seed.
+) -> list[Job]:
+    """The jobs of an evaluation: seeds 0, 1, ... of every method on every fold, seed by seed.
 
     Args:
         settings: by method; a method that is not there runs with its defaults.
@@ -102,46 +127,54 @@ def plan(
         for method in methods
     }
     return [
-        Task(graphs.name, method, dict(settings.get(method, {})), protocol, fold, seed, graphs.digest, choices[method])
+        Job(
+            dataset=graphs.name,
+            method=method,
+            settings=dict(settings.get(method, {})),
+            protocol=protocol,
+            fold=fold,
+            seed=seed,
+            digest=graphs.digest,
+            candidates=choices[method],
+            version=METHODS[method].version if method in METHODS else 1,
+        )
         for seed in range(seeds)
         for method in methods
         for fold in range(n_folds)
     ]
 
 
-def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
+def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     """Train and test; the result is ready for JSON and, its ``timings`` apart, the same wherever it is run.
 
     Returns:
-        ``id``, ``task``, ``metrics`` (accuracy, f1), ``timings`` (fit_seconds, predict_seconds), ``n_train``,
+        ``id``, ``job``, ``metrics`` (accuracy, f1), ``timings`` (fit_seconds, predict_seconds), ``n_train``,
         ``n_test``, ``test`` (which graphs), ``predictions`` (in that order), ``audit`` (flip_rate: the share of
         predictions that change when the test graphs are relabelled), ``loss`` (by epoch, of methods that keep one),
-        ``warnings`` (what isonn warned of), ``chosen`` and ``inner`` (of a task with candidates: which one,
+        ``warnings`` (what isonn warned of), ``chosen`` and ``inner`` (of a job with candidates: which one,
         and the accuracy of each), and where it comes from: ``versions``, ``commit`` (of a checkout of isonn, else None)
         and ``machine``.
     """
-    if graphs.digest != task.digest:
-        raise InputError(
-            f"the graphs given are not the {task.dataset} of the task; load the set the task was made from"
-        )
+    if graphs.digest != job.digest:
+        raise InputError(f"the graphs given are not the {job.dataset} of the job; load the set the job was made from")
     if graphs.y is None or graphs.classes is None:
         raise InputError(f"{graphs.name} has no classes to predict; give one per graph")
-    train, test = find_protocol(task.protocol).split(graphs, task.seed)[task.fold]
+    train, test = find_protocol(job.protocol).split(graphs, job.seed)[job.fold]
     said: list[str] = []
     with _one_thread(), _listening(said):
         begin = time.perf_counter()
-        inner = [_judge(task, candidate, graphs, train) for candidate in task.candidates]
-        chosen = task.candidates[int(np.argmax(inner))] if inner else {}  # of equals the first
-        estimator = build(task.method, {**task.settings, **chosen}, task.weight_seed, int(graphs.sizes.max()))
+        inner = [_judge(job, candidate, graphs, train) for candidate in job.candidates]
+        chosen = job.candidates[int(np.argmax(inner))] if inner else {}  # of equals the first
+        estimator = build(job.method, {**job.settings, **chosen}, job.weight_seed, int(graphs.sizes.max()))
         start = time.perf_counter()
         estimator.fit(graphs[train], graphs.y[train])
         fitted = time.perf_counter()
         predicted = np.asarray(estimator.predict(graphs[test]))
         done = time.perf_counter()
-        audit = relabelling(estimator, graphs[test], repeats=RELABELLINGS, random_state=task.weight_seed)
+        audit = relabelling(estimator, graphs[test], repeats=RELABELLINGS, random_state=job.weight_seed)
     result: dict[str, Any] = {
-        "id": task.id,
-        "task": task.as_dict(),
+        "id": job.id,
+        "job": job.as_dict(),
         "metrics": score(graphs.y[test], predicted, graphs.classes),
         "timings": {"fit_seconds": fitted - start, "predict_seconds": done - fitted},
         "n_train": len(train),
@@ -162,13 +195,13 @@ def run_task(task: Task, graphs: GraphSet) -> dict[str, Any]:
     return result
 
 
-def _judge(task: Task, candidate: Mapping[str, Any], graphs: GraphSet, train: IntArray) -> float:
+def _judge(job: Job, candidate: Mapping[str, Any], graphs: GraphSet, train: IntArray) -> float:
     """Accuracy of a candidate on the part of the training graphs that judges; no test graph is looked at."""
-    inner = find_protocol(task.protocol).inner
+    inner = find_protocol(job.protocol).inner
     if inner is None or graphs.y is None or graphs.classes is None:
-        raise InputError(f"the {task.protocol} protocol chooses no settings; give none to choose from")
-    fit, judge = inner(graphs, train, task.seed)
-    estimator = build(task.method, {**task.settings, **candidate}, task.weight_seed, int(graphs.sizes.max()))
+        raise InputError(f"the {job.protocol} protocol chooses no settings; give none to choose from")
+    fit, judge = inner(graphs, train, job.seed)
+    estimator = build(job.method, {**job.settings, **candidate}, job.weight_seed, int(graphs.sizes.max()))
     estimator.fit(graphs[fit], graphs.y[fit])
     return score(graphs.y[judge], np.asarray(estimator.predict(graphs[judge])), graphs.classes)["accuracy"]
 

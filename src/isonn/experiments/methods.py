@@ -28,6 +28,8 @@ class Method:
         about: what it does, in a few words.
         variant_of: the method whose settings it takes over, changed by ``adapt``, or None.
         fixed: arguments of the estimator that make it this method; they are no settings.
+        version: raised by one when the method starts to compute something else, so that its stored results no
+            longer count as results of this method.
     """
 
     module: str
@@ -36,6 +38,7 @@ class Method:
     variant_of: str | None = None
     adapt: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    version: int = 1
 
 
 def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

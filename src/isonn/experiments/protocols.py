@@ -71,7 +71,7 @@ _known_twins: dict[str, IntArray] = {}
 
 
 def _twins(graphs: GraphSet) -> IntArray:
-    """Groups of twins, found once a set: every task of it asks again, and a worker is given the set anew each time."""
+    """Groups of twins, found once a set: every job of it asks again, and a worker is given the set anew each time."""
     if graphs.digest not in _known_twins:
         if len(_known_twins) >= 8:
             _known_twins.clear()

@@ -1,4 +1,4 @@
-"""Run tasks: in this process, in several, or on a cluster; the numbers are the same."""
+"""Run jobs: in this process, in several, or on a cluster; the numbers are the same."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 
 from isonn.errors import InputError, IsoNNError
-from isonn.experiments.jobs import Task, run_task
+from isonn.experiments.jobs import Job, run_job
 from isonn.experiments.store import Store, failure
 from isonn.graphs.graph import GraphSet
 
-#: A worker that dies is most often out of memory; its tasks get this many further chances beside others.
+#: A worker that dies is most often out of memory; its jobs get this many further chances beside others.
 RESTARTS = 2
-#: Tasks that may kill their process though nothing runs beside them, with no task finished between, before it is the
-#: machine and not the task.
+#: Jobs that may kill their process though nothing runs beside them, with no job finished between, before it is the
+#: machine and not the job.
 DEATHS = 5
 
 
 def execute(
-    tasks: Iterable[Task],
+    jobs: Iterable[Job],
     datasets: Mapping[str, GraphSet],
     store: Store,
-    jobs: int = 1,
+    n_jobs: int = 1,
     scheduler: str | None = None,
 ) -> Generator[dict[str, Any], None, None]:
-    """Run every one of the tasks, keep each outcome in the store as it comes, and yield it.
+    """Run every one of the jobs, keep each outcome in the store as it comes, and yield it.
 
-    An outcome is a result of `run_task`, or, of a task that failed, its ``id``, ``task``, ``error`` (a sentence)
-    and ``traceback``; the other tasks go on. Stopping the iteration, or Ctrl-C, leaves what is finished.
+    An outcome is a result of `run_job`, or, of a job that failed, its ``id``, ``job``, ``error`` (a sentence)
+    and ``traceback``; the other jobs go on. Stopping the iteration, or Ctrl-C, leaves what is finished.
 
     Args:
-        tasks: usually ``store.missing(tasks)``.
-        datasets: by the name the tasks call them.
-        jobs: processes, one thread each; 1 runs everything in this process.
-        scheduler: address of a dask scheduler; its workers run the tasks, and ``jobs`` does not matter.
+        jobs: usually ``store.missing(jobs)``.
+        datasets: by the name the jobs call them.
+        n_jobs: processes, one thread each; 1 runs everything in this process.
+        scheduler: address of a dask scheduler; its workers run the jobs, and ``n_jobs`` does not matter.
     """
-    if jobs < 1:
-        raise InputError(f"{jobs} jobs cannot run anything; use at least 1")
-    todo = list(tasks)
-    jobs = min(jobs, len(todo))
+    if n_jobs < 1:
+        raise InputError(f"n_jobs={n_jobs} cannot run anything; use at least 1")
+    todo = list(jobs)
+    n_jobs = min(n_jobs, len(todo))
     outcomes: Generator[dict[str, Any], None, None]
     if scheduler is not None and todo:
         from isonn.experiments.cluster import in_cluster
 
         outcomes = in_cluster(todo, datasets, scheduler, _attempt)
-    elif jobs > 1:
-        outcomes = _in_processes(todo, datasets, jobs)
+    elif n_jobs > 1:
+        outcomes = _in_processes(todo, datasets, n_jobs)
     else:
-        outcomes = (_attempt(task, datasets[task.dataset]) for task in todo)
+        outcomes = (_attempt(job, datasets[job.dataset]) for job in todo)
     with closing(outcomes):
         for outcome in outcomes:
             (store.put_error if "error" in outcome else store.put)(outcome)
@@ -63,16 +63,16 @@ def execute(
 
 
 def _in_processes(
-    tasks: Sequence[Task], datasets: Mapping[str, GraphSet], jobs: int
+    jobs: Sequence[Job], datasets: Mapping[str, GraphSet], n_jobs: int
 ) -> Generator[dict[str, Any], None, None]:
-    todo = {task.id: task for task in tasks}
+    todo = {job.id: job for job in jobs}
     restarts = deaths = 0
     while todo:
-        # A pool does not say which task its worker died of; a process that has one task does. Those that were under
+        # A pool does not say which job its worker died of; a process that has one job does. Those that were under
         # way come first among the rest, so it is soon found, and the others go on side by side.
         alone = restarts > RESTARTS
         try:
-            with closing(_pool(list(todo.values())[: 1 if alone else None], datasets, jobs)) as outcomes:
+            with closing(_pool(list(todo.values())[: 1 if alone else None], datasets, n_jobs)) as outcomes:
                 for outcome in outcomes:
                     del todo[outcome["id"]]
                     deaths = 0
@@ -84,35 +84,36 @@ def _in_processes(
             deaths += 1
             if deaths > DEATHS:
                 raise IsoNNError(
-                    f"worker processes keep dying with {len(todo)} of {len(tasks)} tasks to go, most likely for want "
-                    f"of memory; finished tasks are kept, run the rest on a larger machine"
+                    f"worker processes keep dying with {len(todo)} of {len(jobs)} jobs to go, most likely for want "
+                    f"of memory; finished jobs are kept, run the rest on a larger machine"
                 ) from error
-            task = todo.pop(next(iter(todo)))
+            job = todo.pop(next(iter(todo)))
             restarts = 0
             yield failure(
-                task, "the process that ran this task was killed, most likely for want of memory; use fewer jobs"
+                job,
+                "the process that ran this job was killed, most likely for want of memory; use fewer processes (--jobs)",
             )
 
 
-def _pool(tasks: Sequence[Task], datasets: Mapping[str, GraphSet], jobs: int) -> Generator[dict[str, Any], None, None]:
-    """The outcomes of the tasks as they come; BrokenProcessPool when a worker dies."""
+def _pool(jobs: Sequence[Job], datasets: Mapping[str, GraphSet], n_jobs: int) -> Generator[dict[str, Any], None, None]:
+    """The outcomes of the jobs as they come; BrokenProcessPool when a worker dies."""
     # The pool is reused between calls; one thread each is set before the workers load any library.
     with parallel_config("loky", inner_max_num_threads=1), _interrupts_ignored():
-        # joblib runs a single job in this process, so one process is two with one task to give away
-        parallel = Parallel(n_jobs=max(jobs, 2), return_as="generator_unordered")
-        outcomes = parallel(delayed(_attempt)(task, datasets[task.dataset]) for task in tasks)
+        # joblib runs a single job in this process, so one process is two with one job to give away
+        parallel = Parallel(n_jobs=max(n_jobs, 2), return_as="generator_unordered")
+        outcomes = parallel(delayed(_attempt)(job, datasets[job.dataset]) for job in jobs)
     with closing(outcomes), warnings.catch_warnings():
         # loky replaces a worker that has grown large, as networks make them; nothing is lost by it
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
         yield from outcomes
 
 
-def _attempt(task: Task, graphs: GraphSet) -> dict[str, Any]:
+def _attempt(job: Job, graphs: GraphSet) -> dict[str, Any]:
     try:
-        return run_task(task, graphs)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other tasks go on
+        return run_job(job, graphs)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other jobs go on
         sentence = str(error) if isinstance(error, IsoNNError) else f"{type(error).__name__}: {error}"
-        return failure(task, sentence, traceback.format_exc())
+        return failure(job, sentence, traceback.format_exc())
 
 
 @contextmanager

@@ -1,15 +1,18 @@
-"""Results on disk: one file a finished task, so that nothing is run twice and nothing finished is lost.
+"""Results on disk: one file per finished job, so that nothing runs twice and nothing finished is lost.
 
 ```
-run.json             what this folder is
-tasks/<id>.json      the result of a finished task; copying these files merges two stores
-tasks/<id>.error     why a task failed; it is tried again next time
+run.json            what this folder is
+jobs/<id>.json      the result of a finished job, with a checksum; copy these files to merge two stores
+jobs/<id>.error     why a job failed; it is tried again next time
+tasks/              the same as isonn 0.1.0 wrote it, without checksums; read, never written
 ```
-Any other file is left alone; one whose name starts with a dot is what a killed process was about to write.
+The checksum detects damage and careless edits. It does not detect forgery: whoever edits a file can compute it again.
+Other files are left alone. A name that starts with a dot is a file that a killed process had begun to write.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,28 +21,29 @@ from typing import Any
 
 from isonn import __version__
 from isonn.errors import InputError, IsoNNError
-from isonn.experiments.jobs import Task
+from isonn.experiments.jobs import Job
 from isonn.files import atomic_file
 
-FORMAT = 1
+FORMAT = 2
 _KIND = "isonn results"
-#: What is a number in every result, and where.
-_NUMBERS = (("metrics", "accuracy"), ("metrics", "f1"), ("timings", "fit_seconds"), ("n_train",), ("n_test",))
+#: Where results are written, and where isonn 0.1.0 wrote them.
+FOLDER, OLD_FOLDER = "jobs", "tasks"
 
 
-def failure(task: Task, sentence: str, traceback: str = "") -> dict[str, Any]:
-    """The outcome of a task that failed, as `Store.put_error` keeps it; the sentence is brought onto one line."""
-    return {"id": task.id, "task": task.as_dict(), "error": " ".join(sentence.split()), "traceback": traceback}
+def failure(job: Job, sentence: str, traceback: str = "") -> dict[str, Any]:
+    """The outcome of a job that failed, as `Store.put_error` keeps it; the sentence is put on one line."""
+    return {"id": job.id, "job": job.as_dict(), "error": " ".join(sentence.split()), "traceback": traceback}
 
 
 class Store:
-    """The results in a folder, which is made when it does not exist.
+    """The results in a folder, which is created if needed.
 
-    Safe to use from several processes at once: a file appears whole, and whoever writes it writes the same.
+    Several processes can use one store at once: files appear whole, and two processes that write one file write the
+    same result.
 
     Attributes:
         folder: where it is.
-        set_aside: damaged files met so far, by the name they have now.
+        set_aside: damaged files found so far, by their new names.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -52,43 +56,47 @@ class Store:
                 f"results cannot be kept in {self.folder} ({error.strerror or error}); choose another folder"
             ) from error
 
-    def get(self, task: Task) -> dict[str, Any] | None:
-        """The result of a finished task, or None. A damaged file is set aside and counts as none."""
-        path = self._path(task.id)
+    def get(self, job: Job) -> dict[str, Any] | None:
+        """The result of a finished job, or None. A damaged file is set aside and counts as none."""
         with self._sentence_on_failure("read"):
-            text = _read(path)
-            if text is None:
-                return None
-            return _result(text, task.id) or self._set_aside(path, task.id)
+            for path in self._paths(job.id, ".json"):
+                if path.exists():
+                    found = _result_of(path, job.id) or self._set_aside(path, job.id)
+                    if found is not None:
+                        return found
+        return None
 
-    def missing(self, tasks: Iterable[Task]) -> list[Task]:
-        """The tasks that have no result yet, in the order given."""
-        return [task for task in tasks if self.get(task) is None]
+    def missing(self, jobs: Iterable[Job]) -> list[Job]:
+        """The jobs that have no result yet, in the order given."""
+        return [job for job in jobs if self.get(job) is None]
 
     def put(self, result: Mapping[str, Any]) -> None:
-        """Keep the result of a finished task."""
+        """Keep the result of a finished job."""
         with self._sentence_on_failure("kept"):
-            _write(self._path(result["id"]), result)
-            self._error_path(result["id"]).unlink(missing_ok=True)
+            _write(self._paths(result["id"], ".json")[0], {**result, "sha256": _checksum(result)})
+            for path in self._paths(result["id"], ".error"):
+                path.unlink(missing_ok=True)
 
     def put_error(self, failure: Mapping[str, Any]) -> None:
-        """Keep why a task failed: its ``id``, ``task`` and ``error``."""
+        """Keep why a job failed: its ``id``, ``job`` and ``error``."""
         with self._sentence_on_failure("kept"):
-            _write(self._error_path(failure["id"]), failure)
+            _write(self._paths(failure["id"], ".error")[0], failure)
 
-    def error(self, task: Task) -> str | None:
-        """The sentence a task failed with the last time it was tried, or None."""
+    def error(self, job: Job) -> str | None:
+        """The sentence a job failed with when it was last tried, or None."""
         with self._sentence_on_failure("read"):
-            text = _read(self._error_path(task.id))
-        return None if text is None else str(_parsed(text).get("error", "the record of the error is damaged"))
+            for path in self._paths(job.id, ".error"):
+                if path.exists():
+                    return str(_parsed(_text(path)).get("error", "the record of the error is damaged"))
+        return None
 
-    def _set_aside(self, path: Path, task_id: str) -> dict[str, Any] | None:
+    def _set_aside(self, path: Path, job_id: str) -> dict[str, Any] | None:
         aside = path.with_name(f"{path.name}.corrupt")
         try:
             path.replace(aside)
         except FileNotFoundError:
             return None  # another process has set it aside
-        result = _result(_read(aside) or "", task_id)
+        result = _result_of(aside, job_id, path.parent.name)
         if result is not None:  # another process had set it aside and put a sound one in its place
             aside.replace(path)
             return result
@@ -101,63 +109,136 @@ class Store:
             yield
         except OSError as error:
             raise IsoNNError(
-                f"results cannot be {what} in {self.folder} ({error.strerror or error}); finished tasks are kept: "
+                f"results cannot be {what} in {self.folder} ({error.strerror or error}); finished jobs are kept: "
                 f"make room or give permission there and run the same command again"
             ) from error
 
-    def _path(self, task_id: str) -> Path:
-        return self.folder / "tasks" / f"{task_id}.json"
-
-    def _error_path(self, task_id: str) -> Path:
-        return self.folder / "tasks" / f"{task_id}.error"
+    def _paths(self, job_id: str, suffix: str) -> tuple[Path, Path]:
+        """Where the file of a job is written, and where isonn 0.1.0 wrote it."""
+        return (self.folder / FOLDER / f"{job_id}{suffix}", self.folder / OLD_FOLDER / f"{job_id}{suffix}")
 
     def _open(self) -> None:
         about = self.folder / "run.json"
         if not about.exists():
             foreign = self.folder.exists() and any(
                 not file.name.startswith(".run.json.") for file in self.folder.iterdir()
-            )  # a process that was killed, or is at it right now, leaves nothing but the beginning of a run.json
-            if foreign and not about.exists():  # it may have appeared between the two looks
+            )  # a killed process, or one that is starting now, leaves nothing but the beginning of a run.json
+            if foreign and not about.exists():  # it may have appeared between the two checks
                 raise InputError(f"{self.folder} is not empty and holds no results of isonn; choose another folder")
             _write(about, {"kind": _KIND, "format": FORMAT, "isonn": __version__})
-        found = _parsed(about.read_text(encoding="utf-8", errors="replace"))
+        found = _parsed(_text(about))
         if found.get("kind") != _KIND:
             raise InputError(f"{about} was not written by isonn or is damaged; choose another folder")
-        if found.get("format") != FORMAT:
+        if found.get("format") not in (1, FORMAT):
             raise InputError(
-                f"{self.folder} was written by isonn {found.get('isonn')} in format {found.get('format')}, and this is "
-                f"isonn {__version__} with format {FORMAT}; choose another folder, or use the version that wrote it"
+                f"{self.folder} was written by isonn {str(found.get('isonn'))[:20]} in format "
+                f"{str(found.get('format'))[:20]}, and this is isonn {__version__} with format {FORMAT}; choose another "
+                f"folder, or use the version that wrote it"
             )
-        (self.folder / "tasks").mkdir(exist_ok=True)
+        (self.folder / FOLDER).mkdir(exist_ok=True)
 
 
-def _read(path: Path) -> str | None:
+def outcome_files(folder: Path) -> list[Path]:
+    """Every result and every error in a store, results first."""
+    return [
+        path
+        for suffix in ("json", "error")
+        for name in (FOLDER, OLD_FOLDER)
+        for path in sorted((folder / name).glob(f"*.{suffix}"))
+    ]
+
+
+def read_outcome(path: Path, folder: str | None = None) -> tuple[Job, dict[str, Any]]:
+    """A job and its result (or its error) from a file; a damaged or edited file raises `InputError`.
+
+    Args:
+        folder: the name of the folder the file belongs to, if it was moved.
+    """
+    content = _parsed(_text(path))
+    if "task" in content:  # as isonn 0.1.0 wrote it
+        content["job"] = content.pop("task")
+    try:
+        job = Job.from_dict(content["job"])
+        if content["id"] != job.id:
+            raise ValueError("the id is not that of the job")
+        if ".error" not in path.name:
+            stored = content.pop("sha256", None)
+            if (stored is not None or (folder or path.parent.name) != OLD_FOLDER) and stored != _checksum(content):
+                raise ValueError("the checksum does not fit")
+            _check(content)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path} is damaged or was edited; delete it to run its job again") from error
+    return job, content
+
+
+def _result_of(path: Path, job_id: str, folder: str | None = None) -> dict[str, Any] | None:
+    try:
+        job, content = read_outcome(path, folder)
+    except InputError:
+        return None
+    return content if job.id == job_id else None
+
+
+#: Which entries a result has, with a test of each; those with a question mark may be absent.
+_ENTRIES = {
+    "metrics": lambda value: bool(value) and _is_table(value, _is_number_or_none),
+    "timings": lambda value: _is_number(value["fit_seconds"]) and _is_table(value, _is_number),
+    "n_train": lambda value: type(value) is int and value > 0,
+    "n_test": lambda value: type(value) is int and value > 0,
+    "test": lambda value: _is_list(value, lambda entry: type(entry) is int),
+    "predictions": lambda value: isinstance(value, list),
+    "audit?": lambda value: _is_number(value["flip_rate"]),
+    "loss?": lambda value: _is_list(value, _is_number),
+    "warnings?": lambda value: _is_list(value, lambda entry: isinstance(entry, str)),
+    "chosen?": lambda value: isinstance(value, dict),
+    "inner?": lambda value: _is_list(value, _is_number),
+    "versions?": lambda value: _is_table(value, lambda entry: isinstance(entry, str)),
+    "commit?": lambda value: value is None or isinstance(value, str),
+    "machine?": lambda value: isinstance(value, dict),
+}
+
+
+def _check(content: Mapping[str, Any]) -> None:
+    for name, is_sound in _ENTRIES.items():
+        entry = name.removesuffix("?")
+        if (entry in content or entry == name) and not is_sound(content[entry]):
+            raise ValueError(f"{entry} is not what a result holds")
+    if not len(content["test"]) == len(content["predictions"]) == content["n_test"]:
+        raise ValueError("the lengths do not fit")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_number_or_none(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_list(value: Any, holds: Any) -> bool:
+    return isinstance(value, list) and all(map(holds, value))
+
+
+def _is_table(value: Any, holds: Any) -> bool:
+    return isinstance(value, dict) and all(map(holds, value.values()))
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    text = json.dumps({key: value for key, value in content.items() if key != "sha256"}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        return ""  # damaged, like any other text that is no JSON
-
-
-def _result(text: str, task_id: str) -> dict[str, Any] | None:
-    """The result of the task, if that is what the text holds."""
-    content = _parsed(text)
-    whole = all(isinstance(_at(content, keys), int | float) for keys in _NUMBERS)
-    lists = isinstance(content.get("task"), dict) and isinstance(content.get("predictions"), list)
-    return content if content.get("id") == task_id and whole and lists else None
-
-
-def _at(content: Any, keys: tuple[str, ...]) -> Any:
-    for key in keys:
-        content = content.get(key) if isinstance(content, dict) else None
-    return content
+    except (FileNotFoundError, UnicodeDecodeError):
+        return ""  # like any other text that is not JSON
 
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

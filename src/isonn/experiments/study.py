@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from isonn.errors import DatasetError, InputError, IsoNNError
-from isonn.experiments.jobs import Task, plan
+from isonn.experiments.jobs import Job, plan
 from isonn.experiments.methods import build, resolve_methods
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import Spec, Sweep
@@ -36,7 +36,7 @@ class Datasets:
 
 @dataclass(frozen=True)
 class Part:
-    """One table, or one figure: the tasks of one dataset.
+    """One table, or one figure: the jobs of one dataset.
 
     Attributes:
         sweep: None for the table of an experiment without figures.
@@ -47,7 +47,7 @@ class Part:
     sweep: Sweep | None
     dataset: str
     methods: tuple[str, ...]
-    tasks: tuple[Task, ...] = ()
+    jobs: tuple[Job, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -113,7 +113,7 @@ def _part(
     spec: Spec, sweep: Sweep | None, graphs: GraphSet, methods: tuple[str, ...], protocol: str, seeds: int
 ) -> Part:
     left_out: dict[str, str] = {}
-    tasks: list[Task] = []
+    jobs: list[Job] = []
     for method in methods:
         if sweep is None:
             common, candidates = table_settings(spec, graphs.name, method, protocol)
@@ -133,13 +133,13 @@ def _part(
                 reasons = [why_not(method, {**common, **candidate}, graphs) for candidate in candidates or ({},)]
                 reason = next((reason for reason in reasons if reason is not None), None)
                 if reason is None:
-                    tasks += plan(graphs, [method], {method: common}, protocol, seeds, {method: candidates})
+                    jobs += plan(graphs, [method], {method: common}, protocol, seeds, {method: candidates})
             except InputError as error:
                 reason = str(error)
             if reason is not None:
                 left_out[name] = reason
-    tasks.sort(key=lambda task: task.seed)  # seed by seed: what is finished early can be compared
-    return Part(sweep, graphs.name, methods, tuple(tasks), left_out)
+    jobs.sort(key=lambda job: job.seed)  # seed by seed: what is finished early can be compared
+    return Part(sweep, graphs.name, methods, tuple(jobs), left_out)
 
 
 def table_settings(
@@ -164,30 +164,30 @@ def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[
         why = "data not public" if part.dataset in datasets.private else "not loaded"
         return absent_rows(part.dataset, part.methods, spec, why)
     losses = part.sweep is not None and part.sweep.measure == "loss"
-    return stored_rows(part.tasks, store, spec, losses)
+    return stored_rows(part.jobs, store, spec, losses)
 
 
 def finished_part(part: Part, store: Store) -> Part:
     """The part without the seeds whose folds are not all in the store; of methods that differ, each has its own."""
-    whole: dict[tuple[str, str, int], list[Task]] = {}
-    for task in part.tasks:
-        settings = json.dumps([task.settings, list(task.candidates)], sort_keys=True, default=list)
-        whole.setdefault((task.method, settings, task.seed), []).append(task)
-    kept = {task.id for group in whole.values() if all(store.get(task) is not None for task in group) for task in group}
-    return replace(part, tasks=tuple(task for task in part.tasks if task.id in kept))
+    whole: dict[tuple[str, str, int], list[Job]] = {}
+    for job in part.jobs:
+        settings = json.dumps([job.settings, list(job.candidates)], sort_keys=True, default=list)
+        whole.setdefault((job.method, settings, job.seed), []).append(job)
+    kept = {job.id for group in whole.values() if all(store.get(job) is not None for job in group) for job in group}
+    return replace(part, jobs=tuple(job for job in part.jobs if job.id in kept))
 
 
-def stored_rows(tasks: Iterable[Task], store: Store, spec: Spec, losses: bool = False) -> list[Row]:
-    """What the store holds of some tasks, as rows."""
-    tasks = tuple(tasks)
+def stored_rows(jobs: Iterable[Job], store: Store, spec: Spec, losses: bool = False) -> list[Row]:
+    """What the store holds of some jobs, as rows."""
+    jobs = tuple(jobs)
     results, errors = {}, {}
-    for task in tasks:
-        result = store.get(task)
+    for job in jobs:
+        result = store.get(job)
         if result is not None:
-            results[task.id] = result
+            results[job.id] = result
         else:
-            errors[task.id] = store.error(task) or "it has no result: not run yet, or removed since"
-    return summarize(tasks, results, errors, spec, losses)
+            errors[job.id] = store.error(job) or "it has no result: not run yet, or removed since"
+    return summarize(jobs, results, errors, spec, losses)
 
 
 def check_seeds(protocol: str, seeds: int) -> str | None:
@@ -217,7 +217,7 @@ def about(graphs: GraphSet) -> dict[str, Any]:
 
 def nothing_left(parts: Sequence[Part], datasets: Datasets) -> IsoNNError | None:
     """The error of a study in which nothing can be run, or None."""
-    if any(part.tasks for part in parts):
+    if any(part.jobs for part in parts):
         return None
     reasons = [*datasets.absent.values(), *(reason for part in parts for reason in part.left_out.values())]
     return InputError("; ".join(dict.fromkeys(reasons)))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from isonn.experiments.jobs import Task
+from isonn.experiments.jobs import Job
 from isonn.experiments.spec import Printed, Spec, Sweep
 from isonn.experiments.statistics import SIGNIFICANT, corrected_t_test, interval
 
@@ -53,17 +53,17 @@ class Row:
     Attributes:
         accuracy, f1: over the seeds whose folds are all finished; None when there is none.
         printed: the paper's numbers for these settings, or None.
-        fit_seconds: median over tasks: neither the one that loaded the libraries nor one that was paused counts.
-        tasks, finished: how many were asked for, how many have a result.
-        errors: why tasks failed, each sentence once.
+        fit_seconds: median over jobs: neither the one that loaded the libraries nor one that was paused counts.
+        jobs, finished: how many were asked for, how many have a result.
+        errors: why jobs failed, each sentence once.
         p: of the test whether accuracy differs from IsoNN's on this dataset; None where there is nothing to compare.
-        flip_rate: percent of predictions that change when test graphs are relabelled, mean over tasks.
+        flip_rate: percent of predictions that change when test graphs are relabelled, mean over jobs.
         candidates: how many settings there were to choose from.
         chosen: how often each was, most often first.
         loss: mean training loss by epoch, where it was asked for.
         absent: why there is no result and none was asked for ("data not public").
-        warned: how many tasks isonn warned in.
-        warnings: what of, each sentence with the number of tasks, most often first.
+        warned: how many jobs isonn warned in.
+        warnings: what of, each sentence with the number of jobs, most often first.
         sources: the versions of isonn the results are of, with their commit if known, and how many are of each.
     """
 
@@ -75,7 +75,7 @@ class Row:
     f1: Spread | None
     printed: Printed | None
     fit_seconds: float | None
-    tasks: int
+    jobs: int
     finished: int
     errors: tuple[str, ...]
     p: float | None = None
@@ -124,21 +124,21 @@ def in_words(settings: Mapping[str, Any]) -> str:
 
 
 def summarize(
-    tasks: Iterable[Task], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool = False
+    jobs: Iterable[Job], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool = False
 ) -> list[Row]:
-    """One row per dataset, method and settings, in the order of the tasks.
+    """One row per dataset, method and settings, in the order of the jobs.
 
     Args:
-        results, errors: by task id; a task may have neither.
+        results, errors: by job id; a job may have neither.
         spec: where the printed numbers are.
         losses: whether rows hold the training loss.
     """
-    groups: dict[tuple[str, str, str, str], list[Task]] = {}
-    for task in tasks:
-        settings = repr((sorted(task.settings.items()), task.candidates))
-        groups.setdefault((task.dataset, task.method, settings, task.protocol), []).append(task)
+    groups: dict[tuple[str, str, str, str], list[Job]] = {}
+    for job in jobs:
+        settings = repr((sorted(job.settings.items()), job.candidates))
+        groups.setdefault((job.dataset, job.method, settings, job.protocol), []).append(job)
     # where IsoNN is there with several settings, as in a sweep, there is no one row to compare with
-    references: dict[tuple[str, str], list[list[Task]]] = {}
+    references: dict[tuple[str, str], list[list[Job]]] = {}
     for (dataset, method, _, protocol), group in groups.items():
         if method == REFERENCE:
             references.setdefault((dataset, protocol), []).append(group)
@@ -164,7 +164,7 @@ def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> l
             f1=None,
             printed=printed,
             fit_seconds=None,
-            tasks=0,
+            jobs=0,
             finished=0,
             errors=(),
             absent=why,
@@ -178,8 +178,8 @@ def failures(rows: Sequence[Row]) -> list[str]:
     """One sentence per row that is incomplete."""
     several = len({row.dataset for row in rows}) > 1
     return [
-        f"{row.method}{f' on {row.dataset}' if several else ''} failed in {row.tasks - row.finished} of {row.tasks} "
-        f"tasks: {row.errors[0]}" + (f" (and {len(row.errors) - 1} other errors)" if len(row.errors) > 1 else "")
+        f"{row.method}{f' on {row.dataset}' if several else ''} failed in {row.jobs - row.finished} of {row.jobs} "
+        f"jobs: {row.errors[0]}" + (f" (and {len(row.errors) - 1} other errors)" if len(row.errors) > 1 else "")
         for row in rows
         if row.errors
     ]
@@ -189,7 +189,7 @@ def remarks(rows: Sequence[Row]) -> list[str]:
     """What else a reader of the rows should know: what was warned of, and whether several versions made them."""
     several = len({row.dataset for row in rows}) > 1
     said = [
-        f"{row.method}{f' on {row.dataset}' if several else ''} warned in {row.warned} of {row.finished} tasks"
+        f"{row.method}{f' on {row.dataset}' if several else ''} warned in {row.warned} of {row.finished} jobs"
         f"{', such as' if len(row.warnings) > 1 else ''}: {row.warnings[0][0]}."
         for row in rows
         if row.warnings
@@ -198,7 +198,7 @@ def remarks(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         sources.update(dict(row.sources))
     if len(sources) > 1:
-        parts = ", ".join(f"{name} ({number} tasks)" for name, number in sources.most_common())
+        parts = ", ".join(f"{name} ({number} jobs)" for name, number in sources.most_common())
         said.append(f"Results of several versions: {parts}.")
     return said
 
@@ -222,9 +222,9 @@ def outstanding(rows: Sequence[Row]) -> Collection[int]:
     return bold
 
 
-def _row(tasks: Sequence[Task], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool) -> Row:
-    first = tasks[0]
-    finished = [results[task.id] for task in tasks if task.id in results]
+def _row(jobs: Sequence[Job], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool) -> Row:
+    first = jobs[0]
+    finished = [results[job.id] for job in jobs if job.id in results]
     flips = [result["audit"]["flip_rate"] for result in finished if "audit" in result]
     chosen = Counter(in_words(result["chosen"]) for result in finished if "chosen" in result)
     warnings = Counter(sentence for result in finished for sentence in result.get("warnings", ()))
@@ -237,13 +237,13 @@ def _row(tasks: Sequence[Task], results: Results, errors: Mapping[str, str], spe
         method=first.method,
         settings=dict(first.settings),
         protocol=first.protocol,
-        accuracy=_spread(tasks, results, "accuracy"),
-        f1=_spread(tasks, results, "f1"),
+        accuracy=_spread(jobs, results, "accuracy"),
+        f1=_spread(jobs, results, "f1"),
         printed=printed,
         fit_seconds=statistics.median(r["timings"]["fit_seconds"] for r in finished) if finished else None,
-        tasks=len(tasks),
+        jobs=len(jobs),
         finished=len(finished),
-        errors=tuple(dict.fromkeys(errors[task.id] for task in tasks if task.id in errors)),
+        errors=tuple(dict.fromkeys(errors[job.id] for job in jobs if job.id in errors)),
         flip_rate=100 * statistics.fmean(flips) if flips else None,
         candidates=len(first.candidates),
         chosen=_most_often_first(chosen),
@@ -263,11 +263,11 @@ def _source(result: Mapping[str, Any]) -> str:
     return f"isonn {version}{f' at {commit}' if commit else ''}"
 
 
-def _spread(tasks: Sequence[Task], results: Results, metric: str) -> Spread | None:
+def _spread(jobs: Sequence[Job], results: Results, metric: str) -> Spread | None:
     folds: dict[int, list[float | None]] = {}
-    for task in tasks:
-        result = results.get(task.id)
-        folds.setdefault(task.seed, []).append(None if result is None else result["metrics"][metric])
+    for job in jobs:
+        result = results.get(job.id)
+        folds.setdefault(job.seed, []).append(None if result is None else result["metrics"][metric])
     by_seed = {}
     for seed, values in folds.items():
         known = [value for value in values if value is not None]
@@ -282,17 +282,17 @@ def _spread(tasks: Sequence[Task], results: Results, metric: str) -> Spread | No
     return Spread(statistics.fmean(values_by_seed), sd, by_seed, within)
 
 
-def _compared(tasks: Sequence[Task], reference: Sequence[Task], results: Results) -> float | None:
+def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results) -> float | None:
     """The p of the difference in accuracy, over every seed and fold that both have finished.
 
     Where seeds share their test graphs (folds released with the data) they are repetitions of one measurement, and
     their mean is the difference there.
     """
-    theirs = {(task.seed, task.fold): results[task.id] for task in reference if task.id in results}
+    theirs = {(job.seed, job.fold): results[job.id] for job in reference if job.id in results}
     pairs = [
-        (results[task.id], theirs[task.seed, task.fold])
-        for task in tasks
-        if task.id in results and (task.seed, task.fold) in theirs
+        (results[job.id], theirs[job.seed, job.fold])
+        for job in jobs
+        if job.id in results and (job.seed, job.fold) in theirs
     ]
     if not pairs:
         return None
@@ -305,7 +305,7 @@ def _compared(tasks: Sequence[Task], reference: Sequence[Task], results: Results
 
 
 def _loss(finished: Sequence[Mapping[str, Any]]) -> tuple[float, ...] | None:
-    """The mean over tasks, as far as all of them were trained; to six digits, for what comes after is noise."""
+    """The mean over jobs, as far as all of them were trained; to six digits, for what comes after is noise."""
     curves = [result["loss"] for result in finished if result.get("loss")]
     if not curves:
         return None
@@ -446,7 +446,7 @@ def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     head = [f"{metric}_{number}" for metric in ("accuracy", "f1") for number in _NUMBERS]
-    tail = ["paper_accuracy", "paper_f1", "p", "flip_rate", "fit_seconds", "settled", "tasks", "finished", "note"]
+    tail = ["paper_accuracy", "paper_f1", "p", "flip_rate", "fit_seconds", "settled", "jobs", "finished", "note"]
     writer.writerow(["part", "dataset", "method", "settings", "protocol", *head, *tail])
     for part, rows in parts:
         for row in rows:
@@ -456,7 +456,7 @@ def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:
             writer.writerow(
                 [part, row.dataset, row.method, row.settings_text, row.protocol]
                 + ["" if value is None else value for value in [*measured, row.fit_seconds, row.settled]]
-                + [row.tasks, row.finished, note]
+                + [row.jobs, row.finished, note]
             )
     return out.getvalue()
 

@@ -41,7 +41,7 @@ class TableRow:
     printed: str
     seconds: str
     flips: str
-    tasks: str
+    jobs: str
     against: str
 
 
@@ -88,7 +88,7 @@ def table(group: Group, rows: Sequence[Row]) -> list[TableRow]:
                 printed=printed,
                 seconds="" if row.fit_seconds is None else f"{row.fit_seconds:.3g}",
                 flips="" if row.flip_rate is None else f"{row.flip_rate:.1f}",
-                tasks=f"{row.finished} of {row.tasks}",
+                jobs=f"{row.finished} of {row.jobs}",
                 against=_against(row),
             )
         )
@@ -162,7 +162,7 @@ def sweeps(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def flip_rates(group: Group, row: Row) -> list[float]:
-    """Per task, the share of predictions that change when nodes are relabelled."""
+    """Per job, the share of predictions that change when nodes are relabelled."""
     rates = []
     for _, result in group.of(row):
         audit = result.get("audit") if result is not None else None
@@ -173,7 +173,7 @@ def flip_rates(group: Group, row: Row) -> list[float]:
 
 
 def audit_chart(group: Group, rows: Sequence[Row]) -> str:
-    """Flip rate by method, a dot a task."""
+    """Flip rate by method, a dot a job."""
     strips = []
     for row in rows:
         rates = [100 * rate for rate in flip_rates(group, row)]
@@ -216,8 +216,8 @@ def protocol_text(group: Group) -> str:
 def provenance(group: Group) -> dict[str, str]:
     """Versions, commits and machines that results come from, each once."""
     found: dict[str, dict[str, None]] = {}
-    for task in group.tasks:
-        result = group.results.get(task.id)
+    for job in group.jobs:
+        result = group.results.get(job.id)
         if result is None:
             continue
         versions = result.get("versions")

@@ -18,7 +18,7 @@ from isonn.report import results
 from isonn.report.draw import symbols
 from isonn.report.page import render, require_jinja2
 from isonn.report.panels import Card, cards, panels
-from isonn.report.runs import Collected, Fitted, Group, choose_task, collect, find_graphs, refit, saved
+from isonn.report.runs import Collected, Fitted, Group, choose_job, collect, find_graphs, refit, saved
 
 #: Graphs in the gallery unless another number is asked for.
 GRAPHS = 200
@@ -87,7 +87,7 @@ def report_page(
     )
     facts = {
         "datasets": [group.dataset for group in found.groups],
-        "results": len({task.id for group in found.groups for task in group.tasks} & set(found.groups[0].results)),
+        "results": len({job.id for group in found.groups for job in group.jobs} & set(found.groups[0].results)),
         "missing": sum(group.missing for group in found.groups),
         "damaged": list(found.damaged),
         "templates": len(content["templates"]),
@@ -100,7 +100,7 @@ def report_page(
 
 def _preferred(found: Collected, data: str | None) -> Group:
     """The group whose graphs are shown: the first with a model to show, where data is named the one it belongs to."""
-    candidates = [group for group in found.groups if choose_task(group) is not None] or list(found.groups)
+    candidates = [group for group in found.groups if choose_job(group) is not None] or list(found.groups)
     if data is not None and len(found.groups) > 1:
         named = [group for group in found.groups if group.dataset == data or Path(data).stem == group.dataset]
         candidates = named or candidates
@@ -110,11 +110,11 @@ def _preferred(found: Collected, data: str | None) -> Group:
 def _fitted(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> Fitted | None:
     if model is not None:
         return saved(model, graphs)
-    task = choose_task(group)
-    if task is None:
+    job = choose_job(group)
+    if job is None:
         return None
-    with bar(f"fitting {task.method}", 1, show=not quiet) as report:
-        fitted = refit(task, group.results[task.id], graphs)
+    with bar(f"fitting {job.method}", 1, show=not quiet) as report:
+        fitted = refit(job, group.results[job.id], graphs)
         report(1, "")
     return fitted
 
@@ -194,7 +194,7 @@ def _facts(group: Group, graphs: GraphSet | None) -> list[tuple[str, str]]:
             facts.append(("classes", ", ".join(f"{v}: {c}" for v, c in zip(values.tolist(), counts, strict=True))))
     about = results.protocol_text(group)
     facts.append(("protocol", f"{group.protocol}: {about}" if about else group.protocol))
-    finished = f"{len(group.tasks) - group.missing} of {len(group.tasks)} tasks finished"
+    finished = f"{len(group.jobs) - group.missing} of {len(group.jobs)} jobs finished"
     facts.append(("runs", f"{group.seeds} seeds of {group.folds} folds, {finished}"))
     facts.append(("SHA-256", group.digest))
     return facts + list(results.provenance(group).items())
@@ -250,7 +250,7 @@ def _warnings(found: Collected) -> list[str]:
     for group in found.groups:
         if group.missing:
             sentences.append(
-                f"{group.missing} of {len(group.tasks)} tasks of {group.dataset} have no result; a seed counts once "
+                f"{group.missing} of {len(group.jobs)} jobs of {group.dataset} have no result; a seed counts once "
                 f"all its folds are there. The same isonn evaluate again runs what is missing."
             )
     if found.damaged:

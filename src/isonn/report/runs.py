@@ -1,13 +1,13 @@
 """What a folder of results holds, read without changing anything in it.
 
-Half a run is worth a page too: tasks that are missing, failed or damaged are counted and said.
+Half a run is worth a page too: jobs that are missing, failed or damaged are counted and said.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,62 +16,62 @@ from numpy.typing import NDArray
 
 from isonn.errors import DatasetError, InputError
 from isonn.estimator import load_model
-from isonn.experiments.jobs import Task
+from isonn.experiments.jobs import Job
 from isonn.experiments.methods import build
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import load_spec
+from isonn.experiments.store import outcome_files, read_outcome
 from isonn.experiments.tables import Row, summarize
 from isonn.graphs.datasets.registry import find, load
 from isonn.graphs.graph import GraphSet
 
 #: Rows that a learned method has to beat before it has learned anything worth the name.
 TRIVIAL = ("majority", "size", "degrees", "edges")
-_FIELDS = {column.name for column in fields(Task)}
 
 
 @dataclass(frozen=True)
 class Group:
-    """The tasks of one dataset under one protocol.
+    """The jobs of one dataset under one protocol.
 
     Attributes:
-        tasks: every task that belongs to it, also those without a result.
-        results, errors: by task id.
+        jobs: every job that belongs to it, also those without a result.
+        results, errors: by job id.
     """
 
     dataset: str
     protocol: str
     digest: str
-    tasks: tuple[Task, ...]
+    jobs: tuple[Job, ...]
     results: Mapping[str, Mapping[str, Any]]
     errors: Mapping[str, str]
 
     @property
     def missing(self) -> int:
-        """How many tasks have no result."""
-        return sum(task.id not in self.results for task in self.tasks)
+        """How many jobs have no result."""
+        return sum(job.id not in self.results for job in self.jobs)
 
     @property
     def seeds(self) -> int:
         """How many seeds there are."""
-        return len({task.seed for task in self.tasks})
+        return len({job.seed for job in self.jobs})
 
     @property
     def folds(self) -> int:
         """How many folds a seed has."""
-        return 1 + max(task.fold for task in self.tasks)
+        return 1 + max(job.fold for job in self.jobs)
 
     def rows(self) -> list[Row]:
         """The result table."""
-        return summarize(self.tasks, self.results, self.errors, load_spec("table"))
+        return summarize(self.jobs, self.results, self.errors, load_spec("table"))
 
-    def of(self, row: Row) -> list[tuple[Task, Mapping[str, Any] | None]]:
-        """The tasks behind a row of the table, each with its result or None."""
+    def of(self, row: Row) -> list[tuple[Job, Mapping[str, Any] | None]]:
+        """The jobs behind a row of the table, each with its result or None."""
         return [
-            (task, self.results.get(task.id))
-            for task in self.tasks
-            if task.method == row.method
-            and dict(task.settings) == dict(row.settings)
-            and len(task.candidates) == row.candidates
+            (job, self.results.get(job.id))
+            for job in self.jobs
+            if job.method == row.method
+            and dict(job.settings) == dict(row.settings)
+            and len(job.candidates) == row.candidates
         ]
 
 
@@ -107,24 +107,22 @@ def collect(folder: Path) -> Collected:
     if about.get("kind") != "isonn results":
         raise InputError(f"{folder} holds no results of isonn; give the folder that isonn evaluate wrote them to")
     results, errors, damaged = {}, {}, []
-    tasks: dict[str, Task] = {}
-    for path in sorted((folder / "tasks").glob("*.json")) + sorted((folder / "tasks").glob("*.error")):
-        content = _json(path)
+    jobs: dict[str, Job] = {}
+    for path in outcome_files(folder):
         try:
-            task = _task(content["task"])
-            if path.suffix == ".json":
-                _check(content)
-                results[task.id] = content
-            else:
-                errors[task.id] = str(content.get("error", "no reason was kept"))
-        except (KeyError, TypeError, ValueError):
+            job, content = read_outcome(path)
+        except InputError:
             damaged.append(path.name)
             continue
-        tasks[task.id] = task
+        if path.suffix == ".json":
+            results.setdefault(job.id, content)
+        elif job.id not in results:
+            errors[job.id] = str(content.get("error", "no reason was kept"))
+        jobs[job.id] = job
     if not results:
-        reasons = f"; every task failed: {next(iter(errors.values()))}" if errors else ""
+        reasons = f"; every job failed: {next(iter(errors.values()))}" if errors else ""
         raise InputError(f"{folder} holds no finished result{reasons}; run isonn evaluate with --out {folder} first")
-    return Collected(folder, _groups(tasks, results, errors), tuple(damaged), _json(folder / "results.json"), about)
+    return Collected(folder, _groups(jobs, results, errors), tuple(damaged), _json(folder / "results.json"), about)
 
 
 def find_graphs(group: Group, given: str | None = None) -> tuple[GraphSet | None, str]:
@@ -157,51 +155,39 @@ def find_graphs(group: Group, given: str | None = None) -> tuple[GraphSet | None
 
 
 def _groups(
-    tasks: Mapping[str, Task], results: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str]
+    jobs: Mapping[str, Job], results: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str]
 ) -> tuple[Group, ...]:
-    parts: dict[tuple[str, str, str], list[Task]] = {}
-    for task in tasks.values():
-        parts.setdefault((task.dataset, task.protocol, task.digest), []).append(task)
+    parts: dict[tuple[str, str, str], list[Job]] = {}
+    for job in jobs.values():
+        parts.setdefault((job.dataset, job.protocol, job.digest), []).append(job)
     groups = []
     for (dataset, protocol, digest), members in sorted(parts.items()):
-        folds = 1 + max(task.fold for task in members)
-        wanted: dict[str, Task] = {}
+        folds = 1 + max(job.fold for job in members)
+        wanted: dict[str, Job] = {}
         # A run that was stopped leaves no list of what it meant to do: a seed that has one fold has them all.
-        for task in members:
+        for job in members:
             for fold in range(folds):
-                other = replace(task, fold=fold)
+                other = replace(job, fold=fold)
                 wanted[other.id] = other
         ordered = sorted(wanted.values(), key=_place)
         groups.append(Group(dataset, protocol, digest, tuple(ordered), results, errors))
     return tuple(groups)
 
 
-def _place(task: Task) -> tuple[Any, ...]:
+def _place(job: Job) -> tuple[Any, ...]:
     """Learned methods first, IsoNN before the others, trivial rows last."""
     from isonn.experiments.methods import METHODS
 
     names = list(METHODS)
-    number = names.index(task.method) if task.method in names else len(names)
+    number = names.index(job.method) if job.method in names else len(names)
     return (
-        task.method in TRIVIAL,
+        job.method in TRIVIAL,
         number,
-        task.method,
-        json.dumps(dict(task.settings), sort_keys=True),
-        task.seed,
-        task.fold,
+        job.method,
+        json.dumps(dict(job.settings), sort_keys=True),
+        job.seed,
+        job.fold,
     )
-
-
-def _task(content: Mapping[str, Any]) -> Task:
-    known = {name: value for name, value in content.items() if name in _FIELDS}
-    return Task(**{**known, "candidates": tuple(known.get("candidates", ()))})
-
-
-def _check(content: Mapping[str, Any]) -> None:
-    """A file without the numbers of a table is no result."""
-    numbers = (content["metrics"]["accuracy"], content["metrics"]["f1"], content["timings"]["fit_seconds"])
-    for value in (*numbers, content["n_train"], content["n_test"]):
-        float(value)
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -243,24 +229,24 @@ class Fitted:
     sentence: str
 
 
-def choose_task(group: Group) -> Task | None:
-    """The finished task whose model is shown: the preferred method, its first seed and fold."""
-    finished = [task for task in group.tasks if task.id in group.results and task.method in EXPLAINED]
-    return min(finished, key=lambda task: (EXPLAINED.index(task.method), task.seed, task.fold), default=None)
+def choose_job(group: Group) -> Job | None:
+    """The finished job whose model is shown: the preferred method, its first seed and fold."""
+    finished = [job for job in group.jobs if job.id in group.results and job.method in EXPLAINED]
+    return min(finished, key=lambda job: (EXPLAINED.index(job.method), job.seed, job.fold), default=None)
 
 
-def refit(task: Task, result: Mapping[str, Any], graphs: GraphSet) -> Fitted:
-    """Fit the model of a finished task again: the same graphs, settings and seed give the same model."""
-    train, test = find_protocol(task.protocol).split(graphs, task.seed)[task.fold]
+def refit(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Fitted:
+    """Fit the model of a finished job again: the same graphs, settings and seed give the same model."""
+    train, test = find_protocol(job.protocol).split(graphs, job.seed)[job.fold]
     chosen = result.get("chosen") or {}
-    clf = build(task.method, {**task.settings, **chosen}, task.weight_seed, int(graphs.sizes.max()))
+    clf = build(job.method, {**job.settings, **chosen}, job.weight_seed, int(graphs.sizes.max()))
     if graphs.y is None:
         raise InputError(f"{graphs.name} has no classes; a model cannot be fitted again")
     clf.fit(graphs[train], graphs.y[train])
     predicted = clf.predict(graphs[test]).tolist()
     same = predicted == result.get("predictions")
     sentence = (
-        f"{task.method}, fitted on the {len(train)} training graphs of seed {task.seed}, fold {task.fold}"
+        f"{job.method}, fitted on the {len(train)} training graphs of seed {job.seed}, fold {job.fold}"
         f"{'' if same else ', with predictions that differ from the stored ones (another version of a library?)'}."
     )
     return Fitted(clf, train, test, sentence)
