@@ -44,7 +44,7 @@ def untimed(folder: Path) -> dict[str, Any]:
     kept = {}
     for file in sorted((folder / "jobs").iterdir()):
         # without the commit as well: someone may commit while tests run
-        kept[file.name] = {**json.loads(file.read_text()), "timings": None, "commit": None}
+        kept[file.name] = {**json.loads(file.read_text()), "timings": None, "commit": None, "sha256": None}
     summary = json.loads((folder / "results.json").read_text())
     for row in summary["rows"]:
         row["fit_seconds"] = None

@@ -213,7 +213,7 @@ def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, tmp_path: Path) ->
         with distributed.Client(dask.address, set_as_default=False) as watcher:
             watcher.wait_for_workers(2, timeout=30)
         with cluster.calls_on_cluster(dask.address) as run:
-            found = classifier().fit(isonn.stream(mutag, 20), bank=bank, jobs=run)
+            found = classifier().fit(isonn.stream(mutag, 20), bank=bank, workers=run)
         assert len(list(bank.glob("part-*"))) == 10
         np.testing.assert_allclose(found.predict_proba(mutag), expected, atol=1e-6)
         with distributed.Client(dask.address, set_as_default=False) as watcher:

@@ -113,7 +113,7 @@ def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterat
     """A function that runs calls on the workers of a cluster, in order, and yields once for each that is done.
 
     A call whose worker dies runs elsewhere. Only as many calls are under way as keep the workers busy, so that what
-    they are given may be made as they go. `SubgraphIsoNNClassifier.fit` takes the function as ``jobs``.
+    they are given may be made as they go. `SubgraphIsoNNClassifier.fit` takes the function as ``workers``.
 
     Args:
         address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
