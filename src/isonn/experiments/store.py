@@ -132,7 +132,7 @@ class Store:
         if found.get("format") not in (1, FORMAT):
             raise InputError(
                 f"{self.folder} was written by isonn {str(found.get('isonn'))[:20]} in format "
-                f"{str(found.get('format'))[:20]}, and this is isonn {__version__} with format {FORMAT}; choose another "
+                f"{str(found.get('format'))[:20]}, and this is isonn {__version__} with format {FORMAT}; use another "
                 f"folder, or use the version that wrote it"
             )
         (self.folder / FOLDER).mkdir(exist_ok=True)
