@@ -89,14 +89,14 @@ def evaluate(
         settings[name], candidates[name] = _without_sizes(*found) if "layers" in fixed else found
         _check_kept(name, settings[name], fixed)
     left_out = _left_out(names, settings, candidates, graphs)
-    jobs = plan(graphs, [name for name in names if name not in left_out], settings, protocol, seeds, candidates)
+    planned = plan(graphs, [name for name in names if name not in left_out], settings, protocol, seeds, candidates)
     store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{protocol}")
 
     dataset = about(graphs)
     if not as_json:
         typer.echo(dataset_sentence(dataset))
-    run_missing(graphs.name, jobs, {graphs.name: graphs}, store, n_jobs, scheduler)
-    rows = stored_rows(jobs, store, spec)
+    run_missing(graphs.name, planned, {graphs.name: graphs}, store, n_jobs, scheduler)
+    rows = stored_rows(planned, store, spec)
     summary = {
         "dataset": dataset,
         "protocol": {"name": protocol, "about": rules},

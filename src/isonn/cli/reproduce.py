@@ -87,8 +87,8 @@ def reproduce(
         say_set_aside(store)
         unfinished = _unfinished(asked_for, parts)
     else:
-        jobs = list({job.id: job for part in parts for job in part.jobs}.values())  # figures may share jobs
-        run_missing(spec.name, jobs, found.graphs, store, n_jobs, scheduler)
+        planned = list({job.id: job for part in parts for job in part.jobs}.values())  # figures may share jobs
+        run_missing(spec.name, planned, found.graphs, store, n_jobs, scheduler)
     shown = [(part, part_rows(part, store, spec, found)) for part in parts]
     about = {"name": chosen, "about": rules.about}
     written = write_json(store.folder / "results.json", _summary(spec, shown, found, about, number))

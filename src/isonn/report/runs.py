@@ -106,7 +106,9 @@ def collect(folder: Path) -> Collected:
     about = _json(folder / "run.json")
     if about.get("kind") != "isonn results":
         raise InputError(f"{folder} holds no results of isonn; give the folder that isonn evaluate wrote them to")
-    results, errors, damaged = {}, {}, []
+    results: dict[str, Mapping[str, Any]] = {}
+    errors: dict[str, str] = {}
+    damaged: list[str] = []
     jobs: dict[str, Job] = {}
     for path in outcome_files(folder):
         try:
