@@ -13,7 +13,6 @@ from isonn.audit import relabelling
 from isonn.baselines import GraphSizeClassifier
 from isonn.errors import InputError, IsoNNWarning, NotFittedError
 from isonn.estimator import GraphClassifier
-from isonn.graphs.graph import relabelled
 from isonn.testing import assert_relabelling_invariant
 
 
@@ -92,7 +91,7 @@ def test_relabelling_keeps_the_graph_and_takes_every_column_along():
     for one, other in source.edges:
         source.edges[one, other]["label"] = f"{min(one, other)}-{max(one, other)}"
     graphs = isonn.as_graphset([source, source])
-    shuffled = relabelled(graphs, np.random.default_rng(3))
+    shuffled = graphs.relabelled(3)
     assert shuffled.edges.tolist() != graphs.edges.tolist()
     for graph in shuffled:
         old = [int(label[1:]) for label in graph.node_labels]

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphClassifier
 from isonn.graphs.convert import as_graphset
-from isonn.graphs.graph import relabelled
 from isonn.graphs.isomorphism import twin_groups
 from isonn.packing import IntArray
 from isonn.seeding import numpy_stream, resolve_seed
@@ -66,7 +65,7 @@ def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: A
     for _ in range(repeats):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IsoNNWarning)  # what there is to say of these graphs has been said
-            after = clf.predict_proba(relabelled(graphs, generator))
+            after = clf.predict_proba(graphs.relabelled(generator))
         flips += _differ(clf, before, after)
         largest = max(largest, float(np.abs(after - before).max()))
     return Relabelling(flips / repeats, largest, repeats)

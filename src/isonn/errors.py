@@ -53,6 +53,9 @@ EXTRAS = {
     "dask": "cluster",
     "jinja2": "report",
     "matplotlib": "report",
+    "rdkit": "molecules",
+    "nilearn": "connectomes",
+    "nibabel": "connectomes",
 }
 
 

@@ -169,14 +169,6 @@ def test_bad_classes_are_refused(y, message):
         as_graphset(np.ones((3, 2, 2)), y)
 
 
-@pytest.mark.parametrize("column", ["weights", "node_labels", "edge_labels"])
-def test_columns_of_the_wrong_length_are_named(column):
-    good, edges = Graph(1, np.zeros((0, 2), dtype=np.int64)), np.array([[0, 1]])
-    bad = Graph(2, edges, **{column: np.ones(3)})
-    with pytest.raises(InputError, match=f"graph 1 of 2 has 3 {column} where"):
-        as_graphset([good, bad])
-
-
 def test_importing_the_data_layer_imports_no_graph_library():
     # Under an empty parent package, so that what isonn itself imports does not count.
     code = (

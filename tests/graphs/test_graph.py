@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -27,7 +29,83 @@ def graphs() -> GraphSet:
         node_names=np.array([f"v{i}" for i in range(sizes.sum())]),
         y=np.array(["a", "b", "a", "b"]),
         folds=np.array([0, 1, 1, 0]),
+        ids=np.array(["first", "second", "third", "fourth"]),
+        class_names={"a": "Alpha", "b": "Beta"},
+        target_names=("letter",),
+        table={"age": np.array([1.5, 2, 3, 4]), "site": np.array(["x", "y", "x", "y"])},
+        kind="connectomes",
+        node_label_names={0: "zero"},
     )
+
+
+NAMES = ("class_names", "target_names", "kind", "node_label_names")
+
+
+def assert_same_names(one: GraphSet, two: GraphSet) -> None:
+    assert_array_equal(one.ids, two.ids)
+    assert one.table.keys() == two.table.keys()
+    for column, values in one.table.items():
+        assert_array_equal(values, two.table[column])
+    for what in NAMES:
+        assert getattr(one, what) == getattr(two, what)
+
+
+def test_ids_names_and_table_survive_selecting_joining_and_relabelling(graphs):
+    chosen = graphs[[2, 0]]
+    assert list(chosen.ids) == ["third", "first"]
+    assert_array_equal(chosen.table["age"], [3, 1.5])
+    assert all(getattr(chosen, what) == getattr(graphs, what) for what in NAMES)
+    assert (chosen[1].id, chosen[1].kind, chosen[1].row) == ("first", "connectomes", {"age": 1.5, "site": "x"})
+    assert_same_names(GraphSet.concat([graphs[:1], graphs[1:]]), graphs)
+    assert_same_names(graphs.relabelled(0), graphs)
+    joined = join_graphs(list(graphs), class_names=graphs.class_names, target_names=("letter",))
+    assert_same_names(replace(joined, node_label_names=graphs.node_label_names), graphs)
+
+
+def test_names_of_classes_stay_with_a_y_they_fit(graphs):
+    assert graphs.with_y(["b", "b", "a", "b"]).class_names == graphs.class_names
+    other = graphs.with_y(np.arange(8).reshape(4, 2))
+    assert (other.class_names, other.target_names) == ({}, ())
+
+
+def test_sets_whose_names_clash_are_not_joined(graphs):
+    for change, message in (
+        ({"class_names": {"a": "Omega"}}, "calls class 'a' 'Omega'"),
+        ({"target_names": ("x",)}, "has target_names"),
+        ({"kind": ""}, "has kind ''"),
+        ({"table": {}}, r"has table \[\] where graphs has"),
+    ):
+        with pytest.raises(InputError, match=message):
+            GraphSet.concat([graphs, replace(graphs, **change)])
+    with pytest.raises(InputError, match="sets is empty"):
+        GraphSet.concat([])
+
+
+def test_the_digest_does_not_know_ids_names_or_tables(graphs):
+    bare = replace(graphs, ids=None, class_names={}, target_names=(), table={}, kind="", name="other")
+    assert bare.digest == graphs.digest
+
+
+def test_a_set_neither_freezes_nor_follows_the_arrays_it_is_made_of():
+    y, edges = np.array([0, 1]), np.array([[0, 1], [0, 1]])
+    graphs = GraphSet(np.array([0, 2, 4]), np.array([0, 1, 2]), edges, y=y)
+    y[0] = edges[0, 0] = 1
+    assert_array_equal(graphs.y, [0, 1])
+    assert_array_equal(graphs.edges, [[0, 1], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ids": np.arange(4)}, "ids of graphs are of type int64; use strings"),
+        ({"ids": np.array(["a"])}, "ids of graphs has 1 entries where 4 are needed"),
+        ({"table": {"age": np.arange(3)}}, r"column 'age' of table has shape \(3,\); give one entry per graph"),
+        ({"target_names": ("a", "b")}, "2 target_names for 1 columns of y"),
+    ],
+)
+def test_wrong_names_are_refused(graphs, change, message):
+    with pytest.raises(InputError, match=message):
+        replace(graphs, **change)
 
 
 def test_joining_the_graphs_of_a_set_gives_the_set(graphs):
@@ -111,18 +189,41 @@ def test_the_digest_tells_graphs_and_classes_apart_but_not_names(graphs):
 
 
 @pytest.mark.parametrize(
-    ("graph", "message"),
+    ("columns", "message"),
     [
-        (Graph(0, np.zeros((0, 2), dtype=np.int64)), "graph 1 of 2 has no nodes"),
-        (Graph(2, np.array([[0, 2]])), r"graph 1 of 2 has an edge \(0, 2\) but only nodes 0 to 1"),
-        (Graph(2, np.array([[0, 1]]), weights=np.array([np.nan])), "graph 1 of 2 has an edge of weight nan"),
-        (Graph(2, np.array([[0, 1]]), node_labels=np.array([1, 2])), "graph 0 of 2 has no node_labels while others"),
+        ({"n": 0, "edges": []}, "n=0 is not a number of nodes; use an integer of at least 1"),
+        ({"n": 2.0, "edges": []}, "n=2.0 is not a number of nodes"),
+        ({"edges": [[0, 5]]}, r"has an edge \(0, 5\) but only nodes 0 to 1; correct the edge or n"),
+        ({"edges": [[0, -1]]}, r"has an edge \(0, -1\) but only nodes 0 to 1"),
+        ({"edges": [0, 1, 1]}, r"edges of the graph has shape \(3,\)"),
+        ({"edges": [[0.5, 1]]}, "type float64; use integers"),
+        ({"edges": "01"}, "edges of the graph has shape"),
+        ({"weights": [np.nan, 1]}, "weights of the graph hold NaN"),
+        ({"weights": ["a", "b"]}, "weights of the graph has shape .2,. and type <U1; use numbers"),
+        ({"weights": [1]}, "has 1 weights where 2 are needed"),
+        ({"node_labels": [10**30, 1]}, "node_labels of the graph has shape .2,. and type object"),
+        ({"node_labels": [[1], [1, 2]]}, "node_labels of the graph cannot be read as an array"),
+        ({"node_attributes": [1, 2]}, r"use numbers of shape \(n, d\)"),
+        ({"node_names": [1, 2]}, "use strings"),
     ],
 )
-def test_a_bad_graph_is_named(graph, message):
-    good = Graph(2, np.array([[0, 1], [1, 0]]))
+def test_a_wrong_graph_is_refused_when_it_is_made(columns, message):
     with pytest.raises(InputError, match=message):
-        join_graphs([good, graph])
+        Graph(**{"n": 2, "edges": [[0, 1], [1, 0]], **columns})
+
+
+def test_a_graph_of_lists_is_that_of_arrays_in_order():
+    graph = Graph(3, [[2, 1], [0, 1], [0, 1], [1, 2]], weights=[2, 3, 4, 0], edge_labels=["a", "b", "c", "d"])
+    assert_array_equal(graph.edges, [[0, 1], [2, 1]])
+    assert_array_equal(graph.weights, [4.0, 2.0])
+    assert_array_equal(graph.edge_labels, ["c", "a"])
+    assert Graph(2, [[0, 1]], weights=[1.0]).weights is None
+
+
+def test_a_graph_without_the_labels_of_others_is_named():
+    labelled = Graph(2, [[0, 1]], node_labels=[1, 2])
+    with pytest.raises(InputError, match="graph 0 of 2 has no node_labels while others"):
+        join_graphs([Graph(2, [[0, 1]]), labelled])
 
 
 def test_an_empty_selection_is_refused(graphs):

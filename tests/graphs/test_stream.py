@@ -12,7 +12,6 @@ from tu_folder import FILES, write, write_tu
 import isonn
 from isonn.errors import DatasetError, InputError
 from isonn.graphs import GraphSet, planted_motifs
-from isonn.graphs.graph import join_sets
 from isonn.graphs.io import tu as tu_pieces
 from isonn.graphs.io.tu import UnsortedError
 
@@ -210,8 +209,8 @@ def test_a_missing_path_is_said():
 
 def test_joining_sets_that_are_not_alike_is_refused(mutag):
     with pytest.raises(InputError, match=r"set 1 of 2 \(MUTAG\) has no node_labels"):
-        join_sets([mutag, replace(mutag, node_labels=None)])
+        GraphSet.concat([mutag, replace(mutag, node_labels=None)])
     with pytest.raises(InputError, match="so that the same label means two things"):
-        join_sets([mutag, replace(mutag, node_label_names={0: "N"})])
+        GraphSet.concat([mutag, replace(mutag, node_label_names={0: "N"})])
     weighted = planted_motifs(n_graphs=4, seed=0).graphs
-    assert join_sets([weighted, weighted]).y.shape == (8,)
+    assert GraphSet.concat([weighted, weighted]).y.shape == (8,)

@@ -10,7 +10,7 @@ from rich_graphs import rich_graphs
 
 import isonn
 from isonn.errors import InputError
-from isonn.graphs.graph import graphset_from_cells, relabelled
+from isonn.graphs.graph import graphset_from_cells
 from isonn.subgraphs.bank import bank_subgraphs, edge_numbers, region_codes
 from isonn.subgraphs.views import (
     EXACT_DEGREES,
@@ -96,7 +96,7 @@ def test_json_gives_the_same_encoding_back(text):
 
 def test_codes_of_relabelled_graphs_are_the_relabelled_codes():
     graphs = rich_graphs()
-    moved = relabelled(graphs, np.random.default_rng(1))
+    moved = graphs.relabelled(1)
     banks = [
         bank_subgraphs(fit_encoding(given, ALL, (1, 2, 3), views=("labels", "degrees")).encode(given)).banks
         for given in (graphs, moved)

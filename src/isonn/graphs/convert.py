@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ def as_graphset(X: Any, y: ArrayLike | None = None, name: str | None = None) -> 
     """
     graphs = X if isinstance(X, GraphSet) else _convert(X)
     if y is not None:
-        graphs = replace(graphs, y=_classes(y, len(graphs)))
+        graphs = graphs.with_y(_classes(y, len(graphs)))
     return graphs if name is None else replace(graphs, name=name)
 
 
@@ -105,7 +105,7 @@ def _convert(given: Any) -> GraphSet:
         items = [data for item in items for data in (item.to_data_list() if _is_batch(item) else [item])]
         parts, y = from_pyg(items)
         return _join(parts, y=None if y is None else _classes(y, len(items)))
-    return _join_ours(items)
+    return join_graphs(_checked(items))
 
 
 def _items(given: Any) -> list[Any]:
@@ -235,40 +235,17 @@ def _numbers(array: NDArray[Any], where: str) -> NDArray[Any]:
     return array
 
 
-def _join_ours(items: Sequence[Graph]) -> GraphSet:
-    for i, graph in enumerate(items):
-        for column, needed in (
-            ("weights", len(graph.edges)),
-            ("edge_labels", len(graph.edges)),
-            ("node_labels", graph.n),
-            ("node_attributes", graph.n),
-            ("node_names", graph.n),
-        ):
-            values = getattr(graph, column)
-            if values is not None and len(values) != needed:
-                raise InputError(
-                    f"graph {i} of {len(items)} has {len(values)} {column} where {needed} are needed; give one each"
-                )
-    graphs = join_graphs(_checked(items))
-    # Graphs cut out of a GraphSet are in order; only those built by hand have to be sorted.
-    key = np.column_stack([graphs.graph_of_cell, graphs.edges])
-    step = np.diff(key, axis=0)
-    rising = (step[:, 0] > 0) | ((step[:, 0] == 0) & ((step[:, 1] > 0) | ((step[:, 1] == 0) & (step[:, 2] > 0))))
-    zeros = graphs.weights is not None and bool((graphs.weights == 0).any())
-    return graphs if rising.all() and not zeros else _in_order(graphs)
-
-
 def _join(parts: list[Graph], **columns: Any) -> GraphSet:
+    empty = next((i for i, part in enumerate(parts) if part.n < 1), None)
+    if empty is not None:  # before anything it lacks for want of nodes
+        raise InputError(f"graph {empty} of {len(parts)} has no nodes; drop it")
     if any(part.node_names is None for part in parts):  # ids that are strings in some graphs only name nothing
-        parts = [replace(part, node_names=None) for part in parts]
+        parts = [part._but(node_names=None) for part in parts]
     return _in_order(join_graphs(_checked(parts), **columns))
 
 
 def _checked(parts: Sequence[Graph]) -> list[Graph]:
     """Labels checked to be all numbers or all strings; a graph without edges gets its empty edge labels."""
-    empty = next((i for i, part in enumerate(parts) if part.n < 1), None)
-    if empty is not None:  # before anything it lacks for want of nodes
-        raise InputError(f"graph {empty} of {len(parts)} has no nodes; drop it")
     for column in ("node_labels", "edge_labels"):
         labels = [(i, getattr(part, column)) for i, part in enumerate(parts)]
         is_text = [(i, values.dtype.kind in "US") for i, values in labels if values is not None and len(values)]
@@ -281,20 +258,18 @@ def _checked(parts: Sequence[Graph]) -> list[Graph]:
     labelled = next((p.edge_labels for p in parts if p.edge_labels is not None and len(p.edge_labels)), None)
     if labelled is None:
         return list(parts)
-    return [replace(p, edge_labels=labelled[:0]) if len(p.edges) == 0 else p for p in parts]
+    return [p._but(edge_labels=labelled[:0]) if len(p.edges) == 0 else p for p in parts]
 
 
 def _in_order(graphs: GraphSet) -> GraphSet:
+    cells = ("node_offsets", "edge_offsets", "edges", "weights", "edge_labels")
     return graphset_from_cells(
         graphs.graph_of_cell,
         graphs.edges,
         graphs.sizes,
         graphs.weights,
         graphs.edge_labels,
-        node_labels=graphs.node_labels,
-        node_attributes=graphs.node_attributes,
-        node_names=graphs.node_names,
-        y=graphs.y,
+        **{field.name: getattr(graphs, field.name) for field in fields(graphs) if field.name not in cells},
     )
 
 
@@ -413,7 +388,7 @@ def from_pyg(graphs: Sequence[Any]) -> tuple[list[Graph], NDArray[Any] | None]:
         label = None if edge_labels is None else edge_labels[i]
         pairs, weight, label = _merge_parallel(f"graph {i} of {total}", sizes[i], edges[i], weight, None, label)
         parts.append(
-            Graph(
+            Graph._trusted(
                 n=sizes[i],
                 edges=pairs,
                 weights=weight,
@@ -451,7 +426,7 @@ def _from_links(
         values = None if values is None else values[there_and_back]
         labels = None if labels is None else labels[there_and_back]
     cells, values, labels = _merge_parallel(where, n, cells, values, given, labels)
-    return Graph(
+    return Graph._trusted(
         n=n,
         edges=cells,
         weights=values,

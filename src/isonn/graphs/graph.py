@@ -1,4 +1,4 @@
-"""`Graph` and `GraphSet`: checked once, immutable afterwards.
+"""`Graph` and `GraphSet`: checked when made, immutable afterwards.
 
 A `GraphSet` keeps all its graphs in a few flat arrays (columns), as tabular libraries do: a million
 molecules are a handful of arrays and no Python object per graph. ``graphs[i]`` cuts one `Graph` out.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -19,6 +19,25 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from isonn.errors import InputError
 from isonn.packing import IntArray
+
+#: Columns with one entry per cell, per node and per graph.
+OF_CELLS = ("weights", "edge_labels")
+OF_NODES = ("node_labels", "node_attributes", "node_names")
+OF_GRAPHS = ("y", "folds", "ids")
+
+#: What `GraphSet.digest` covers, in this order. Stored results are found by it: never change this list.
+DIGESTED = (
+    "node_offsets",
+    "edge_offsets",
+    "edges",
+    "weights",
+    "node_labels",
+    "edge_labels",
+    "node_attributes",
+    "node_names",
+    "y",
+    "folds",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +52,15 @@ class Graph:
         edge_labels: ndarray of shape (m,), in the order of ``edges``, or None.
         node_attributes: ndarray of shape (n, d) or None.
         node_names: ndarray of shape (n,) of strings, or None.
+        id: what the graph is called (a file name, a subject, a compound), or None.
+        kind: "" (plain), "molecules" or "connectomes"; decides how it is drawn.
+        row: its entries in `GraphSet.table`, such as ``{"smiles": "CCO"}``.
+
+    Example:
+        >>> Graph(3, [[0, 1], [1, 0], [1, 2], [2, 1]], id="path").adjacency
+        array([[0., 1., 0.],
+               [1., 0., 1.],
+               [0., 1., 0.]])
     """
 
     n: int
@@ -42,6 +70,25 @@ class Graph:
     edge_labels: NDArray[Any] | None = None
     node_attributes: NDArray[np.float64] | None = None
     node_names: NDArray[np.str_] | None = None
+    id: str | None = None
+    kind: str = ""
+    row: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_graph(self)
+
+    @classmethod
+    def _trusted(cls, **columns: Any) -> Graph:
+        """A graph of arrays that are known to be right; cutting a million graphs out of a set checks none again."""
+        graph = object.__new__(cls)
+        defaults = {"weights": None, "node_labels": None, "edge_labels": None, "node_attributes": None}
+        graph.__dict__.update(defaults, node_names=None, id=None, kind="", row={})
+        graph.__dict__.update(columns)
+        return graph
+
+    def _but(self, **columns: Any) -> Graph:
+        """A copy with other columns, unchecked."""
+        return Graph._trusted(**{key: value for key, value in vars(self).items() if key != "adjacency"} | columns)
 
     @cached_property
     def adjacency(self) -> NDArray[np.float64]:
@@ -52,15 +99,17 @@ class Graph:
         return matrix
 
     def __repr__(self) -> str:
-        return f"Graph(n={self.n}, cells={len(self.edges)}{', weighted' if self.weights is not None else ''})"
+        called = "" if self.id is None else f"{self.id}: "
+        return f"Graph({called}n={self.n}, cells={len(self.edges)}{', weighted' if self.weights is not None else ''})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphSet(Sequence[Graph]):
-    """Graphs with, optionally, their classes; the one form every part of isonn reads.
+    """Graphs with, optionally, what is to be predicted; the one form every part of isonn reads.
 
     Make one with :func:`isonn.load` or :func:`isonn.as_graphset`. Indexing with a number gives a
-    `Graph`; with a slice, an index array or a mask, a `GraphSet`.
+    `Graph`; with a slice, an index array or a mask, a `GraphSet`. Arrays are read-only; an array that the
+    caller could still write to is copied.
 
     Attributes:
         node_offsets: ndarray of shape (g+1,); graph i owns nodes ``node_offsets[i]:node_offsets[i+1]``.
@@ -70,10 +119,22 @@ class GraphSet(Sequence[Graph]):
         node_labels, node_names: ndarray of shape (nodes,), or None.
         node_attributes: ndarray of shape (nodes, d), or None.
         edge_labels: ndarray of shape (m,), or None.
-        y: class per graph, shape (g,), or indicator matrix (g, labels), or None.
+        y: class or number per graph, shape (g,), or a column per label or target (g, columns), or None.
         folds: the fold each graph was released in, shape (g,), or None.
         name: what the set is called in tables and errors.
         node_label_names, edge_label_names: what a label value means ({0: "C"}), for people.
+        ids: what each graph is called, shape (g,) of strings, or None.
+        class_names: what a class means ({1: "mutagenic"}), for people.
+        target_names: what the columns of ``y`` are called; () when unknown.
+        table: more about each graph ({"age": (g,) array}): covariates, groups, SMILES.
+        kind: "" (plain), "molecules" or "connectomes"; decides how graphs are drawn.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> graphs
+        GraphSet(MUTAG: 188 graphs, 10-28 nodes, 2 classes)
+        >>> graphs[:5], graphs[0]
+        (GraphSet(MUTAG: 5 graphs, 11-19 nodes, 2 classes), Graph(n=17, cells=38))
     """
 
     node_offsets: IntArray
@@ -89,13 +150,57 @@ class GraphSet(Sequence[Graph]):
     name: str = "graphs"
     node_label_names: dict[Any, str] = field(default_factory=dict)
     edge_label_names: dict[Any, str] = field(default_factory=dict)
+    ids: NDArray[np.str_] | None = None
+    class_names: dict[Any, str] = field(default_factory=dict)
+    target_names: tuple[str, ...] = ()
+    table: dict[str, NDArray[Any]] = field(default_factory=dict)
+    kind: str = ""
 
     def __post_init__(self) -> None:
+        for column in (*DIGESTED, "ids"):
+            if (value := getattr(self, column)) is not None:
+                object.__setattr__(self, column, _own(value))
+        object.__setattr__(self, "table", {str(name): _own(values) for name, values in self.table.items()})
+        object.__setattr__(self, "target_names", tuple(self.target_names))
         _check(self)
-        for column in fields(self):
-            value = getattr(self, column.name)
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+
+    @staticmethod
+    def concat(sets: Sequence[GraphSet], name: str | None = None) -> GraphSet:
+        """Join sets, one after the other.
+
+        They have to hold the same kinds of things: labels, names, ``y``, columns of ``table``. Where some have
+        weights, the edges of the others weigh 1. ``ids`` stay if every set has them; ``folds`` are dropped.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> GraphSet.concat([graphs[:10], graphs[20:]])
+            GraphSet(MUTAG: 178 graphs, 10-28 nodes, 2 classes)
+        """
+        if not sets:
+            raise InputError("sets is empty; give at least one GraphSet")
+        first = sets[0]
+        if len(sets) == 1:
+            return first if name is None else replace(first, name=name)
+        for number, other in enumerate(sets):
+            if reason := difference(first, other):
+                raise InputError(f"set {number} of {len(sets)} ({other.name}) {reason}; join sets that are alike")
+        joined: dict[str, Any] = {}
+        for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y", "ids"):
+            parts = [getattr(graphs, column) for graphs in sets]
+            joined[column] = None if any(part is None for part in parts) else _fresh(np.concatenate(parts))
+        if any(graphs.weights is not None for graphs in sets):
+            joined["weights"] = np.concatenate([_weights_of(graphs) for graphs in sets])
+        return replace(
+            first,
+            node_offsets=_offsets(np.concatenate([graphs.sizes for graphs in sets])),
+            edge_offsets=_offsets(np.concatenate([np.diff(graphs.edge_offsets) for graphs in sets])),
+            edges=_fresh(np.concatenate([graphs.edges for graphs in sets])),
+            folds=None,
+            name=first.name if name is None else name,
+            class_names={key: called for graphs in sets for key, called in graphs.class_names.items()},
+            table={column: np.concatenate([graphs.table[column] for graphs in sets]) for column in first.table},
+            **joined,
+        )
 
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
@@ -107,7 +212,7 @@ class GraphSet(Sequence[Graph]):
 
     @cached_property
     def classes(self) -> NDArray[Any] | None:
-        """The distinct classes, sorted; for an indicator matrix its column numbers; None without ``y``."""
+        """The distinct classes, sorted; for a matrix ``y`` its column numbers; None without ``y``."""
         if self.y is None:
             return None
         return np.unique(self.y) if self.y.ndim == 1 else np.arange(self.y.shape[1])
@@ -119,15 +224,15 @@ class GraphSet(Sequence[Graph]):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the graphs and classes; equal sets have equal digests, whatever they are called."""
+        """SHA-256 of the graphs, ``y`` and ``folds``; ids, names of labels and classes, and ``table`` do not count."""
         hasher = hashlib.sha256()
-        for column in fields(self):
-            value = getattr(self, column.name)
-            if not isinstance(value, np.ndarray):
+        for column in DIGESTED:
+            value = getattr(self, column)
+            if value is None:
                 continue
             if value.dtype.kind not in "biuf":  # strings and mixed objects: their text
                 value = np.array([repr(item) for item in value.ravel().tolist()], dtype=np.str_).reshape(value.shape)
-            hasher.update(f"{column.name}{value.dtype.str}{value.shape}".encode())
+            hasher.update(f"{column}{value.dtype.str}{value.shape}".encode())
             hasher.update(np.ascontiguousarray(value).tobytes())
         return hasher.hexdigest()
 
@@ -149,11 +254,72 @@ class GraphSet(Sequence[Graph]):
             return self
         largest = np.zeros(len(self))
         np.maximum.at(largest, self.graph_of_cell, np.abs(self.weights))
-        return replace(self, weights=self.weights / largest[self.graph_of_cell])
+        return replace(self, weights=_fresh(self.weights / largest[self.graph_of_cell]))
 
     def with_y(self, y: ArrayLike | None) -> GraphSet:
-        """The same graphs with other classes."""
-        return replace(self, y=None if y is None else np.array(y))
+        """The same graphs with another ``y``; names of classes and targets stay if they fit it."""
+        if y is None:
+            return replace(self, y=None)
+        values = np.array(y)
+        columns = values.shape[1] if values.ndim == 2 else 1
+        named = set(self.class_names) >= set(np.unique(values).tolist()) if self.class_names else False
+        return replace(
+            self,
+            y=values,
+            class_names=self.class_names if named else {},
+            target_names=self.target_names if len(self.target_names) == columns else (),
+        )
+
+    def select(self, index: Any) -> GraphSet:
+        """The graphs at a slice, an index array or a mask; ``graphs[index]`` is the same.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> graphs.select(graphs.y == 1)
+            GraphSet(MUTAG: 125 graphs, 12-28 nodes, 1 classes)
+        """
+        chosen = np.arange(len(self))[index].reshape(-1)
+        nodes, node_offsets = _ranges(self.node_offsets, chosen)
+        cells, edge_offsets = _ranges(self.edge_offsets, chosen)
+        taken: dict[str, Any] = {
+            column: _fresh(getattr(self, column)[rows])
+            for columns, rows in ((OF_CELLS, cells), (OF_NODES, nodes), (OF_GRAPHS, chosen))
+            for column in columns
+            if getattr(self, column) is not None
+        }
+        return replace(
+            self,
+            node_offsets=node_offsets,
+            edge_offsets=edge_offsets,
+            edges=_fresh(self.edges[cells]),
+            table={column: values[chosen] for column, values in self.table.items()},
+            **taken,
+        )
+
+    def relabelled(self, random_state: int | np.random.Generator | None = None) -> GraphSet:
+        """Every graph with its nodes in random order; labels, attributes, names and weights go along.
+
+        Example:
+            >>> path = isonn.as_graphset([np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])])
+            >>> int(path.relabelled(0)[0].adjacency.sum())
+            4
+        """
+        generator = np.random.default_rng(random_state)
+        nodes = int(self.node_offsets[-1])
+        owner = np.repeat(np.arange(len(self)), self.sizes)
+        old = np.lexsort((generator.random(nodes), owner))  # the node, over all graphs, that takes each place
+        new = np.empty(nodes, dtype=np.int64)
+        new[old] = np.arange(nodes)
+        start = self.node_offsets[:-1][self.graph_of_cell, None]
+        edges = new[self.edges + start] - start
+        order = np.lexsort((edges[:, 1], edges[:, 0], self.graph_of_cell))
+        moved: dict[str, Any] = {
+            column: _fresh(getattr(self, column)[rows])
+            for columns, rows in ((OF_CELLS, order), (OF_NODES, old))
+            for column in columns
+            if getattr(self, column) is not None
+        }
+        return replace(self, edges=_fresh(edges[order]), **moved)
 
     @overload
     def __getitem__(self, index: int) -> Graph: ...
@@ -162,14 +328,19 @@ class GraphSet(Sequence[Graph]):
     def __getitem__(self, index: Any) -> Graph | GraphSet:
         if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
             return self._graph(int(index))
-        return self._select(np.arange(len(self))[index])
+        return self.select(index)
 
     def __iter__(self) -> Iterator[Graph]:
         return (self._graph(i) for i in range(len(self)))
 
     def __repr__(self) -> str:
-        classes = "no classes" if self.classes is None else f"{len(self.classes)} classes"
-        return f"GraphSet({self.name}: {len(self)} graphs, {self.sizes.min()}-{self.sizes.max()} nodes, {classes})"
+        if self.y is None or self.classes is None:
+            what = "no classes"
+        elif self.y.dtype.kind == "f":
+            what = f"{len(self.target_names) or 1 if self.y.ndim == 1 else self.y.shape[1]} numbers to predict"
+        else:
+            what = f"{len(self.classes)} classes"
+        return f"GraphSet({self.name}: {len(self)} graphs, {self.sizes.min()}-{self.sizes.max()} nodes, {what})"
 
     def _graph(self, i: int) -> Graph:
         if not -len(self) <= i < len(self):
@@ -177,7 +348,7 @@ class GraphSet(Sequence[Graph]):
         i %= len(self)
         nodes = slice(self.node_offsets[i], self.node_offsets[i + 1])
         cells = slice(self.edge_offsets[i], self.edge_offsets[i + 1])
-        return Graph(
+        return Graph._trusted(
             n=int(self.sizes[i]),
             edges=self.edges[cells],
             weights=_take(self.weights, cells),
@@ -185,23 +356,9 @@ class GraphSet(Sequence[Graph]):
             edge_labels=_take(self.edge_labels, cells),
             node_attributes=_take(self.node_attributes, nodes),
             node_names=_take(self.node_names, nodes),
-        )
-
-    def _select(self, chosen: IntArray) -> GraphSet:
-        nodes, node_offsets = _ranges(self.node_offsets, chosen)
-        cells, edge_offsets = _ranges(self.edge_offsets, chosen)
-        return replace(
-            self,
-            node_offsets=node_offsets,
-            edge_offsets=edge_offsets,
-            edges=self.edges[cells],
-            weights=_take(self.weights, cells),
-            node_labels=_take(self.node_labels, nodes),
-            edge_labels=_take(self.edge_labels, cells),
-            node_attributes=_take(self.node_attributes, nodes),
-            node_names=_take(self.node_names, nodes),
-            y=_take(self.y, chosen),
-            folds=_take(self.folds, chosen),
+            id=None if self.ids is None else str(self.ids[i]),
+            kind=self.kind,
+            row={column: values[i] for column, values in self.table.items()},
         )
 
 
@@ -213,57 +370,71 @@ def graphset_from_cells(
     edge_labels: ArrayLike | None = None,
     **columns: Any,
 ) -> GraphSet:
-    """A `GraphSet` from cells in any order; what every reader ends with.
+    """A `GraphSet` from cells in any order; most readers end with this call.
 
-    A cell given more than once keeps the weight and label it was given last. Cells of weight 0 are no
-    edge and are dropped; weights that are all 1 are not stored.
+    A cell given more than once keeps the weight and label given last. Cells of weight 0 are dropped;
+    weights that are all 1 are not stored.
 
     Args:
         graph_of_cell: the graph of each cell, shape (m,).
         edges: row and column of each cell, numbered from 0 within its graph, shape (m, 2).
         sizes: nodes of each graph, shape (g,).
         weights, edge_labels: per cell, or None.
-        columns: the other fields of `GraphSet`, passed on.
+        columns: the other fields of `GraphSet`.
     """
     owner = np.asarray(graph_of_cell, dtype=np.int64).reshape(-1)
     pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     nodes = np.asarray(sizes, dtype=np.int64).reshape(-1)
     values = None if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
     labels = None if edge_labels is None else np.asarray(edge_labels).reshape(-1)
-    order = np.lexsort((pairs[:, 1], pairs[:, 0], owner))  # stable: of equal cells the last given stays last
-    keep = np.ones(len(order), dtype=bool)
-    if len(order):
-        key = np.column_stack([owner, pairs])[order]
-        keep[:-1] = (key[1:] != key[:-1]).any(axis=1)
-    if values is not None:
-        keep &= values[order] != 0
-    order = order[keep]
+    order = _cell_order(owner, pairs, values)
     values = _take(values, order)
     counts = np.bincount(owner[order], minlength=len(nodes))
     return GraphSet(
         node_offsets=_offsets(nodes),
         edge_offsets=_offsets(counts),
-        edges=pairs[order],
-        weights=None if values is None or (values == 1).all() else values,
+        edges=_fresh(pairs[order]),
+        weights=None if values is None or (values == 1).all() else _fresh(values),
         edge_labels=_take(labels, order),
         **columns,
     )
 
 
+def _cell_order(owner: IntArray, pairs: IntArray, weights: NDArray[np.float64] | None) -> IntArray:
+    """Sorts cells by graph, row and column; of equal cells the last stays, cells of weight 0 go."""
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], owner))  # stable: of equal cells the last given stays last
+    keep = np.ones(len(order), dtype=bool)
+    if len(order):
+        key = np.column_stack([owner, pairs])[order]
+        keep[:-1] = (key[1:] != key[:-1]).any(axis=1)
+    if weights is not None:
+        keep &= weights[order] != 0
+    return order[keep]
+
+
 def join_graphs(graphs: Sequence[Graph], **columns: Any) -> GraphSet:
-    """One `GraphSet` of single graphs; all of them must have labels, attributes or names, or none."""
-    weights = None
+    """One `GraphSet` of single graphs; labels, attributes, names and table entries are given to all or to none.
+
+    Args:
+        columns: other fields of `GraphSet`, such as ``y``.
+    """
     if any(graph.weights is not None for graph in graphs):
-        weights = np.concatenate([np.ones(len(g.edges)) if g.weights is None else g.weights for g in graphs])
+        columns["weights"] = np.concatenate([_weights_of(graph) for graph in graphs])
+    for column in ("node_labels", "edge_labels", "node_attributes", "node_names"):
+        columns[column] = _join(graphs, column)
+    if graphs and all(graph.id is not None for graph in graphs):
+        columns.setdefault("ids", np.array([graph.id for graph in graphs], dtype=np.str_))
+    names = dict.fromkeys(name for graph in graphs for name in graph.row)
+    for i, graph in enumerate(graphs):
+        if missing := [name for name in names if name not in graph.row]:
+            raise InputError(f"graph {i} of {len(graphs)} has no {missing[0]!r} in row while others have; give it one")
+    columns.setdefault("table", {name: np.array([graph.row[name] for graph in graphs]) for name in names})
+    kinds = {graph.kind for graph in graphs}
+    columns.setdefault("kind", kinds.pop() if len(kinds) == 1 else "")
     return GraphSet(
         node_offsets=_offsets(np.array([graph.n for graph in graphs], dtype=np.int64)),
         edge_offsets=_offsets(np.array([len(graph.edges) for graph in graphs], dtype=np.int64)),
         edges=np.concatenate([graph.edges for graph in graphs]) if graphs else np.zeros((0, 2), dtype=np.int64),
-        weights=weights,
-        node_labels=_join(graphs, "node_labels"),
-        edge_labels=_join(graphs, "edge_labels"),
-        node_attributes=_join(graphs, "node_attributes"),
-        node_names=_join(graphs, "node_names"),
         **columns,
     )
 
@@ -281,15 +452,58 @@ def _join(graphs: Sequence[Graph], column: str) -> NDArray[Any] | None:
     widths = {part.shape[1:] for part in parts}
     if len(widths) > 1:
         raise InputError(f"{column} have {sorted(w[0] for w in widths)} columns in different graphs; use one number")
-    return np.concatenate(parts)
+    return _fresh(np.concatenate(parts))
+
+
+def difference(first: GraphSet, other: GraphSet) -> str | None:
+    """Why two sets cannot be joined, to stand after "the other set", or None when they can."""
+    for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y"):
+        one, two = getattr(first, column), getattr(other, column)
+        called = "classes" if column == "y" else column
+        if (one is None) != (two is None):
+            return (
+                f"has {'no ' if two is None else ''}{called} where {first.name} has {'none' if one is None else 'them'}"
+            )
+        if one is None or not len(one) or not len(two):
+            continue
+        if one.shape[1:] != two.shape[1:]:
+            return f"has {called} of shape {two.shape} where {first.name} has {one.shape}"
+        if (one.dtype.kind == "U") != (two.dtype.kind == "U"):
+            return f"has {called} such as {two.flat[0]!r} where {first.name} has {one.flat[0]!r}"
+    for column in ("node_label_names", "edge_label_names"):
+        if getattr(first, column) != getattr(other, column):
+            return f"has {column} that differ from those of {first.name}, so that the same label means two things"
+    if clash := [key for key, name in other.class_names.items() if first.class_names.get(key, name) != name]:
+        return f"calls class {clash[0]!r} {other.class_names[clash[0]]!r}, and {first.name} calls it otherwise"
+    for what in ("target_names", "table", "kind"):
+        one, two = getattr(first, what), getattr(other, what)
+        if set(one) != set(two) if what == "table" else one != two:
+            return f"has {what} {list(two) if what == 'table' else two!r} where {first.name} has {one and list(one)!r}"
+    return None
 
 
 def _take(column: NDArray[Any] | None, rows: Any) -> Any:
     return None if column is None else column[rows]
 
 
+def _own(values: Any) -> NDArray[Any]:
+    """A read-only array; what the caller could still change is copied first."""
+    array = np.asarray(values)
+    return _fresh(array.copy()) if array.flags.writeable else array
+
+
+def _fresh(array: NDArray[Any]) -> NDArray[Any]:
+    """An array that nobody else holds, made read-only, so that a `GraphSet` takes it without a copy."""
+    array.flags.writeable = False
+    return array
+
+
+def _weights_of(graphs: Graph | GraphSet) -> NDArray[np.float64]:
+    return np.ones(len(graphs.edges)) if graphs.weights is None else graphs.weights
+
+
 def _offsets(counts: IntArray) -> IntArray:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
+    return _fresh(np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)]))
 
 
 def _ranges(offsets: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
@@ -300,26 +514,81 @@ def _ranges(offsets: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
     return rows, new_offsets
 
 
+# Checks.
+
+
+def _check_graph(graph: Graph) -> None:
+    """Check a hand-made graph, turn lists into arrays, and sort its cells."""
+    n, m = graph.n, np.asarray(graph.edges).size // 2
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise InputError(f"n={n!r:.60} is not a number of nodes; use an integer of at least 1")
+    columns: dict[str, Any] = {"n": int(n)}
+    for name, kinds, expected in (
+        ("edges", "iu", m),
+        ("weights", "biuf", m),
+        ("edge_labels", "biufU", m),
+        ("node_labels", "biufU", n),
+        ("node_attributes", "biuf", n),
+        ("node_names", "U", n),
+    ):
+        if getattr(graph, name) is None and name != "edges":
+            continue
+        try:
+            array = np.array(getattr(graph, name))
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InputError(f"{name} of the graph cannot be read as an array; give {expected} rows") from error
+        dimensions = 2 if name in ("edges", "node_attributes") else 1
+        if not array.size and name != "node_attributes":
+            array = array.astype(np.int64).reshape((0, 2) if name == "edges" else (0,))
+        if array.dtype.kind not in kinds or array.ndim != dimensions or (name == "edges" and array.shape[1] != 2):
+            what = {"edges": "integers of shape (m, 2)", "node_attributes": "numbers of shape (n, d)"}.get(name)
+            what = what or {"U": "strings", "biuf": "numbers"}.get(kinds, "numbers only or strings only")
+            raise InputError(f"{name} of the graph has shape {array.shape} and type {array.dtype}; use {what}")
+        if len(array) != expected:
+            raise InputError(f"the graph has {len(array)} {name} where {expected} are needed; give one each")
+        columns[name] = array
+    edges = columns["edges"] = columns["edges"].astype(np.int64)
+    outside = ((edges < 0) | (edges >= n)).any(axis=1)
+    if outside.any():
+        edge = tuple(edges[outside][0].tolist())
+        raise InputError(f"the graph has an edge {edge} but only nodes 0 to {n - 1}; correct the edge or n")
+    for name in ("weights", "node_attributes"):
+        if name in columns:
+            columns[name] = columns[name].astype(np.float64)
+            if not np.isfinite(columns[name]).all():
+                raise InputError(f"{name} of the graph hold NaN or infinity; replace them by numbers")
+    order = _cell_order(np.zeros(m, dtype=np.int64), edges, columns.get("weights"))
+    for name in ("edges", *OF_CELLS):
+        if name in columns:
+            columns[name] = columns[name][order]
+    if "weights" in columns and (columns["weights"] == 1).all():
+        columns["weights"] = None
+    for name, value in columns.items():
+        object.__setattr__(graph, name, _fresh(value) if isinstance(value, np.ndarray) else value)
+
+
 def _check(graphs: GraphSet) -> None:
     g = len(graphs)
-    if g == 0:
+    if g < 1:
         raise InputError(f"{graphs.name} holds no graph; give at least one")
     if (graphs.sizes < 1).any():
         raise InputError(f"graph {int((graphs.sizes < 1).argmax())} of {g} has no nodes; drop it")
     n_nodes, n_cells = int(graphs.node_offsets[-1]), len(graphs.edges)
-    for name, expected in (
-        ("edge_offsets", g + 1),
-        ("weights", n_cells),
-        ("edge_labels", n_cells),
-        ("node_labels", n_nodes),
-        ("node_attributes", n_nodes),
-        ("node_names", n_nodes),
-        ("y", g),
-        ("folds", g),
-    ):
-        column = getattr(graphs, name)
-        if column is not None and len(column) != expected:
-            raise InputError(f"{name} of {graphs.name} has {len(column)} entries where {expected} are needed")
+    expected = {"edge_offsets": g + 1, **dict.fromkeys(OF_CELLS, n_cells)}
+    expected |= {**dict.fromkeys(OF_NODES, n_nodes), **dict.fromkeys(OF_GRAPHS, g)}
+    found = {name: getattr(graphs, name) for name in expected}
+    for name, column in found.items():
+        if column is not None and len(column) != expected[name]:
+            raise InputError(f"{name} of {graphs.name} has {len(column)} entries where {expected[name]} are needed")
+    for name, column in graphs.table.items():
+        if column.shape != (g,):
+            raise InputError(f"column {name!r:.60} of table has shape {column.shape}; give one entry per graph ({g})")
+    if graphs.ids is not None and graphs.ids.dtype.kind != "U":
+        raise InputError(f"ids of {graphs.name} are of type {graphs.ids.dtype}; use strings")
+    if graphs.y is not None and graphs.target_names:
+        columns = graphs.y.shape[1] if graphs.y.ndim == 2 else 1
+        if len(graphs.target_names) != columns:
+            raise InputError(f"{len(graphs.target_names)} target_names for {columns} columns of y; name each column")
     if n_cells:
         limit = graphs.sizes[graphs.graph_of_cell, None]
         wrong = ((graphs.edges < 0) | (graphs.edges >= limit)).any(axis=1)
@@ -341,95 +610,3 @@ def _check(graphs: GraphSet) -> None:
             value = column[row] if column.ndim == 1 else column[row][~np.isfinite(column[row])][0]
             what = "an edge of weight" if name == "weights" else "a node attribute"
             raise InputError(f"graph {i} of {g} has {what} {value}; replace NaN and infinity by numbers, or drop it")
-
-
-# Several sets of graphs as one, where they are alike.
-
-
-#: What all sets have, or none.
-_COLUMNS = ("node_labels", "edge_labels", "node_attributes", "node_names", "y")
-
-
-def join_sets(sets: Sequence[GraphSet], name: str | None = None) -> GraphSet:
-    """The graphs of all sets, one set after the other.
-
-    Sets have to be alike (see `difference`). Where some have weights, the edges of the others weigh 1. The folds of
-    several sets have nothing to do with each other and are left out.
-    """
-    first = sets[0]
-    if len(sets) == 1:
-        return first if name is None else replace(first, name=name)
-    for number, other in enumerate(sets):
-        if reason := difference(first, other):
-            raise InputError(f"set {number} of {len(sets)} ({other.name}) {reason}; join sets that are alike")
-    columns: dict[str, Any] = {
-        column: None
-        if getattr(first, column) is None
-        else np.concatenate([np.asarray(getattr(graphs, column)) for graphs in sets])
-        for column in _COLUMNS
-    }
-    weights = None
-    if any(graphs.weights is not None for graphs in sets):
-        weights = np.concatenate([np.ones(len(g.edges)) if g.weights is None else g.weights for g in sets])
-    return replace(
-        first,
-        node_offsets=np.concatenate([[0], np.concatenate([graphs.sizes for graphs in sets]).cumsum()]),
-        edge_offsets=np.concatenate([[0], np.concatenate([np.diff(g.edge_offsets) for g in sets]).cumsum()]),
-        edges=np.concatenate([graphs.edges for graphs in sets]),
-        weights=weights,
-        folds=None,
-        name=first.name if name is None else name,
-        **columns,
-    )
-
-
-def difference(first: GraphSet, other: GraphSet) -> str | None:
-    """What keeps two sets from being parts of one, after "the other set ...", or None."""
-    for column in _COLUMNS:
-        one, two = getattr(first, column), getattr(other, column)
-        called = "classes" if column == "y" else column
-        if (one is None) != (two is None):
-            return (
-                f"has {'no ' if two is None else ''}{called} where {first.name} has {'none' if one is None else 'them'}"
-            )
-        if one is None or not len(one) or not len(two):
-            continue
-        if one.shape[1:] != two.shape[1:]:
-            return f"has {called} of shape {two.shape} where {first.name} has {one.shape}"
-        if (one.dtype.kind == "U") != (two.dtype.kind == "U"):
-            return f"has {called} such as {two.flat[0]!r} where {first.name} has {one.flat[0]!r}"
-    for column in ("node_label_names", "edge_label_names"):
-        if getattr(first, column) != getattr(other, column):
-            return f"has {column} that differ from those of {first.name}, so that the same label means two things"
-    return None
-
-
-# The same graphs with their nodes in another order.
-
-
-def relabelled(graphs: GraphSet, generator: np.random.Generator) -> GraphSet:
-    """Every graph with its nodes in an order drawn at random; labels, attributes, names and weights go along.
-
-    Example:
-        >>> path = isonn.as_graphset([np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])])
-        >>> int(relabelled(path, np.random.default_rng(0))[0].adjacency.sum())
-        4
-    """
-    nodes = int(graphs.node_offsets[-1])
-    owner = np.repeat(np.arange(len(graphs)), graphs.sizes)
-    start = graphs.node_offsets[:-1]
-    old = np.lexsort((generator.random(nodes), owner))  # the node, over all graphs, that takes each place
-    new = np.empty(nodes, dtype=np.int64)
-    new[old] = np.arange(nodes)
-    cell_owner = graphs.graph_of_cell
-    edges = new[graphs.edges + start[cell_owner, None]] - start[cell_owner, None]
-    order = np.lexsort((edges[:, 1], edges[:, 0], cell_owner))
-    return replace(
-        graphs,
-        edges=edges[order],
-        weights=None if graphs.weights is None else graphs.weights[order],
-        edge_labels=None if graphs.edge_labels is None else graphs.edge_labels[order],
-        node_labels=None if graphs.node_labels is None else graphs.node_labels[old],
-        node_attributes=None if graphs.node_attributes is None else graphs.node_attributes[old],
-        node_names=None if graphs.node_names is None else graphs.node_names[old],
-    )

@@ -9,7 +9,7 @@ from typing import Any
 
 from isonn.errors import InputError
 from isonn.graphs.datasets.registry import fetch, known, load
-from isonn.graphs.graph import GraphSet, difference, join_sets
+from isonn.graphs.graph import GraphSet, difference
 from isonn.graphs.io.registry import name_of, path_pieces
 
 #: Graphs of a chunk: some megabytes of molecules.
@@ -44,17 +44,17 @@ class GraphStream:
                 waiting.append(part)
                 start, room = start + len(part), room - len(part)
                 if not room:
-                    yield join_sets(waiting, self.name)
+                    yield GraphSet.concat(waiting, self.name)
                     waiting, room = [], self.at_once
         if waiting:
-            yield join_sets(waiting, self.name)
+            yield GraphSet.concat(waiting, self.name)
         self.graphs = total
 
     def __repr__(self) -> str:
         return f"GraphStream({self.name}, {self.at_once} graphs at once)"
 
 
-def stream(source: Any, at_once: int | None = None) -> GraphStream:
+def stream(source: Any, at_once: int | None = None, **options: Any) -> GraphStream:
     """Graphs to be read a few at a time, for what does not fit in memory.
 
     Chunks are slices of what :func:`isonn.load` would return. A TU folder is read line by line, and its lines have to
@@ -64,6 +64,7 @@ def stream(source: Any, at_once: int | None = None) -> GraphStream:
         source: a name or path as in `isonn.load`; a `GraphSet`; a list of them; or a function that returns an
             iterator over them, anew each time.
         at_once: graphs of a chunk; None takes 4,096.
+        options: of a name or path, as in `isonn.load`.
 
     Example:
         >>> [len(chunk) for chunk in stream("MUTAG", at_once=100)]
@@ -73,7 +74,11 @@ def stream(source: Any, at_once: int | None = None) -> GraphStream:
     if isinstance(source, GraphStream):
         return GraphStream(source._pieces, source.name, at_once)
     if isinstance(source, (str, os.PathLike)):
-        return _from_path(source, at_once)
+        return _from_path(source, at_once, options)
+    if options:
+        raise InputError(
+            f"options such as {next(iter(options))!r} go with a path; source is of type {type(source).__name__}"
+        )
     if isinstance(source, GraphSet):
         return GraphStream(lambda: [source], source.name, at_once)
     if callable(source):
@@ -87,15 +92,15 @@ def stream(source: Any, at_once: int | None = None) -> GraphStream:
     raise InputError(f"source={source!r:.60} is no stream of graphs; give a path, or a list of GraphSets")
 
 
-def _from_path(source: str | os.PathLike[str], at_once: int) -> GraphStream:
+def _from_path(source: str | os.PathLike[str], at_once: int, options: dict[str, Any]) -> GraphStream:
     names = {entry.name.casefold(): entry.name for entry in known()}
     if isinstance(source, str) and source.casefold() in names:
         # known to be small, and checked against what the name promises
-        return GraphStream(lambda: [load(source)], names[source.casefold()], at_once)
+        return GraphStream(lambda: [load(source, **options)], names[source.casefold()], at_once)
     path = Path(source).expanduser()
     if not path.exists():
         path = fetch(str(source))
-    return GraphStream(lambda: path_pieces(path, at_once), name_of(path), at_once)
+    return GraphStream(lambda: path_pieces(path, at_once, **options), name_of(path), at_once)
 
 
 def _checked(sets: Iterable[Any]) -> Iterator[GraphSet]:

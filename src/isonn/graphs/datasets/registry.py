@@ -15,10 +15,7 @@ import numpy as np
 from isonn.errors import DatasetError
 from isonn.graphs.datasets.fetch import OnProgress, download
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.dgcnn import read_text
-from isonn.graphs.io.matrices import read_matrices
-from isonn.graphs.io.registry import read_path
-from isonn.graphs.io.tu import read_tu
+from isonn.graphs.io.registry import check_options, read_one, read_path, reader_named
 
 TU_URL = "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip"
 _TU_SOURCE = "the TUDataset collection, https://chrsmrrs.github.io/datasets"
@@ -30,7 +27,7 @@ class Entry:
 
     Attributes:
         name: what `isonn.load` is given.
-        format: "tu" (folder), "text" (DGCNN/GIN file) or "matrices" (.npz, .mat or folder of .csv).
+        format: the name of its `Reader`: "tu" (folder), "text" (DGCNN/GIN file) or "matrices" (.npz, .mat, .csv).
         files: where it lies below a data folder; the first that exists is taken.
         graphs, classes, largest: number of graphs, of classes, nodes of the largest graph; checked on load
             unless None.
@@ -200,7 +197,7 @@ def known() -> tuple[Entry, ...]:
     return ENTRIES
 
 
-def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = None) -> GraphSet:
+def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = None, **options: Any) -> GraphSet:
     """The dataset of that name, or at that path.
 
     A known name comes first (upper or lower case), then an existing path: a TU folder, a folder of
@@ -210,6 +207,8 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
 
     Args:
         on_progress: called with bytes done and bytes in all (or None) while downloading.
+        options: what the format of the file takes, such as ``smiles="structure", target="y"`` for a table of
+            molecules; others are refused.
 
     Example:
         >>> load("MUTAG")
@@ -220,8 +219,9 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
         path = Path(name_or_path).expanduser()
         if not path.exists():
             raise DatasetError(f"there is no dataset and no file {str(path)!r}{_nearest(path.stem)}")
-        return read_path(path)
-    return _read_entry(entry, _fetch(entry, on_progress))
+        return read_path(path, **options)
+    check_options(reader_named(entry.format), options)
+    return _read_entry(entry, _fetch(entry, on_progress), **options)
 
 
 def find(name: str) -> Path | None:
@@ -314,9 +314,8 @@ def _nearest(word: str) -> str:
     return f"; a path works too; {meant}"
 
 
-def _read_entry(entry: Entry, path: Path) -> GraphSet:
-    read = {"tu": read_tu, "text": read_text, "matrices": read_matrices}[entry.format]
-    graphs = read(path)
+def _read_entry(entry: Entry, path: Path, **options: Any) -> GraphSet:
+    graphs = read_one(reader_named(entry.format), path, **options)
     _check(entry, graphs, path)
     if entry.scaled:
         graphs = graphs.scaled()

@@ -13,6 +13,25 @@ import numpy as np
 
 from isonn.errors import DatasetError
 from isonn.graphs.graph import GraphSet, graphset_from_cells
+from isonn.graphs.io.registry import Reader
+
+
+class TextReader(Reader):
+    """Text files of DGCNN and GIN; see `read_text`."""
+
+    name = "text"
+    expects = "a .txt file of DGCNN or GIN"
+
+    def recognises(self, path: Path) -> bool:
+        """A ``.txt`` file."""
+        return path.suffix.lower() == ".txt" and not path.is_dir()
+
+    def read(self, path: Path) -> GraphSet:
+        """See `read_text`."""
+        return read_text(path)
+
+
+READER = TextReader()
 
 
 def read_text(path: str | os.PathLike[str]) -> GraphSet:

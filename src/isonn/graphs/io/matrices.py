@@ -21,6 +21,25 @@ from isonn.errors import DatasetError, InputError
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.numbers import read_numbers
+from isonn.graphs.io.registry import Reader
+
+
+class MatricesReader(Reader):
+    """Matrices over the same nodes; see `read_matrices`."""
+
+    name = "matrices"
+    expects = "matrices (.npz, .mat, or a folder of .csv)"
+
+    def recognises(self, path: Path) -> bool:
+        """A ``.npz`` or ``.mat`` file, or a folder with ``.csv`` files."""
+        return any(path.glob("*.csv")) if path.is_dir() else path.suffix.lower() in (".npz", ".mat")
+
+    def read(self, path: Path) -> GraphSet:
+        """See `read_matrices`."""
+        return read_matrices(path)
+
+
+READER = MatricesReader()
 
 
 def read_matrices(path: str | os.PathLike[str]) -> GraphSet:

@@ -1,43 +1,188 @@
-"""Whatever lies at a path, whole or in pieces: a file, a TU folder, a folder of matrices, a folder of many of these."""
+"""The file formats isonn reads, and what lies at a path: one dataset, or a folder of many.
+
+A format is a `Reader`. The readers of the package stand in one table and are imported when a path looks like theirs,
+so that a format that needs an extra costs nothing to people who do not use it. Others are added with
+`register_reader`.
+"""
 
 from __future__ import annotations
 
+import importlib
+import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
-from isonn.errors import DatasetError
-from isonn.graphs.graph import GraphSet, difference, join_sets
-from isonn.graphs.io.dgcnn import read_text
-from isonn.graphs.io.matrices import read_matrices
-from isonn.graphs.io.tu import read_tu, tu_name, tu_pieces
+from isonn.errors import DatasetError, InputError, naming_the_extra
+from isonn.graphs.graph import GraphSet, difference
 
 
-def read_path(path: Path) -> GraphSet:
-    """The graphs at a path that exists."""
-    if _holds_many(path):
-        return join_sets(list(path_pieces(path)), name_of(path))
-    return _read_one(path)
+class Reader(ABC):
+    """One file format. To add one, subclass it and give an instance to `register_reader`.
 
+    Readers give names wherever the file has them: ``ids`` (file names, subjects), node names, names of labels and
+    classes. What is wrong with a file is said in one sentence of `isonn.errors.DatasetError` that names it.
 
-def name_of(path: Path) -> str:
-    """What the graphs at a path are called."""
-    if _is_tu(path):
-        return tu_name(path)
-    return path.resolve().name if _holds_many(path) else path.stem
-
-
-def path_pieces(path: Path, at_once: int | None = None) -> Iterator[GraphSet]:
-    """The same graphs in pieces, alike in what they have: a file each, and ``at_once`` graphs of a TU folder.
-
-    Without ``at_once``, every TU folder is one piece.
+    Options of `isonn.load` and of the command line arrive as keyword arguments: the keyword-only parameters of `read`
+    are the options of the format. Others are refused before `read` is called.
     """
+
+    #: What the format is called, in one or two words.
+    name: ClassVar[str]
+    #: What to give, for the error about a path that no reader recognises: "a TU folder".
+    expects: ClassVar[str]
+
+    @abstractmethod
+    def recognises(self, path: Path) -> bool:
+        """Whether an existing path looks like this format, from its name and a quick look; never raises."""
+
+    @abstractmethod
+    def read(self, path: Path, *args: Any, **options: Any) -> GraphSet:
+        """The graphs at the path, in one `GraphSet`."""
+
+    def stream(self, path: Path, at_once: int, *args: Any, **options: Any) -> Iterator[GraphSet]:
+        """The same graphs in pieces, in the same order; joined, they equal what `read` returns.
+
+        Formats that can be read without holding all graphs override this and yield about ``at_once`` graphs.
+        """
+        yield self.read(path, **options)
+
+    def title(self, path: Path) -> str:
+        """The name of the set at the path."""
+        return path.resolve().name if path.is_dir() else path.stem
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A reader of the package that is not imported yet.
+
+    Attributes:
+        module: where it lives; the module's ``READER`` is the instance.
+        suffixes: how its files end.
+        holds: a pattern; folders with such a file may be its.
+    """
+
+    module: str
+    suffixes: tuple[str, ...] = ()
+    holds: str = ""
+
+    def reader(self) -> Reader:
+        reader = importlib.import_module(self.module).READER
+        assert isinstance(reader, Reader)
+        return reader
+
+    def may_recognise(self, path: Path) -> bool:
+        if path.is_dir():
+            return bool(self.holds) and any(path.glob(self.holds))
+        return path.name.lower().endswith(self.suffixes)
+
+
+#: The readers of the package; the first that recognises a path reads it.
+_TABLE = [
+    _Place("isonn.graphs.io.tu", ("_a.txt",), holds="*_A.txt"),
+    _Place("isonn.graphs.io.dgcnn", (".txt",)),
+    _Place("isonn.graphs.io.matrices", (".npz", ".mat"), holds="*.csv"),
+]
+_REGISTERED: list[Reader] = []
+
+
+def register_reader(reader: Reader) -> Reader:
+    """Let `isonn.load`, `isonn.stream` and the commands read one more format; the last registered is asked first.
+
+    Example:
+        >>> class OneNode(Reader):
+        ...     name, expects = "one node", "a .dot file"
+        ...     def recognises(self, path):
+        ...         return path.suffix == ".dot"
+        ...     def read(self, path, *, weight=0.0):
+        ...         return isonn.as_graphset([[[weight]]], name=path.stem)
+        >>> reader = register_reader(OneNode())
+        >>> forget_reader(reader)
+    """
+    if not isinstance(reader, Reader):
+        raise InputError(f"reader={reader!r:.60} is not a Reader; give an instance of a subclass of Reader")
+    _REGISTERED.insert(0, reader)
+    return reader
+
+
+def forget_reader(reader: Reader) -> None:
+    """Undo `register_reader`."""
+    _REGISTERED.remove(reader)
+
+
+def readers() -> list[Reader]:
+    """Every reader, in the order they are asked; those that need a missing package are left out."""
+    found = list(_REGISTERED)
+    for place in _TABLE:
+        try:
+            found.append(place.reader())
+        except ImportError:
+            continue
+    return found
+
+
+def reader_of(path: Path) -> Reader | None:
+    """The reader that recognises an existing path."""
+    return next((reader for reader in _candidates(path) if reader.recognises(path)), None)
+
+
+def _candidates(path: Path) -> Iterator[Reader]:
+    yield from _REGISTERED
+    for place in _TABLE:
+        if place.may_recognise(path):
+            with naming_the_extra(f"reading {path}"):
+                reader = place.reader()
+            yield reader
+
+
+def reader_named(name: str) -> Reader:
+    """The reader of that name."""
+    return next(reader for reader in readers() if reader.name == name)
+
+
+def read_path(path: Path, **options: Any) -> GraphSet:
+    """The graphs at an existing path."""
+    if _holds_many(path):
+        return GraphSet.concat(list(path_pieces(path, None, **options)), name_of(path))
+    return read_one(_required_reader(path), path, **options)
+
+
+def read_one(reader: Reader, path: Path, **options: Any) -> GraphSet:
+    """What a reader makes of a path."""
+    check_options(reader, options)
+    return reader.read(path, **options)
+
+
+def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[GraphSet]:
+    """The same graphs in pieces of about ``at_once`` graphs, or of one dataset; all hold the same kinds of things."""
     first = None
-    for file in _files(path):
-        for piece in tu_pieces(file, at_once) if at_once is not None and _is_tu(file) else iter([_read_one(file)]):
+    for reader, file in _datasets(path):
+        check_options(reader, options)
+        pieces = iter([reader.read(file, **options)]) if at_once is None else reader.stream(file, at_once, **options)
+        for piece in pieces:
             first = first or piece
             if reason := difference(first, piece):
                 raise DatasetError(f"{file} {reason}; give every file of {path} the same")
             yield piece
+
+
+def check_options(reader: Reader, options: dict[str, Any]) -> None:
+    """Refuse options the format does not have."""
+    parameters = inspect.signature(reader.read).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return
+    known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    if unknown := [option for option in options if option not in known]:
+        has = f"its options are {', '.join(known)}" if known else "it has no options"
+        raise InputError(f"{unknown[0]!r} is not an option of the format {reader.name!r}; {has}")
+
+
+def name_of(path: Path) -> str:
+    """What the graphs at a path are called."""
+    reader = reader_of(path)
+    return path.resolve().name if reader is None else reader.title(path)
 
 
 def size_of(path: Path) -> int:
@@ -47,40 +192,27 @@ def size_of(path: Path) -> int:
     return path.stat().st_size
 
 
-def _files(path: Path) -> Iterator[Path]:
-    """What is read in one go, in sorted order of the names."""
+def _datasets(path: Path) -> Iterator[tuple[Reader, Path]]:
+    """Every dataset at a path, in sorted order of the names."""
     if not _holds_many(path):
-        yield path
+        yield _required_reader(path), path
         return
     for file in sorted(_visible(path)):
-        yield from _files(file)
-
-
-def _is_tu(path: Path) -> bool:
-    return path.is_dir() and any(path.glob("*_A.txt"))
+        yield from _datasets(file)
 
 
 def _holds_many(path: Path) -> bool:
-    return path.is_dir() and not _is_tu(path) and not any(path.glob("*.csv")) and any(_visible(path))
+    return path.is_dir() and reader_of(path) is None and any(_visible(path))
 
 
 def _visible(folder: Path) -> Iterator[Path]:
     return (file for file in folder.iterdir() if not file.name.startswith("."))
 
 
-def _read_one(path: Path) -> GraphSet:
-    if path.is_dir():
-        if _is_tu(path):
-            return read_tu(path)
-        if any(path.glob("*.csv")):
-            return read_matrices(path)
-        raise DatasetError(
-            f"{path} holds no dataset; a folder holds TU files (*_A.txt), .csv matrices, or many datasets"
-        )
-    if path.name.endswith("_A.txt"):
-        raise DatasetError(f"{path} is one file of a TU dataset; give its folder {path.parent}")
-    if path.suffix.lower() == ".txt":
-        return read_text(path)
-    if path.suffix.lower() in (".npz", ".mat"):
-        return read_matrices(path)
-    raise DatasetError(f"{path} is of no format isonn reads; give a TU folder, .txt, .npz, .mat or a folder of .csv")
+def _required_reader(path: Path) -> Reader:
+    reader = reader_of(path)
+    if reader is None:
+        formats = ", ".join(reader.expects for reader in readers())
+        what = "holds no dataset" if path.is_dir() else "is of no format isonn reads"
+        raise DatasetError(f"{path} {what}; give {formats}, or a folder of many of these")
+    return reader

@@ -14,7 +14,34 @@ from numpy.typing import NDArray
 from isonn.errors import DatasetError
 from isonn.graphs.graph import GraphSet, graphset_from_cells
 from isonn.graphs.io.numbers import NumberReader, read_numbers
+from isonn.graphs.io.registry import Reader
 from isonn.packing import IntArray
+
+
+class TUReader(Reader):
+    """TU folders, read whole by `read_tu` and in pieces by `tu_pieces`."""
+
+    name = "tu"
+    expects = "a TU folder (*_A.txt)"
+
+    def recognises(self, path: Path) -> bool:
+        """A folder with a ``*_A.txt`` file, or that file itself, for which `read` names the folder."""
+        return any(path.glob("*_A.txt")) if path.is_dir() else path.name.endswith("_A.txt")
+
+    def read(self, path: Path) -> GraphSet:
+        """See `read_tu`."""
+        return read_tu(path)
+
+    def stream(self, path: Path, at_once: int) -> Iterator[GraphSet]:
+        """See `tu_pieces`."""
+        return tu_pieces(path, at_once)
+
+    def title(self, path: Path) -> str:
+        """What stands before ``_A.txt``."""
+        return tu_name(path)
+
+
+READER = TUReader()
 
 
 def read_tu(folder: str | os.PathLike[str]) -> GraphSet:
@@ -79,8 +106,10 @@ def read_tu(folder: str | os.PathLike[str]) -> GraphSet:
 
 def tu_name(folder: Path) -> str:
     """What stands before ``_A.txt`` in the one file of that kind."""
-    if not folder.is_dir():
+    if not folder.exists():
         raise DatasetError(f"{folder} is not a folder; give the folder that holds the *_A.txt file of a TU dataset")
+    if not folder.is_dir():
+        raise DatasetError(f"{folder} is one file of a TU dataset; give its folder {folder.parent}")
     found = sorted(path.name[: -len("_A.txt")] for path in folder.glob("*_A.txt"))
     if len(found) != 1:
         what = f"those of {', '.join(found)}" if found else "no *_A.txt"
