@@ -61,7 +61,8 @@ if TYPE_CHECKING:
         training,
     )
     from isonn.estimator import load_model
-    from isonn.graphs import Graph, GraphSet, as_graphset, load, stream
+    from isonn.graphs import Graph, GraphSet, as_graphset, load
+    from isonn.graphs.stream import stream
     from isonn.subgraphs.estimators import SubgraphIsoNNClassifier, SubgraphIsoNNRegressor
     from isonn.windows.estimators import IsoNNClassifier, IsoNNRegressor
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.graphs.graph import graphset_from_cells, relabelled
-from isonn.report.draw import LARGEST, Mark, draw_graph, matrix_graph, symbols
+from isonn.graphs.graph import graphset_from_cells
+from isonn.report.draw import Mark, draw_graph, symbols
+from isonn.report.node_link import LARGEST, matrix_graph
 
 
 def parsed(svg: str) -> ElementTree.Element:
@@ -26,7 +27,7 @@ def texts(svg: str) -> list[str]:
 
 def test_atoms_have_their_symbols_and_colours_and_bonds_their_lines(mutag):
     graph = mutag[0]  # a nitro group: one double bond, the rest of the molecule aromatic
-    svg = draw_graph(graph, symbols(mutag), title="molecule").svg
+    svg = draw_graph(graph, symbols=symbols(mutag), title="molecule").svg
     names = [mutag.node_label_names[label] for label in graph.node_labels.tolist()]
     assert sorted(texts(svg)) == sorted(names)
     assert svg.count('class="elN"') == names.count("N")
@@ -37,10 +38,10 @@ def test_atoms_have_their_symbols_and_colours_and_bonds_their_lines(mutag):
 
 
 def test_a_relabelled_molecule_has_the_same_drawing(mutag):
-    other = relabelled(mutag[:8], np.random.default_rng(3))
+    other = mutag[:8].relabelled(3)
 
     def seen(graphs, i):
-        svg = draw_graph(graphs[i], symbols(mutag)).svg
+        svg = draw_graph(graphs[i], symbols=symbols(mutag)).svg
         places = [(t.text, float(t.get("x")), float(t.get("y"))) for t in parsed(svg).iter("text")]
         return svg.count("<path"), sorted((name, round(x), round(y)) for name, x, y in places)
 
@@ -51,16 +52,16 @@ def test_a_relabelled_molecule_has_the_same_drawing(mutag):
 def test_names_with_markup_are_text(mutag):
     evil = '<script>alert(1)</script>&"'
     graph = replace(mutag[0], node_names=np.array([evil] * mutag[0].n))
-    svg = draw_graph(graph, symbols(mutag), title=evil).svg
+    svg = draw_graph(graph, symbols=symbols(mutag), title=evil).svg
     assert "<script" not in svg
     assert parsed(svg).find("title").text == evil
     labels = replace(mutag, node_label_names={0: "<i>"})
-    assert "<i>" not in draw_graph(mutag[0], symbols(labels)).svg
+    assert "<i>" not in draw_graph(mutag[0], symbols=symbols(labels)).svg
 
 
 def test_a_match_is_there_hidden_until_it_is_shown(mutag):
-    marks = [Mark((0, 1, 2)), Mark((3, 4, -1), positive=False)]
-    svg = parsed(draw_graph(mutag[0], symbols(mutag), marks=marks, shown=1).svg)
+    marks = [Mark((0, 1, 2), ordered=True), Mark((3, 4, -1), positive=False, ordered=True)]
+    svg = parsed(draw_graph(mutag[0], symbols=symbols(mutag), marks=marks, shown=[1]).svg)
     halos = [part for part in svg.iter("path") if "halo" in part.get("class", "")]
     assert [halo.get("class") for halo in halos] == ["halo pos", "halo neg on"]
     assert [halo.get("data-m") for halo in halos] == ["0", "1"]
@@ -69,7 +70,7 @@ def test_a_match_is_there_hidden_until_it_is_shown(mutag):
 
 
 def test_rows_and_columns_of_a_window_are_told_apart(mutag):
-    svg = draw_graph(mutag[0], symbols(mutag), marks=[Mark((0, 1), (1, 2))], shown=0).svg
+    svg = draw_graph(mutag[0], symbols=symbols(mutag), marks=[Mark((0, 1), (1, 2), ordered=True)], shown=[0]).svg
     assert {"r0", "r1 c0", "c1"} <= set(texts(svg))
 
 
@@ -100,7 +101,7 @@ def test_a_dense_graph_is_a_matrix_of_its_weights():
     plt = pytest.importorskip("matplotlib.image")
     weights = np.random.default_rng(0).normal(size=(20, 20))
     weights[0, 1], weights[1, 0] = 9.0, -9.0
-    drawing = draw_graph(matrix_graph(weights), marks=[Mark((3, 4, 5), (7, 8, 12))], shown=0)
+    drawing = draw_graph(matrix_graph(weights), marks=[Mark((3, 4, 5), (7, 8, 12))], shown=[0])
     assert drawing.kind == "matrix"
     png = re.search(r'base64,([^"]+)"', drawing.svg).group(1)
     pixels = plt.imread(io.BytesIO(base64.b64decode(png)), format="png")  # another library reads what we wrote
@@ -118,10 +119,10 @@ def test_a_very_large_graph_is_drawn_around_its_matches_and_says_so():
     n = 620
     links = [(i, i + 1) for i in range(n - 1)]
     path = graphset_from_cells(np.zeros(2 * n - 2), links + [(b, a) for a, b in links], [n])[0]
-    drawing = draw_graph(path, marks=[Mark((300, 301, 302))], shown=0)
+    drawing = draw_graph(path, marks=[Mark((300, 301, 302))], shown=[0])
     shown = drawing.svg.count("<circle")
     assert 50 < shown <= LARGEST
-    assert drawing.note == f"The graph has 620 nodes; the {shown} nearest to the matches are drawn."
+    assert drawing.note == f"The graph has 620 nodes; the {shown} nearest to the reasons are drawn."
     assert "<title>301</title>" in drawing.svg
     assert "<title>0</title>" not in drawing.svg
     assert draw_graph(path).svg.count("<circle") <= LARGEST
@@ -129,4 +130,4 @@ def test_a_very_large_graph_is_drawn_around_its_matches_and_says_so():
 
 def test_labels_without_names_are_shown_in_short():
     graphs = graphset_from_cells([0, 0], [(0, 1), (1, 0)], [2], node_labels=np.array(["long name", "b"]))
-    assert texts(draw_graph(graphs[0], symbols(graphs)).svg) == ["lo…", "b"]
+    assert texts(draw_graph(graphs[0], symbols=symbols(graphs)).svg) == ["lo…", "b"]

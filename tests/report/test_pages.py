@@ -190,7 +190,6 @@ def test_templates_of_atoms_are_drawn_as_formulas(mutag):
     text, (panel,) = explain_page(clf, graphs, [0], quiet=True)
     cards = text[text.index('<section id="templates"') : text.index('<section id="data"')]
     assert 'class="elN"' in cards
-    assert "Degrees in the whole graph: " in cards
     nodes = {node for match in panel.matches for node in match.nodes.split(", ")}
     assert all(node.split()[0] in ("C", "N", "O") for node in nodes)
 
@@ -216,6 +215,6 @@ def test_the_bonds_of_a_template_are_drawn(mutag):
     edges = re.search(r'<g class="edges">(.*?)</g>', drawing.svg).group(1)
     assert sorted(path.count("M") for path in re.findall(r' d="([^"]+)"', edges)) == [1, 1, 2]
     assert edges.count('class="aromatic"') == 1
-    assert re.findall(r'<text x="[^"]+" y="[^"]+">(\w)</text>', drawing.svg) == ["N", "O", "C", "0", "1", "2"]
+    assert re.findall(r'<text x="[^"]+" y="[^"]+">(\w)</text>', drawing.svg) == ["N", "O", "C"]
     assert values[0] == (("0.00", "n0"), ("0.90", "p4"), ("0.00", "n0"))
     assert (number, degrees) == (0, "")

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,6 +161,23 @@ class Explanation:
             lines.append(f"  {match.contribution:+.3f}  template {match.template} at {rows}{columns}")
         return "\n".join(lines)
 
+    def to_svg(self) -> str:
+        """The graph as an SVG file, coloured by contribution, with its reasons highlighted."""
+        from isonn.report.show import explanation_svg
+
+        return explanation_svg(self)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page with the drawing, the reasons and all listed matches; needs the extra ``report``."""
+        from isonn.report.show import write_explanation
+
+        write_explanation(self, path)
+
+    def _repr_html_(self) -> str:
+        from isonn.report.show import explanation_html
+
+        return explanation_html(self)
+
     def __repr__(self) -> str:
         return self.summary()
 
@@ -304,6 +322,11 @@ class Template:
         for row, column in np.argwhere(self.adjacency > threshold).tolist():
             graph.add_edge(row, column, weight=float(self.adjacency[row, column]))
         return graph
+
+    def _repr_html_(self) -> str:
+        from isonn.report.show import template_html
+
+        return template_html(self)
 
 
 # One graph as a model sees it: where its templates are found, and what the model says when some are taken away.

@@ -102,6 +102,11 @@ class Graph:
         called = "" if self.id is None else f"{self.id}: "
         return f"Graph({called}n={self.n}, cells={len(self.edges)}{', weighted' if self.weights is not None else ''})"
 
+    def _repr_html_(self) -> str:
+        from isonn.report.show import graph_html
+
+        return graph_html(self)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphSet(Sequence[Graph]):
@@ -341,6 +346,11 @@ class GraphSet(Sequence[Graph]):
         else:
             what = f"{len(self.classes)} classes"
         return f"GraphSet({self.name}: {len(self)} graphs, {self.sizes.min()}-{self.sizes.max()} nodes, {what})"
+
+    def _repr_html_(self) -> str:
+        from isonn.report.show import graphset_html
+
+        return graphset_html(self)
 
     def _graph(self, i: int) -> Graph:
         if not -len(self) <= i < len(self):

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from isonn.errors import InputError
+from isonn.explain.explanation import Explanation
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
-from isonn.report.draw import symbols
+from isonn.report.draw import symbols, symbols_of
 from isonn.report.page import render, require_jinja2
-from isonn.report.panels import MANY, Panel, panels, template_pictures
+from isonn.report.panels import MANY, Panel, panel_of, panels, template_pictures
 from isonn.report.runs import check_takes
 
 #: Graphs on a page unless they are named.
@@ -60,6 +61,23 @@ def explain_page(
         facts=facts,
     )
     return text, shown
+
+
+def page_of_one(explanation: Explanation) -> str:
+    """The page of a single explanation."""
+    require_jinja2()
+    look = symbols_of(explanation.graph.node_labels, explanation.label_names)
+    shown = [panel_of(explanation, 0, None, look, MANY)]
+    return render(
+        "explain.html",
+        title="Graph",
+        sentence=_sentence(shown),
+        panels=shown,
+        template_numbers=[],
+        templates=template_pictures(explanation.templates, look, _used(shown)),
+        molecules=look.molecules,
+        facts=[],
+    )
 
 
 def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:

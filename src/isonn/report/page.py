@@ -28,7 +28,7 @@ def render(name: str, **content: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, signed=signed)
-    style, script = (_file(file) for file in ("style.css", "page.js"))
+    style, script = _file("style.css") + _file("drawing.css"), _file("page.js")
     from markupsafe import Markup
 
     text: str = environment.get_template(name).render(
@@ -40,6 +40,12 @@ def render(name: str, **content: Any) -> str:
         **content,
     )
     return text
+
+
+def check_new(path: Path) -> None:
+    """Refuse a file that exists."""
+    if path.exists():
+        raise InputError(f"{path} exists already; choose another name, or remove it first")
 
 
 def write(path: Path, text: str) -> None:

@@ -13,7 +13,7 @@ from scipy.special import expit
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.charts import bar
-from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, matrix_graph, symbols
+from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph, draw_template, symbols
 from isonn.targets import Labels
 
 #: Matches listed for a graph of a gallery, and on a page of single graphs.
@@ -97,26 +97,14 @@ def panels(
     made = []
     for done, number in enumerate(numbers, start=1):
         truth = str(graphs.y[number]) if known and graphs.y is not None else None
-        made.append(_panel(clf.explain(graphs[number]), number, truth, look, listed))
+        made.append(panel_of(clf.explain(graphs[number]), number, truth, look, listed))
         if report is not None:
             report(done, f"graph {number}")
     return made
 
 
-def describe(graph: Graph) -> str:
-    """Nodes and edges, in words.
-
-    Example:
-        >>> describe(isonn.as_graphset([np.ones((3, 3)) - np.eye(3)])[0])
-        '3 nodes, 3 edges'
-    """
-    loops = int((graph.edges[:, 0] == graph.edges[:, 1]).sum())
-    cells = {(a, b) for a, b in graph.edges.tolist() if a != b}
-    links = sum((b, a) not in cells or a < b for a, b in cells) + loops
-    return f"{graph.n} node{'s' * (graph.n != 1)}, {links} edge{'s' * (links != 1)}"
-
-
-def _panel(found: Any, number: int, truth: str | None, look: Symbols, listed: int) -> Panel:
+def panel_of(found: Any, number: int, truth: str | None, look: Symbols, listed: int) -> Panel:
+    """One explanation as a panel."""
     label = str(found.label)
     column = int(np.flatnonzero(np.asarray(found.classes) == found.label)[0])
     matches = _chosen(found.matches, listed)
@@ -124,10 +112,10 @@ def _panel(found: Any, number: int, truth: str | None, look: Symbols, listed: in
     about = describe(found.graph)
     drawing = draw_graph(
         found.graph,
-        look,
+        symbols=look,
         title=f"Graph {number}: {about}, predicted class {label}",
         marks=[Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches],
-        shown=0 if matches else None,
+        shown=range(min(1, len(matches))),
         node_importance=found.node_importance,
         edge_importance=found.edge_importance,
         name=f"g{number}",
@@ -198,7 +186,6 @@ def _place(graph: Graph, match: Any, look: Symbols) -> str:
 
 #: Cards on a page; the strongest templates come first.
 SHOWN = 12
-_THRESHOLD = 0.5
 Values = tuple[tuple[tuple[str, str], ...], ...]
 
 
@@ -251,19 +238,7 @@ def _strength(card: Any) -> float:
 
 
 def _picture(index: int, template: Template, look: Symbols) -> Drawing:
-    adjacency, labels = np.asarray(template.adjacency, dtype=np.float64), template.node_labels
-    bonds = template.edge_labels
-    known = labels is not None and all(label in look.nodes for label in labels.tolist())
-    graph = matrix_graph(np.where(adjacency > _THRESHOLD, 1.0, 0.0), 0.0, labels, bonds)
-    if bonds is None:  # bonds say more than widths
-        graph = matrix_graph(np.where(adjacency > _THRESHOLD, adjacency, 0.0), 0.0, labels)
-    return draw_graph(
-        graph,
-        look if known else None,
-        title=f"Template {index}: {template.k} nodes, {len(graph.edges)} cells above {_THRESHOLD}",
-        texts=None if known else [str(node) for node in range(template.k)],
-        numbered=known,
-    )
+    return draw_template(template, title=f"Template {index} of {template.k} nodes", symbols=look)
 
 
 def _values(template: Template) -> Values:
@@ -299,10 +274,10 @@ def _card(card: Any, graphs: GraphSet, look: Symbols, numbers: NDArray[np.int64]
     for example in card.examples:
         picture = draw_graph(
             graphs[example.graph],
-            look,
+            symbols=look,
             title=f"Graph {call(example.graph)} with the best match of template {card.index}",
             marks=[Mark(example.nodes, example.columns)],
-            shown=0,
+            shown=(0,),
         )
         examples.append((picture, f"graph {call(example.graph)}, distance {example.distance:.3f}"))
     counts = zip(card.classes.tolist(), card.occurrences, card.graphs_with, card.graphs_of, card.effect, strict=True)

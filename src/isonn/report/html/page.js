@@ -48,7 +48,7 @@ for (const gallery of document.querySelectorAll("[data-gallery]")) {
     say();
   });
   find("[data-colour]").addEventListener("change", (event) => {
-    gallery.classList.toggle("importance", event.target.value === "importance");
+    for (const svg of gallery.querySelectorAll("svg.isonn")) svg.classList.toggle("importance", event.target.value === "importance");
   });
   filter?.addEventListener("change", () => {
     for (const thumb of thumbs) thumb.hidden = !allowed(panels.get(thumb.dataset.open));

@@ -1,0 +1,166 @@
+"""The matrix drawer, for dense graphs: one pixel a cell, a reason as a frame around its cells."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.explain.explanation import Template
+from isonn.graphs.graph import Graph
+from isonn.report.draw import Drawer, Drawing, Mark, Symbols, level_class, levels, register_drawer
+from isonn.report.node_link import NodeLinkDrawer
+
+#: Beyond this share of cells a graph of more than `MATRIX_NODES` nodes is a matrix: as nodes and lines it is a blot.
+DENSE, MATRIX_NODES = 0.3, 16
+#: Side of the matrix in pixels, about; and the room at its left and top for importance and numbers.
+SIDE, MARGIN = 440, 34
+#: Steps of the colour scale to either side of zero.
+_STEPS = 24
+#: Positive and negative values: a blue and an orange that all kinds of colour vision tell apart.
+_POSITIVE, _NEGATIVE = (0x2B, 0x6C, 0xB0), (0xD9, 0x7A, 0x0B)
+
+
+def suits(graph: Graph) -> bool:
+    """Whether a graph is too dense for nodes and lines; the diagonal of a matrix counts as no edge."""
+    links = int((graph.edges[:, 0] != graph.edges[:, 1]).sum())
+    return graph.n > MATRIX_NODES and links > DENSE * graph.n * (graph.n - 1)
+
+
+class MatrixDrawer(Drawer):
+    """The adjacency matrix as a picture.
+
+    With importances there are two pictures, of which the page shows one: the cells coloured by what they contribute
+    (shown first), and the weights. What nodes contribute stands beside their rows and columns.
+    """
+
+    name = "matrix"
+
+    def draw(
+        self,
+        graph: Graph,
+        *,
+        title: str = "",
+        marks: Sequence[Mark] = (),
+        shown: Sequence[int] = (),
+        node_importance: NDArray[np.float64] | None = None,
+        edge_importance: NDArray[np.float64] | None = None,
+        symbols: Symbols | None = None,
+        name: str = "",
+    ) -> Drawing:
+        """One graph; see `Drawer.draw`."""
+        size = max(1, round(SIDE / graph.n))
+        side = size * graph.n
+        whole = side + MARGIN + 8
+        box = f"{-MARGIN} {-MARGIN} {whole} {whole}"
+        title = title or self.alternative(graph, [marks[i] for i in shown], symbols)
+        steps = levels(node_importance)
+        kind = "isonn matrix" if edge_importance is None else "isonn matrix importance"
+        pictures = [_image("weights", graph.adjacency, side)]
+        if edge_importance is not None:
+            pictures.append(_image("cells", edge_importance, side))
+        parts = [
+            f'<svg class="{kind}" role="img" viewBox="{box}" width="{whole}" height="{whole}">',
+            f"<title>{escape(title)}</title>",
+            f'<g id="{escape(name)}">' if name else "<g>",
+            *pictures,
+            f'<rect class="frame" width="{side}" height="{side}"/>',
+            *_ticks(graph.n, size),
+            *(_strips(steps, size) if steps is not None else ()),
+            *_frames(marks, shown, size, side),
+            "</g></svg>",
+        ]
+        return Drawing("".join(parts), box, "", self.name)
+
+    def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
+        """A template has few nodes, and is drawn as nodes and lines."""
+        return NodeLinkDrawer().draw_template(template, title=title, symbols=symbols)
+
+    def legend(self) -> list[tuple[str, str]]:
+        """What the colours of the cells mean."""
+        return [
+            ("p4", "cell that speaks for the predicted class; the darker, the more"),
+            ("n4", "cell that speaks against it"),
+            ("p0", "strips beside rows and columns: what the node contributes"),
+        ]
+
+
+def _image(name: str, matrix: NDArray[np.float64], side: int) -> str:
+    return f'<image class="{name}" width="{side}" height="{side}" href="data:image/png;base64,{_png(matrix)}"/>'
+
+
+def _ticks(n: int, size: int) -> Iterable[str]:
+    step = next(step for step in (5, 10, 20, 50, 100, 200, 500) if n / step <= 12 or step == 500)
+    for node in range(0, n, step):
+        at = size * (node + 0.5)
+        yield f'<text class="tick" x="{at:.0f}" y="-14">{node}</text>'
+        yield f'<text class="tick row" x="-14" y="{at + 3.5:.0f}">{node}</text>'
+
+
+def _strips(steps: NDArray[np.int64], size: int) -> Iterable[str]:
+    """The importance of each node beside its row and above its column."""
+    yield '<g class="strips">'
+    for node in np.flatnonzero(steps).tolist():
+        name = level_class(int(steps[node]))
+        yield f'<rect class="{name}" x="-9" y="{size * node}" width="7" height="{size}"/>'
+        yield f'<rect class="{name}" x="{size * node}" y="-9" width="{size}" height="7"/>'
+    yield "</g>"
+
+
+def _frames(marks: Sequence[Mark], shown: Sequence[int], size: int, side: int) -> Iterable[str]:
+    """A frame around the cells of each mark, and lines that lead the eye to it: two cells of 8,100 are small."""
+    for i, mark in enumerate(marks):
+        rows = sorted({node for node in mark.nodes if node >= 0})
+        columns = rows if mark.columns is None else sorted({node for node in mark.columns if node >= 0})
+        blocks = [(r, c) for r in _runs(rows) for c in _runs(columns)]
+        path = "".join(
+            f"M{size * left} {size * top}H{size * (right + 1)}V{size * (bottom + 1)}H{size * left}z"
+            for (top, bottom), (left, right) in blocks
+        )
+        on = " on" if i in shown else ""
+        guides = "".join(f"M0 {size * (top + bottom + 1) / 2:g}H{side}" for top, bottom in _runs(rows))
+        guides += "".join(f"M{size * (left + right + 1) / 2:g} 0V{side}" for left, right in _runs(columns))
+        yield f'<path class="guide{on}" data-m="{i}" d="{guides}"/>'
+        yield f'<path class="frame-match {"pos" if mark.positive else "neg"}{on}" data-m="{i}" d="{path}"/>'
+        if mark.text and rows:
+            place = f'x="{side - 2}" y="{size * rows[0] - 3}"'
+            yield f'<g class="tag{on}" data-m="{i}"><text {place}>{escape(mark.text)}</text></g>'
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of each run of consecutive numbers."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs
+
+
+def _png(matrix: NDArray[np.float64]) -> str:
+    """The matrix as a PNG with a palette: colour says the sign, opacity the size, so that any background works."""
+    largest = float(np.abs(matrix).max(initial=0.0)) or 1.0
+    steps = np.round(_STEPS * matrix / largest).astype(np.int64) + _STEPS
+    colours = [_NEGATIVE if i < _STEPS else _POSITIVE for i in range(2 * _STEPS + 1)]
+    opacity = [round(255 * abs(i - _STEPS) / _STEPS) for i in range(2 * _STEPS + 1)]
+    rows = b"".join(b"\0" + row.tobytes() for row in steps.astype(np.uint8))
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", matrix.shape[1], matrix.shape[0], 8, 3, 0, 0, 0)),
+        (b"PLTE", bytes(channel for colour in colours for channel in colour)),
+        (b"tRNS", bytes(opacity)),
+        (b"IDAT", zlib.compress(rows, 9)),
+        (b"IEND", b""),
+    ]
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks
+    )
+    return base64.b64encode(data).decode()
+
+
+register_drawer("matrix", MatrixDrawer())

@@ -1,0 +1,320 @@
+"""The plain drawer: nodes as circles, edges as lines, laid out so that the same graph looks the same everywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.explain.explanation import Template
+from isonn.graphs.graph import Graph, graphset_from_cells
+from isonn.report.draw import (
+    Drawer,
+    Drawing,
+    Mark,
+    Symbols,
+    edge_levels,
+    level_class,
+    levels,
+    register_drawer,
+    svg_number,
+)
+from isonn.report.layout import Points, layout
+
+#: Length of an edge, radius of a node with text and without, and the margin, in pixels.
+UNIT, RADIUS, DOT, MARGIN = 38, 10, 5, 26
+#: A larger graph is drawn around its marks only.
+LARGEST = 300
+#: Nodes that such a drawing has at most.
+AROUND = 120
+#: A template's cells above this are its edges.
+THRESHOLD = 0.5
+
+
+class NodeLinkDrawer(Drawer):
+    """Nodes as circles, edges as lines; a very large graph around its marks."""
+
+    name = "graph"
+
+    def draw(
+        self,
+        graph: Graph,
+        *,
+        title: str = "",
+        marks: Sequence[Mark] = (),
+        shown: Sequence[int] = (),
+        node_importance: NDArray[np.float64] | None = None,
+        edge_importance: NDArray[np.float64] | None = None,
+        symbols: Symbols | None = None,
+        name: str = "",
+    ) -> Drawing:
+        """One graph; see `Drawer.draw`."""
+        look = symbols or Symbols()
+        kept, note = None, ""
+        if graph.n > LARGEST:
+            kept = _around(graph, [node for mark in marks for node in sorted(mark.all_nodes)])
+            what = "nearest to the reasons" if marks else "around the node of most neighbours"
+            note = f"The graph has {graph.n:,} nodes; the {len(kept)} {what} are drawn."
+        plan = _Plan(graph, look, None, kept)
+        title = title or self.alternative(graph, [marks[i] for i in shown], look)
+        coloured = node_importance is not None
+        tags = _tags(plan, marks, shown)
+        return Drawing(
+            _svg(
+                plan, title, name, marks, shown, levels(node_importance), edge_levels(edge_importance), tags, coloured
+            ),
+            plan.box,
+            note,
+            self.name,
+        )
+
+    def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
+        """A template: its labels in the nodes where it has some, else their numbers."""
+        look = symbols or Symbols()
+        graph, known = template_graph(template), _known(template, look)
+        texts = None if known else template_texts(template)
+        plan = _Plan(graph, look if known else Symbols(), texts, None)
+        title = title or f"Template of {template.k} nodes, {len(graph.edges) // 2} edges"
+        return Drawing(_svg(plan, title, "", (), (), None, None, (), False), plan.box, "", self.name)
+
+
+def template_graph(template: Template) -> Graph:
+    """A template as a graph: cells above `THRESHOLD` are edges, whose widths count where they have no labels."""
+    adjacency = np.asarray(template.adjacency, dtype=np.float64)
+    cells = np.where(adjacency > THRESHOLD, 1.0 if template.edge_labels is not None else adjacency, 0.0)
+    return matrix_graph(cells, 0.0, template.node_labels, template.edge_labels)
+
+
+def template_texts(template: Template) -> list[str]:
+    """A short text for each node of a template that has no labels with symbols."""
+    return [str(node) for node in range(template.k)]
+
+
+def _known(template: Template, look: Symbols) -> bool:
+    labels = template.node_labels
+    return labels is not None and all(label in look.nodes for label in labels.tolist())
+
+
+def _svg(
+    plan: _Plan,
+    title: str,
+    name: str,
+    marks: Sequence[Mark],
+    shown: Sequence[int],
+    node_steps: NDArray[np.int64] | None,
+    edge_steps: NDArray[np.int64] | None,
+    tags: Iterable[str],
+    coloured: bool,
+) -> str:
+    kind = "isonn graph importance" if coloured else "isonn graph"
+    return "".join(
+        [
+            f'<svg class="{kind}" role="img" viewBox="{plan.box}" width="{plan.width}" height="{plan.height}">',
+            f"<title>{escape(title)}</title>",
+            f'<g id="{escape(name)}">' if name else "<g>",
+            *_halos(plan, marks, shown),
+            '<g class="edges">',
+            *_edges(plan, edge_steps),
+            '</g><g class="nodes">',
+            *_nodes(plan, node_steps),
+            "</g>",
+            *tags,
+            "</g></svg>",
+        ]
+    )
+
+
+class _Plan:
+    """What is drawn where."""
+
+    def __init__(
+        self, graph: Graph, symbols: Symbols, texts: Sequence[str] | None, kept: NDArray[np.int64] | None
+    ) -> None:
+        self.graph, self.symbols, self.texts = graph, symbols, texts
+        self.nodes = list(range(graph.n)) if kept is None else kept.tolist()
+        points: Points = UNIT * layout(graph if kept is None else _induced(graph, kept))
+        self.at = {node: (round(x, 1), round(y, 1)) for node, (x, y) in zip(self.nodes, points.tolist(), strict=True)}
+        low, high = points.min(axis=0) - MARGIN, points.max(axis=0) + MARGIN
+        self.width, self.height = (round(float(side)) for side in high - low)
+        self.box = f"{svg_number(low[0])} {svg_number(low[1])} {self.width} {self.height}"
+        self.labelled = texts is not None or bool(symbols.nodes and graph.node_labels is not None)
+        self.radius = RADIUS if self.labelled else DOT
+        self.cells = set(map(tuple, graph.edges.tolist()))
+
+    def joined(self, a: int, b: int) -> bool:
+        return (a, b) in self.cells or (b, a) in self.cells
+
+
+def _halos(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[str]:
+    for i, mark in enumerate(marks):
+        rows = [node for node in mark.nodes if node in plan.at]
+        columns = rows if mark.columns is None else [node for node in mark.columns if node in plan.at]
+        links = {(min(a, b), max(a, b)) for a in rows for b in columns if a != b and plan.joined(a, b)}
+        path = "".join(f"M{_point(plan.at[node])}h0" for node in sorted({*rows, *columns}))
+        path += "".join(f"M{_point(plan.at[a])}L{_point(plan.at[b])}" for a, b in sorted(links))
+        name = f"halo {'pos' if mark.positive else 'neg'}{' on' if i in shown else ''}"
+        yield f'<path class="{name}" data-m="{i}" d="{path}"/>'
+
+
+def _tags(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[str]:
+    """The text of each mark beside its highest node, and the template's node beside each node where order counts."""
+    for i, mark in enumerate(marks):
+        words: dict[int, list[str]] = {}
+        if mark.ordered:
+            for letter, nodes in (("" if mark.columns is None else "r", mark.nodes), ("c", mark.columns or ())):
+                for j, node in enumerate(nodes):
+                    if node in plan.at:
+                        words.setdefault(node, []).append(f"{letter}{j}")
+        here = [node for node in sorted(mark.all_nodes) if node in plan.at]
+        if mark.text and here:
+            top = min(here, key=lambda node: (plan.at[node][1], plan.at[node][0]))
+            words.setdefault(top, []).insert(0, mark.text)
+        if not words:
+            continue
+        yield f'<g class="tag{" on" if i in shown else ""}" data-m="{i}">'
+        for node, tags in words.items():
+            x, y = plan.at[node]
+            out = plan.radius + 3
+            text = escape(" ".join(tags))
+            yield f'<text x="{svg_number(x + out)}" y="{svg_number(y - out + 3)}">{text}</text>'
+        yield "</g>"
+
+
+def _edges(plan: _Plan, steps: NDArray[np.int64] | None) -> Iterable[str]:
+    graph = plan.graph
+    edge_labels = None if graph.edge_labels is None else graph.edge_labels.tolist()
+    largest = None if graph.weights is None or not len(graph.weights) else float(np.abs(graph.weights).max())
+    for i, (a, b) in enumerate(graph.edges.tolist()):
+        both = a != b and (b, a) in plan.cells
+        if a not in plan.at or b not in plan.at or (both and a > b):
+            continue
+        order = "1" if edge_labels is None else plan.symbols.bonds.get(edge_labels[i], "1")
+        classes = []
+        if steps is not None and (level := int(steps[a, b] if abs(steps[a, b]) >= abs(steps[b, a]) else steps[b, a])):
+            classes.append(level_class(level))
+        if largest is not None and graph.weights is not None:
+            classes.append(f"w{max(1, math.ceil(3 * abs(float(graph.weights[i])) / largest))}")
+            classes += ["neg"] if graph.weights[i] < 0 else []
+        named = f' class="{" ".join(classes)}"' if classes else ""
+        if a == b:
+            x, y = plan.at[a]
+            size = svg_number(1.1 * plan.radius)  # a circle that looks out from behind the node
+            yield f'<path{named} d="M{_point((x, y))}a{size} {size} 0 1 1 .1 0"/>'
+            continue
+        p, q = plan.at[a], plan.at[b]
+        if order == "2":
+            yield f'<path{named} d="{_line(p, q, 2.6)}{_line(p, q, -2.6)}"/>'
+        elif order == "3":
+            yield f'<path{named} d="{_line(p, q)}{_line(p, q, 4.2)}{_line(p, q, -4.2)}"/>'
+        elif order == "a":
+            yield f'<path{named} d="{_line(p, q, 2.6)}"/>'
+            yield f'<path class="{" ".join(["aromatic", *classes])}" d="{_line(p, q, -2.6)}"/>'
+        else:
+            yield f'<path{named} d="{_line(p, q)}{"" if both else _arrow(p, q, plan.radius)}"/>'
+
+
+def _nodes(plan: _Plan, steps: NDArray[np.int64] | None) -> Iterable[str]:
+    graph = plan.graph
+    labels = None if graph.node_labels is None else graph.node_labels.tolist()
+    for node in plan.nodes:
+        x, y = plan.at[node]
+        text, colour = "", "plain"
+        if labels is not None and labels[node] in plan.symbols.nodes:
+            text, colour = plan.symbols.nodes[labels[node]]
+        if plan.texts is not None:
+            text = plan.texts[node]
+        level = "" if steps is None or not steps[node] else f" {level_class(int(steps[node]))}"
+        yield f'<g class="{colour}{level}"><title>{escape(plan.symbols.name(graph, node))}</title>'
+        yield f'<circle cx="{svg_number(x)}" cy="{svg_number(y)}" r="{plan.radius}"/>'
+        if text:
+            small = ' class="s"' if len(text) > 2 else ""
+            yield f'<text{small} x="{svg_number(x)}" y="{svg_number(y + 4)}">{escape(text)}</text>'
+        yield "</g>"
+
+
+def _line(p: tuple[float, float], q: tuple[float, float], aside: float = 0.0) -> str:
+    length = math.dist(p, q) or 1.0
+    dx, dy = aside * (p[1] - q[1]) / length, aside * (q[0] - p[0]) / length
+    return f"M{_point((p[0] + dx, p[1] + dy))}L{_point((q[0] + dx, q[1] + dy))}"
+
+
+def _arrow(p: tuple[float, float], q: tuple[float, float], radius: float) -> str:
+    """The head of an arrow that ends at the rim of the node."""
+    angle = math.atan2(q[1] - p[1], q[0] - p[0])
+    tip = (q[0] - radius * math.cos(angle), q[1] - radius * math.sin(angle))
+    ends = [(tip[0] - 7 * math.cos(angle + turn), tip[1] - 7 * math.sin(angle + turn)) for turn in (-0.45, 0.45)]
+    return f"M{_point(ends[0])}L{_point(tip)}L{_point(ends[1])}"
+
+
+def _point(point: tuple[float, float]) -> str:
+    return f"{svg_number(point[0])} {svg_number(point[1])}"
+
+
+def _around(graph: Graph, starts: Sequence[int]) -> NDArray[np.int64]:
+    """The nodes nearest to these, in steps; without any, to the node of most neighbours."""
+    near: dict[int, list[int]] = {}
+    for a, b in graph.edges.tolist():
+        near.setdefault(a, []).append(b)
+        near.setdefault(b, []).append(a)
+    found: dict[int, None] = dict.fromkeys(starts or [max(near, key=lambda node: len(near[node]), default=0)])
+    queue = list(found)
+    for node in queue:
+        for other in sorted(near.get(node, ())):
+            if other not in found:
+                found[other] = None
+                queue.append(other)
+        if len(found) >= AROUND:
+            break
+    return np.sort(np.array(list(found)[:AROUND]))
+
+
+def _induced(graph: Graph, kept: NDArray[np.int64]) -> Graph:
+    place = {node: i for i, node in enumerate(kept.tolist())}
+    cells = [(i, place[a], place[b]) for i, (a, b) in enumerate(graph.edges.tolist()) if a in place and b in place]
+    chosen = np.array([i for i, _, _ in cells], dtype=np.int64)
+
+    def take(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+        return None if column is None else column[rows]
+
+    return replace(
+        graph,
+        n=len(kept),
+        edges=np.array([(a, b) for _, a, b in cells], dtype=np.int64).reshape(-1, 2),
+        weights=take(graph.weights, chosen),
+        edge_labels=take(graph.edge_labels, chosen),
+        node_labels=take(graph.node_labels, kept),
+        node_attributes=take(graph.node_attributes, kept),
+        node_names=take(graph.node_names, kept),
+    )
+
+
+def matrix_graph(
+    adjacency: NDArray[Any],
+    threshold: float = 0.0,
+    node_labels: NDArray[Any] | None = None,
+    edge_labels: NDArray[Any] | None = None,
+) -> Graph:
+    """A matrix as a graph: a cell whose absolute value exceeds the threshold is an edge.
+
+    Args:
+        node_labels, edge_labels: shape (n,) and (n, n), or None.
+    """
+    rows, columns = np.nonzero(np.abs(adjacency) > threshold)
+    cells = np.column_stack([rows, columns])
+    values = np.asarray(adjacency, dtype=np.float64)[rows, columns]
+    return graphset_from_cells(
+        np.zeros(len(cells), dtype=np.int64),
+        cells,
+        [len(adjacency)],
+        weights=values,
+        edge_labels=None if edge_labels is None else edge_labels[rows, columns],
+        node_labels=node_labels,
+    )[0]
+
+
+register_drawer("graph", NodeLinkDrawer())

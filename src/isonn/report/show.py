@@ -1,0 +1,151 @@
+"""How objects show themselves: in notebooks (``_repr_html_``), as SVG, and as pages.
+
+Any module may import this one inside a method; it is the only part of `isonn.report` that others know of. Drawings
+need no extra; pages need the extra ``report``.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isonn.explain.explanation import Explanation, Template
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.report.draw import (
+    Mark,
+    describe,
+    draw_graph,
+    draw_template,
+    shortened,
+    standalone,
+    standalone_style,
+    symbols,
+    symbols_of,
+)
+from isonn.targets import Numbers
+
+if TYPE_CHECKING:
+    from isonn.report.draw import Drawing
+
+#: Drawings in the table of a set, and classes it names.
+THUMBNAILS, CLASSES = 6, 10
+
+
+def graph_html(graph: Graph) -> str:
+    """A drawing of the graph with a line about it."""
+    drawing = draw_graph(graph, symbols=symbols_of(graph.node_labels))
+    return _figure(standalone(drawing.svg), f"{describe(graph)}. {drawing.note}".strip())
+
+
+def graphset_html(graphs: GraphSet) -> str:
+    """A small table: name, graphs, sizes, graphs per class, and the first few drawings."""
+    look = symbols(graphs)
+    rows = [
+        ("graphs", f"{len(graphs):,}"),
+        ("nodes", _span(graphs.sizes)),
+        ("edges", _span(np.diff(graphs.edge_offsets))),
+    ]
+    if graphs.y is not None and graphs.y.ndim == 1:
+        values, counts = np.unique(graphs.y, return_counts=True)
+        if len(values) <= CLASSES:
+            names = graphs.class_names
+            rows += [
+                (f"class {shortened(str(names.get(value, value)))}", f"{count:,} graphs")
+                for value, count in zip(values.tolist(), counts.tolist(), strict=True)
+            ]
+        else:
+            rows.append(("y", f"{len(values):,} distinct values"))
+    elif graphs.y is not None:
+        rows.append(("y", f"{graphs.y.shape[1]} columns"))
+    table = "".join(f"<tr><th style='text-align:left'>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
+    drawings = [draw_graph(graphs[i], symbols=look) for i in range(min(THUMBNAILS, len(graphs)))]
+    cells = "".join(
+        f"<figure style='margin:0'>{_thumbnail(drawing)}<figcaption>{i}</figcaption></figure>"
+        for i, drawing in enumerate(drawings)
+    )
+    return (
+        f"<div><style>{standalone_style()}</style><strong>{escape(shortened(graphs.name))}</strong>"
+        f"<table>{table}</table><div style='display:flex;flex-wrap:wrap;gap:8px'>{cells}</div></div>"
+    )
+
+
+def template_html(template: Template) -> str:
+    """A drawing of the template, and its nodes in words."""
+    drawing = draw_template(template, symbols=symbols_of(template.node_labels))
+    return _figure(standalone(drawing.svg), ", ".join(template.texts or ()))
+
+
+def explanation_svg(explanation: Explanation) -> str:
+    """The graph, coloured by contribution, with its reasons highlighted; a whole SVG file."""
+    return standalone(explanation_drawing(explanation).svg)
+
+
+def explanation_drawing(explanation: Explanation) -> Drawing:
+    """The drawing of an explanation."""
+    graph, reasons = explanation.graph, explanation.reasons
+    return draw_graph(
+        graph,
+        marks=reason_marks(reasons),
+        shown=range(len(reasons)),
+        node_importance=explanation.node_importance,
+        edge_importance=explanation.edge_importance,
+        symbols=symbols_of(graph.node_labels, explanation.label_names),
+    )
+
+
+def reason_marks(reasons: Any) -> list[Mark]:
+    """Reasons as marks of a drawing: their number and sign stand beside them."""
+    return [
+        Mark(reason.nodes, positive=reason.contribution >= 0, text=f"{i} {'+' if reason.contribution >= 0 else '-'}")
+        for i, reason in enumerate(reasons, start=1)
+    ]
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """The prediction, the drawing and the reasons, for a notebook."""
+    drawing = explanation_drawing(explanation)
+    items = "".join(f"<li>{escape(reason_text(reason))}</li>" for reason in explanation.reasons)
+    reasons = f"<ol>{items}</ol>" if items else "<p>No piece of this graph speaks for or against the prediction.</p>"
+    lead, note = escape(answer(explanation)), escape(drawing.note)
+    return f"<div><p>{lead}</p>{standalone(drawing.svg)}{reasons}<p>{note}</p></div>"
+
+
+def answer(explanation: Explanation) -> str:
+    """The prediction in a sentence."""
+    if isinstance(explanation.target, Numbers):
+        return f"Predicted {explanation.score:.3g}."
+    share = explanation.probabilities[explanation.column]
+    return f"Class {explanation.explained} with probability {100 * share:.1f} %."
+
+
+def reason_text(reason: Any) -> str:
+    """A reason in words: what it is, what it is worth."""
+    words = getattr(reason, "text", "") or ", ".join(shortened(name) for name in reason.names)
+    return f"{words} ({reason.contribution:+.2f})"
+
+
+def write_explanation(explanation: Explanation, path: str | Path) -> None:
+    """Write an explanation as a page; needs the extra ``report``. An existing file is refused."""
+    from isonn.report.explain_page import page_of_one
+    from isonn.report.page import check_new, write
+
+    check_new(Path(path))
+    write(Path(path), page_of_one(explanation))
+
+
+def _figure(svg: str, text: str) -> str:
+    return f"<figure style='margin:0'>{svg}<figcaption>{escape(text)}</figcaption></figure>"
+
+
+def _thumbnail(drawing: Drawing) -> str:
+    head, _, rest = drawing.svg.partition(">")
+    sized = " ".join(part for part in head.split(" ") if not part.startswith(("width=", "height=")))
+    return f'{sized} width="130" height="100">{rest}'
+
+
+def _span(values: Any) -> str:
+    low, high = int(values.min()), int(values.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
