@@ -179,14 +179,14 @@ def _estimator(method: str, settings: dict[str, Any]) -> Any:
     import isonn
     from isonn.errors import InputError
 
-    estimators = {"isonn": isonn.IsoNNClassifier, "isonn-subgraph": isonn.SubgraphIsoNNClassifier}
+    estimators = {"isonn": "IsoNNClassifier", "isonn-subgraph": "SubgraphIsoNNClassifier"}
     if method not in estimators:
         raise InputError(f"method {method!r} cannot be saved as a model; use --method {' or '.join(estimators)}")
     if method == "isonn" and "k" in settings:
         if len(settings["k"]) > 1:
             raise InputError(f"--k {settings['k']} are several sizes; isonn has one, or use --method isonn-subgraph")
         settings["k"] = settings["k"][0]
-    clf = estimators[method]()
+    clf = getattr(isonn, estimators[method])()  # imported by name: only one of them needs torch
     unknown = sorted(set(settings) - set(clf.get_params()))
     if unknown:
         option = "frozen" if unknown[0] == "learn_templates" else unknown[0].replace("_", "-")
