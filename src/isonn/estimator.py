@@ -322,7 +322,12 @@ def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDAr
     if path.exists():
         raise InputError(f"{path} exists already; choose another path, or remove it first")
     with atomic_directory(path) as folder:
-        save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, folder / TENSORS_NAME)
+        try:
+            save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, folder / TENSORS_NAME)
+        except SafetensorError as error:
+            raise ModelFileError(
+                f"{path} cannot be written ({error}); free some space, or choose another path"
+            ) from error
         description = {
             "format": FORMAT,
             "isonn": isonn.__version__,

@@ -93,6 +93,54 @@ def test_ctrl_c_keeps_the_run_and_resume_goes_on_to_the_same_model(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "whole"]
 
 
+def test_resuming_a_run_that_was_killed_after_saving_ends_it(tmp_path):
+    options = ("fit", "MUTAG", "--epochs", 2, "--k", 2, "--c", 1, "--out", tmp_path / "model")
+    assert run(*options).returncode == 0
+    before = (tmp_path / "model" / "model.safetensors").read_bytes()
+    (tmp_path / "model.checkpoint").touch()  # the kill came before it was removed
+    (tmp_path / ".model.abcdefgh").mkdir()
+    refused(run(*options[:4], "--k", 3, *options[6:], "--resume"), "exists already and has other settings")
+    result = run(*options, "--resume")
+    assert result.returncode == 0, result.stderr
+    assert "saved in" in result.stdout
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
+    assert not (tmp_path / "model.checkpoint").exists()
+
+
+def test_of_two_fits_to_one_folder_the_slower_leaves_no_checkpoint(tmp_path):
+    options = ("--epochs", 100, "--k", 2, "--c", 1, "--out", str(tmp_path / "model"))
+    command = [*COMMAND, "fit", "MUTAG", *map(str, options)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "model.checkpoint").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    (tmp_path / "model").mkdir()  # another fit was quicker
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "exists already" in stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on file sizes")
+@pytest.mark.parametrize("every", ["checkpoint", "model"])
+def test_a_full_disk_ends_fit_in_one_sentence_and_leaves_nothing_behind(every, tmp_path):
+    import resource
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    once = "" if every == "checkpoint" else "Checkpoint.due = lambda self: False\n"
+    code = f"import sys\nfrom isonn.training import Checkpoint\n{once}from isonn.cli import main\nmain()"
+    command = [sys.executable, "-c", code, "fit", "MUTAG", "--epochs", "2", "--k", "2", "--out", tmp_path / "model"]
+    result = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_files, check=False, timeout=100)
+    assert result.returncode == 2, result.stderr
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith(f"isonn: {'checkpoint ' if every == 'checkpoint' else ''}{tmp_path}")
+    assert "cannot be written" in last
+    assert "Traceback" not in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_cost_says_what_it_would_cost(tmp_path):
     facts = json.loads(run("cost", "MUTAG", "--k", 4, "--c", 1, "--json").stdout)
     assert facts["orderings"] == 24

@@ -2,13 +2,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
+import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import nn
 
 from isonn.errors import ModelFileError, TrainingError
-from isonn.training import Checkpoint, EarlyStopping, train
+from isonn.files import atomic_file
+from isonn.training import Checkpoint, EarlyStopping, checkpoint, train
 
 
 def problem():
@@ -92,11 +97,11 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
 
 def test_a_checkpoint_of_more_epochs_than_asked_for_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(Checkpoint, "due", lambda self: True)
-    checkpoint = Checkpoint(tmp_path / "run.checkpoint", "same", every=0)
-    run(5, checkpoint)
+    saved = Checkpoint(tmp_path / "run.checkpoint", "same", every=0)
+    run(5, saved)
     with pytest.raises(ModelFileError, match=r"has 5 epochs behind it and epochs=3 are asked for; ask for at least 5"):
-        run(3, checkpoint, resume=True)
-    assert_same_run(run(5, checkpoint, resume=True), run(5))
+        run(3, saved, resume=True)
+    assert_same_run(run(5, saved, resume=True), run(5))
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path):
@@ -105,6 +110,70 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(ModelFileError, match="cannot be read.*remove it to start anew"):
         run(4, Checkpoint(path, "this"), resume=True)
+
+
+def test_every_flipped_bit_is_refused_in_one_sentence(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    run(2, Checkpoint(path, "this", every=0))
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for bit in rng.choice(8 * len(whole), 150, replace=False).tolist() + list(range(0, 64, 5)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError, match=r"remove it to start anew$") as refused:
+            run(4, Checkpoint(path, "this"), resume=True)
+        assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"history": "{"},
+        {"history": "[]"},
+        {"history": '{"loss": [1], "seconds": []}'},
+        {"history": '{"loss": ["a", "b"], "seconds": [1, 1]}'},
+        {"history": '{"loss": [NaN, 1], "seconds": [1, 1]}'},
+        {"generator": torch.zeros(3)},
+        {"generator": None},
+        {"model.0.weight": torch.zeros(2, 2)},
+        {"optimizer.0.exp_avg": torch.zeros(9)},
+        {"optimizer.77.exp_avg": torch.zeros(8, 4)},
+        {"optimizer.x.exp_avg": torch.zeros(8, 4)},
+    ],
+    ids=str,
+)
+def test_an_altered_checkpoint_with_a_right_checksum_is_refused(change, tmp_path):
+    path = tmp_path / "run.checkpoint"
+    run(2, Checkpoint(path, "this", every=0))
+    with safe_open(path, framework="pt") as file:
+        header, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    del header["sha256"]
+    for name, value in change.items():
+        if isinstance(value, str):
+            header[name] = value
+        elif value is None:
+            del tensors[name]
+        else:
+            tensors[name] = value
+    save_file(tensors, path, {**header, "sha256": checkpoint._digest(header, tensors)})
+    with pytest.raises(ModelFileError, match="remove it to start anew"):
+        run(4, Checkpoint(path, "this"), resume=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks, so temporary files are left alone")
+def test_temporary_files_of_killed_runs_are_removed_and_those_in_use_are_not(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    stray, folder = tmp_path / ".run.checkpoint.abcdefgh", tmp_path / ".run.checkpoint.12345678"
+    stray.touch()
+    folder.mkdir()
+    with atomic_file(path) as used:
+        used.write_text("whole")
+        run(2, Checkpoint(path, "this", every=1e9))
+        assert used.exists()
+        assert not stray.exists()
+        assert not folder.exists()
+    assert path.read_text() == "whole"
 
 
 def test_a_failing_save_leaves_the_older_checkpoint_whole(tmp_path, monkeypatch):
@@ -117,7 +186,7 @@ def test_a_failing_save_leaves_the_older_checkpoint_whole(tmp_path, monkeypatch)
         raise OSError("no space left")
 
     monkeypatch.setattr("isonn.training.checkpoint.save_file", fail)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(ModelFileError, match=r"cannot be written \(no space left\); free some space and resume"):
         run(4, Checkpoint(path, "this", every=0), resume=True)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
@@ -140,7 +209,7 @@ def test_a_run_that_stopped_early_stays_stopped_when_resumed(tmp_path):
 
 def test_weights_that_the_last_step_made_no_numbers_are_an_error():
     model, inputs, targets = problem()
-    with pytest.raises(TrainingError, match=r"weights are no numbers in epoch 1; use a learning_rate below inf"):
+    with pytest.raises(TrainingError, match=r"weights are not finite in epoch 1; use a learning_rate below inf"):
         train(
             model,
             inputs,

@@ -78,12 +78,14 @@ def fit(
     import isonn
     from isonn.cli.options import stream_of
     from isonn.errors import InputError
+    from isonn.files import remove_strays
     from isonn.graphs.io.tu import UnsortedError
 
-    if out.exists() or not out.name:
+    checkpoint = out.parent / f"{out.name}.checkpoint"
+    finished = resume and out.is_dir() and checkpoint.exists()  # killed after saving, before tidying up
+    if (out.exists() and not finished) or not out.name:
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
     check_either(layers, k, c)
-    checkpoint = out.with_name(out.name + ".checkpoint")
     asked = {"--bank": bank, "--jobs": jobs, "--scheduler": scheduler}
     banked = [option for option, value in asked.items() if value is not None]
     if banked and method != "isonn-subgraph":
@@ -108,6 +110,9 @@ def fit(
     given = {name: value for name, value in settings.items() if value is not None}
     clf = _estimator(method, given)
     clf.set_params(matching=matching, random_state=seed, verbose=0 if as_json else 1)
+    if finished:
+        _tidy_up(clf, out, checkpoint)
+        return
     if graphs is not None:
         try:
             _fit_streamed(clf, graphs, bank, out, checkpoint, jobs, scheduler)
@@ -133,8 +138,12 @@ def fit(
             raise typer.Exit(130) from None
         accuracy, about = float(clf.score(held, held.y)), repr(held)
         count, name = len(held), held.name
-    clf.save(out)
-    checkpoint.unlink(missing_ok=True)
+    remove_strays(out)
+    try:
+        clf.save(out)
+    finally:
+        if out.exists():  # saved, or another fit was quicker: either way nobody resumes this run
+            checkpoint.unlink(missing_ok=True)
     if graphs is not None and bank is None:
         shutil.rmtree(_bank_beside(out), ignore_errors=True)
     if as_json:
@@ -143,6 +152,20 @@ def fit(
         print(json.dumps({**facts, "epochs": len(clf.history_), "loss": loss}))
     else:
         _print(clf, about, accuracy, out)
+
+
+def _tidy_up(clf: Any, out: Path, checkpoint: Path) -> None:
+    """End a run that was killed once its model was saved: check that it is this run's, remove the checkpoint."""
+    import isonn
+    from isonn.errors import InputError
+    from isonn.files import remove_strays
+
+    saved = isonn.load_model(out)
+    if type(saved) is not type(clf) or saved.set_params(verbose=clf.verbose).get_params() != clf.get_params():
+        raise InputError(f"{out} exists already and has other settings; choose another --out, or remove it first")
+    remove_strays(out)
+    checkpoint.unlink(missing_ok=True)
+    print(f"saved in {out}; isonn predict {out} DATA classifies new graphs")
 
 
 def _bank_beside(out: Path) -> Path:

@@ -1,17 +1,18 @@
 """Save a training run and take it up again, to the bit.
 
-One safetensors file holds the weights, the optimiser's state and the random state as tensors, and the
-history as JSON in the header: no pickle, and one rename makes it appear whole.
+One safetensors file holds the weights, the optimiser's state and the random state as tensors, and the history as JSON
+in the header: no pickle, and one rename makes it appear whole. A SHA-256 over all of it detects damage (not forgery:
+whoever can write the file can write the checksum, too).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,9 +20,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from isonn.errors import ModelFileError
-from isonn.files import atomic_file
+from isonn.files import atomic_file, remove_strays
 
-FORMAT = "isonn-checkpoint-1"
+FORMAT = "isonn-checkpoint-2"
 
 
 @dataclass
@@ -30,7 +31,7 @@ class Checkpoint:
 
     Attributes:
         path: the file.
-        identity: text that says which data and settings the run belongs to; another text is refused.
+        identity: text that says which data and settings the run belongs to; a checkpoint with another is refused.
         every: seconds between saves; the first is made after the first epoch. A save that takes long is made
             less often, so that saving never takes more than a twentieth of the time.
     """
@@ -48,7 +49,7 @@ class Checkpoint:
     def save(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator, history: History
     ) -> None:
-        """Write the whole state of a run that has just finished an epoch."""
+        """Write the whole state of a run that has just finished an epoch; the older file stays if that fails."""
         start = time.monotonic()
         tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
         state = optimizer.state_dict()["state"]
@@ -56,27 +57,35 @@ class Checkpoint:
             for name, value in entries.items():
                 tensors[f"optimizer.{number}.{name}"] = torch.as_tensor(value)
         tensors["generator"] = generator.get_state()
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         header = {"format": FORMAT, "identity": self.identity, "history": json.dumps(asdict(history))}
-        with atomic_file(self.path) as temporary:
-            save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, temporary, header)
+        header["sha256"] = _digest(header, tensors)
+        try:
+            with atomic_file(self.path) as temporary:
+                save_file(tensors, temporary, header)
+        except (OSError, SafetensorError) as error:
+            raise ModelFileError(
+                f"checkpoint {self.path} cannot be written ({error}); free some space and resume"
+            ) from error
         self._last = time.monotonic()
         self._cost = self._last - start
 
     def load(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator) -> History:
         """Put the saved state back; everything after this goes as if the run had never stopped."""
         header, tensors = self._read()
-        history = History(**json.loads(header["history"]))
         try:
+            history = History.from_json(header["history"])
+            state = _optimizer_state(_below(tensors, "optimizer."), list(model.parameters()))
             model.load_state_dict(_below(tensors, "model."))
-        except RuntimeError as error:
+            optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+            generator.set_state(tensors["generator"])
+        except (RuntimeError, TypeError, ValueError, KeyError, IndexError) as error:
             raise ModelFileError(f"checkpoint {self.path} holds another model; remove it to start anew") from error
-        state: dict[int, dict[str, Any]] = {}
-        for name, tensor in _below(tensors, "optimizer.").items():
-            number, entry = name.split(".", 1)
-            state.setdefault(int(number), {})[entry] = tensor
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-        generator.set_state(tensors["generator"])
         return history
+
+    def clean(self) -> None:
+        """Remove temporary files that killed runs left."""
+        remove_strays(self.path)
 
     def _read(self) -> tuple[dict[str, str], dict[str, Tensor]]:
         try:
@@ -85,14 +94,37 @@ class Checkpoint:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
         except (SafetensorError, OSError) as error:
             raise ModelFileError(f"checkpoint {self.path} cannot be read ({error}); remove it to start anew") from error
-        if header.get("format") != FORMAT or "generator" not in tensors:
+        if header.get("format") != FORMAT:
             raise ModelFileError(f"{self.path} is not a checkpoint of this version; remove it to start anew")
-        if header["identity"] != self.identity:
+        if header.pop("sha256", None) != _digest(header, tensors):
+            raise ModelFileError(f"checkpoint {self.path} is damaged; remove it to start anew")
+        if header.get("identity") != self.identity:
             raise ModelFileError(
                 f"checkpoint {self.path} belongs to other data or other settings; "
                 f"go on with the same ones, or remove it to start anew"
             )
         return header, tensors
+
+
+def _digest(header: dict[str, str], tensors: dict[str, Tensor]) -> str:
+    """SHA-256 of everything in a checkpoint."""
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _optimizer_state(tensors: dict[str, Tensor], parameters: list[Tensor]) -> dict[int, dict[str, Tensor]]:
+    """Adam's state by the number of each parameter; ValueError unless it fits them."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        number, entry = name.split(".", 1)
+        if tensor.ndim and tensor.shape != parameters[int(number)].shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        state.setdefault(int(number), {})[entry] = tensor
+    return state
 
 
 def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -116,6 +148,15 @@ class History:
 
     def __len__(self) -> int:
         return len(self.loss)
+
+    @classmethod
+    def from_json(cls, text: str) -> History:
+        """The history written as JSON; ValueError unless it has one finite loss and duration per epoch."""
+        stored = json.loads(text)
+        columns = [[float(value) for value in stored[name]] for name in ("loss", "seconds")]
+        if len(columns[0]) != len(columns[1]) or not all(map(math.isfinite, columns[0] + columns[1])):
+            raise ValueError("loss and seconds do not belong together")
+        return cls(*columns)
 
     def add(self, loss: float, seconds: float) -> None:
         """Record one finished epoch."""

@@ -58,6 +58,8 @@ def train(
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
     stopping = EarlyStopping(patience) if patience is not None else None
     history = History()
+    if checkpoint is not None:
+        checkpoint.clean()
     if resume and checkpoint is not None and checkpoint.path.exists():
         history = checkpoint.load(model, optimizer, generator)
         if len(history) > epochs:
@@ -81,7 +83,7 @@ def train(
             if interrupted():
                 raise KeyboardInterrupt
     if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):  # what the last step did
-        raise TrainingError(_diverged("the weights are no numbers", len(history), learning_rate))
+        raise TrainingError(_diverged("the weights are not finite", len(history), learning_rate))
     model.eval()
     return history
 
