@@ -187,7 +187,7 @@ def test_graphs_without_a_common_subgraph_are_refused() -> None:
         ({"min_support": 0.0}, "min_support=0.0 is no share gBolt can mine"),
         ({"time_limit": 0}, "time_limit=0 leaves no time to mine"),
         ({"hidden": (0,)}, r"hidden=\(0,\) has a layer without units"),
-        ({"labels": "edges"}, "labels='edges' is no choice"),
+        ({"labels": "edges"}, "labels='edges' is unknown"),
         ({"density": 2}, "density=2 is not a share of the pairs"),
     ],
 )

@@ -48,7 +48,7 @@ class LinearEdgesClassifier(GraphClassifier):
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not 0 < self.alpha < np.inf:
             raise InputError(f"alpha={self.alpha!r} is no penalty; use a number above 0")
         if not (self.fisher == "auto" or isinstance(self.fisher, bool)):
-            raise InputError(f'fisher={self.fisher!r} is no choice; use "auto", True or False')
+            raise InputError(f'fisher={self.fisher!r} is unknown; use "auto", True or False')
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         weights = np.ones(1) if graphs.weights is None else graphs.weights

@@ -85,7 +85,7 @@ class ShapeReader:
 def check_shape_settings(labels: bool | str, density: float) -> None:
     """Refuse what `ShapeReader` cannot use."""
     if not (isinstance(labels, bool) or labels in ("auto", "position")):
-        raise InputError(f'labels={labels!r} is no choice; use "auto", "position", True or False')
+        raise InputError(f'labels={labels!r} is unknown; use "auto", "position", True or False')
     if isinstance(density, bool) or not isinstance(density, (int, float, np.number)) or not 0 < density <= 1:
         raise InputError(f"density={density!r} is not a share of the pairs; use a number above 0, at most 1")
 

@@ -1,22 +1,26 @@
-"""WL: how many neighbourhoods two graphs share."""
+"""The Weisfeiler-Lehman subtree kernel: how many neighbourhoods two graphs share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import expit, softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from isonn.baselines.shapes import Shape, ShapeReader, check_shape_settings
-from isonn.errors import InputError, MissingDependencyError
+from isonn.errors import InputError
 from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
+from isonn.packing import mix64
 from isonn.seeding import derive_seed, resolve_seed
 
+Matrix = NDArray[np.float64]
 #: What the support vector machine's settings are chosen from.
 ITERATIONS = (1, 2, 3, 4, 5, 6)
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -24,24 +28,94 @@ PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 MEAN_ITERATIONS = 5
 
 
+def wl_counts(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np.uint64], csr_array]]:
+    """How often each graph holds each neighbourhood, for every radius from 0 to ``iterations``.
+
+    A node starts with its label; each iteration replaces its colour by a hash of that colour and those of its
+    neighbours. Hashes have 64 bits: among a million neighbourhoods, two share one with a probability of 3e-8.
+
+    Yields:
+        the distinct colours, sorted, shape (d,), and their counts, sparse, shape (graphs, d).
+    """
+    sizes = np.array([len(shape.labels) for shape in shapes])
+    starts = np.cumsum(sizes) - sizes
+    ends = np.concatenate([shape.edges + start for shape, start in zip(shapes, starts, strict=True)])
+    owner = np.repeat(np.arange(len(shapes)), sizes)
+    colours = mix64(np.concatenate([shape.labels for shape in shapes]).astype(np.uint64))
+    for iteration in range(iterations + 1):
+        if iteration:
+            around = np.zeros_like(colours)  # a sum: the order of the neighbours does not matter
+            np.add.at(around, ends[:, 0], mix64(colours[ends[:, 1]]))
+            np.add.at(around, ends[:, 1], mix64(colours[ends[:, 0]]))
+            colours = mix64(colours + mix64(around))
+        distinct, column = np.unique(colours, return_inverse=True)
+        counts = csr_array((np.ones(len(owner)), (owner, column)), shape=(len(shapes), len(distinct)))
+        counts.sum_duplicates()
+        yield distinct, counts
+
+
+def wl_kernels(shapes: list[Shape], iterations: int) -> Iterator[Matrix]:
+    """The kernel of each pair of graphs after 0, 1, ... ``iterations``, not normalised, shape (g, g)."""
+    kernel = np.zeros((len(shapes), len(shapes)))
+    for _, counts in wl_counts(shapes, iterations):
+        kernel = kernel + (counts @ counts.T).toarray()
+        yield kernel
+
+
+class WLKernel:
+    """Similarity of graphs to training graphs: the kernel after some iterations, 1 for equal graphs.
+
+    Args:
+        shapes: the training graphs.
+        iterations: how often colours are refined.
+    """
+
+    def __init__(self, shapes: list[Shape], iterations: int) -> None:
+        self.iterations = iterations
+        self.levels = list(wl_counts(shapes, iterations))
+        self.own = _squares(counts for _, counts in self.levels)
+
+    def transform(self, shapes: list[Shape]) -> Matrix:
+        """Similarities of shape (graphs, training graphs)."""
+        levels = list(wl_counts(shapes, self.iterations))
+        own = _squares(counts for _, counts in levels)
+        kernel = np.zeros((len(shapes), len(self.own)))
+        for (known, train), (colours, counts) in zip(self.levels, levels, strict=True):
+            place = np.searchsorted(known, colours).clip(max=len(known) - 1)
+            shared = known[place] == colours
+            kernel += (counts[:, shared] @ train[:, place[shared]].T).toarray()
+        return np.asarray(kernel / np.sqrt(np.outer(own, self.own)))
+
+
+def _squares(levels: Iterable[csr_array]) -> Matrix:
+    """The kernel of each graph with itself."""
+    return np.asarray(sum(counts.multiply(counts).sum(axis=1) for counts in levels))
+
+
+def _normalised(kernel: Matrix) -> Matrix:
+    own = kernel.diagonal()
+    return np.asarray(kernel / np.sqrt(np.outer(own, own)))
+
+
 class WLClassifier(GraphClassifier):
     """The Weisfeiler-Lehman subtree kernel, normalised, and a decision on it.
 
-    Shervashidze and Borgwardt, "Fast subtree kernels on graphs" (NeurIPS 2009), as grakel computes it: the kernel of
-    two graphs counts equal node labels, before and after each iteration that replaces a node's label by itself and
-    those of its neighbours, and is divided by the root of both graphs' kernels with themselves.
-    ``decision="mean"`` is the paper's rule to the letter: a graph whose mean similarity to *all* training graphs is
-    greater than 0.5 is positive (the second of ``classes_``), any other negative; the training classes are not used,
-    and an accuracy near one half on balanced classes is what one should expect. The rule says nothing of three or
-    more classes: there a graph gets the class to whose training graphs its mean similarity is largest.
-    ``decision="svm"`` is what the kernel was made for: a support vector machine, its penalty C and the number of
-    iterations chosen by stratified cross-validation within the training graphs. An edge in either direction is an
-    edge, graphs with weights keep their strongest pairs (``density``) as edges, edge labels are not read. Without
-    node labels all nodes start equal, so the first iteration tells their degrees apart.
+    Shervashidze and Borgwardt, "Fast subtree kernels on graphs" (NeurIPS 2009): the kernel of two graphs counts equal
+    node colours, before and after each iteration that replaces a node's colour by itself and those of its neighbours,
+    divided by the root of both graphs' kernels with themselves.
 
-    Probabilities are, with "mean", the mean similarity and its complement (of three classes or more: their share of
-    the sum), and with "svm" a logistic function or softmax of the decision function: in the order of the decision,
-    but not calibrated.
+    ``decision="mean"`` is the paper's rule to the letter: a graph whose mean similarity to *all* training graphs is
+    greater than 0.5 is positive (the second of ``classes_``). It does not use the training classes, so expect an
+    accuracy near one half on balanced classes. With three or more classes, which the rule does not cover, a graph
+    gets the class whose training graphs it is most similar to on average.
+
+    ``decision="svm"`` is what the kernel was made for: a support vector machine whose penalty C and number of
+    iterations are chosen by stratified cross-validation within the training graphs.
+
+    Edges are read without direction and edge labels are not read; graphs with weights keep their strongest pairs
+    (``density``) as edges. Without node labels all nodes start equal, so the first iteration tells degrees apart.
+    Probabilities are, with "mean", the mean similarity and its complement (with three or more classes, shares of the
+    sum), and with "svm" a logistic function or softmax of the decision function, which is not calibrated.
 
     Args:
         decision: "mean" or "svm".
@@ -73,9 +147,8 @@ class WLClassifier(GraphClassifier):
         self.random_state = random_state
 
     def _check_params(self) -> None:
-        """Refuse unknown decisions and impossible numbers."""
         if self.decision not in ("mean", "svm"):
-            raise InputError(f'decision={self.decision!r} is no choice; use "mean" or "svm"')
+            raise InputError(f'decision={self.decision!r} is unknown; use "mean" or "svm"')
         given = self.iterations
         if given is not None and (isinstance(given, bool) or not isinstance(given, Integral) or given < 1):
             raise InputError(f"iterations={given!r} is not a number of iterations; use an integer >= 1, or None")
@@ -83,22 +156,24 @@ class WLClassifier(GraphClassifier):
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         self.reader_ = ShapeReader(graphs, self.labels, self.density, type(self).__name__)
-        inputs = _for_grakel(self.reader_.read(graphs))
+        shapes = self.reader_.read(graphs)
         self.targets_ = targets
-        if self.decision == "mean":
+        if self.decision == "svm":
+            choices = ITERATIONS if self.iterations is None else (int(self.iterations),)
+            kernels = (
+                (number, _normalised(kernel))
+                for number, kernel in enumerate(wl_kernels(shapes, max(choices)))
+                if number in choices
+            )
+            seed = derive_seed(resolve_seed(self.random_state), "inner splits") % 2**32
+            self.iterations_, self.C_, matrix = _choose(kernels, targets, seed)
+            self.svm_ = SVC(C=self.C_, kernel="precomputed").fit(matrix, targets)
+        else:
             self.iterations_ = MEAN_ITERATIONS if self.iterations is None else int(self.iterations)
-            self.kernel_, _ = _kernel(inputs, self.iterations_)
-            return
-        choices = ITERATIONS if self.iterations is None else (int(self.iterations),)
-        kernels = {number: _kernel(inputs, number) for number in choices}
-        matrices = {number: matrix for number, (_, matrix) in kernels.items()}
-        seed = derive_seed(resolve_seed(self.random_state), "inner splits") % 2**32
-        self.iterations_, self.C_ = _choose(matrices, targets, seed)
-        self.kernel_ = kernels[self.iterations_][0]
-        self.svm_ = SVC(C=self.C_, kernel="precomputed").fit(matrices[self.iterations_], targets)
+        self.kernel_ = WLKernel(shapes, self.iterations_)
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
-        similarity: NDArray[np.float64] = self.kernel_.transform(_for_grakel(self.reader_.read(graphs)))
+        similarity = self.kernel_.transform(self.reader_.read(graphs))
         if self.decision == "svm":
             outputs = self.svm_.decision_function(similarity)
             positive = expit(outputs)
@@ -115,40 +190,24 @@ class WLClassifier(GraphClassifier):
         return shares
 
 
-def _choose(matrices: dict[int, NDArray[np.float64]], targets: NDArray[Any], seed: int) -> tuple[int, float]:
-    """Iterations and C that classify most training graphs in cross-validation; of equals fewer, then smaller."""
+def _choose(kernels: Iterable[tuple[int, Matrix]], targets: NDArray[Any], seed: int) -> tuple[int, float, Matrix]:
+    """Iterations, C and kernel that classify most training graphs in cross-validation; of equals the first.
+
+    Kernels are looked at one after the other and only the best is kept: they may be large.
+    """
     n_folds = min(5, int(np.bincount(targets).min()))
-    settings = [(number, penalty) for number in matrices for penalty in PENALTIES]
     if n_folds < 2:  # a class of one graph cannot be in both halves of a split
-        return next(iter(matrices)), 1.0
+        number, kernel = next(iter(kernels))
+        return number, 1.0, kernel
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(targets, targets))
-    correct = dict.fromkeys(settings, 0)
-    for number, penalty in settings:
-        for train, test in folds:
-            svm = SVC(C=penalty, kernel="precomputed").fit(matrices[number][np.ix_(train, train)], targets[train])
-            correct[number, penalty] += int((svm.predict(matrices[number][np.ix_(test, train)]) == targets[test]).sum())
-    return max(settings, key=lambda setting: correct[setting])
-
-
-def _kernel(inputs: list[Any], iterations: int) -> tuple[Any, NDArray[np.float64]]:
-    """grakel's fitted kernel, and its matrix of the training graphs."""
-    try:
-        from grakel.kernels import VertexHistogram, WeisfeilerLehman
-    except ImportError as error:
-        raise MissingDependencyError(
-            "the Weisfeiler-Lehman kernel needs grakel, which is not installed; pip install 'isonn[baselines]', "
-            "with a Python before 3.13: grakel has no wheels for later ones"
-        ) from error
-    kernel = WeisfeilerLehman(n_iter=iterations, normalize=True, base_graph_kernel=VertexHistogram)
-    return kernel, kernel.fit_transform(inputs)
-
-
-def _for_grakel(shapes: list[Shape]) -> list[Any]:
-    """Each graph as grakel takes it: neighbours of every node, and the label of every node."""
-    inputs = []
-    for shape in shapes:
-        neighbours: dict[int, dict[int, float]] = {node: {} for node in range(len(shape.labels))}
-        for first, second in shape.edges.tolist():
-            neighbours[first][second] = neighbours[second][first] = 1.0
-        inputs.append((neighbours, dict(enumerate(shape.labels.tolist()))))
-    return inputs
+    best, most = None, -1
+    for number, kernel in kernels:
+        for penalty in PENALTIES:
+            correct = 0
+            for train, test in folds:
+                svm = SVC(C=penalty, kernel="precomputed").fit(kernel[np.ix_(train, train)], targets[train])
+                correct += int((svm.predict(kernel[np.ix_(test, train)]) == targets[test]).sum())
+            if correct > most:
+                best, most = (number, penalty, kernel), correct
+    assert best is not None
+    return best
