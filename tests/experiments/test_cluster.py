@@ -127,7 +127,7 @@ def test_a_job_that_kills_its_workers_is_given_up_and_the_rest_goes_on(graphs, t
         with distributed.Client(dask.address, set_as_default=False) as watcher:
             watcher.wait_for_workers(3, timeout=30)
         list(execute(trivial, {graphs.name: graphs}, store, scheduler=dask.address))
-    assert store.error(trivial[0]).startswith("every worker that ran this job died, most likely for want of memory")
+    assert store.error(trivial[0]).startswith("every worker that ran this job died, most likely for lack of memory")
     assert store.missing(trivial) == trivial[:1]
 
 
@@ -160,7 +160,7 @@ def test_a_cluster_without_workers_or_with_other_versions_or_that_dies_is_a_sent
         outcomes = run()
         next(outcomes)
         worker.kill()
-        with pytest.raises(IsoNNError, match=r"has had no workers for 0 s with \d+ of 18 jobs to go; finished jobs"):
+        with pytest.raises(IsoNNError, match=r"has had no workers for 0 s with \d+ of 18 jobs to go; what is finished"):
             list(outcomes)
         monkeypatch.undo()
 
@@ -169,7 +169,7 @@ def test_a_cluster_without_workers_or_with_other_versions_or_that_dies_is_a_sent
         next(outcomes)
         worker.send_signal(signal.SIGSTOP)
         dask.scheduler.kill()
-        with pytest.raises(IsoNNError, match=r"was lost or its jobs were cancelled with \d+ of 18 jobs to go; fini"):
+        with pytest.raises(IsoNNError, match=r"was lost or its jobs were cancelled with \d+ of 18 jobs to go; what"):
             list(outcomes)
     assert len(store.missing(trivial)) < len(trivial)
 
@@ -239,7 +239,7 @@ def test_a_part_that_kills_its_workers_or_loses_them_is_said_in_a_sentence(tmp_p
         monkeypatch.setattr(cluster, "WORKER_SECONDS", 0.5)
         assert len(list(run(calls(0, 1)))) == 2
         assert sorted(marks.read_text()) == ["0", "1"]
-        with pytest.raises(IsoNNError, match="every worker that ran one of the parts died.*what is finished is kept"):
+        with pytest.raises(IsoNNError, match="every worker that ran one of the parts died.*finished parts are kept"):
             list(run(calls(2)))
         with pytest.raises(IsoNNError, match="has had no workers for 0 s with work to do; what is finished is kept"):
             list(run(calls(3)))

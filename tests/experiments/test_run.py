@@ -159,7 +159,7 @@ def test_a_job_that_kills_its_workers_is_recorded_and_the_others_go_on(graphs, j
     outcomes = list(execute(jobs[3:], {graphs.name: graphs}, store, n_jobs=2))
     assert {outcome["id"] for outcome in outcomes} == {job.id for job in jobs[3:]}
     assert store.missing(jobs[3:]) == [jobs[4]]
-    assert store.error(jobs[4]).startswith("the process that ran this job was killed, most likely for want of memory")
+    assert store.error(jobs[4]).startswith("the process that ran this job was killed, most likely for lack of memory")
     assert 1 in sizes  # alone, to find out which job it was
     assert sizes[-1] > 1  # and then side by side again
 

@@ -1,11 +1,16 @@
-"""Run jobs on a dask.distributed cluster that somebody has started; the numbers are those of one process."""
+"""Run jobs on a dask.distributed cluster that somebody has started; the numbers are those of one process.
+
+Dask reruns the jobs of workers that die, gives up on jobs whose workers keep dying (``allowed-failures``) and hands
+results over as they come (`distributed.as_completed`). Three things are done here because dask does not do them: ask
+whether the scheduler still answers, since a client waits forever for one that hangs; compare versions of everything a
+result depends on; and try jobs again that dask gave up only because they were queued beside one that kills workers.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import collections
+import itertools
 import logging
-import queue
 import threading
 import time
 import uuid
@@ -23,18 +28,18 @@ from isonn.graphs.graph import GraphSet
 if TYPE_CHECKING:
     from isonn.subgraphs.store import Call
 
-#: How long a scheduler may take to answer at first; that none does is said within 10 s, loading included.
+#: How long a scheduler may take to answer at first, so that the error comes within 10 s, loading included.
 FIRST_ANSWER_SECONDS = 4.0
 #: How long it may take later, when it has work to do.
 ANSWER_SECONDS = 8.0
 #: How long the cluster may be without a single worker, at the start or half-way.
 WORKER_SECONDS = 30.0
-#: How long to wait for an outcome before looking whether anybody is still there to bring one.
+#: How long to wait for a result before asking whether the cluster is still there.
 LOOK_SECONDS = 5.0
 
 Attempt = Callable[[Job, GraphSet], dict[str, Any]]
 
-#: Threads of one worker take turns: how many threads a library uses is a setting of the whole process, and a job
+#: Threads of one worker take turns: the number of threads a library uses is a setting of the whole process, and a job
 #: that ends would change it under one that runs.
 _ALONE = threading.Lock()
 
@@ -44,109 +49,172 @@ def in_cluster(
 ) -> Generator[dict[str, Any], None, None]:
     """Run every job on a worker of the cluster and yield the outcomes as they come.
 
-    The jobs of a worker that dies run elsewhere. The scheduler gives up on jobs whose workers die more often than
-    its ``allowed-failures`` (3, unless configured), also on those that were only queued there; each of them runs once
-    more at the end, with nothing beside it, and has an ``error`` if its workers die again. Closing the generator
-    cancels what is outstanding.
+    The jobs of a worker that dies run elsewhere. Dask gives up on jobs whose workers die more often than its
+    ``allowed-failures`` (3 unless configured), also on those that were only queued there; each of them runs once more
+    at the end, alone, and fails if its workers die again. Closing the generator cancels what is outstanding.
 
     Args:
         address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
-        attempt: makes an outcome of a job; it is called on the worker.
+        attempt: runs a job and returns its outcome; it is called on the worker.
     """
-    with _connected(address) as client:
-        expected = _compared()
-        _check_workers(client, address, expected)
-        suspects = []
-        for job, outcome in _outcomes(client, jobs, datasets, address, attempt, expected):
+    with _connected(address) as cluster:
+        given_up = []
+        for job, outcome in _outcomes(cluster, jobs, datasets, attempt):
             if outcome is None:
-                suspects.append(job)
+                given_up.append(job)
             else:
                 yield outcome
-        for suspect in suspects:
-            for job, outcome in _outcomes(client, [suspect], datasets, address, attempt, expected):
+        for one in given_up:
+            for job, outcome in _outcomes(cluster, [one], datasets, attempt):
                 yield outcome or failure(
                     job,
-                    "every worker that ran this job died, most likely for want of memory; give the workers more, "
+                    "every worker that ran this job died, most likely for lack of memory; give the workers more, "
                     "or run the job on a larger machine",
                 )
 
 
 def _outcomes(
-    client: Any,
-    jobs: Sequence[Job],
-    datasets: Mapping[str, GraphSet],
-    address: str,
-    attempt: Attempt,
-    expected: dict[str, str],
-) -> Generator[tuple[Job, dict[str, Any] | None], None, None]:
-    """Each job with its outcome as it comes; None for one that was with workers that died."""
+    cluster: _Cluster, jobs: Sequence[Job], datasets: Mapping[str, GraphSet], attempt: Attempt
+) -> Iterator[tuple[Job, dict[str, Any] | None]]:
+    """Each job with its outcome as it comes; None if dask gave up on it."""
     from distributed import KilledWorker
 
-    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    waiting = {}
-    for job, future in _submit(client, jobs, datasets, attempt, expected):
-        waiting[future.key] = (job, future)
-        future.add_done_callback(done.put)
-    try:
-        while waiting:
-            future = _next(done, client, f"{len(waiting)} of {len(jobs)} jobs to go", address)
-            job, _ = waiting[future.key]
-            outcome: dict[str, Any] | None
-            try:
-                outcome = future.result(timeout=ANSWER_SECONDS)
-            except TimeoutError:  # its worker died after it finished: dask runs it again
-                future.add_done_callback(done.put)
-                continue
-            except KilledWorker:
-                outcome = None
-            except Exception as error:  # noqa: BLE001 - such as code the worker cannot import; the other jobs go on
-                outcome = failure(job, f"the worker could not run this job ({type(error).__name__}: {error})")
-            del waiting[future.key]
+    # A task of its own rather than scattered data, which would be lost with the workers that hold it.
+    shared = {name: cluster.submit(_same, datasets[name]) for name in dict.fromkeys(job.dataset for job in jobs)}
+    calls = ((job, _on_worker, (attempt, job, shared[job.dataset], cluster.expected)) for job in jobs)
+    for job, outcome in cluster.completed(calls, lambda left: f"{left} of {len(jobs)} jobs to go", len(jobs)):
+        if isinstance(outcome, KilledWorker):
+            yield job, None
+        elif isinstance(outcome, Exception):  # such as code the worker cannot import; the other jobs go on
+            yield job, failure(job, f"the worker could not run this job ({type(outcome).__name__}: {outcome})")
+        else:
             yield job, outcome
-    finally:
-        if waiting and client.status == "running":
-            client.cancel([future for _, future in waiting.values()])
 
 
 @contextmanager
 def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterator[None]]]:
-    """A function that runs calls on the workers of a cluster, in order, and yields once for each that is done.
+    """A function that runs calls on the workers of a cluster and yields once for each that is done.
 
-    A call whose worker dies runs elsewhere. Only as many calls are under way as keep the workers busy, so that what
-    they are given may be made as they go. `SubgraphIsoNNClassifier.fit` takes the function as ``workers``.
+    A call whose worker dies runs elsewhere. Only as many calls are under way as keep the workers busy, so that their
+    arguments can be made as they go. `SubgraphIsoNNClassifier.fit` takes the function as ``workers``.
 
     Args:
         address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
     """
-    with _connected(address) as client:
-        expected = _compared()
-        _check_workers(client, address, expected)
+    with _connected(address) as cluster:
+        from distributed import KilledWorker
 
         def run(calls: Iterable[Call]) -> Iterator[None]:
-            waiting: collections.deque[Any] = collections.deque()
-            try:
-                for function, given in calls:
-                    waiting.append(_send(client, function, given, expected))
-                    while len(waiting) >= 2 * max(1, sum(client.ncores().values())):
-                        _wait(waiting[0], address)
-                        waiting.popleft()
-                        yield
-                while waiting:
-                    _wait(waiting[0], address)
-                    waiting.popleft()
-                    yield
-            finally:
-                if waiting and client.status == "running":
-                    client.cancel(list(waiting))
+            checked = ((None, _call, (function, given, cluster.expected)) for function, given in calls)
+            for _, outcome in cluster.completed(checked, lambda left: "work to do", 2 * cluster.cores):
+                if isinstance(outcome, KilledWorker):
+                    raise IsoNNError(
+                        "every worker that ran one of the parts died, most likely for lack of memory; finished parts "
+                        "are kept, so give the workers more memory and run the same command again"
+                    ) from outcome
+                if isinstance(outcome, Exception):
+                    raise outcome
+                yield
 
         yield run
 
 
-def _send(client: Any, function: Callable[..., None], given: tuple[Any, ...], expected: dict[str, str]) -> Any:
-    import dask
+class _Cluster:
+    """A connected client, and what its workers must have.
 
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
-        return client.submit(_call, function, given, expected, key=f"{function.__name__}-{uuid.uuid4().hex}")
+    Attributes:
+        expected: versions that every worker must have.
+        cores: how many the cluster has.
+    """
+
+    def __init__(self, client: Any, address: str) -> None:
+        self.client, self.address, self.expected = client, address, _compared()
+        _check_workers(client, address, self.expected)
+        self.cores = max(1, sum(client.ncores().values()))
+
+    def submit(self, function: Callable[..., Any], *given: Any) -> Any:
+        """Start a call; two commands on one cluster never share a key, so they cannot cancel each other's calls."""
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
+            return self.client.submit(function, *given, key=f"{function.__name__.strip('_')}-{uuid.uuid4().hex}")
+
+    def completed(
+        self,
+        calls: Iterable[tuple[Any, Callable[..., Any], tuple[Any, ...]]],
+        to_go: Callable[[int], str],
+        at_once: int,
+    ) -> Iterator[tuple[Any, Any]]:
+        """Run calls, each with a label; yield label and result, or the exception, as they come.
+
+        Args:
+            to_go: says in words how much is left, for errors.
+            at_once: how many calls are under way at most.
+        """
+        from distributed import as_completed
+
+        under_way = as_completed(loop=self.client.loop, with_results=True, raise_errors=False)
+        labels: dict[Any, Any] = {}
+        calls = iter(calls)
+        try:
+            while True:
+                for label, function, given in itertools.islice(calls, at_once - len(labels)):
+                    future = self.submit(function, *given)
+                    labels[future] = label
+                    under_way.add(future)
+                if not labels:
+                    return
+                future, result = self._next(under_way, to_go(len(labels)))
+                label = labels.pop(future)
+                yield label, result[1] if future.status == "error" else result
+        finally:
+            if labels and self.client.status == "running":
+                self.client.cancel(list(labels))
+
+    def _next(self, under_way: Any, to_go: str) -> tuple[Any, Any]:
+        """The next future that is done and its result; a lost cluster is an error."""
+        looked, empty_since = time.monotonic(), None
+        while not under_way.has_ready():
+            time.sleep(0.01)
+            if time.monotonic() - looked > LOOK_SECONDS:
+                empty_since = self._look(to_go, empty_since)
+                looked = time.monotonic()
+        future, result = next(under_way)
+        if future.cancelled():
+            raise IsoNNError(
+                f"the scheduler at {self.address} was lost or its jobs were cancelled with {to_go}; {_KEPT}"
+            )
+        return future, result
+
+    def _look(self, to_go: str, empty_since: float | None) -> float | None:
+        """Since when the cluster has had no workers, or None if it has some; a lost one is an error."""
+        # Asked on a connection of its own: a scheduler that hangs would leave the client waiting forever.
+        about = _ask(self.address)
+        if isinstance(about, str):
+            raise IsoNNError(f"the scheduler at {self.address} stopped answering with {to_go}; {_KEPT}")
+        if about["n_workers"]:
+            return None
+        empty_since = empty_since or time.monotonic()
+        if time.monotonic() - empty_since > WORKER_SECONDS:
+            raise IsoNNError(
+                f"the cluster at {self.address} has had no workers for {WORKER_SECONDS:.0f} s with {to_go}; {_KEPT}"
+            )
+        return empty_since
+
+
+_KEPT = "what is finished is kept, run the same command again to go on"
+
+
+def _same(graphs: GraphSet) -> GraphSet:
+    return graphs
+
+
+def _on_worker(attempt: Attempt, job: Job, graphs: GraphSet, expected: dict[str, str]) -> dict[str, Any]:
+    here = _compared()
+    if here != expected:  # a worker that joined after the others were checked
+        return failure(job, _difference("a worker that joined later", here, expected))
+    with _ALONE:
+        return attempt(job, graphs)
 
 
 def _call(function: Callable[..., None], given: tuple[Any, ...], expected: dict[str, str]) -> None:
@@ -156,102 +224,15 @@ def _call(function: Callable[..., None], given: tuple[Any, ...], expected: dict[
     function(*given)
 
 
-def _wait(future: Any, address: str) -> None:
-    """Wait for a call; a cluster that will not bring it any more is an error."""
-    from distributed import CancelledError, KilledWorker
-
-    empty_since = None
-    while True:
-        try:
-            future.result(timeout=LOOK_SECONDS)
-        except TimeoutError:
-            empty_since = _look(address, "work to do", "what is finished is", empty_since)
-        except KilledWorker as error:
-            raise IsoNNError(
-                "every worker that ran one of the parts died, most likely for want of memory; what is finished is "
-                "kept, so give the workers more and run the same command again to go on"
-            ) from error
-        except CancelledError as error:
-            raise IsoNNError(
-                f"the scheduler at {address} was lost or its jobs were cancelled; what is finished is kept, run the "
-                f"same command again to go on"
-            ) from error
-        else:
-            return
-
-
-def _submit(
-    client: Any, jobs: Sequence[Job], datasets: Mapping[str, GraphSet], attempt: Attempt, expected: dict[str, str]
-) -> Iterator[tuple[Job, Any]]:
-    import dask
-
-    run = uuid.uuid4().hex  # two commands on one cluster do not share, and so cannot cancel, each other's jobs
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
-        # A job of its own rather than scattered data, which would be lost with the workers that hold it.
-        shared = {
-            name: client.submit(_same, datasets[name], key=f"dataset-{name}-{run}")
-            for name in dict.fromkeys(job.dataset for job in jobs)
-        }
-        for job in jobs:
-            key = f"{job.method}-{job.id}-{run}"
-            yield job, client.submit(_on_worker, attempt, job, shared[job.dataset], expected, key=key)
-
-
-def _same(graphs: GraphSet) -> GraphSet:
-    return graphs
-
-
-def _on_worker(attempt: Attempt, job: Job, graphs: GraphSet, expected: dict[str, str]) -> dict[str, Any]:
-    here = _compared()
-    if here != expected:  # a worker that joined after the others were looked at
-        return failure(job, _difference("a worker that joined later", here, expected))
-    with _ALONE:
-        return attempt(job, graphs)
-
-
-def _next(done: queue.SimpleQueue[Any], client: Any, to_go: str, address: str) -> Any:
-    """The next future that is done; a cluster that will not bring one any more is an error."""
-    empty_since = None
-    while True:
-        try:
-            future = done.get(timeout=LOOK_SECONDS)
-        except queue.Empty:
-            empty_since = _look(address, to_go, "finished jobs are", empty_since)
-            continue
-        if future.cancelled():
-            raise IsoNNError(
-                f"the scheduler at {address} was lost or its jobs were cancelled with {to_go}; finished jobs are "
-                f"kept, run the same command again to go on"
-            )
-        return future
-
-
-def _look(address: str, to_go: str, finished: str, empty_since: float | None) -> float | None:
-    """Since when the cluster has had no workers, or None when it has some; one that is lost is an error."""
-    keep = f"{finished} kept, run the same command again to go on"
-    # The scheduler is asked on a connection of its own: one that hangs would leave the client waiting for ever.
-    about = _ask(address)
-    if isinstance(about, str):
-        raise IsoNNError(f"the scheduler at {address} stopped answering with {to_go}; {keep}") from None
-    if about["n_workers"]:
-        return None
-    empty_since = empty_since or time.monotonic()
-    if time.monotonic() - empty_since > WORKER_SECONDS:
-        raise IsoNNError(
-            f"the cluster at {address} has had no workers for {WORKER_SECONDS:.0f} s with {to_go}; {keep}"
-        ) from None
-    return empty_since
-
-
 @contextmanager
-def _connected(address: str) -> Iterator[Any]:
+def _connected(address: str) -> Iterator[_Cluster]:
     try:
         from distributed import Client
     except ImportError as error:
         raise MissingDependencyError(
             "running on a cluster needs dask.distributed; install it with: pip install 'isonn[cluster]'"
         ) from error
-    # Asked first, because a client waits for ever where something listens that is no scheduler.
+    # Asked first, because a client waits forever where something listens that is not a scheduler.
     about = _ask(address, FIRST_ANSWER_SECONDS)
     if isinstance(about, str):
         raise InputError(
@@ -260,11 +241,11 @@ def _connected(address: str) -> Iterator[Any]:
         )
     log = logging.getLogger("distributed.client")
     level = log.level
-    log.setLevel(logging.CRITICAL)  # whatever it would print over the progress bar is mended or becomes a sentence
+    log.setLevel(logging.CRITICAL)  # what it would print over the progress bar is recovered from or raised here
     try:
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False, name="isonn")
         try:
-            yield client
+            yield _Cluster(client, address)
         finally:
             client.close(timeout=ANSWER_SECONDS)
     finally:
@@ -295,7 +276,7 @@ def _ask(address: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any] | str:
 
 
 def _check_workers(client: Any, address: str, expected: dict[str, str]) -> None:
-    """There are workers, and they compute what this process would."""
+    """Refuse a cluster without workers, or with workers that would compute something else."""
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError as error:

@@ -91,7 +91,7 @@ def _in_processes(
             restarts = 0
             yield failure(
                 job,
-                "the process that ran this job was killed, most likely for want of memory; use fewer processes",
+                "the process that ran this job was killed, most likely for lack of memory; use fewer processes",
             )
 
 
