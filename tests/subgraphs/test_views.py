@@ -112,7 +112,7 @@ def test_labels_never_seen_are_no_label_and_said_once_with_their_number():
     encoding = fit_encoding(graphs[:3], ALL, (2,), views=("labels",))
     strange = rich_graphs()[:2]
     nodes = int(strange.sizes.sum())
-    with pytest.warns(UserWarning, match=f"{nodes} of {nodes} nodes of graphs have a label .* never seen") as caught:
+    with pytest.warns(UserWarning, match=f"{nodes} of {nodes} nodes of graphs have a label never seen") as caught:
         encoding.warn_of_unseen(strange)
     assert len(caught) == 1
     coded = encoding.encode(strange)
@@ -144,7 +144,7 @@ def test_labels_of_training_graphs_without_edges_are_no_error():
     use = {**dict.fromkeys(ALL, False), "edge_labels": True, "edge_weights": True}
     encoding = fit_encoding(bare, use, (2,), views=("labels",))
     encoding.encode(bare)
-    with pytest.warns(UserWarning, match="edges of graphs have a label that was never seen"):
+    with pytest.warns(UserWarning, match="edges of graphs have a label never seen"):
         encoding.warn_of_unseen(rich_graphs())
     bank = bank_subgraphs(encoding.encode(rich_graphs())).banks[0][2]
     np.testing.assert_equal(encoding.vectors(0, bank.regions, 2), [[1.0]])

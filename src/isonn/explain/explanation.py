@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError, MissingDependencyError
-from isonn.explain.reasons import Reason, find_reasons
+from isonn.explain.reasons import Reason, find_reasons, formula
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.targets import Numbers, Target
@@ -77,6 +77,10 @@ class Explanation:
         edge_importance: every match's contribution shared among the cells of its region by their absolute
             weight, shape (n, n); sums to ``total``. A region without an edge shares equally among its cells.
         single_nodes: what single-node pieces contribute; 0 for models without any.
+        exact: whether contributions add up: node importances to ``score - base``, and so do edge importances (every
+            undirected edge once) with ``single_nodes``.
+        method: "contribution" or "evidence".
+        note: what else to know, in a sentence, or "".
         edge_means: the mean contribution of the matches that hold each edge, shape (n, n). It adds up to nothing, but
             unlike the sums it does not grow with the number of matches an edge happens to lie in.
     """
@@ -103,6 +107,8 @@ class Explanation:
     single_nodes: float = 0.0
     exact: bool = False
     label_names: dict[Any, str] = field(default_factory=dict, repr=False)
+    method: str = "contribution"
+    note: str = ""
 
     @property
     def column(self) -> int:
@@ -201,8 +207,8 @@ def explain_matched(
     if top is not None and (isinstance(top, bool) or top < 0):
         raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
     classes = target.classes
-    logits = matched.logits()
-    predicted = 0 if isinstance(target, Numbers) else int(logits.argmax())
+    logits, model = matched.logits(), matched.model_logits()
+    predicted = 0 if isinstance(target, Numbers) else int(model.argmax())
     column = predicted if label is None else _column(classes, label)
 
     def score(values: Logits) -> NDArray[np.float64]:
@@ -225,7 +231,7 @@ def explain_matched(
         label=classes[predicted],
         explained=classes[column],
         classes=classes,
-        probabilities=target.link(logits),
+        probabilities=target.link(model),
         score=float(score(logits)),
         base=float(score(matched.base_logits())),
         padding=float(score(logits) - score(matched.padding_logits())),
@@ -246,11 +252,34 @@ def explain_matched(
     )
 
 
+def with_evidence(explanation: Explanation, nodes: IntArray, evidence: NDArray[np.float64]) -> Explanation:
+    """Importances as standard scores of contributions plus those of what the data say of each piece by itself.
+
+    Args:
+        nodes: of each piece, ``(R, k)``, the rest of a row -1.
+        evidence: of each piece, ``(R,)``.
+    """
+    graph = explanation.graph
+    means = edge_means(graph.adjacency, nodes, None, evidence, np.ones(len(nodes)))
+    there = graph.adjacency != 0
+
+    def standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((values - values.mean()) / max(float(values.std()), 1e-12)) if values.size else values
+
+    edges = np.zeros_like(means)
+    edges[there] = standard(explanation.edge_importance[there]) + standard(means[there])
+    real = nodes >= 0
+    counts = np.bincount(nodes[real], minlength=graph.n)
+    sums = np.bincount(nodes[real], np.broadcast_to(evidence[:, None], nodes.shape)[real], minlength=graph.n)
+    at_nodes = standard(explanation.node_importance) + standard(sums / np.maximum(counts, 1))
+    return replace(explanation, edge_importance=edges, node_importance=at_nodes, exact=False, method="evidence")
+
+
 def match_of(matched: MatchedGraph, row: int, contribution: float) -> Match:
     """A row of the occurrences as people meet it."""
     found, order = matched.occurrences, matched.order(row)
     region, template = int(found.region[row]), int(found.template[row])
-    places = np.arange(matched.templates[template].k) if order is None else order
+    places = np.arange(matched.template_size(row)) if order is None else order
     nodes = tuple(found.nodes[region, places].tolist())
     columns = None if found.columns is None else tuple(found.columns[region, places].tolist())
     if columns == nodes:
@@ -295,6 +324,7 @@ class Template:
         label_weights: ndarray of shape (k, labels), what each label counts at each node, or None.
         texts: each node in words ("ring C with 3 neighbours"), of templates that are subgraphs, or None.
         view: the name of the view it belongs to, or "".
+        others: of a template with a wildcard, the other subgraphs it accepts.
     """
 
     adjacency: NDArray[np.float32]
@@ -304,11 +334,24 @@ class Template:
     label_weights: NDArray[np.float32] | None = None
     texts: tuple[str, ...] | None = None
     view: str = ""
+    others: tuple[Template, ...] = ()
 
     @property
     def k(self) -> int:
         """Number of nodes."""
         return len(self.adjacency)
+
+    def text(self, label_names: Mapping[Any, str] | None = None) -> str:
+        """The template in words: its nodes by label, linked as they are."""
+        names, labels = label_names or {}, self.node_labels
+        shown = None if labels is None else [str(names.get(label, label)) for label in labels.tolist()]
+        words = formula(self.adjacency > 0.5, shown)
+        if self.view == "refined" and self.texts:
+            notes = dict.fromkeys(text for text in self.texts)
+            words += f" ({'; '.join(notes)})"
+        if self.others:
+            words += f", or {len(self.others)} like it"
+        return words
 
     def to_networkx(self, threshold: float = 0.5) -> networkx.DiGraph:
         """The template as a NetworkX graph: an edge wherever a cell exceeds the threshold, its value as the weight."""
@@ -422,6 +465,14 @@ class MatchedGraph(ABC):
     @abstractmethod
     def count_equal(self, other: MatchedGraph, row: int) -> int:
         """How many regions of this graph equal the region of a match of another one, up to relabelling."""
+
+    def template_size(self, row: int) -> int:
+        """Nodes of the template of a match."""
+        return self.templates[int(self.occurrences.template[row])].k
+
+    def model_logits(self) -> Logits:
+        """What the model itself says, where ``logits`` are those of a simpler student of it."""
+        return self.logits()
 
     def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
         """Rows of matches and what each adds to the margin of one output; by removal unless a subclass knows better."""

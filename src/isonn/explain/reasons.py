@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.graphs.graph import Graph, GraphSet
+
 if TYPE_CHECKING:
-    from isonn.explain.explanation import Explanation
+    from isonn.explain.explanation import Explanation, Template
 
 #: Reasons of one graph at most.
 MOST = 5
 #: An edge belongs to a reason while its importance is at least this share of the strongest edge's.
 SHARE = 0.4
+#: Nodes of a piece up to which it is written as a formula.
+MOST_IN_FORMULA = 12
 #: A reason below this share of the strongest one's contribution is not listed.
 LEAST = 0.1
 
@@ -24,21 +29,62 @@ class Reason:
     """A connected piece of a graph that speaks for or against the explained class.
 
     Attributes:
+        graph: the graph.
         nodes: its nodes, ascending.
         names: what each node is called.
         contribution: what all matches inside the piece add to the score together.
         answers: probabilities (or values) when the matches inside the piece are taken away, shape (outputs,).
-        matches: numbers of the matches inside it, in the order of ``Explanation.rows_of``.
+        matches: rows of the matches inside it.
+        text: the piece in words.
     """
 
+    graph: Graph
     nodes: tuple[int, ...]
     names: tuple[str, ...]
     contribution: float
     answers: NDArray[np.float64]
     matches: NDArray[np.int64]
+    text: str
 
     def __str__(self) -> str:
-        return f"{self.contribution:+.2f}  {', '.join(self.names)}"
+        return f"{self.contribution:+.2f}  {self.text} ({', '.join(self.names)})"
+
+    def found_in(self, graphs: GraphSet) -> NDArray[np.bool_]:
+        """Which of the graphs contain the piece, labels of nodes and edges included, shape (g,)."""
+        piece = _igraph_of(self.graph, self.nodes)
+        return np.array([_contains(_igraph_of(graph), piece) for graph in graphs])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassReason:
+    """A piece that marks a class in the training graphs.
+
+    Attributes:
+        explained: the class it speaks for; of numbers, the column whose value it raises or lowers.
+        text: the piece in words.
+        template: the piece.
+        column: its number in ``templates_``.
+        effect: how much worse held-out predictions of the training graphs would be without it and its near-equals: the
+            rise of the mean log loss (classes) or of the mean squared error (numbers).
+        alike: templates that nearly the same graphs hold, itself included; they count as one.
+        graphs: by class, the training graphs that hold it and all of them: ``{class: (with, all)}``.
+        weight: the contribution of one unit of its feature, with its sign.
+        examples: ids or numbers of training graphs that hold it, if the model keeps examples.
+    """
+
+    explained: Any
+    text: str
+    template: Template
+    column: int
+    effect: float
+    alike: int
+    graphs: dict[Any, tuple[int, int]]
+    weight: float
+    examples: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{held} of {of} in {value}" for value, (held, of) in self.graphs.items())
+        return f"{self.text}: {counts}"
 
 
 def find_reasons(explanation: Explanation) -> list[Reason]:
@@ -74,7 +120,9 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
             continue
         answers = explanation.target.link(explanation.source.logits_without(rows[inside]))
         names = tuple(explanation.node_name(node) for node in free)
-        reasons.append(Reason(tuple(free), names, float(contributions[inside].sum()), answers, rows[inside]))
+        worth = float(contributions[inside].sum())
+        text = piece_text(graph, free, explanation.label_names)
+        reasons.append(Reason(graph, tuple(free), names, worth, answers, rows[inside], text))
     reasons.sort(key=lambda reason: -abs(reason.contribution))
     least = LEAST * abs(reasons[0].contribution) if reasons else 0.0
     return [reason for reason in reasons[:MOST] if abs(reason.contribution) >= least]
@@ -100,3 +148,91 @@ def _connected(n: int, edges: NDArray[np.int64]) -> list[list[int]]:
     table = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
     piece = connected_components(table, directed=False)[1][nodes]
     return [nodes[piece == number].tolist() for number in np.unique(piece)]
+
+
+def piece_text(graph: Graph, nodes: Sequence[int], label_names: Mapping[Any, str]) -> str:
+    """A piece of a graph in words: its nodes by label, linked as they are; without labels, its shape."""
+    inside = np.ix_(nodes, nodes)
+    adjacency = graph.adjacency[inside] != 0
+    labels = None if graph.node_labels is None else graph.node_labels[list(nodes)].tolist()
+    names = None if labels is None else [str(label_names.get(label, label)) for label in labels]
+    return formula(adjacency, names)
+
+
+def formula(adjacency: NDArray[Any], names: Sequence[str] | None) -> str:
+    """A small connected graph as one line, written as chemists write structures: ``O\u2013N(\u2013O)\u2013C``.
+
+    Example:
+        >>> formula(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]), ["O", "N", "O"])
+        'O\u2013N\u2013O'
+        >>> formula(np.ones((3, 3)) - np.eye(3), None)
+        '3 nodes, 3 links, a ring'
+    """
+    n = len(adjacency)
+    linked = (np.asarray(adjacency) != 0) & ~np.eye(n, dtype=bool)
+    links = int(np.triu(linked | linked.T, 1).sum())
+    if names is None:
+        ring = ", a ring" if links == n and (linked.sum(axis=1) == 2).all() else ""
+        return f"{n} node{'s' * (n != 1)}" + (f", {links} link{'s' * (links != 1)}{ring}" if n > 1 else "")
+    if n > MOST_IN_FORMULA:
+        counts = {name: list(names).count(name) for name in names}
+        return f"{n} nodes: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    degree = linked.sum(axis=1)
+    # start at a node with few links and a rare name, so that equal pieces mostly read the same
+    start = min(range(n), key=lambda v: (degree[v] > 1, names[v], v))
+    seen: set[int] = set()
+    closing: dict[tuple[int, int], int] = {}
+
+    def walk(node: int, parent: int) -> str:
+        seen.add(node)
+        branches = []
+        text = names[node]
+        for other in sorted(np.flatnonzero(linked[node]).tolist(), key=lambda v: (degree[v], names[v], v)):
+            if other == parent:
+                continue
+            if other in seen:
+                pair = (min(node, other), max(node, other))
+                closing.setdefault(pair, len(closing) + 1)
+            else:
+                branches.append(walk(other, node))
+        for branch in branches[:-1]:
+            text += f"(\u2013{branch})"
+        return text + (f"\u2013{branches[-1]}" if branches else "")
+
+    parts = [walk(start, -1)]
+    for node in range(n):
+        if node not in seen:
+            parts.append(walk(node, -1))
+    text = " and ".join(parts)
+    return text + (f" with {len(closing)} ring{'s' * (len(closing) != 1)}" if closing else "")
+
+
+def _igraph_of(graph: Graph, nodes: Sequence[int] | None = None) -> tuple[Any, dict[str, list[str]]]:
+    """A graph (or a piece of it) for igraph, with labels of nodes and edges as text."""
+    import igraph
+
+    chosen = list(range(graph.n)) if nodes is None else list(nodes)
+    place = {node: i for i, node in enumerate(chosen)}
+    edges, labels = [], []
+    for number, (a, b) in enumerate(graph.edges.tolist()):
+        if a < b and a in place and b in place:
+            edges.append((place[a], place[b]))
+            labels.append("" if graph.edge_labels is None else str(graph.edge_labels[number]))
+    names = [""] * len(chosen) if graph.node_labels is None else [str(graph.node_labels[v]) for v in chosen]
+    return igraph.Graph(n=len(chosen), edges=edges), {"node": names, "edge": labels}
+
+
+def _contains(whole: tuple[Any, dict[str, list[str]]], piece: tuple[Any, dict[str, list[str]]]) -> bool:
+    codes: dict[str, dict[str, int]] = {"node": {}, "edge": {}}
+
+    def colour(kind: str, labels: dict[str, list[str]]) -> list[int]:
+        return [codes[kind].setdefault(label, len(codes[kind])) for label in labels[kind]]
+
+    if whole[0].vcount() < piece[0].vcount() or whole[0].ecount() < piece[0].ecount():
+        return False
+    colours = [colour(kind, labels) for kind in ("node", "edge") for labels in (whole[1], piece[1])]
+    return bool(
+        whole[0].subisomorphic_vf2(
+            piece[0], color1=colours[0], color2=colours[1], edge_color1=colours[2], edge_color2=colours[3]
+        )
+    )

@@ -67,33 +67,40 @@ class LinearHead(Head):
     ) -> Self:
         """Solve for weights and intercepts."""
         wanted = _columns(targets, target)
-        cap = np.inf if isinstance(target, Numbers) else LARGEST_SQUARE
+        self._regress(features, wanted, weights, np.inf if isinstance(target, Numbers) else LARGEST_SQUARE, seed)
+        if isinstance(target, Classes) and len(target.classes) == 2:
+            # one score, half of it for one class and half against the other
+            halves = np.array([[-0.5], [0.5]])
+            self.coef, self.intercept = halves @ self.coef, halves[:, 0] * self.intercept[0]
+            self.held_out = self.held_out @ halves.T
+        if not isinstance(target, Numbers):
+            scale = _temperature(self.held_out, targets, target)
+            self.coef, self.intercept, self.held_out = (
+                scale * value for value in (self.coef, self.intercept, self.held_out)
+            )
+        return self
+
+    def fit_outputs(self, features: csr_array, outputs: Floats, seed: int = 0) -> Self:
+        """Fit the outputs of another head, shape (g, outputs); rows with NaN are left out."""
+        self._regress(features, outputs, None, np.inf, seed)
+        return self
+
+    def _regress(self, features: csr_array, wanted: Floats, weights: Floats | None, cap: float, seed: int) -> None:
+        """Solve for every column of ``wanted``, each on the graphs where it is known."""
         g, p = features.shape
-        coef, intercept = np.zeros((wanted.shape[1], p)), np.zeros(wanted.shape[1])
-        held_out = np.full(wanted.shape, np.nan)
+        self.coef, self.intercept = np.zeros((wanted.shape[1], p)), np.zeros(wanted.shape[1])
+        self.held_out = np.full(wanted.shape, np.nan)
         self.penalties: list[float] = []
         losses = []
         weights = np.ones(g) if weights is None else weights
-        known = np.isfinite(wanted)
-        for rows, columns in _same_rows(known):
+        for rows, columns in _same_rows(np.isfinite(wanted)):
             part = features if len(rows) == g else features[rows]
             found = _solve(part, wanted[np.ix_(rows, columns)], weights[rows], cap, seed)
-            coef[columns], intercept[columns] = found.coef, found.intercept
-            held_out[np.ix_(rows, columns)] = found.held_out
+            self.coef[columns], self.intercept[columns] = found.coef, found.intercept
+            self.held_out[np.ix_(rows, columns)] = found.held_out
             self.penalties += [found.penalty] * len(columns)
             losses.append(found.loss)
         self.loss = float(np.mean(losses))
-        if (
-            isinstance(target, Classes) and len(target.classes) == 2
-        ):  # one score, half for one and half against the other
-            halves = np.array([[-0.5], [0.5]])
-            coef, intercept = halves @ coef, halves[:, 0] * intercept[0]
-            held_out = held_out @ halves.T
-        if not isinstance(target, Numbers):
-            scale = _temperature(held_out, targets, target)
-            coef, intercept, held_out = scale * coef, scale * intercept, scale * held_out
-        self.coef, self.intercept, self.held_out = coef, intercept, held_out
-        return self
 
     def outputs(self, features: csr_array) -> Floats:
         """Intercepts plus the weighted sums of features."""

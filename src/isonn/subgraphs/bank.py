@@ -11,7 +11,7 @@ import importlib.util
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from scipy.sparse import coo_array, csr_array, hstack
 
 from isonn.packing import IntArray, bits_of, merge_equal, words_of
 from isonn.progress import Report, silent
-from isonn.subgraphs.canonical import canonical_regions, region_words, roughly_sorted
-from isonn.subgraphs.enumerate import Cut, cut_subgraphs, list_subgraphs
+from isonn.subgraphs.canonical import canonical_regions, roughly_sorted, row_words
+from isonn.subgraphs.enumerate import Cut, cut_subgraphs, list_subgraphs, neighbourhood_codes
 
 if TYPE_CHECKING:
     from isonn.subgraphs.kernels import Counter
@@ -46,11 +46,13 @@ class Codes:
         node_codes: what each node is, ``(nodes,)``, from 0.
         edge_codes: what each edge is, ``(edges,)``, from 1.
         sizes: the sizes of subgraphs that are cut for it.
+        radii: the radii of neighbourhoods that are counted for it.
     """
 
     node_codes: IntArray
     edge_codes: IntArray
     sizes: tuple[int, ...]
+    radii: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,10 @@ class CodedGraphs:
             self.node_offsets[start : stop + 1] - nodes.start,
             self.edge_offsets[start : stop + 1] - edges.start,
             self.edges[edges],
-            tuple(Codes(view.node_codes[nodes], view.edge_codes[edges], view.sizes) for view in self.views),
+            tuple(
+                replace(view, node_codes=view.node_codes[nodes], edge_codes=view.edge_codes[edges])
+                for view in self.views
+            ),
         )
 
 
@@ -106,10 +111,12 @@ class Banked:
     Attributes:
         banks: by view, then by size.
         sampled: the share of its subgraphs that was sampled, by graph and size, of those with too many to list.
+        neighbourhoods: by view, then by radius; a region is its 124-bit code in two columns.
     """
 
     banks: tuple[dict[int, SubgraphBank], ...]
     sampled: dict[tuple[int, int], float]
+    neighbourhoods: tuple[dict[int, SubgraphBank], ...] = ()
 
 
 def bank_subgraphs(
@@ -138,6 +145,30 @@ def bank_block(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
         return _bank_compiled(graphs, limit, seed)
     bounds = list(itertools.pairwise([*range(0, len(graphs), GRAPHS_PER_BLOCK), len(graphs)]))
     return join_banks([bank_in_numpy(graphs.part(*bound), limit, seed) for bound in bounds], bounds)
+
+
+def bank_neighbourhoods(graphs: CodedGraphs) -> tuple[dict[int, SubgraphBank], ...]:
+    """The distinct rooted neighbourhoods of graphs, by view and radius."""
+    if not any(view.radii for view in graphs.views):
+        return tuple({} for _ in graphs.views)
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.node_offsets))
+    cells = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
+    ends = graphs.edges + graphs.node_offsets[cells, None]
+    codes_of = neighbourhood_codes
+    if compiled():
+        from isonn.subgraphs import kernels
+
+        codes_of = kernels.neighbourhood_codes
+    banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in graphs.views)
+    for bank, view in zip(banks, graphs.views, strict=True):
+        if not view.radii:
+            continue
+        codes = codes_of(ends, view.node_codes, view.edge_codes, max(view.radii))
+        for r in view.radii:
+            number, place = merge_equal(iter(codes[r]))
+            counts = coo_array((np.ones(len(number)), (owner, number)), shape=(len(graphs), len(place))).tocsr()
+            bank[r] = SubgraphBank(r, codes[r][:, place].T.copy(), _compact(counts))
+    return banks
 
 
 def compiled() -> bool:
@@ -202,7 +233,7 @@ def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
             there = place >= 0
             table = coo_array((counts[there], (owner[there], place[there])), shape=(len(graphs), len(regions))).tocsr()
             banks[number][k] = SubgraphBank(k, _small(regions), _compact(table))
-    return Banked(banks, sampled)
+    return Banked(banks, sampled, bank_neighbourhoods(graphs))
 
 
 def join_banks(parts: Sequence[Banked], bounds: Sequence[tuple[int, int]]) -> Banked:
@@ -212,14 +243,20 @@ def join_banks(parts: Sequence[Banked], bounds: Sequence[tuple[int, int]]) -> Ba
         for (start, _), part in zip(bounds, parts, strict=True)
         for (graph, k), share in part.sampled.items()
     }
-    banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in parts[0].banks)
-    for view, bank in enumerate(banks):
-        for k in tuple(parts[0].banks[view]):
-            regions, numbers = merge_regions((part.banks[view][k].regions for part in parts), k)
-            dtype = np.result_type(*(part.banks[view][k].counts.dtype for part in parts))
-            counts = join_counts((part.banks[view].pop(k).counts for part in parts), numbers, len(regions), dtype)
-            bank[k] = SubgraphBank(k, regions, counts)
-    return Banked(banks, sampled)
+    banks = tuple(map(_joined, zip(*(part.banks for part in parts), strict=True)))
+    hoods = tuple(map(_joined, zip(*(part.neighbourhoods for part in parts), strict=True)))
+    return Banked(banks, sampled, hoods)
+
+
+def _joined(parts: Sequence[dict[int, SubgraphBank]]) -> dict[int, SubgraphBank]:
+    """The banks of one view of runs of graphs as one."""
+    joined = {}
+    for k in tuple(parts[0]):
+        regions, numbers = merge_regions(part[k].regions for part in parts)
+        dtype = np.result_type(*(part[k].counts.dtype for part in parts))
+        counts = join_counts((part.pop(k).counts for part in parts), numbers, len(regions), dtype)
+        joined[k] = SubgraphBank(k, regions, counts)
+    return joined
 
 
 def region_codes(cut: IntArray, edge_number: csr_array, view: Codes) -> IntArray:
@@ -286,7 +323,7 @@ def bank_in_numpy(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
         for bank, merged in zip(banks, parts, strict=True):
             if merged:
                 bank[k] = _canonical(merged)
-    return Banked(banks, sampled)
+    return Banked(banks, sampled, bank_neighbourhoods(graphs))
 
 
 def _cut(
@@ -358,7 +395,7 @@ def _merged(
     bits = [bits_of(view.node_codes)] * k + [bits_of(edge_codes)] * len(numbers)
     number, place = merge_equal(words_of(columns, bits))
     codes = roughly_sorted(np.stack([column[place] for column in columns], axis=1), k)
-    again, place = merge_equal(region_words(codes, k))
+    again, place = merge_equal(row_words(codes))
     counts = coo_array((weights, (owner, np.arange(w))), (graphs, w))
     return SubgraphBank(k, codes[place], _added(counts, again[number], len(place)))
 
@@ -369,7 +406,7 @@ def _canonical(parts: Sequence[SubgraphBank]) -> SubgraphBank:
     counts = hstack([part.counts for part in parts], format="coo")
     if not len(regions):
         return SubgraphBank(k, regions, counts.tocsr())
-    number, place = merge_equal(region_words(regions, k))
+    number, place = merge_equal(row_words(regions))
     return SubgraphBank(k, _small(regions[place]), _compact(_added(counts, number, len(place))))
 
 
@@ -388,33 +425,36 @@ def _compact(counts: csr_array) -> csr_array:
     return csr_array((data, counts.indices.astype(np.int32), counts.indptr.astype(np.int32)), shape=counts.shape)
 
 
-def merge_regions(parts: Iterable[IntArray], k: int) -> tuple[IntArray, list[NDArray[np.int32]]]:
+def merge_regions(parts: Iterable[IntArray]) -> tuple[IntArray, list[NDArray[np.int32]]]:
     """Each of the regions once, sorted by their codes, and for every part where its regions are among them.
 
     Some parts are merged at a time, so that what is held is little more than the distinct regions.
     """
-    known: IntArray = np.zeros((0, k + k * (k - 1) // 2), dtype=np.uint8)
+    known: IntArray | None = None
     numbers: list[NDArray[np.int32]] = []
     waiting: list[IntArray] = []
 
     def merge() -> None:
         nonlocal known
-        regions = np.concatenate([known, *waiting])
+        before = 0 if known is None else len(known)
+        regions = np.concatenate(waiting if known is None else [known, *waiting])
         if not len(regions):
             number, place = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         else:
-            number, place = merge_equal(region_words(regions, k))
+            number, place = merge_equal(row_words(regions))
         number32 = number.astype(np.int32)
         numbers[:] = [number32[earlier] for earlier in numbers]
-        numbers.extend(np.split(number32, np.cumsum([len(known), *map(len, waiting)]))[1:-1])
+        numbers.extend(np.split(number32, np.cumsum([before, *map(len, waiting)]))[1:-1])
         known = regions[place]
         waiting.clear()
 
     for part in parts:
         waiting.append(part)
-        if sum(map(len, waiting)) > max(REGIONS_AT_ONCE, len(known)):
+        if sum(map(len, waiting)) > max(REGIONS_AT_ONCE, 0 if known is None else len(known)):
             merge()
-    merge()
+    if waiting:
+        merge()
+    assert known is not None
     return known, numbers
 
 

@@ -71,10 +71,9 @@ def _relabelled(regions: IntArray, orders: IntArray, k: int) -> IntArray:
     return np.take_along_axis(regions, np.concatenate([orders, _pair_places(orders, k)], axis=1), axis=1)
 
 
-def region_words(regions: IntArray, k: int) -> Iterator[IntArray]:
-    """Regions packed into integers that compare as their rows do."""
-    bits = [bits_of(regions[:, :k])] * k + [bits_of(regions[:, k:])] * (regions.shape[1] - k)
-    return words_of(list(regions.T), bits)
+def row_words(rows: IntArray) -> Iterator[IntArray]:
+    """Rows of codes packed into integers that compare as the rows do."""
+    return words_of(list(rows.T), [bits_of(column) for column in rows.T])
 
 
 def roughly_sorted(regions: IntArray, k: int) -> IntArray:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from isonn.errors import InputError
 from isonn.graphs.isomorphism import canonical_order
-from isonn.packing import IntArray
+from isonn.packing import IntArray, mix64
 from isonn.seeding import numpy_stream
 
 #: A graph of 100 nodes can have a billion subgraphs of six nodes, and 720 orderings of each are tried.
@@ -356,3 +356,36 @@ def _ranges(start: IntArray, length: IntArray) -> IntArray:
     ranges: IntArray = np.arange(int(length.sum()))
     ranges += np.repeat(start - (length.cumsum() - length), length)
     return ranges
+
+
+#: Odd numbers that keep the two halves of a neighbourhood's code independent.
+_LOW, _HIGH, _MORE = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
+
+
+def neighbourhood_codes(ends: IntArray, node_codes: IntArray, edge_codes: IntArray, radius: int) -> IntArray:
+    """A 124-bit code for what lies within 0 to ``radius`` steps of each node, as colour refinement sees it.
+
+    The code of radius r is a hash of the node's code of radius r - 1 and of the sum, over its edges, of hashes of the
+    edge and the neighbour's code of radius r - 1: sums do not depend on the order of neighbours. With a million
+    distinct neighbourhoods the chance that any two share a code is below 10^-25.
+
+    Args:
+        ends: edges, ``(m, 2)``.
+        node_codes, edge_codes: what nodes and edges carry, ``(n,)`` and ``(m,)``.
+
+    Returns:
+        ndarray of shape (radius + 1, 2, n), 62 bits in each half.
+    """
+    first, second = np.concatenate([ends, ends[:, ::-1]]).T
+    edge = np.tile(edge_codes, 2).astype(np.uint64)
+    code = node_codes.astype(np.uint64) + np.uint64(1)
+    low, high = mix64(code * np.uint64(_LOW)), mix64(code * np.uint64(_HIGH) + np.uint64(_MORE))
+    found = np.empty((radius + 1, 2, len(node_codes)), dtype=np.int64)
+    found[0] = low >> np.uint64(2), high >> np.uint64(2)
+    for r in range(1, radius + 1):
+        a, b = np.zeros_like(low), np.zeros_like(high)
+        np.add.at(a, first, mix64(low[second] + edge * np.uint64(_LOW)))
+        np.add.at(b, first, mix64(high[second] + edge * np.uint64(_HIGH)))
+        low, high = mix64(low * np.uint64(3) + a), mix64(high * np.uint64(5) + b + np.uint64(r))
+        found[r] = low >> np.uint64(2), high >> np.uint64(2)
+    return found

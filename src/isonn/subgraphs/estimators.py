@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from typing_extensions import Self
 from isonn import progress
 from isonn.errors import InputError, IsoNNWarning, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
-from isonn.explain.explanation import Explanation, MatchedGraph, Template, explain_matched
+from isonn.explain.explanation import Explanation, MatchedGraph, Template, explain_matched, with_evidence
+from isonn.explain.reasons import ClassReason
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, stream
@@ -30,7 +32,7 @@ from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Banked, bank_subgraphs
 from isonn.subgraphs.enumerate import check_subgraph_size
 from isonn.subgraphs.explain import Templates, VocabularyMatches, find_occurrences
-from isonn.subgraphs.select import short_list
+from isonn.subgraphs.select import Mark, auto_size, class_marks, evidence_of, presence_by_class, short_list
 from isonn.subgraphs.store import Run, bank_folder, banks_of, cut_to_folder, look, sampled_shares
 from isonn.subgraphs.views import (
     COLUMNS,
@@ -51,6 +53,8 @@ from isonn.subgraphs.vocabulary import (
     learn_vocabulary,
     pieces_of,
     size_counts,
+    standardised,
+    with_wildcards,
 )
 from isonn.targets import Classes, Numbers, Target
 
@@ -61,16 +65,25 @@ if TYPE_CHECKING:
 GRAPHS_AT_ONCE = 4096
 #: A graph is strange when more than this share of its pieces is unknown; said when more than half of all graphs are.
 STRANGE = 0.5
+#: Training graphs that the coverage of a short list is measured on.
+COVERAGE_GRAPHS = 100
 #: What ``view="auto"`` looks at, and the views of soft templates.
 AUTO_VIEWS, SOFT_VIEWS = ("labels", "refined"), ("labels", "degrees")
+
+
+#: Vocabulary, head and block of plain size.
+Model = tuple[Vocabulary, Head, SizeBlock]
 
 
 class _SubgraphIsoNN(GraphEstimator):
     """What the classifier and the regressor share."""
 
     k: int | Sequence[int]
-    c: int | None
+    c: int | str | None
     view: str | Sequence[str]
+    regions: str
+    wildcards: bool
+    keep_examples: bool
     head: str
     learn_templates: bool | str
     node_labels: bool | str
@@ -95,7 +108,15 @@ class _SubgraphIsoNN(GraphEstimator):
     head_: Head
     size_block_: SizeBlock
     sampled_: dict[int, float]
+    student_: LinearHead | None
+    agreement_: float
+    coverage_: float
     soft_: SoftTemplateClassifier | None
+    _evidence: NDArray[np.float32]
+    _presence: NDArray[np.int32]
+    _graphs_by_class: NDArray[np.int64]
+    _marks: list[Mark]
+    _examples: list[str]
 
     def fit(
         self,
@@ -135,8 +156,8 @@ class _SubgraphIsoNN(GraphEstimator):
             graphs, targets = self._start(X, y)
             check_undirected(graphs)
             use = self._columns(Gathering(()).add(graphs).has)
-            self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views)
-            self._learn(self._bank(graphs), size_counts(graphs), targets, sample_weight, graphs.name)
+            self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views, self.regions == "both")
+            self._learn(self._bank(graphs), size_counts(graphs), targets, sample_weight, graphs)
         self._fitted = True
         return self
 
@@ -152,20 +173,23 @@ class _SubgraphIsoNN(GraphEstimator):
         self._require_fit()
         if self.soft_ is not None:
             return np.asarray(self.soft_.get_feature_names_out())
-        names = [f"{i}: {' '.join(template.texts or ())}" for i, template in enumerate(self.templates_)]
-        extra = len(self.size_block_.mean) + len(self.size_block_.step_mean)
-        return np.array([*names, *(f"size{i}" for i in range(extra))], dtype=object)
+        names = [f"{i}: {template.text(self.label_names_['node'])}" for i, template in enumerate(self.templates_)]
+        return np.array([*names, *(f"size{i}" for i in range(self.size_block_.columns))], dtype=object)
 
-    def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
+    def explain(self, X: Any, label: Any = None, top: int | None = 100, *, method: str = "contribution") -> Explanation:
         """Why one graph gets its prediction: reasons, matches by what they contribute, and importances.
 
         With ``head="linear"`` the contributions of all pieces sum to ``score - base`` exactly. The other heads'
-        contributions are computed by taking pieces away, and need not add up.
+        contributions are computed by taking pieces away, and need not add up. With ``regions="both"`` a student of the
+        model that sees subgraphs alone is explained; ``agreement_`` says how often the two agree.
 
         Args:
             X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
             label: the class (or the column of ``y``) to explain; None takes the predicted one.
             top: matches to list; None lists all. The importances count all matches either way.
+            method: "contribution", what pieces add to the score; or "evidence", which adds how much more frequent the
+                pieces are in the class, as standard scores. That finds the true piece better, but is partly a
+                statistic of the data and does not add up.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -175,9 +199,51 @@ class _SubgraphIsoNN(GraphEstimator):
             True
         """
         self._require_fit()
+        if method not in ("contribution", "evidence"):
+            raise InputError(f"method={method!r} is unknown; use 'contribution' or 'evidence'")
         if self.soft_ is not None:
+            if method != "contribution":
+                raise InputError("soft templates have no evidence; use method='contribution'")
             return self.soft_.explain(X, label, top)
-        return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_["node"])
+        matched = self._matched_graph(X)
+        found = explain_matched(matched, self.target_, label, top, self.label_names_["node"])
+        if self.student_ is not None:
+            found = replace(
+                found, note=f"Explained by a model of subgraphs alone that agrees in {self.agreement_:.0%} of graphs."
+            )
+        if method == "evidence":
+            assert isinstance(matched, VocabularyMatches)
+            subgraphs = self._explaining()[0]
+            table = self._evidence[:, : len(subgraphs)].astype(np.float64)
+            return with_evidence(found, matched.occurrences.nodes, matched.evidence(table, found.column))
+        return found
+
+    @property
+    def reasons_(self) -> dict[Any, list[ClassReason]]:
+        """By class, the pieces that mark it in the training graphs, the strongest first."""
+        self._require_fit()
+        if self.soft_ is not None:
+            raise InputError("soft templates have no class reasons; fit with learn_templates=False")
+        templates, classes = self.templates_, self.target_.classes.tolist()
+        found: dict[Any, list[ClassReason]] = {value: [] for value in classes}
+        rows = classes if self._presence.shape[0] == len(classes) else ["all graphs"]
+        for mark in self._marks:
+            template = templates[mark.column]
+            counts = zip(rows, self._presence[:, mark.column].tolist(), self._graphs_by_class.tolist(), strict=True)
+            found[classes[mark.output]].append(
+                ClassReason(
+                    classes[mark.output],
+                    template.text(self.label_names_["node"]),
+                    template,
+                    mark.column,
+                    mark.effect,
+                    mark.alike,
+                    {value: (held, of) for value, held, of in counts},
+                    mark.weight,
+                    tuple(self._examples[i] for i in mark.examples) if self._examples else (),
+                )
+            )
+        return found
 
     def unseen_share(self, X: Any) -> NDArray[np.float64]:
         """The share of each graph's subgraphs that no training graph holds, shape (g,): high means a strange graph."""
@@ -203,8 +269,14 @@ class _SubgraphIsoNN(GraphEstimator):
         for name in ("max_subgraphs", "min_support", "epochs", "n_jobs"):
             check_count(name, getattr(self, name))
         for name in ("c", "batch_size", "patience"):
-            if getattr(self, name) is not None:
+            if getattr(self, name) is not None and not (name == "c" and self.c == "auto"):
                 check_count(name, getattr(self, name))
+        if self.regions not in ("subgraphs", "both"):
+            raise InputError(f"regions={self.regions!r} is unknown; use 'subgraphs' or 'both'")
+        if self.regions == "both" and (self.c is not None or self.learn_templates):
+            raise InputError("regions='both' is for the whole vocabulary; use c=None and learn_templates=False")
+        if self.learn_templates and self.c == "auto":
+            raise InputError("c='auto' is for the vocabulary model; give soft templates a number, such as c=32")
         if self.learn_templates not in (True, False, "frozen"):
             raise InputError(f"learn_templates={self.learn_templates!r} is unknown; use True, False or 'frozen'")
         if not self.learn_templates:
@@ -251,35 +323,122 @@ class _SubgraphIsoNN(GraphEstimator):
         return np.asarray(given if weights is None else given * weights)
 
     def _learn(
-        self, banked: Banked, sizes: NDArray[np.float32], targets: NDArray[Any], sample_weight: Any, name: str
+        self, banked: Banked, sizes: NDArray[np.float32], targets: NDArray[Any], sample_weight: Any, some: GraphSet
     ) -> None:
-        """Learn vocabulary and head from what the graphs hold."""
+        """Learn vocabulary and head from what the graphs hold; ``some`` of them are looked at again."""
+        name = some.name
         self.sampled_ = sampled_shares(banked, len(targets), name)
         pieces = pieces_of(banked)
-        if not any(len(own.rows) for own in pieces):
+        if not any(len(own.rows) for own in pieces if own.kind == "subgraphs"):
             raise InputError(
                 f"no graph of {name} has a connected subgraph of k={self.k} nodes; use a smaller k, such as k=1"
             )
-        weights, blocks = self._weights(sample_weight, targets), len(self.encoding_.views)
-        self.size_block_ = SizeBlock.learn(sizes, blocks)
+        weights = self._weights(sample_weight, targets)
+        self.size_block_ = SizeBlock.learn(sizes, len({(own.kind, own.view) for own in pieces}))
         plain = csr_array(self.size_block_.features(sizes))
-        tries = (True, False) if isinstance(self.target_, Numbers) else (True,)
-        best: tuple[float, Vocabulary, csr_array, LinearHead] | None = None
-        for row_norm in tries:  # for numbers, leave-one-out decides whether size is divided out
-            vocabulary, features = learn_vocabulary(pieces, blocks, self.min_support, row_norm)
-            if self.c is not None:
-                chosen = np.sort(short_list(features, _as_numbers(targets, self.target_), self.c))
-                vocabulary, features = _kept(vocabulary, chosen), features[:, chosen]
+        seed = derive_seed(self.seed_, "head")
+        best: tuple[Vocabulary, csr_array, LinearHead] | None = None
+        for row_norm in (True, False) if isinstance(self.target_, Numbers) else (True,):
+            # for numbers, leave-one-out decides whether the size of graphs is divided out
+            vocabulary, features = learn_vocabulary(pieces, self.min_support, row_norm)
             features = csr_array(hstack([features, plain], format="csr"))
-            head = LinearHead().fit(features, targets, self.target_, weights, derive_seed(self.seed_, "head"))
-            if best is None or head.loss < best[0]:
-                best = head.loss, vocabulary, features, head
+            head = LinearHead().fit(features, targets, self.target_, weights, seed)
+            if best is None or head.loss < best[2].loss:
+                best = vocabulary, features, head
         assert best is not None
-        _, self.vocabulary_, features, linear = best
-        self.head_ = linear
+        self.vocabulary_, features, linear = best
+        if self.c is not None:
+            features, linear = self._shorten(pieces, targets, weights, linear, some)
+        self.head_, self.student_ = linear, None
         if self.head != LinearHead.name:
-            seed = derive_seed(self.seed_, "forest")
             self.head_ = get_head(self.head)().fit(features, targets, self.target_, weights, seed)
+        if self.regions == "both":
+            features, linear = self._teach(features, linear, seed)
+        own = csr_array(features[:, : len(self._explaining()[0])])
+        self._evidence = evidence_of(own, targets, self.target_)
+        self._presence, self._graphs_by_class = presence_by_class(own, targets, self.target_)
+        levels = self._explaining()[0].levels
+        labelled = np.concatenate([np.full(len(level), self.encoding_.labelled(level.view)) for level in levels])
+        self._marks = class_marks(own, linear, targets, self.target_, labelled, self.seed_)
+        known = {i for mark in self._marks for i in mark.examples} if self.keep_examples else set()
+        self._examples = [str(i) if i in known else "" for i in range(len(targets))] if known else []
+
+    def _shorten(
+        self,
+        pieces: Sequence[Pieces],
+        targets: NDArray[Any],
+        weights: NDArray[np.float64] | None,
+        full: LinearHead,
+        some: GraphSet,
+    ) -> tuple[csr_array, LinearHead]:
+        """Replace the vocabulary by a short list; its features and linear head."""
+        wanted, seed = _as_numbers(targets, self.target_), derive_seed(self.seed_, "head")
+        before, size_block = self.vocabulary_, self.size_block_
+        every = Vocabulary(before.only("subgraphs").levels, False)
+        every = Vocabulary(tuple(replace(level, scale=1.0) for level in every.levels), False)
+        if self.wildcards:
+            every = with_wildcards(every, pieces, self.min_support)
+        features = every.features(pieces)
+        c = self.c
+        if c == "auto":
+            c = auto_size(features, wanted, self._losses(full, targets), derive_seed(self.seed_, "auto"))
+        assert isinstance(c, (int, np.integer))
+        chosen = np.sort(short_list(features, wanted, int(c)))
+        self.vocabulary_, features = standardised(every.keep(chosen), csr_array(features[:, chosen]))
+        self.size_block_ = SizeBlock.empty()
+        head = LinearHead().fit(features, targets, self.target_, weights, seed)
+        self.coverage_ = self._covered(some, (before, full, size_block), (self.vocabulary_, head, self.size_block_))
+        return features, head
+
+    def _losses(self, head: LinearHead, targets: NDArray[Any]) -> NDArray[np.float64]:
+        """The squared leave-one-out error of each graph, on targets as `_as_numbers` has them."""
+        wanted = _as_numbers(targets, self.target_)
+        guess = head.held_out
+        if not isinstance(self.target_, Numbers):
+            guess = self.target_.link(np.nan_to_num(guess))
+        return np.asarray(np.nan_to_num((wanted - guess) ** 2).mean(axis=1))
+
+    def _covered(self, some: GraphSet, full: Model, short: Model) -> float:
+        """The share of the full vocabulary's important edges that matches of the short list cover with the same sign.
+
+        Important are the tenth of each graph's edges that the full vocabulary gives most; of a few training graphs.
+        """
+        covered = total = 0
+        for i in range(min(len(some), COVERAGE_GRAPHS)):
+            one = self._explained_by(some[i : i + 1], full)
+            other = self._explained_by(some[i : i + 1], short, one.explained).edge_importance
+            rows, columns = np.nonzero(np.triu(some[i].adjacency != 0, 1))
+            if not len(rows):
+                continue
+            value = one.edge_importance[rows, columns]
+            top = np.argsort(-np.abs(value), kind="stable")[: max(1, len(rows) // 10)]
+            covered += int((np.sign(value[top]) == np.sign(other[rows[top], columns[top]])).sum())
+            total += len(top)
+        return covered / total if total else 1.0
+
+    def _teach(self, features: csr_array, head: LinearHead, seed: int) -> tuple[csr_array, LinearHead]:
+        """Fit the student: a model of subgraphs alone that imitates the held-out outputs of the whole model."""
+        subgraphs = len(self.vocabulary_.only("subgraphs"))
+        columns = np.concatenate([np.arange(subgraphs), np.arange(len(self.vocabulary_), features.shape[1])])
+        own = csr_array(features[:, columns])
+        student = LinearHead().fit_outputs(own, head.held_out, seed)
+        if isinstance(self.target_, Numbers):
+            self.agreement_ = float("nan")
+        else:
+            rows = np.isfinite(student.held_out).all(axis=1) & np.isfinite(head.held_out).all(axis=1)
+            decide = [self.target_.decide(self.target_.link(one.held_out[rows])) for one in (student, head)]
+            self.agreement_ = float((decide[0] == decide[1]).mean())
+        self.student_ = student
+        return own, student
+
+    def _explaining(self) -> Model:
+        """Vocabulary, head and size block that explanations are made of: the model, or its student."""
+        if self.student_ is None:
+            return self.vocabulary_, self.head_, self.size_block_
+        return self.vocabulary_.only("subgraphs"), self.student_, self.size_block_
+
+    def _explained_by(self, graphs: GraphSet, model: Model, label: Any = None) -> Explanation:
+        return explain_matched(self._matches(graphs, model), self.target_, label, 0)
 
     def _fit_stream(
         self, X: Any, y: Any, sample_weight: Any, bank: str | Path | None, workers: int | Run | None
@@ -293,13 +452,14 @@ class _SubgraphIsoNN(GraphEstimator):
             targets = self._encode(y, seen.graphs)
             self.size_, self.label_names_ = seen.largest, seen.label_names
             use = self._columns(seen.known.has)
-            self.encoding_ = encoding_of(seen.known, use, self._sizes, self._views, source.name)
+            self.encoding_ = encoding_of(seen.known, use, self._sizes, self._views, source.name, self.regions == "both")
             count = self.n_jobs if workers is None else workers
             cut_to_folder(
                 source, self.encoding_, folder, seen, self.max_subgraphs, self._cut_seed, count, self.verbose > 0
             )
             banked = banks_of(folder, seen, source.name)
-        self._learn(banked, seen.sizes, targets, sample_weight, source.name)
+        some = next(iter(source))
+        self._learn(banked, seen.sizes, targets, sample_weight, replace(some, name=source.name))
 
     def _fit_soft(
         self,
@@ -371,13 +531,16 @@ class _SubgraphIsoNN(GraphEstimator):
         if self.soft_ is not None:
             return self.soft_._matched_graph(graphs)
         self.encoding_.warn_of_unseen(graphs)
+        outputs = None if self.student_ is None else self.head_.outputs(self._features(graphs))[0]
+        return self._matches(graphs, self._explaining(), outputs)
+
+    def _matches(self, graphs: GraphSet, model: Model, outputs: Any = None) -> VocabularyMatches:
+        """The matches of a model of subgraphs in a set of one graph."""
+        vocabulary, head, size_block = model
         found = find_occurrences(self.encoding_.encode(graphs), self.max_subgraphs, self._cut_seed)
-        levels, columns = found.place(self.vocabulary_)
-        plain = self.size_block_.features(size_counts(graphs))
-        return VocabularyMatches(
-            graphs[0], self.templates_, self.vocabulary_, self.head_, self.target_, levels, columns, found.nodes,
-            found.piece, found.weights, plain,
-        )  # fmt: skip
+        plain = size_block.features(size_counts(graphs))
+        templates = Templates(vocabulary, self.encoding_, self.label_names_)
+        return VocabularyMatches(graphs[0], templates, vocabulary, head, self.target_, found, plain, outputs)
 
     def _columns(self, has: dict[str, bool]) -> dict[str, bool]:
         """Which columns templates carry, of those that the graphs have."""
@@ -397,18 +560,32 @@ class _SubgraphIsoNN(GraphEstimator):
             return {"soft": self.soft_._description()}
         return {
             "encoding": self.encoding_.as_json(),
-            "levels": [[own.kind, own.view, own.size, own.scale] for own in self.vocabulary_.levels],
+            "levels": [[own.kind, own.view, own.size] for own in self.vocabulary_.levels],
             "row_norm": self.vocabulary_.row_norm,
             "head": self.head_.name,
             "sampled": sorted(self.sampled_.items()),
+            "marks": [list(astuple(mark)) for mark in self._marks],
+            "examples": self._examples,
+            "agreement": None if self.student_ is None else self.agreement_,
+            "coverage": getattr(self, "coverage_", None),
         }
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
         if self.soft_ is not None:
             return self.soft_._tensors()
-        rows = {f"rows.{i}": own.rows for i, own in enumerate(self.vocabulary_.levels)}
-        head = {f"head.{name}": tensor for name, tensor in self.head_.tensors().items()}
-        return {**rows, **head, **{f"size.{name}": t for name, t in self.size_block_.tensors().items()}}
+        found: dict[str, NDArray[Any]] = {
+            "evidence": self._evidence,
+            "presence": self._presence,
+            "graphs_by_class": self._graphs_by_class,
+        }
+        for i, own in enumerate(self.vocabulary_.levels):
+            found[f"rows.{i}"], found[f"scale.{i}"] = own.rows, np.atleast_1d(np.asarray(own.scale, dtype=np.float64))
+            if own.members is not None:
+                found[f"members.{i}"] = np.stack(own.members.nonzero()).astype(np.int64)
+                found[f"templates.{i}"] = np.array([len(own)])
+        parts = [("head.", self.head_.tensors()), ("size.", self.size_block_.tensors())]
+        parts += [("student.", self.student_.tensors())] if self.student_ is not None else []
+        return {**found, **{prefix + name: tensor for prefix, own in parts for name, tensor in own.items()}}
 
     def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
         self.soft_ = None
@@ -423,11 +600,16 @@ class _SubgraphIsoNN(GraphEstimator):
             self.soft_, self.encoding_, self.sampled_ = inner, inner.encoding_, inner.sampled_
             return
         self.encoding_ = encoding_from_json(details["encoding"])
-        levels, first = [], 0
-        for i, (kind, view, size, scale) in enumerate(details["levels"]):
-            rows = tensors[f"rows.{i}"]
-            levels.append(Level(kind, int(view), int(size), rows, first, float(scale)))
-            first += len(rows)
+        levels: list[Level] = []
+        first = 0
+        for i, (kind, view, size) in enumerate(details["levels"]):
+            rows, scale, members = tensors[f"rows.{i}"], tensors[f"scale.{i}"], None
+            if f"members.{i}" in tensors:
+                pairs, count = tensors[f"members.{i}"], int(tensors[f"templates.{i}"][0])
+                members = csr_array((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(len(rows), count))
+            one = float(scale[0]) if members is None and len(scale) == 1 else scale
+            levels.append(Level(kind, int(view), int(size), rows, first, one, members))
+            first += len(levels[-1])
         self.vocabulary_ = Vocabulary(tuple(levels), bool(details["row_norm"]))
 
         def below(part: str) -> dict[str, NDArray[Any]]:
@@ -436,8 +618,16 @@ class _SubgraphIsoNN(GraphEstimator):
         self.head_ = get_head(details["head"]).restore(below("head."))
         self.size_block_ = SizeBlock.restore(below("size."))
         self.sampled_ = {int(graph): float(share) for graph, share in details["sampled"]}
+        self._evidence, self._presence = tensors["evidence"], tensors["presence"]
+        self._graphs_by_class = tensors["graphs_by_class"]
+        self._marks = [Mark(*mark) for mark in details["marks"]]
+        self._examples, self.student_ = list(details["examples"]), None
+        if details["coverage"] is not None:
+            self.coverage_ = float(details["coverage"])
+        if details["agreement"] is not None:
+            self.agreement_, self.student_ = float(details["agreement"]), LinearHead.restore(below("student."))
         linear = self.head_.coefficients()
-        width = first + len(self.size_block_.mean) + len(self.size_block_.step_mean)
+        width = first + self.size_block_.columns
         if linear is not None and linear[0].shape != (self.target_.outputs, width):
             raise ValueError("weights and vocabulary differ in size")
 
@@ -485,9 +675,10 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
     def __init__(
         self,
         k: int | Sequence[int] = (1, 2, 3, 4),
-        c: int | None = None,
+        c: int | str | None = None,
         *,
         view: str | Sequence[str] = "auto",
+        regions: str = "subgraphs",
         head: str = "linear",
         learn_templates: bool | str = False,
         node_labels: bool | str = "auto",
@@ -496,6 +687,8 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         edge_weights: bool | str = "auto",
         min_support: int = 2,
         max_subgraphs: int = 100_000,
+        wildcards: bool = True,
+        keep_examples: bool = False,
         hidden: Sequence[int] = (1024, 128),
         class_weight: str | Mapping[Any, float] | None = None,
         epochs: int = 40,
@@ -510,6 +703,7 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         self.k = k
         self.c = c
         self.view = view
+        self.regions = regions
         self.head = head
         self.learn_templates = learn_templates
         self.node_labels = node_labels
@@ -518,6 +712,8 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         self.edge_weights = edge_weights
         self.min_support = min_support
         self.max_subgraphs = max_subgraphs
+        self.wildcards = wildcards
+        self.keep_examples = keep_examples
         self.hidden = hidden
         self.class_weight = class_weight
         self.epochs = epochs
@@ -567,9 +763,10 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
     def __init__(
         self,
         k: int | Sequence[int] = (1, 2, 3, 4),
-        c: int | None = None,
+        c: int | str | None = None,
         *,
         view: str | Sequence[str] = "auto",
+        regions: str = "subgraphs",
         head: str = "linear",
         node_labels: bool | str = "auto",
         edge_labels: bool | str = "auto",
@@ -577,6 +774,8 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
         edge_weights: bool | str = "auto",
         min_support: int = 2,
         max_subgraphs: int = 100_000,
+        wildcards: bool = True,
+        keep_examples: bool = False,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -584,6 +783,7 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
         self.k = k
         self.c = c
         self.view = view
+        self.regions = regions
         self.head = head
         self.node_labels = node_labels
         self.edge_labels = edge_labels
@@ -591,6 +791,8 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
         self.edge_weights = edge_weights
         self.min_support = min_support
         self.max_subgraphs = max_subgraphs
+        self.wildcards = wildcards
+        self.keep_examples = keep_examples
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -600,16 +802,6 @@ def _in_parts(graphs: GraphSet) -> list[GraphSet]:
     if len(graphs) <= GRAPHS_AT_ONCE:
         return [graphs]
     return [graphs[start : start + GRAPHS_AT_ONCE] for start in range(0, len(graphs), GRAPHS_AT_ONCE)]
-
-
-def _kept(vocabulary: Vocabulary, columns: NDArray[np.int64]) -> Vocabulary:
-    """The vocabulary with some of its templates; norms still count every piece."""
-    levels, first = [], 0
-    for own in vocabulary.levels:
-        inside = columns[(columns >= own.first) & (columns < own.first + len(own))] - own.first
-        levels.append(Level(own.kind, own.view, own.size, own.rows[inside], first, own.scale))
-        first += len(inside)
-    return Vocabulary(tuple(levels), vocabulary.row_norm)
 
 
 def _as_numbers(targets: NDArray[Any], target: Target) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-r"""Explanations of the vocabulary model: which pieces a graph holds, and what each adds to the score."""
+"""Explanations of the vocabulary model: which pieces a graph holds, and what each adds to the score."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Regions, Template
 from isonn.graphs.graph import Graph
@@ -28,6 +28,8 @@ from isonn.subgraphs.views import Encoding
 from isonn.subgraphs.vocabulary import Vocabulary
 from isonn.targets import Target
 
+Floats = NDArray[np.float64]
+
 
 class Templates(Sequence[Template]):
     """The templates of a vocabulary, made when asked for; it prints as one line."""
@@ -42,23 +44,26 @@ class Templates(Sequence[Template]):
         if isinstance(index, slice):
             return [self[i] for i in range(len(self))[index]]
         column = range(len(self))[index]
-        level = next(own for own in reversed(self._vocabulary.levels) if own.first <= column)
-        row = level.rows[column - level.first].astype(np.int64)
+        level = self._vocabulary.level_of(column)
         if level.kind != "subgraphs":
             return Template(np.zeros((1, 1), dtype=np.float32), texts=(f"neighbourhood of radius {level.size}",))
-        return self._encoding.hard_template(level.view, level.size, row, self._names)
+        accepted = level.rows_of(column).astype(np.int64)
+        return self._encoding.hard_template(level.view, level.size, accepted, self._names)
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{len(own)} of {own.size}" for own in self._vocabulary.levels if own.kind == "subgraphs")
-        return f"Templates({len(self)}: {sizes} nodes)"
+        sizes: dict[str, int] = {}
+        for own in self._vocabulary.levels:
+            what = f"{own.size} node{'s' * (own.size != 1)}" if own.kind == "subgraphs" else "a neighbourhood"
+            sizes[what] = sizes.get(what, 0) + len(own)
+        return f"Templates({len(self)}: {', '.join(f'{count} of {what}' for what, count in sizes.items())})"
 
 
 class VocabularyMatches(MatchedGraph):
-    """The matches of a vocabulary model in one graph: every subgraph that is a template, and what it adds.
+    r"""The matches of a vocabulary model in one graph: every subgraph that is a template, and what it adds.
 
     Of a linear head, one occurrence of piece t of a level adds
 
-    .. math:: \\frac{w_t u_t - s u_t^2}{n_t} + \\frac{s}{N}, \\qquad u_t = x_t / a, \\quad s = \\sum_t w_t u_t
+    .. math:: \frac{w_t u_t - s u_t^2}{n_t} + \frac{s}{N}, \qquad u_t = x_t / a, \quad s = \sum_t w_t u_t
 
     with :math:`n_t` its occurrences, N all occurrences of the level and :math:`w_t` the weight times the level's scale.
     The second and third term give back the share of the norm: with more of t the other pieces count for less. Over a
@@ -67,12 +72,12 @@ class VocabularyMatches(MatchedGraph):
 
     Args:
         graph: the graph.
-        levels: of each distinct piece its level, ``(d,)``; columns: its column, -1 for pieces that are no templates;
-            counts: how often it occurs.
-        nodes: of each occurrence, padded with -1, ``(R, k)``; piece: which of the d it is; weights: how many it stands
-            for where subgraphs were sampled.
+        found: every subgraph of it.
         size_part: the features of plain size, ``(1, q)``.
+        model_outputs: of the model itself, where ``head`` is a student of it.
     """
+
+    undirected = True
 
     def __init__(
         self,
@@ -81,30 +86,43 @@ class VocabularyMatches(MatchedGraph):
         vocabulary: Vocabulary,
         head: Head,
         target: Target,
-        levels: IntArray,
-        columns: IntArray,
-        nodes: IntArray,
-        piece: IntArray,
-        weights: NDArray[np.float64],
-        size_part: NDArray[np.float64],
+        found: Found,
+        size_part: Floats,
+        model_outputs: Logits | None = None,
     ) -> None:
         self.graph, self.templates, self.target = graph, templates, target
-        self._vocabulary, self._head, self._size = vocabulary, head, size_part
-        self._levels, self._columns, self._piece, self._weights = levels, columns, piece, weights
-        self._counts = np.bincount(piece, weights, minlength=len(levels)).astype(np.float64)
-        self._known = np.flatnonzero(columns[piece] >= 0)
-        self._nodes = nodes
-        shown = nodes[self._known]
-        self.occurrences = Occurrences(
-            shown, None, np.arange(len(shown)), columns[piece[self._known]], np.zeros(len(shown))
+        self._vocabulary, self._head, self._size, self._model = vocabulary, head, size_part, model_outputs
+        self._levels, accepted = found.place(vocabulary)
+        self._piece, self._weights = found.piece, found.weights
+        self._counts = np.bincount(found.piece, found.weights, minlength=len(found.rows)).astype(np.float64)
+        # templates this graph holds, and which pieces each accepts
+        self._held, local = np.unique(accepted.indices, return_inverse=True)
+        self._member = csr_array(
+            (np.ones(accepted.nnz), local.reshape(-1).astype(np.int32), accepted.indptr),
+            shape=(len(found.rows), len(self._held)),
         )
-
-    undirected = True
+        self._held_levels = np.zeros(len(self._held), dtype=np.int64)
+        owner = np.repeat(np.arange(len(found.rows)), np.diff(accepted.indptr))
+        self._held_levels[self._member.indices] = self._levels[owner]
+        # a match is an occurrence of a piece together with a template that accepts it
+        many = np.diff(accepted.indptr)[found.piece]
+        region = np.repeat(np.arange(len(found.piece)), many)
+        pair = np.repeat(accepted.indptr[found.piece] - np.cumsum(many) + many, many) + np.arange(len(region))
+        self._match_held = self._member.indices[pair]
+        self.occurrences = Occurrences(found.nodes, None, region, self._held[self._match_held], np.zeros(len(region)))
 
     @property
     def exact(self) -> bool:
         """Whether contributions add up to the score."""
         return self._head.additive
+
+    def template_size(self, row: int) -> int:
+        """Nodes of the template of a match."""
+        return int((self.occurrences.nodes[self.occurrences.region[row]] >= 0).sum())
+
+    def model_logits(self) -> Logits:
+        """Outputs of the model for the graph; `logits` are those of its student where it has one."""
+        return self.logits() if self._model is None else self._model
 
     def logits(self) -> Logits:
         """Outputs for the graph as it is."""
@@ -115,65 +133,76 @@ class VocabularyMatches(MatchedGraph):
         return np.asarray(self._outputs(np.zeros((1, len(self._counts))))[0])
 
     def logits_without(self, rows: IntArray) -> Logits:
-        """Outputs with these occurrences taken out of the counts."""
-        taken = self._known[rows]
+        """Outputs with the occurrences of these matches taken out of the counts."""
+        taken = np.unique(self.occurrences.region[rows])
         gone = np.bincount(self._piece[taken], self._weights[taken], minlength=len(self._counts))
         return np.asarray(self._outputs(np.maximum(self._counts - gone, 0)[None])[0])
 
     def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """Outputs without one occurrence, for each."""
+        """Outputs without one occurrence, for each match."""
         one = np.zeros(len(self._counts))
         np.maximum.at(one, self._piece, self._weights)
         without = self._outputs(np.maximum(self._counts - np.diag(one), 0))
-        return np.arange(len(self._known)), without[self._piece[self._known]]
+        return np.arange(len(self.occurrences)), without[self._piece[self.occurrences.region]]
 
     def logits_without_template(self) -> Logits:
         """Outputs with one template switched off, ``(templates, outputs)``."""
         every = np.repeat(self.logits()[None], len(self.templates), axis=0)
-        held = np.flatnonzero(self._columns >= 0)
-        every[self._columns[held]] = self._outputs(self._counts * (1 - np.eye(len(self._counts))))[held]
+        values = np.repeat(self._values(self._counts[None]), len(self._held), axis=0)
+        every[self._held] = self._head_outputs(values * (1 - np.eye(len(self._held))))
         return every
 
-    def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
-        """What each occurrence of a template adds: exact for an additive head, else by taking its piece away."""
-        return np.arange(len(self._known)), self.shares(column)[self._known]
+    def contributions(self, column: int) -> tuple[IntArray, Floats]:
+        """What each match adds: exact for an additive head, else by taking its piece away."""
+        rows, linear = np.arange(len(self.occurrences)), self._head.coefficients()
+        if linear is None or self._vocabulary.row_norm:
+            return rows, self.shares(column)[self.occurrences.region]
+        return rows, self._unit_worth(linear[0], column)[self._match_held] * self._weights[self.occurrences.region]
 
-    def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
+    def region_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Regions:
         """Every occurrence is a region of its own, also of pieces that are no templates."""
-        return Regions(self._nodes, None, self.shares(column), np.ones(len(self._nodes)))
+        return Regions(self.occurrences.nodes, None, self.shares(column), np.ones(len(self._piece)))
 
-    def template_contributions(
-        self, column: int, rows: IntArray, contributions: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """The sum over the occurrences of each template."""
-        return np.bincount(self.occurrences.template, contributions, minlength=len(self.templates)).astype(np.float64)
+    def template_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Floats:
+        """The sum over the matches of each template."""
+        found = np.bincount(self.occurrences.template, contributions, minlength=len(self.templates))
+        return found.astype(np.float64)
 
-    def shares(self, column: int) -> NDArray[np.float64]:
+    def shares(self, column: int) -> Floats:
         """What every occurrence adds, also of pieces that are no templates, ``(R,)``."""
         linear = self._head.coefficients()
         if linear is None:
             without = self._outputs(self._counts * (1 - np.eye(len(self._counts))))
             worth = self.target.margin(self.logits(), column) - self.target.margin(without, column)
             each = worth / np.maximum(self._counts, 1e-12)
+        elif self._vocabulary.row_norm:
+            each = self._norm_corrected(linear[0], column)
         else:
-            each = self._exact(linear[0], column)
-        return each[self._piece] * self._weights
+            each = self._member @ self._unit_worth(linear[0], column)
+        return np.asarray(each[self._piece] * self._weights)
 
-    def _exact(self, coef: NDArray[np.float64], column: int) -> NDArray[np.float64]:
-        """What one occurrence of each piece adds, ``(d,)``."""
+    def evidence(self, table: Floats, column: int) -> Floats:
+        """What the data say of every occurrence: the mean of a table's entries of the templates that accept it."""
+        sums = self._member @ table[column, self._held]
+        return np.asarray((sums / np.maximum(np.diff(self._member.indptr), 1))[self._piece])
+
+    def _direction(self, coef: Floats, column: int) -> Floats:
+        """What one unit of each held feature adds to the margin, scale included, ``(h,)``."""
         outputs = coef.shape[0]
         direction = self.target.margin(np.eye(outputs), column) - self.target.margin(np.zeros(outputs), column)
-        weight = np.zeros(len(self._columns))
-        known = self._columns >= 0
-        weight[known] = (direction @ coef)[self._columns[known]]
-        scales = np.array([level.scale for level in self._vocabulary.levels])[self._levels]
-        logs = np.log1p(self._counts)
-        if not self._vocabulary.row_norm:
-            return np.asarray(weight * scales * logs / np.maximum(self._counts, 1e-12))
-        number = len(self._vocabulary.levels)
+        return np.asarray((direction @ coef[:, self._held]) * self._vocabulary.scales[self._held])
+
+    def _unit_worth(self, coef: Floats, column: int) -> Floats:
+        """What one occurrence of each held template adds, ``(h,)``; without the norm."""
+        counts = self._counts @ self._member
+        return np.asarray(self._direction(coef, column) * np.log1p(counts) / np.maximum(counts, 1e-12))
+
+    def _norm_corrected(self, coef: Floats, column: int) -> Floats:
+        """What one occurrence of each piece adds, ``(d,)``; with the norm a piece is at most one template."""
+        logs, number = np.log1p(self._counts), len(self._vocabulary.levels)
         norms = np.sqrt(np.bincount(self._levels, logs**2, minlength=number))
         unit = logs / np.maximum(norms, 1e-300)[self._levels]
-        worth = weight * scales * unit
+        worth = (self._member @ self._direction(coef, column)) * unit
         score = np.bincount(self._levels, worth, minlength=number)
         every = np.bincount(self._levels, self._counts, minlength=number)
         share = (score / np.maximum(every, 1e-12))[self._levels]
@@ -183,34 +212,38 @@ class VocabularyMatches(MatchedGraph):
         """Nodes are in no particular order: a piece is matched as a whole."""
         return None
 
-    def cells(self, row: int) -> NDArray[np.float64]:
+    def cells(self, row: int) -> Floats:
         """The adjacency matrix of a match."""
-        nodes = self.occurrences.nodes[row]
+        nodes = self.occurrences.nodes[self.occurrences.region[row]]
         nodes = nodes[nodes >= 0]
         return self.graph.adjacency[np.ix_(nodes, nodes)]
 
     def count_equal(self, other: MatchedGraph, row: int) -> int:
         """How often this graph holds the template of another graph's match."""
         column = int(other.occurrences.template[row])
-        return round(float(self._counts[self._columns == column].sum()))
+        return round(float((self._counts @ self._member)[self._held == column].sum()))
 
-    def _outputs(self, counts: NDArray[np.float64]) -> Logits:
-        """Outputs for rows of counts of the distinct pieces, ``(b, d)``."""
-        levels = self._vocabulary.levels
-        logs = np.log1p(counts)
-        factor = np.array([level.scale for level in levels])[self._levels]
+    def _values(self, counts: Floats) -> Floats:
+        """Features of the held templates for rows of counts of the distinct pieces, ``(b, h)``."""
+        values = np.log1p(counts @ self._member)
         if self._vocabulary.row_norm:
-            member = np.zeros((len(self._levels), len(levels)))
-            member[np.arange(len(self._levels)), self._levels] = 1.0
-            norms = np.sqrt(logs**2 @ member)
-            logs = logs / np.where(norms > 0, norms, 1.0)[:, self._levels]
-        known = np.flatnonzero(self._columns >= 0)
-        order = known[np.argsort(self._columns[known])]
-        values = (logs * factor)[:, order]
+            level = np.zeros((len(self._levels), len(self._vocabulary.levels)))
+            level[np.arange(len(self._levels)), self._levels] = 1.0
+            norms = np.sqrt(np.log1p(counts) ** 2 @ level)
+            values = values / np.where(norms > 0, norms, 1.0)[:, self._held_levels]
+        return np.asarray(values * self._vocabulary.scales[self._held])
+
+    def _outputs(self, counts: Floats) -> Logits:
+        return self._head_outputs(self._values(counts))
+
+    def _head_outputs(self, values: Floats) -> Logits:
+        """Outputs for features of the held templates, ``(b, h)``."""
         width = len(self._vocabulary) + self._size.shape[1]
-        columns = np.concatenate([self._columns[order], len(self._vocabulary) + np.arange(self._size.shape[1])])
+        columns = np.concatenate([self._held, len(self._vocabulary) + np.arange(self._size.shape[1])])
         data = np.concatenate([values, np.repeat(self._size, len(values), axis=0)], axis=1)
-        rows = np.arange(0, data.size + 1, data.shape[1])
+        rows = np.arange(0, data.size + 1, max(data.shape[1], 1))[: len(data) + 1]
+        if not data.shape[1]:
+            rows = np.zeros(len(data) + 1, dtype=np.int64)
         return self._head.outputs(
             csr_array((data.ravel(), np.tile(columns, len(data)), rows), shape=(len(data), width))
         )
@@ -229,17 +262,20 @@ class Found:
 
     nodes: IntArray
     piece: IntArray
-    weights: NDArray[np.float64]
+    weights: Floats
     rows: IntArray
 
-    def place(self, vocabulary: Vocabulary) -> tuple[IntArray, IntArray]:
-        """Level and column of each distinct piece; -1 for pieces that are no templates."""
-        levels, columns = np.zeros(len(self.rows), dtype=np.int64), np.full(len(self.rows), -1, dtype=np.int64)
+    def place(self, vocabulary: Vocabulary) -> tuple[IntArray, csr_array]:
+        """The level of each distinct piece, and which templates accept it, ``(d, len(vocabulary))``."""
+        levels, parts = np.zeros(len(self.rows), dtype=np.int64), []
         for number, level in enumerate(vocabulary.levels):
             own = np.flatnonzero((self.rows[:, 0] == level.view) & (self.rows[:, 1] == level.size))
-            found = level.find(self.rows[own, 2 : 2 + level.size * (level.size + 1) // 2])
-            levels[own], columns[own] = number, np.where(found >= 0, found + level.first, -1)
-        return levels, columns
+            levels[own] = number
+            accepted = level.accepts(self.rows[own, 2 : 2 + level.size * (level.size + 1) // 2]).tocoo()
+            parts.append(
+                csr_array((accepted.data, (own[accepted.row], accepted.col)), shape=(len(self.rows), len(level)))
+            )
+        return levels, csr_array(hstack(parts, format="csr"))
 
 
 def find_occurrences(coded: CodedGraphs, limit: int, seed: int) -> Found:

@@ -83,6 +83,12 @@ def _mix(x):  # type: ignore[no-untyped-def]
 
 
 @_compiled(inline="always")
+def _scramble(x):  # type: ignore[no-untyped-def]
+    """`isonn.packing.mix64` of one number."""
+    return _mix(x + np.uint64(0x9E3779B97F4A7C15))
+
+
+@_compiled(inline="always")
 def _edge_between(first, neighbours, edge_of, a, b):  # type: ignore[no-untyped-def]
     """The number of the edge between two nodes, or -1; the neighbours of a node are sorted."""
     low, high = first[a], first[a + 1]
@@ -529,27 +535,28 @@ def code_node_sets(  # type: ignore[no-untyped-def]
 
 
 @_compiled()
-def neighbourhood_codes(first, neighbours, edge_of, node_codes, edge_codes, radius, low, high):  # type: ignore[no-untyped-def]
-    """128 bits for what lies within 0 to ``radius`` steps of each node, as colour refinement sees it.
-
-    Args:
-        low, high: written, ``(radius + 1, nodes)``.
-    """
+def _neighbourhoods(first, neighbours, edge_of, node_codes, edge_codes, radius, out):  # type: ignore[no-untyped-def]
+    """See `isonn.subgraphs.enumerate.neighbourhood_codes`; ``out`` is written, ``(radius + 1, 2, nodes)``."""
     n = len(node_codes)
+    codes = np.empty((2, 2, n), dtype=np.uint64)  # of this radius and the one before, low and high half
     for v in range(n):
         code = np.uint64(node_codes[v]) + np.uint64(1)
-        low[0, v] = _mix(code * np.uint64(0x9E3779B97F4A7C15))
-        high[0, v] = _mix(code * np.uint64(0xC2B2AE3D27D4EB4F) + np.uint64(0x165667B19E3779F9))
+        codes[0, 0, v] = _scramble(code * np.uint64(0x9E3779B97F4A7C15))
+        codes[0, 1, v] = _scramble(code * np.uint64(0xC2B2AE3D27D4EB4F) + np.uint64(0x165667B19E3779F9))
+        out[0, 0, v] = codes[0, 0, v] >> np.uint64(2)
+        out[0, 1, v] = codes[0, 1, v] >> np.uint64(2)
     for r in range(1, radius + 1):
+        old, new = (r - 1) % 2, r % 2
         for v in range(n):
-            # sums of mixed numbers do not depend on the order of the neighbours
             a, b = np.uint64(0), np.uint64(0)
             for j in range(first[v], first[v + 1]):
                 u, edge = neighbours[j], np.uint64(edge_codes[edge_of[j]])
-                a += _mix(low[r - 1, u] + edge * np.uint64(0x9E3779B97F4A7C15))
-                b += _mix(high[r - 1, u] + edge * np.uint64(0xC2B2AE3D27D4EB4F))
-            low[r, v] = _mix(low[r - 1, v] * np.uint64(3) + a)
-            high[r, v] = _mix(high[r - 1, v] * np.uint64(5) + b + np.uint64(r))
+                a += _scramble(codes[old, 0, u] + edge * np.uint64(0x9E3779B97F4A7C15))
+                b += _scramble(codes[old, 1, u] + edge * np.uint64(0xC2B2AE3D27D4EB4F))
+            codes[new, 0, v] = _scramble(codes[old, 0, v] * np.uint64(3) + a)
+            codes[new, 1, v] = _scramble(codes[old, 1, v] * np.uint64(5) + b + np.uint64(r))
+            out[r, 0, v] = codes[new, 0, v] >> np.uint64(2)
+            out[r, 1, v] = codes[new, 1, v] >> np.uint64(2)
 
 
 @_compiled()
@@ -603,18 +610,7 @@ class Counter:
         self.node_offsets = np.ascontiguousarray(node_offsets, dtype=np.int64)
         self.node_codes = np.ascontiguousarray(node_codes, dtype=np.int32)
         self.edge_codes = np.ascontiguousarray(edge_codes, dtype=np.int32)
-        n = int(node_offsets[-1])
-        degree = np.bincount(ends.ravel(), minlength=n)
-        self.first = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
-        self.neighbours = np.empty(len(ends) * 2, dtype=np.int32)
-        self.edge_of = np.empty(len(ends) * 2, dtype=np.int32)
-        _fill_neighbours(
-            np.ascontiguousarray(ends, dtype=np.int64),
-            self.first,
-            self.first[:-1].copy(),
-            self.neighbours,
-            self.edge_of,
-        )
+        self.first, self.neighbours, self.edge_of = _adjacency(int(node_offsets[-1]), ends)
         self.sizes, self.limit = sizes, limit
         self.k = max(k for own in sizes for k in own)
         self.wanted = np.zeros((len(sizes), MAX_K + 1), dtype=np.bool_)
@@ -719,12 +715,18 @@ class Counter:
         self._touched = np.zeros(size, dtype=np.int32)
 
 
-def neighbourhoods(counter: Counter, view: int, radius: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Codes of the rooted neighbourhoods of all nodes: two words each, ``(radius + 1, nodes)``."""
-    shape = (radius + 1, counter.node_codes.shape[1])
-    low, high = np.empty(shape, dtype=np.uint64), np.empty(shape, dtype=np.uint64)
-    neighbourhood_codes(
-        counter.first, counter.neighbours, counter.edge_of, counter.node_codes[view], counter.edge_codes[view], radius,
-        low, high,
-    )  # fmt: skip
-    return low, high
+def neighbourhood_codes(ends: Ints, node_codes: Ints, edge_codes: Ints, radius: int) -> Ints:
+    """`isonn.subgraphs.enumerate.neighbourhood_codes`, compiled: the same integers."""
+    announce()
+    out = np.empty((radius + 1, 2, len(node_codes)), dtype=np.int64)
+    first, neighbours, edge_of = _adjacency(len(node_codes), ends)
+    _neighbourhoods(first, neighbours, edge_of, node_codes.astype(np.int64), edge_codes.astype(np.int64), radius, out)
+    return out
+
+
+def _adjacency(n: int, ends: Ints) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+    """Where the neighbours of each node start, the neighbours, and the edge to each; ascending if edges are sorted."""
+    first = np.concatenate([[0], np.cumsum(np.bincount(ends.ravel(), minlength=n))]).astype(np.int64)
+    neighbours, edge_of = (np.empty(len(ends) * 2, dtype=np.int32) for _ in range(2))
+    _fill_neighbours(np.ascontiguousarray(ends, dtype=np.int64), first, first[:-1].copy(), neighbours, edge_of)
+    return first, neighbours, edge_of

@@ -1,28 +1,42 @@
-"""Short lists: a few templates instead of the whole vocabulary, and where soft templates start."""
+"""Choose templates: short lists, where soft templates start, and the pieces that mark a class."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
+from isonn.heads import LinearHead
 from isonn.packing import IntArray
+from isonn.seeding import numpy_stream
 from isonn.subgraphs.bank import SubgraphBank
+from isonn.subgraphs.canonical import canonical_regions
+from isonn.targets import Classes, Numbers, Target
 
 #: Graphs whose counts are copied at a time.
 GRAPHS_AT_ONCE = 2**16
-#: Templates of a short list are added one at a time up to the first number, four at a time to the second, then 16.
+#: Templates are added one at a time up to the first number, four at a time to the second; beyond it a lasso chooses.
 SINGLE, FEW = 64, 256
-#: No two templates that are added together may be correlated more than this.
-MOST_ALIKE = 0.7
+#: No two templates that are added together may be correlated more than this, and no two of a list more than that.
+ALIKE_IN_BATCH, ALIKE_IN_LIST = 0.7, 0.95
 #: Penalty of the regression between two additions, on standardised columns.
 PENALTY = 1.0
+#: What ``c="auto"`` chooses from, and on how many folds.
+AUTO_SIZES, AUTO_FOLDS = (4, 8, 16, 32, 64, 128, 256), 5
+#: Stands for a node or an edge that accepts several codes; larger than any code.
+WILDCARD = 2**31 - 1
 
 
 def short_list(features: csr_array, wanted: NDArray[np.float64], c: int) -> IntArray:
-    """The columns of a short list: greedily those that explain most of what the earlier ones leave unexplained.
+    """The columns of a short list.
+
+    Up to 256, greedily: each time the column that explains most of what the earlier ones leave unexplained. Beyond,
+    those a lasso keeps. Near-duplicates of a chosen column are passed over.
 
     Args:
         features: of the training graphs, ``(g, p)``.
@@ -30,35 +44,131 @@ def short_list(features: csr_array, wanted: NDArray[np.float64], c: int) -> IntA
         c: how many columns to choose.
 
     Returns:
-        Columns in the order they were chosen, ``(min(c, p),)``.
+        Columns in the order they were chosen, at most c.
     """
-    g, p = features.shape
-    count = min(c, p)
     values = np.where(np.isfinite(wanted), wanted, np.nanmean(wanted, axis=0))
     values = values - values.mean(axis=0)
+    if c <= FEW:
+        return _greedy(features, values, c)
+    kept = _lasso(features, values, c)
+    # the order in which the greedy rule takes them, so that a longer list starts as a shorter one does
+    return kept[_greedy(csr_array(features[:, kept]), values, len(kept))]
+
+
+def _greedy(features: csr_array, values: NDArray[np.float64], c: int) -> IntArray:
+    g, p = features.shape
+    features = features.tocsc()
     mean = np.asarray(features.mean(axis=0)).ravel()
     square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
     deviation = np.sqrt(np.maximum(square - mean**2, 1e-12))
+    constant = square - mean**2 <= 1e-12
     chosen: list[int] = []
+    passed = np.flatnonzero(constant).tolist()  # constant, or a near-duplicate of a chosen column
     dense = np.zeros((g, 0))
     residual = values
-    while len(chosen) < count:
+    while len(chosen) + len(passed) < p and len(chosen) < c:
         # standardised columns times the residual, without making them dense; the residual has mean 0
         score = np.sqrt(((features.T @ residual / deviation[:, None]) ** 2).sum(axis=1))
-        score[chosen] = -1
+        score[chosen], score[passed] = -1, -1
         batch = 1 if len(chosen) < SINGLE else 4 if len(chosen) < FEW else 16
         added: list[NDArray[np.float64]] = []
         for column in np.argsort(-score, kind="stable")[: 20 * batch].tolist():
+            if score[column] < 0 or len(added) == batch or len(chosen) == c:
+                break
             own = (features[:, [column]].toarray()[:, 0] - mean[column]) / deviation[column]
-            if all(abs(float(own @ other)) <= MOST_ALIKE * g for other in added):
+            if dense.shape[1] and np.abs(own @ dense).max() > ALIKE_IN_LIST * g:
+                passed.append(column)
+            elif all(abs(float(own @ other)) <= ALIKE_IN_BATCH * g for other in added):
                 added.append(own)
                 chosen.append(column)
-            if len(added) == batch or len(chosen) == count:
-                break
-        dense = np.concatenate([dense, np.stack(added, axis=1)], axis=1)
-        weights = np.linalg.solve(dense.T @ dense + PENALTY * np.eye(dense.shape[1]), dense.T @ values)
-        residual = values - dense @ weights
+        if added:
+            dense = np.concatenate([dense, np.stack(added, axis=1)], axis=1)
+            weights = np.linalg.solve(dense.T @ dense + PENALTY * np.eye(dense.shape[1]), dense.T @ values)
+            residual = values - dense @ weights
     return np.array(chosen, dtype=np.int64)
+
+
+def _lasso(features: csr_array, values: NDArray[np.float64], c: int) -> IntArray:
+    """About c columns: of each target those with the largest weights when the penalty first leaves enough."""
+    from sklearn.linear_model import Lasso
+
+    g, p = features.shape
+    if c >= p:
+        return np.arange(p)
+    mean = np.asarray(features.mean(axis=0)).ravel()
+    square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
+    deviation = np.sqrt(np.maximum(square - mean**2, 1e-12))
+    scaled = csr_array(features.multiply(1 / deviation[None, :])).tocsc()
+    scaled.indices, scaled.indptr = scaled.indices.astype(np.int32), scaled.indptr.astype(np.int32)
+    each = -(-c // values.shape[1])
+    weight = np.zeros(p)
+    for column in values.T:
+        alpha = float(np.abs(scaled.T @ column).max()) / g
+        model = Lasso(alpha=alpha, warm_start=True, max_iter=200, tol=1e-2)
+        for step in range(1, 60):
+            model.set_params(alpha=alpha * 0.85**step)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a path need not converge to the last digit
+                model.fit(scaled, column)
+            if np.count_nonzero(model.coef_) >= each:
+                break
+        largest = np.argsort(-np.abs(model.coef_), kind="stable")[:each]
+        weight[largest] = np.maximum(weight[largest], np.abs(model.coef_[largest]))
+    return np.sort(np.argsort(-weight, kind="stable")[: min(c, int(np.count_nonzero(weight)))])
+
+
+def auto_size(features: csr_array, wanted: NDArray[np.float64], losses: NDArray[np.float64], seed: int) -> int:
+    """The fewest columns whose held-out loss is within one standard error of the full vocabulary's.
+
+    Args:
+        features: of the training graphs.
+        wanted: targets as numbers, ``(g, t)``.
+        losses: leave-one-out squared error of the full vocabulary for each graph, ``(g,)``.
+    """
+    g = len(wanted)
+    values = np.where(np.isfinite(wanted), wanted, np.nanmean(wanted, axis=0))
+    fold = numpy_stream(seed, "auto-size").permutation(g) % AUTO_FOLDS
+    sizes = [c for c in AUTO_SIZES if c < features.shape[1]] or [features.shape[1]]
+    held_out = np.zeros((len(sizes), g))
+    for number in range(AUTO_FOLDS):
+        train, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        centre = values[train].mean(axis=0)
+        order = _greedy(csr_array(features[train]), values[train] - centre, sizes[-1])
+        dense = features[:, order].toarray()
+        mean, deviation = dense[train].mean(axis=0), dense[train].std(axis=0)
+        dense = (dense - mean) / np.where(deviation > 0, deviation, 1)
+        for i, c in enumerate(sizes):
+            own = dense[train, :c]
+            weights = np.linalg.solve(own.T @ own + PENALTY * np.eye(own.shape[1]), own.T @ (values[train] - centre))
+            error = values[test] - centre - dense[test, :c] @ weights
+            held_out[i, test] = np.minimum(error**2, np.inf).mean(axis=1)
+    gap = held_out - losses
+    enough = gap.mean(axis=1) <= gap.std(axis=1) / np.sqrt(g)
+    return sizes[int(enough.argmax())] if enough.any() else sizes[int(held_out.mean(axis=1).argmin())]
+
+
+def wildcard_groups(rows: IntArray, k: int) -> tuple[IntArray, IntArray]:
+    """Subgraphs that differ in the code of one node or of one edge.
+
+    Args:
+        rows: canonical rows of k-node subgraphs, ``(d, k + k*(k-1)/2)``.
+
+    Returns:
+        For each pair of a row and a template with a wildcard that accepts it: the row's number, and the template's.
+        Templates that accept fewer than two rows are left out.
+    """
+    masked, owner = [], []
+    for place in range(rows.shape[1]):
+        there = np.flatnonzero(rows[:, place] > 0) if place >= k else np.arange(len(rows))
+        own = rows[there].astype(np.int64)
+        own[:, place] = WILDCARD
+        masked.append(own)
+        owner.append(there)
+    every, number = np.unique(canonical_regions(np.concatenate(masked), k), axis=0, return_inverse=True)
+    pairs = np.unique(np.stack([np.concatenate(owner), number.reshape(-1)], axis=1), axis=0)
+    accepted = np.bincount(pairs[:, 1], minlength=len(every))
+    pairs = pairs[accepted[pairs[:, 1]] > 1]
+    return pairs[:, 0], np.unique(pairs[:, 1], return_inverse=True)[1].reshape(-1)
 
 
 def starting_subgraphs(banks: dict[int, SubgraphBank], targets: NDArray[Any], c: int) -> dict[int, IntArray]:
@@ -101,3 +211,168 @@ def _separation(counts: csr_array, targets: NDArray[Any]) -> NDArray[np.float64]
     within = squares - (sums**2 / n).sum(axis=0)
     ratio: NDArray[np.float64] = np.maximum(between, 0) / (np.maximum(within, 0) + 1e-6)
     return ratio
+
+
+# Per class: which pieces mark it in the training graphs.
+
+
+#: Reasons of one class at most.
+REASONS_OF_CLASS = 8
+#: Templates whose features are correlated this much count as one reason.
+SAME_REASON = 0.7
+#: Graphs that class reasons are found on; of more, a sample.
+GRAPHS_FOR_REASONS = 2000
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A class reason before it is put into words: see `isonn.explain.reasons.ClassReason`."""
+
+    output: int
+    column: int
+    effect: float
+    alike: int
+    weight: float
+    examples: Sequence[int]
+
+
+def presence_by_class(features: csr_array, targets: NDArray[Any], target: Target) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Training graphs that hold each template, by class (one row for numbers), and graphs in all."""
+    member = _members(targets, target)
+    held = csr_array((np.ones(features.nnz, dtype=np.float32), features.indices, features.indptr), features.shape)
+    return np.rint(member.T @ held).astype(np.int32), np.rint(np.asarray(member.sum(axis=0))).astype(np.int64)
+
+
+def _members(targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
+    """Which graphs count for each class (g, classes); all of them for numbers."""
+    if isinstance(target, Classes):
+        return np.asarray(targets[:, None] == np.arange(len(target.classes)), dtype=np.float32)
+    if isinstance(target, Numbers):
+        return np.ones((len(targets), 1), dtype=np.float32)
+    return np.asarray(targets == 1, dtype=np.float32)
+
+
+def evidence_of(features: csr_array, targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
+    """What holding each template says of each output by itself: (outputs, templates).
+
+    For classes and labels the log-odds of the class among graphs that hold it, minus those among all; for numbers the
+    mean of the standardised values among them. Both are drawn towards 0 where few graphs hold a template.
+    """
+    held = csr_array((np.ones(features.nnz), features.indices, features.indptr), features.shape)
+    if isinstance(target, Numbers):
+        known = np.isfinite(targets)
+        sums = held.T @ np.where(known, targets, 0.0)
+        return np.asarray(sums / (held.T @ known.astype(float) + 1)).T.astype(np.float32)
+    columns = _members(targets, target).astype(np.float64)
+    known = np.ones_like(columns) if isinstance(target, Classes) else np.isfinite(targets).astype(float)
+    yes, all_ = held.T @ columns, held.T @ known
+    total = np.log((columns.sum(axis=0) + 0.5) / (known.sum(axis=0) - columns.sum(axis=0) + 0.5))
+    return np.asarray(np.log((yes + 0.5) / (all_ - yes + 0.5)) - total).T.astype(np.float32)
+
+
+def class_marks(
+    features: csr_array, head: LinearHead, targets: NDArray[Any], target: Target, labelled: NDArray[np.bool_], seed: int
+) -> list[Mark]:
+    """The templates that mark each class, by what held-out predictions lose without them.
+
+    Templates that nearly the same graphs hold are taken together; the one whose presence says most of the class stands
+    for them, the largest of equals. Labelled templates come before bare shapes.
+
+    Args:
+        features: of the training graphs, templates only, ``(g, p)``.
+        head: the linear head, with its leave-one-out outputs.
+        labelled: which templates carry labels, ``(p,)``.
+    """
+    marks: list[Mark] = []
+    outputs = target.outputs
+    for output in range(outputs):
+        rows = np.flatnonzero(np.isfinite(head.held_out[:, output]))
+        if len(rows) > GRAPHS_FOR_REASONS:
+            rows = np.sort(numpy_stream(seed, "reasons").choice(rows, GRAPHS_FOR_REASONS, replace=False))
+        if len(rows) < 2:
+            continue
+        part, wanted = csr_array(features[rows]).tocsc(), targets[rows]
+        direction = target.margin(np.eye(outputs), output) - target.margin(np.zeros(outputs), output)
+        weight = direction @ head.coef[:, : features.shape[1]]
+        margin = target.margin(head.held_out[rows], output)
+        if isinstance(target, Numbers):
+            truth = target.margin(np.asarray(wanted, dtype=float), output)
+            found = [
+                mark
+                for sign in (1.0, -1.0)
+                for mark in _marks(
+                    part, np.where(sign * weight > 0, weight, 0.0), margin, truth, None, output, labelled
+                )
+            ]
+        else:
+            yes = _members(wanted, target)[:, output] > 0
+            found = _marks(part, np.maximum(weight, 0.0), margin, np.where(yes, 1.0, -1.0), yes, output, labelled)
+        marks += [replace(mark, examples=tuple(int(rows[row]) for row in mark.examples)) for mark in found]
+    return marks
+
+
+def _marks(
+    features: csc_array,
+    weight: NDArray[np.float64],
+    margin: NDArray[np.float64],
+    truth: NDArray[np.float64],
+    yes: NDArray[np.bool_] | None,
+    output: int,
+    labelled: NDArray[np.bool_],
+) -> list[Mark]:
+    """Marks of one output among the templates with a weight other than 0."""
+
+    def loss(values: NDArray[np.float64], rows: NDArray[Any]) -> NDArray[np.float64]:
+        if yes is None:
+            return np.asarray((values - truth[rows]) ** 2)
+        return np.asarray(np.logaddexp(0, -truth[rows] * values))
+
+    g, every = features.shape[0], np.arange(features.shape[0])
+    now = loss(margin, every)
+
+    def rise(shift: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How much the mean loss rises when a shift (g, columns) is taken out and its mean put in its place."""
+        changed = margin[:, None] - shift + shift.mean(axis=0)
+        flat = loss(changed.ravel(order="F"), np.tile(every, shift.shape[1])).reshape(-1, g)
+        return np.asarray((flat - now).mean(axis=1))
+
+    effect = np.full(features.shape[1], -np.inf)
+    used = np.flatnonzero(weight)
+    for start in range(0, len(used), 512):
+        own = used[start : start + 512]
+        effect[own] = rise(features[:, own].toarray() * weight[own])
+    says = _association(features, truth)
+    mean = np.asarray(features.mean(axis=0)).ravel()
+    deviation = np.sqrt(np.maximum(np.asarray(features.multiply(features).mean(axis=0)).ravel() - mean**2, 1e-12))
+    marks: list[Mark] = []
+    for want_labels in (True, False):
+        while len(marks) < REASONS_OF_CLASS:
+            allowed = np.where(labelled == want_labels, effect, -np.inf)
+            best = int(allowed.argmax())
+            if not allowed[best] > 0:
+                break
+            own = features[:, [best]].toarray()[:, 0]
+            alike = ((features.T @ own) / g - mean * own.mean()) / (deviation * max(own.std(), 1e-12)) >= SAME_REASON
+            alike &= weight != 0
+            alike[best] = True
+            group = np.flatnonzero(alike)
+            total = float(rise((features[:, group] @ weight[group])[:, None])[0])
+            shown = group[labelled[group] == want_labels]
+            strongest = np.abs(says[shown]).max()
+            face = int(shown[np.abs(says[shown]) >= 0.99 * strongest].max())  # columns go up with the size of pieces
+            examples = features[:, [face]].nonzero()[0][:6]
+            if total > 0:
+                marks.append(
+                    Mark(output, face, total, len(group), float(weight[face]), tuple(int(row) for row in examples))
+                )
+            effect[group] = -np.inf
+    return sorted(marks, key=lambda mark: (not labelled[mark.column], -mark.effect))
+
+
+def _association(features: csc_array, truth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Correlation of holding each template with the truth."""
+    centred = np.where(np.isfinite(truth), truth - np.nanmean(truth), 0.0)
+    held = csc_array((np.ones(features.nnz), features.indices, features.indptr), shape=features.shape)
+    share = np.diff(features.indptr) / features.shape[0]
+    spread = np.sqrt(np.maximum(share * (1 - share), 1e-12)) * max(float(centred.std()), 1e-12)
+    return np.asarray((held.T @ centred) / features.shape[0] / spread)

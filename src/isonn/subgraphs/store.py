@@ -42,7 +42,7 @@ from isonn.subgraphs.bank import (
 from isonn.subgraphs.views import Encoding, Gathering, directed_graph
 from isonn.subgraphs.vocabulary import size_counts
 
-FORMAT = "isonn-bank-1"
+FORMAT = "isonn-bank-2"
 SUMMARY = "bank.json"
 
 #: A function, what it is given, and whoever runs such calls one after the other, yielding once for each.
@@ -117,21 +117,22 @@ def read_banks(folder: Path) -> Banked:
     """
     paths = [_part_path(folder, number) for number in range(len(_sizes(folder)))]
     headers = [_header(path) for path in paths]
-    views = json.loads(headers[0]["sizes"])
-    banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in views)
+    sizes, radii = json.loads(headers[0]["sizes"]), json.loads(headers[0]["radii"])
     dtype = np.float64 if any(json.loads(header["sampled"]) for header in headers) else np.float32
-    for view, sizes in enumerate(views):
-        for k in sizes:
-            name = f"{view}.{k}"
-            regions, numbers = merge_regions((_read(path, name, "regions")[0] for path in paths), k)
-            counts = join_counts((_counts(path, name) for path in paths), numbers, len(regions), dtype)
-            banks[view][k] = SubgraphBank(k, regions, counts)
+
+    def read(size: int, name: str) -> SubgraphBank:
+        regions, numbers = merge_regions(_read(path, name, "regions")[0] for path in paths)
+        counts = join_counts((_counts(path, name) for path in paths), numbers, len(regions), dtype)
+        return SubgraphBank(size, regions, counts)
+
+    banks = tuple({k: read(k, f"{view}.{k}") for k in own} for view, own in enumerate(sizes))
+    hoods = tuple({r: read(r, f"{view}.r{r}") for r in own} for view, own in enumerate(radii))
     sampled, first = {}, 0
     for header in headers:
         for graph, k, share in json.loads(header["sampled"]):
             sampled[first + graph, k] = share
         first += int(header["graphs"])
-    return Banked(banks, sampled)
+    return Banked(banks, sampled, hoods)
 
 
 def bank_digest(folder: Path) -> str:
@@ -160,7 +161,9 @@ def _part_path(folder: Path, number: int) -> Path:
 
 def _key(graphs: CodedGraphs, limit: int, seed: int) -> str:
     """Tells graphs and settings apart."""
-    hasher = hashlib.sha256(json.dumps([limit, seed, [view.sizes for view in graphs.views]], default=int).encode())
+    hasher = hashlib.sha256(
+        json.dumps([limit, seed, [[view.sizes, view.radii] for view in graphs.views]], default=int).encode()
+    )
     columns = [graphs.node_offsets, graphs.edge_offsets, graphs.edges]
     for view in graphs.views:
         columns += [view.node_codes, view.edge_codes]
@@ -191,16 +194,18 @@ def _bank_part(graphs: CodedGraphs | None, path: Path, key: str, limit: int, see
         return
     banked = bank_block(graphs, limit, seed)
     tensors: dict[str, NDArray[Any]] = {}
-    for view, banks in enumerate(banked.banks):
-        for k, bank in banks.items():
-            tensors[f"{view}.{k}.regions"] = bank.regions
-            for column in ("data", "indices", "indptr"):
-                tensors[f"{view}.{k}.{column}"] = getattr(bank.counts, column)
+    for kinds, letter in ((banked.banks, ""), (banked.neighbourhoods, "r")):
+        for view, banks in enumerate(kinds):
+            for size, bank in banks.items():
+                tensors[f"{view}.{letter}{size}.regions"] = bank.regions
+                for column in ("data", "indices", "indptr"):
+                    tensors[f"{view}.{letter}{size}.{column}"] = getattr(bank.counts, column)
     header = {
         "format": FORMAT,
         "key": key,
         "graphs": str(len(graphs)),
         "sizes": json.dumps([list(map(int, view.sizes)) for view in graphs.views]),
+        "radii": json.dumps([list(map(int, view.radii)) for view in graphs.views]),
         "sampled": json.dumps([[int(graph), int(k), share] for (graph, k), share in banked.sampled.items()]),
         "sha256": json.dumps({name: _digest(tensor) for name, tensor in tensors.items()}),
     }

@@ -120,6 +120,10 @@ class View(ABC):
         """The smallest subgraphs worth looking at in this view."""
         return 1
 
+    def radius(self) -> int:
+        """The largest neighbourhoods worth looking at in this view."""
+        return 3
+
     def node_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
         """The vector of every node code up to the largest, the kind of each entry, and whether it is 0 or 1."""
         raise InputError(f"soft templates cannot learn in view={self.name!r}; use 'labels' or 'degrees'")
@@ -150,6 +154,10 @@ class LabelView(View):
     """Labels, and levels of attributes and weights, as they are."""
 
     name = "labels"
+
+    def radius(self) -> int:
+        """Codes are coarse, so neighbourhoods may reach one step further."""
+        return 4
 
     def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
         """The codes of the encoding."""
@@ -197,6 +205,10 @@ class RefinedView(LabelView):
     """Labels, and for a node its degree and whether it lies on a cycle; an edge on a cycle is just that."""
 
     name = "refined"
+
+    def radius(self) -> int:
+        """As in views in general."""
+        return View.radius(self)
 
     def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
         """Code, degree and cycle of nodes as one number; 1 for ring edges, one more than their code for others."""
@@ -273,6 +285,7 @@ class Encoding:
         node_attributes, edge_weights: their levels, or None when they are not used.
         views: names of the views.
         sizes: by view, the sizes of subgraphs.
+        neighbourhoods: whether neighbourhoods are regions, too.
     """
 
     node_labels: NDArray[Any] | None
@@ -281,6 +294,7 @@ class Encoding:
     edge_weights: Levels | None
     views: tuple[str, ...]
     sizes: tuple[tuple[int, ...], ...]
+    neighbourhoods: bool = False
 
     def structure(self, graphs: GraphSet) -> Structure:
         """The graphs with codes of labels and levels; labels unseen in training have the code of no label."""
@@ -294,8 +308,12 @@ class Encoding:
         """The graphs as every view codes them."""
         found = graphs if isinstance(graphs, Structure) else self.structure(graphs)
         offsets = np.concatenate([[0], np.bincount(found.owner, minlength=len(found.graphs)).cumsum()])
-        codes = (VIEWS[name].codes(found) for name in self.views)
-        coded = tuple(Codes(*pair, sizes) for pair, sizes in zip(codes, self.sizes, strict=True))
+        coded = tuple(
+            Codes(
+                *VIEWS[name].codes(found), sizes, tuple(range(VIEWS[name].radius() + 1)) if self.neighbourhoods else ()
+            )
+            for name, sizes in zip(self.views, self.sizes, strict=True)
+        )
         return CodedGraphs(found.graphs.node_offsets, offsets, found.edges, coded)
 
     def warn_of_unseen(self, graphs: GraphSet) -> None:
@@ -315,6 +333,10 @@ class Encoding:
                     IsoNNWarning,
                     stacklevel=2,
                 )
+
+    def labelled(self, view: int) -> bool:
+        """Whether the nodes of a view carry labels."""
+        return self.node_labels is not None and isinstance(VIEWS[self.views[view]], LabelView)
 
     def label_of(self, code: int, what: str) -> Any:
         """The label in a code of a node or an edge, or None."""
@@ -366,9 +388,13 @@ class Encoding:
             edge_labels[rows[there], columns[there]] = edge_labels[columns[there], rows[there]] = best
         return Template(adjacency, node_labels, edge_labels, label_weights=weights)
 
-    def hard_template(self, view: int, k: int, row: IntArray, names: dict[str, dict[Any, str]]) -> Template:
-        """A subgraph of the vocabulary in its public form."""
-        look, codes = VIEWS[self.views[view]], row.tolist()
+    def hard_template(self, view: int, k: int, accepted: IntArray, names: dict[str, dict[Any, str]]) -> Template:
+        """A template of the vocabulary in its public form.
+
+        Args:
+            accepted: the canonical rows it accepts, ``(rows, width)``: one, or several that differ in one node or edge.
+        """
+        look, codes = VIEWS[self.views[view]], accepted[0].tolist()
         rows, columns = np.triu_indices(k, 1)
         adjacency = np.zeros((k, k), dtype=np.float32)
         adjacency[rows, columns] = adjacency[columns, rows] = np.array(codes[k:]) > 0
@@ -377,19 +403,20 @@ class Encoding:
         for i, j, code in zip(rows.tolist(), columns.tolist(), codes[k:], strict=True):
             if code:
                 edge_labels[i, j] = edge_labels[j, i] = look.edge_label(code, self)
-        texts = tuple(look.node_text(code, self, names.get("node", {})) for code in codes[:k])
+        texts = [look.node_text(code, self, names.get("node", {})) for code in codes[:k]]
         known = all(label is not None for label in labels)
         return Template(
             adjacency,
             node_labels=np.array(labels) if known else None,
             edge_labels=edge_labels if any(label is not None for label in edge_labels.flat) else None,
-            texts=texts,
+            texts=tuple(texts),
             view=look.name,
+            others=tuple(self.hard_template(view, k, row[None], names) for row in accepted[1:]),
         )
 
     def as_json(self) -> dict[str, Any]:
         """The encoding as JSON; `encoding_from_json` reads it."""
-        parts: dict[str, Any] = {"views": self.views, "sizes": self.sizes}
+        parts: dict[str, Any] = {"views": self.views, "sizes": self.sizes, "neighbourhoods": self.neighbourhoods}
         for name in ("node_labels", "edge_labels"):
             values = getattr(self, name)
             parts[name] = None if values is None else values_to_json(values)
@@ -443,20 +470,28 @@ def edges_on_cycles(n: int, ends: IntArray) -> NDArray[np.bool_]:
     return on_cycle
 
 
-def fit_encoding(graphs: GraphSet, use: dict[str, bool], sizes: Sequence[int], views: Sequence[str]) -> Encoding:
+def fit_encoding(
+    graphs: GraphSet, use: dict[str, bool], sizes: Sequence[int], views: Sequence[str], neighbourhoods: bool = False
+) -> Encoding:
     """The encoding for training graphs.
 
     Args:
         use: which of COLUMNS to use.
         sizes: sizes of subgraphs.
         views: names of views.
+        neighbourhoods: whether neighbourhoods are regions, too.
     """
     known = Gathering([name for name in COLUMNS if use[name]]).add(graphs)
-    return encoding_of(known, use, sizes, views, graphs.name)
+    return encoding_of(known, use, sizes, views, graphs.name, neighbourhoods)
 
 
 def encoding_of(
-    known: Gathering, use: dict[str, bool], sizes: Sequence[int], views: Sequence[str], name: str = "graphs"
+    known: Gathering,
+    use: dict[str, bool],
+    sizes: Sequence[int],
+    views: Sequence[str],
+    name: str = "graphs",
+    neighbourhoods: bool = False,
 ) -> Encoding:
     """The encoding for training graphs of which everything is known; see `fit_encoding`."""
     every = tuple(sorted(set(sizes)))
@@ -473,6 +508,7 @@ def encoding_of(
         edge_weights=Levels.of_distinct(values["edge_weights"], LEVELS, scale=True) if weights else None,
         views=tuple(kept),
         sizes=tuple(kept.values()),
+        neighbourhoods=neighbourhoods,
     )
 
 
@@ -495,6 +531,7 @@ def encoding_from_json(stored: dict[str, Any]) -> Encoding:
         levels("edge_weights"),
         tuple(stored["views"]),
         sizes,
+        bool(stored["neighbourhoods"]),
     )
 
 

@@ -15,17 +15,19 @@ score is known exactly (`isonn.subgraphs.explain`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array, eye_array, hstack
 
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
 from isonn.subgraphs.bank import Banked
+from isonn.subgraphs.select import wildcard_groups
 
 #: What the block of plain size counts beside a view, which counts 1.
 SIZE_WEIGHT = 0.3
@@ -59,11 +61,12 @@ class Pieces:
 
 
 def pieces_of(banked: Banked) -> list[Pieces]:
-    """The levels of banked subgraphs."""
+    """The levels of banked subgraphs and neighbourhoods."""
     return [
-        Pieces("subgraphs", view, k, bank.regions, bank.counts)
-        for view, banks in enumerate(banked.banks)
-        for k, bank in banks.items()
+        Pieces(kind, view, size, bank.regions, bank.counts)
+        for kind, every in (("subgraphs", banked.banks), ("neighbourhoods", banked.neighbourhoods))
+        for view, banks in enumerate(every)
+        for size, bank in banks.items()
     ]
 
 
@@ -73,9 +76,11 @@ class Level:
 
     Attributes:
         kind, view, size: as in `Pieces`.
-        rows: one row of codes per template, sorted, ``(d, width)``.
+        rows: one row of codes per piece that a template accepts, sorted, ``(d, width)``.
         first: the column of its first template.
-        scale: what every feature of the level is multiplied with.
+        scale: what features are multiplied with, the same for all of the level, or one per template.
+        members: which templates accept each row, ``(d, templates)``; None where row i is template i and nothing else.
+            A template with a wildcard accepts several rows.
     """
 
     kind: str
@@ -83,31 +88,50 @@ class Level:
     size: int
     rows: IntArray
     first: int
-    scale: float
+    scale: float | Floats
+    members: csr_array | None = None
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.rows) if self.members is None else int(self.members.shape[1])
 
     def find(self, rows: IntArray) -> IntArray:
-        """The place of each row among the templates, -1 for rows that are none."""
+        """The place of each row among ``self.rows``, -1 for rows that are not there."""
         if not len(self.rows) or not len(rows):
             return np.full(len(rows), -1, dtype=np.int64)
-        keys, wanted = self._keys, _keys(rows)
+        keys, wanted = self._keys, self._as_keys(rows)
         place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
         return np.where(keys[place] == wanted, place, -1)
 
-    @property
+    def rows_of(self, column: int) -> IntArray:
+        """The rows that the template in a column accepts, ``(accepted, width)``."""
+        place = column - self.first
+        return self.rows[[place]] if self.members is None else self.rows[self.members.tocsc()[:, [place]].nonzero()[0]]
+
+    def keep(self, columns: IntArray, first: int) -> Level:
+        """The level with some of its templates, by their columns; the first of them gets column ``first``."""
+        inside = columns[(columns >= self.first) & (columns < self.first + len(self))] - self.first
+        scale = self.scale if np.ndim(self.scale) == 0 else np.asarray(self.scale)[inside]
+        if self.members is None:
+            return replace(self, rows=self.rows[inside], first=first, scale=scale)
+        members = self.members[:, inside]
+        used = np.flatnonzero(np.diff(members.indptr))
+        return replace(self, rows=self.rows[used], first=first, scale=scale, members=csr_array(members[used]))
+
+    def accepts(self, rows: IntArray) -> csr_array:
+        """Which templates accept each of the given rows, ``(len(rows), len(self))``."""
+        place = self.find(rows)
+        known = np.flatnonzero(place >= 0)
+        found = csr_array((np.ones(len(known)), (known, place[known])), shape=(len(rows), len(self.rows)))
+        return found if self.members is None else csr_array(found @ self.members)
+
+    @cached_property
     def _keys(self) -> NDArray[Any]:
-        found = self.__dict__.get("_known_keys")
-        if found is None:
-            found = self.__dict__["_known_keys"] = _keys(self.rows)
-        return found
+        return self._as_keys(self.rows)
 
-
-def _keys(rows: IntArray) -> NDArray[Any]:
-    """Rows as byte strings that sort as the rows do: big-endian, not negative."""
-    wide = np.ascontiguousarray(rows.astype(">u8" if rows.dtype == np.uint64 else ">i4"))
-    return wide.view(f"V{wide.shape[1] * wide.itemsize}").ravel()
+    def _as_keys(self, rows: IntArray) -> NDArray[Any]:
+        """Rows as byte strings that sort as the rows do: big-endian, not negative."""
+        wide = np.ascontiguousarray(rows.astype(">i8" if self.kind == "neighbourhoods" else ">i4"))
+        return wide.view(f"V{wide.shape[1] * wide.itemsize}").ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +148,32 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return sum(map(len, self.levels))
+
+    @cached_property
+    def scales(self) -> Floats:
+        """What the features of each template are multiplied with, ``(len(self),)``."""
+        return np.concatenate([np.broadcast_to(np.asarray(own.scale, dtype=float), len(own)) for own in self.levels])
+
+    def level_of(self, column: int) -> Level:
+        """The level of the template in a column."""
+        return next(own for own in self.levels if own.first <= column < own.first + len(own))
+
+    def keep(self, columns: IntArray) -> Vocabulary:
+        """The vocabulary with some of its templates, by their columns in ascending order."""
+        levels, first = [], 0
+        for own in self.levels:
+            levels.append(own.keep(columns, first))
+            first += len(levels[-1])
+        return Vocabulary(tuple(levels), self.row_norm)
+
+    def only(self, kind: str) -> Vocabulary:
+        """The vocabulary with the levels of one kind of region."""
+        levels, first = [], 0
+        for own in self.levels:
+            if own.kind == kind:
+                levels.append(replace(own, first=first))
+                first += len(own)
+        return Vocabulary(tuple(levels), self.row_norm)
 
     def features(self, pieces: Sequence[Pieces]) -> csr_array:
         """Features of graphs, ``(g, len(self))``."""
@@ -143,23 +193,24 @@ class Vocabulary:
         return np.asarray(strange / np.maximum(total, 1))
 
     def _level(self, level: Level, own: Pieces) -> csr_array:
-        logs = _logs(own.counts)
         if self.row_norm:
-            logs = _scaled(logs, level.scale / _norms(logs))
-        else:
-            logs.data *= level.scale
-        place = level.find(own.rows)
-        return _moved(logs, place, len(level))
+            logs = _logs(own.counts)
+            return _moved(_scaled(logs, float(level.scale) / _norms(logs)), level.find(own.rows), len(level))
+        if level.members is None:
+            found = _moved(_logs(own.counts), level.find(own.rows), len(level))
+        else:  # counts of what a wildcard accepts are added up first
+            found = _logs(csr_array(own.counts.astype(np.float64) @ level.accepts(own.rows)))
+        found.data *= np.broadcast_to(np.asarray(level.scale, dtype=found.dtype), len(level))[found.indices]
+        return found
 
 
 def learn_vocabulary(
-    pieces: Sequence[Pieces], blocks: int, min_support: int = 2, row_norm: bool = True, size_weight: float = SIZE_WEIGHT
+    pieces: Sequence[Pieces], min_support: int = 2, row_norm: bool = True, size_weight: float = SIZE_WEIGHT
 ) -> tuple[Vocabulary, csr_array]:
     """The vocabulary of training graphs, and their features.
 
     Args:
-        pieces: what the graphs hold.
-        blocks: views (and kinds of region) that share the weight equally.
+        pieces: what the graphs hold. The levels of a view and kind are a block, and all blocks weigh the same.
         min_support: training graphs that must hold a piece for it to be a template.
     """
     levels, parts, first = [], [], 0
@@ -169,7 +220,7 @@ def learn_vocabulary(
     for own in pieces:
         support = np.bincount(own.counts.indices, minlength=len(own.rows))
         kept = np.flatnonzero(support >= min_support)
-        scale = 1 / np.sqrt(per_block[own.kind, own.view] * (blocks + size_weight))
+        scale = 1 / np.sqrt(per_block[own.kind, own.view] * (len(per_block) + size_weight))
         logs = _logs(own.counts)
         if row_norm:
             logs = _scaled(logs, scale / _norms(logs))
@@ -266,8 +317,21 @@ class SizeBlock:
         scale = np.sqrt(size_weight / (blocks + size_weight)) / max(size, 1e-12)
         return cls(block.mean, block.deviation, block.steps, above, float(scale))
 
+    @classmethod
+    def empty(cls) -> SizeBlock:
+        """No features: a short list is read whole, so nothing stands beside it."""
+        none = np.zeros(0)
+        return cls(none, none, np.zeros((0, 2)), none, 1.0)
+
+    @property
+    def columns(self) -> int:
+        """How many features there are."""
+        return len(self.mean) + len(self.step_mean)
+
     def features(self, counts: NDArray[np.float32]) -> Floats:
         """Features of graphs, dense, ``(g, columns)``."""
+        if not self.columns:
+            return np.zeros((len(counts), 0))
         logs = np.log1p(counts.astype(np.float64))
         above = logs[:, self.steps[:, 0].astype(int)] > self.steps[:, 1]
         return np.concatenate([(logs - self.mean) / self.deviation, above - self.step_mean], axis=1) * self.scale
@@ -282,3 +346,42 @@ class SizeBlock:
         """The block whose `tensors` these are."""
         mean, deviation, steps, step_mean = (tensors[name] for name in ("mean", "deviation", "steps", "step_mean"))
         return cls(mean, deviation, steps, step_mean, float(tensors["scale"][0]))
+
+
+def with_wildcards(vocabulary: Vocabulary, pieces: Sequence[Pieces], min_support: int) -> Vocabulary:
+    """What a short list is chosen from: the subgraphs of a vocabulary, and templates that accept several of them.
+
+    A template with a wildcard accepts subgraphs that differ in one node or in one edge. Templates that the same graphs
+    hold as one of those they accept add nothing and are left out.
+    """
+    by_key = {(own.kind, own.view, own.size): own for own in pieces}
+    levels, first = [], 0
+    for level in vocabulary.only("subgraphs").levels:
+        row, group = wildcard_groups(level.rows, level.size)
+        count, d = int(group.max(initial=-1)) + 1, len(level.rows)
+        members = csr_array((np.ones(len(row)), (row, group)), shape=(d, count))
+        own = by_key[level.kind, level.view, level.size]
+        place = level.find(own.rows)
+        presence = _moved(csr_array(own.counts.astype(np.float32)), place, d)
+        presence.data[:] = 1
+        held = csr_array((presence @ members).astype(np.float32))
+        held.data[:] = 1
+        support, single = np.asarray(held.sum(axis=0)).ravel(), np.asarray(presence.sum(axis=0)).ravel()
+        largest = np.zeros(count)
+        np.maximum.at(largest, group, single[row])
+        useful = np.flatnonzero((support >= min_support) & (support > largest))
+        every = csr_array(hstack([csr_array(eye_array(d)), members[:, useful]], format="csr"))
+        levels.append(Level(level.kind, level.view, level.size, level.rows, first, 1.0, every))
+        first += every.shape[1]
+    return Vocabulary(tuple(levels), False)
+
+
+def standardised(vocabulary: Vocabulary, features: csr_array) -> tuple[Vocabulary, csr_array]:
+    """The vocabulary of a short list with every feature divided by its deviation, and the features."""
+    mean = np.asarray(features.mean(axis=0)).ravel()
+    square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
+    scale = 1 / (np.sqrt(np.maximum(square - mean**2, 1e-12)) * np.sqrt(max(1, features.shape[1])))
+    levels = [
+        replace(own, scale=np.asarray(own.scale) * scale[own.first : own.first + len(own)]) for own in vocabulary.levels
+    ]
+    return Vocabulary(tuple(levels), False), csr_array(features.multiply(scale[None, :]))
