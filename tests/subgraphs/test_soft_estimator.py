@@ -16,7 +16,6 @@ from threadpoolctl import threadpool_limits
 
 import isonn
 from isonn.errors import InputError
-from isonn.graphs.graph import relabelled
 from isonn.graphs.synthetic import planted_motifs
 from isonn.subgraphs.soft import SoftTemplateClassifier as SubgraphIsoNNClassifier
 from isonn.testing import assert_relabelling_invariant
@@ -96,13 +95,13 @@ def test_symmetric_graphs_are_sampled_alike_in_any_numbering():
 @pytest.mark.filterwarnings(SAMPLED)
 @pytest.mark.parametrize("max_subgraphs", [100_000, 7], ids=["listed", "sampled"])
 def test_training_on_relabelled_graphs_gives_the_same_model(rich, max_subgraphs):
-    moved = relabelled(rich, np.random.default_rng(3))
+    moved = rich.relabelled(np.random.default_rng(3))
     one, other = (small(max_subgraphs=max_subgraphs, node_attributes=True).fit(given) for given in (rich, moved))
     np.testing.assert_allclose(other.predict_proba(rich), one.predict_proba(rich), atol=1e-5)
 
 
 def test_training_on_relabelled_molecules_gives_the_same_model(mutag):
-    moved = relabelled(mutag, np.random.default_rng(3))
+    moved = mutag.relabelled(np.random.default_rng(3))
     for head in ("linear", "ensemble"):
         one, other = (small(k=(1, 2, 3, 4), head=head, epochs=5).fit(given) for given in (mutag[:90], moved[:90]))
         np.testing.assert_allclose(other.predict_proba(mutag), one.predict_proba(mutag), atol=1e-5)
