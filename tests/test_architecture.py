@@ -27,6 +27,7 @@ LAYERS = [
     {"nn", "testing"},
     {"experiments"},
     {"report"},
+    {"molecules"},
     {"cli"},
     {"__main__"},
 ]
@@ -74,7 +75,7 @@ def loaded_by(code: str) -> set[str]:
     return set(run.stdout.splitlines()[-1].split())
 
 
-HEAVY = {"torch_geometric", "grakel", "igraph", "networkx", "matplotlib", "typer", "dask", "distributed"}
+HEAVY = {"torch_geometric", "grakel", "igraph", "networkx", "matplotlib", "typer", "dask", "distributed", "rdkit"}
 
 
 def test_using_the_library_loads_no_optional_package():

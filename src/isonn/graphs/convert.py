@@ -6,6 +6,7 @@ of them.
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
@@ -14,20 +15,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isonn.errors import InputError
+from isonn.errors import InputError, naming_the_extra
 from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells, join_graphs
 from isonn.packing import IntArray
 
 OURS, ARRAY, SPARSE = "Graph", "array", "SciPy sparse matrix"
 NETWORKX, IGRAPH, PYG = "NetworkX graph", "igraph Graph", "PyTorch Geometric Data"
+MOLECULE = "molecule (SMILES or RDKit Mol)"
 _LIBRARIES = {
     ("networkx", "Graph"): NETWORKX,
     ("igraph", "Graph"): IGRAPH,
     ("torch_geometric", "Data"): PYG,
     ("torch", "Tensor"): ARRAY,
+    ("rdkit", "Mol"): MOLECULE,
+    ("builtins", "str"): MOLECULE,
 }
+#: Kinds that an extra converts: the module and its function from a list to a `GraphSet`, imported when needed.
+_LATER = {MOLECULE: ("isonn.molecules.convert", "from_smiles")}
 _READS = (
-    "a list of NetworkX graphs, PyTorch Geometric Data, igraph Graphs, SciPy sparse matrices or square arrays, "
+    "a list of NetworkX graphs, PyTorch Geometric Data, igraph Graphs, SciPy sparse matrices, SMILES or square arrays, "
     "or one array of shape (g, n, n)"
 )
 
@@ -48,6 +54,8 @@ def as_graphset(X: Any, y: ArrayLike | None = None, name: str | None = None) -> 
                                 labels; other ``x`` as node attributes, wider ``edge_attr`` is left
                                 out; ``y`` of one element as class unless ``y`` is given. What is
                                 one-hot is decided for the whole list. A ``DataLoader`` is unpacked
+    list of SMILES, or of       molecules, as `isonn.molecules.from_smiles` reads them (extra
+    RDKit ``Mol``               ``molecules``); also a pandas column
     list of `Graph`             as they are
     ==========================  ==================================================================
 
@@ -80,19 +88,24 @@ def as_one_graph(X: Any) -> GraphSet:
 
 
 def _convert(given: Any) -> GraphSet:
-    kind = _kind(type(given))
+    kind = None if isinstance(given, str) else _kind(type(given))
     if kind not in (None, ARRAY):
         unpack = "batch.to_data_list()" if _is_batch(given) else "[X]"
         raise InputError(f"X is a single {kind}, not a list of graphs; give {unpack}")
     if kind is ARRAY and not isinstance(given, (list, tuple)):
         array = to_numpy(given)
-        if array.dtype.kind != "O" or array.ndim != 1:
+        if array.dtype.kind not in "OUT" or array.ndim != 1:  # objects, or text
             return _from_stack(array)
         given = list(array)
     items = _items(given)
     if not items:
         raise InputError("X holds no graph; give at least one")
     kind = _one_kind(items)
+    if kind in _LATER:
+        with naming_the_extra(f"reading a {kind}"):
+            module, convert = _LATER[kind]
+            graphs: GraphSet = getattr(importlib.import_module(module), convert)(items)
+        return graphs
     if kind is ARRAY:
         return _from_matrices(items)
     if kind is SPARSE:

@@ -193,6 +193,8 @@ class GraphSet(Sequence[Graph]):
         for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y", "ids"):
             parts = [getattr(graphs, column) for graphs in sets]
             joined[column] = None if any(part is None for part in parts) else _fresh(np.concatenate(parts))
+        for names in ("node_label_names", "edge_label_names", "class_names"):
+            joined[names] = {key: called for graphs in sets for key, called in getattr(graphs, names).items()}
         if any(graphs.weights is not None for graphs in sets):
             joined["weights"] = np.concatenate([_weights_of(graphs) for graphs in sets])
         return replace(
@@ -202,7 +204,6 @@ class GraphSet(Sequence[Graph]):
             edges=_fresh(np.concatenate([graphs.edges for graphs in sets])),
             folds=None,
             name=first.name if name is None else name,
-            class_names={key: called for graphs in sets for key, called in graphs.class_names.items()},
             table={column: np.concatenate([graphs.table[column] for graphs in sets]) for column in first.table},
             **joined,
         )
@@ -480,11 +481,11 @@ def difference(first: GraphSet, other: GraphSet) -> str | None:
             return f"has {called} of shape {two.shape} where {first.name} has {one.shape}"
         if (one.dtype.kind == "U") != (two.dtype.kind == "U"):
             return f"has {called} such as {two.flat[0]!r} where {first.name} has {one.flat[0]!r}"
-    for column in ("node_label_names", "edge_label_names"):
-        if getattr(first, column) != getattr(other, column):
-            return f"has {column} that differ from those of {first.name}, so that the same label means two things"
-    if clash := [key for key, name in other.class_names.items() if first.class_names.get(key, name) != name]:
-        return f"calls class {clash[0]!r} {other.class_names[clash[0]]!r}, and {first.name} calls it otherwise"
+    kinds = {"node_label_names": "node label", "edge_label_names": "edge label", "class_names": "class"}
+    for column, called in kinds.items():
+        one, two = getattr(first, column), getattr(other, column)
+        if clash := [key for key, name in two.items() if one.get(key, name) != name]:
+            return f"calls {called} {clash[0]!r} {two[clash[0]]!r}, and {first.name} calls it otherwise"
     for what in ("target_names", "table", "kind"):
         one, two = getattr(first, what), getattr(other, what)
         if set(one) != set(two) if what == "table" else one != two:

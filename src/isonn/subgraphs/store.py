@@ -294,7 +294,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
     known: Gathering | None = None
     classes: list[NDArray[Any] | None] = []
     sizes: list[NDArray[np.float32]] = []
-    names: dict[str, dict[Any, str]] = {}
+    names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}}
     graphs = largest = 0
     with progress.bar("reading", None, show=show) as report:
         for chunk in stream:
@@ -308,7 +308,8 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
             known.add(chunk)
             classes.append(chunk.y)
             sizes.append(size_counts(chunk))
-            names = {"node": dict(chunk.node_label_names), "edge": dict(chunk.edge_label_names)}
+            names["node"].update(chunk.node_label_names)
+            names["edge"].update(chunk.edge_label_names)
             graphs, largest = graphs + len(chunk), max(largest, int(chunk.sizes.max()))
             report(graphs, "graphs read")
     if known is None:

@@ -12,6 +12,7 @@ known ones, numbers by the nearest of a few levels. A `View` combines these with
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from isonn.errors import InputError, IsoNNWarning
+from isonn.errors import InputError, IsoNNWarning, naming_the_extra
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray, mix64
@@ -135,6 +136,8 @@ class View(ABC):
 
 #: Every view by name.
 VIEWS: dict[str, View] = {}
+#: Views of extras: the module that registers each.
+_LATER = {"elements": "isonn.molecules.views"}
 
 
 def register_view(view: View) -> View:
@@ -144,9 +147,12 @@ def register_view(view: View) -> View:
 
 
 def get_view(name: str) -> View:
-    """The view of that name."""
+    """The view of that name; those of extras are imported when first asked for."""
+    if name not in VIEWS and name in _LATER:
+        with naming_the_extra(f"view={name!r}"):
+            importlib.import_module(_LATER[name])
     if name not in VIEWS:
-        raise InputError(f"view={name!r} is unknown; use one of {', '.join(map(repr, VIEWS))}")
+        raise InputError(f"view={name!r} is unknown; use one of {', '.join(map(repr, [*VIEWS, *_LATER]))}")
     return VIEWS[name]
 
 

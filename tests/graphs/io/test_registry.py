@@ -42,8 +42,23 @@ def csv_folder(folder: Path) -> Path:
     return folder
 
 
+def smiles_table(folder: Path) -> Path:
+    path = folder / "sample.csv"
+    path.write_text("smiles,id,active\nCCO,a,0\nc1ccccc1O,b,1\nCC(=O)O.Cl,c,1\n")
+    return path
+
+
+def sdf_file(folder: Path) -> Path:
+    Chem = pytest.importorskip("rdkit.Chem")
+    path = folder / "sample.sdf"
+    blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(smiles)) for smiles in ("CCO", "c1ccccc1O", "CC(=O)O.Cl")]
+    path.write_text("".join(f"{block}> <active>\n{i % 2}\n\n$$$$\n" for i, block in enumerate(blocks)))
+    return path
+
+
 #: A small dataset of every format; a new reader adds a line.
 SAMPLES = {"tu": tu_folder, "text": text_file, "matrices": npz_file, "matrices-folder": csv_folder}
+SAMPLES |= {"smiles": smiles_table, "sdf": sdf_file}
 
 
 @pytest.fixture(params=SAMPLES)

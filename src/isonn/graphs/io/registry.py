@@ -84,6 +84,8 @@ _TABLE = [
     _Place("isonn.graphs.io.tu", ("_a.txt",), holds="*_A.txt"),
     _Place("isonn.graphs.io.dgcnn", (".txt",)),
     _Place("isonn.graphs.io.matrices", (".npz", ".mat"), holds="*.csv"),
+    _Place("isonn.molecules.smiles", (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".smi", ".smi.gz")),
+    _Place("isonn.molecules.sdf", (".sdf", ".sdf.gz", ".sd", ".sd.gz")),
 ]
 _REGISTERED: list[Reader] = []
 

@@ -1,0 +1,276 @@
+"""SMILES and RDKit molecules to graphs, and back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rdkit import Chem, rdBase
+from rdkit.Chem import Mol
+
+from isonn.errors import InputError
+from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
+from isonn.molecules.labels import BONDS, Atom, bond_smarts, bond_words, read_atom, read_bond
+
+#: Reads an item of a list: the molecule or the reason why it is none, and the text to show.
+Parse = Callable[[Any], tuple[Mol | str, str]]
+
+#: Problems that an error lists.
+_LISTED = 3
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A molecule that cannot be read.
+
+    Attributes:
+        row: its place in the input, from 0.
+        text: the input, at most 60 characters.
+        reason: what is wrong with it, in RDKit's words where RDKit has some.
+    """
+
+    row: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"row {self.row} ({self.text!r}): {self.reason}"
+
+
+def from_smiles(
+    smiles: Iterable[Any], y: ArrayLike | None = None, *, ids: ArrayLike | None = None, name: str = "molecules"
+) -> GraphSet:
+    """Molecules as graphs: a node per atom, numbered as RDKit numbers them, and an edge per bond.
+
+    Args:
+        smiles: SMILES strings or RDKit ``Mol`` objects: a list, an array or a pandas column.
+        y: target per molecule.
+        ids: name per molecule.
+        name: what to call the set in tables and errors.
+
+    Example:
+        >>> graphs = from_smiles(["CCO", "c1ccccc1"], y=[0, 1])
+        >>> graphs[0].node_labels.tolist()
+        ['[C;H3;+0;!R;D1]', '[C;H2;+0;!R;D2]', '[O;H1;+0;!R;D1]']
+    """
+    graphs, problems = read_molecules(smiles, name)
+    if problems:
+        listed = "; ".join(map(str, problems[:_LISTED]))
+        more = f"; and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
+        count = f"{len(problems)} molecule{'s' * (len(problems) > 1)}"
+        raise InputError(f"{count} of {name} cannot be read: {listed}{more}; correct or drop them")
+    if graphs is None:
+        raise InputError(f"{name} holds no molecule; give at least one SMILES")
+    if y is not None:
+        graphs = graphs.with_y(y)
+    return graphs if ids is None else replace(graphs, ids=np.asarray(ids, dtype=np.str_))
+
+
+def read_molecules(
+    given: Iterable[Any], name: str = "molecules", parse: Parse | None = None, groups: bool = False
+) -> tuple[GraphSet | None, list[Problem]]:
+    """The molecules that can be read, as graphs (None when there are none), and what is wrong with the others.
+
+    Args:
+        parse: reads one item of ``given``; None takes SMILES and RDKit molecules.
+        groups: add a column ``groups`` to the table, the canonical SMILES: equal for molecules that are equal graphs.
+    """
+    parse = parse_smiles if parse is None else parse
+    molecules, texts, problems = [], [], []
+    with silence():
+        for row, item in enumerate(given):
+            molecule, text = parse(item)
+            if isinstance(molecule, str):
+                problems.append(Problem(row, text[:60], molecule))
+            elif not molecule.GetNumAtoms():
+                problems.append(Problem(row, text[:60], "the molecule has no atoms"))
+            else:
+                molecules.append(molecule)
+                texts.append(text)
+    if not molecules:
+        return None, problems
+    graphs = _graphs_of(molecules, texts, name)
+    if groups:
+        flat = np.array([Chem.MolToSmiles(molecule, isomericSmiles=False) for molecule in molecules])
+        graphs = replace(graphs, table={**graphs.table, "groups": flat})
+    return graphs, problems
+
+
+def canonical_smiles(graphs: GraphSet) -> NDArray[np.str_]:
+    """The canonical SMILES of each molecule without stereochemistry and isotopes: equal for equal graphs.
+
+    Example:
+        >>> canonical_smiles(from_smiles(["OCC", "CCO"])).tolist()
+        ['CCO', 'CCO']
+    """
+    return np.array([Chem.MolToSmiles(to_mol(graph), isomericSmiles=False) for graph in graphs], dtype=np.str_)
+
+
+def to_mol(graph: Graph) -> Mol:
+    """The molecule of a graph, rebuilt from its labels; atoms keep their numbers.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> Chem.MolToSmiles(to_mol(from_smiles(["c1ccccc1O"])[0]))
+        'Oc1ccccc1'
+    """
+    if graph.node_labels is None or (graph.edge_labels is None and len(graph.edges)):
+        raise InputError("this graph has no atoms and bonds as labels; make molecules with isonn.molecules.from_smiles")
+    molecule = Chem.RWMol()
+    atoms = [read_atom(str(label)) for label in graph.node_labels]
+    drawn = np.zeros(graph.n, dtype=np.int64)  # hydrogens that are atoms of their own
+    for first, second in graph.edges.tolist():
+        drawn[first] += atoms[second].number == 1
+    for atom, own in zip(atoms, drawn.tolist(), strict=True):
+        built = Chem.Atom(atom.number)
+        built.SetFormalCharge(atom.charge)
+        built.SetIsAromatic(atom.aromatic)
+        built.SetNoImplicit(True)
+        built.SetNumExplicitHs(atom.hydrogens - own)
+        molecule.AddAtom(built)
+    labels = [] if graph.edge_labels is None else graph.edge_labels.tolist()
+    for (first, second), label in zip(graph.edges.tolist(), labels, strict=True):
+        if first < second:
+            molecule.AddBond(first, second, read_bond(label)[0])
+    for bond in molecule.GetBonds():
+        bond.SetIsAromatic(bond.GetBondType() == Chem.BondType.AROMATIC)
+    result = molecule.GetMol()
+    with silence():
+        Chem.SanitizeMol(result, catchErrors=True)
+    return result
+
+
+def parse_smiles(item: Any) -> tuple[Mol | str, str]:
+    """A molecule, or the reason why it is none; and its SMILES."""
+    if isinstance(item, Mol):
+        if item.NeedsUpdatePropertyCache():  # made without sanitizing: hydrogens are not counted yet
+            item = Mol(item)
+            item.UpdatePropertyCache(strict=False)
+        return item, Chem.MolToSmiles(item)
+    if not isinstance(item, str):
+        missing = item is None or item != item
+        return ("there is no SMILES" if missing else f"{type(item).__name__} is not a SMILES"), f"{item}"
+    text = item.strip()
+    molecule = Chem.MolFromSmiles(text) if text else None
+    return (_why_not(text) if molecule is None else molecule), text
+
+
+def _graphs_of(molecules: list[Mol], texts: list[str], name: str) -> GraphSet:
+    """One pass over atoms and bonds; everything that arrays can do is done for all molecules at once."""
+    atoms: list[int] = []  # flat: the garbage collector looks at a million tuples again and again
+    bonds: list[int] = []
+    sizes, counts = [], []
+    kinds = {kind: place for place, kind in enumerate(BONDS)}
+    other = kinds[Chem.BondType.ZERO]
+    for molecule in molecules:
+        n, m = molecule.GetNumAtoms(), molecule.GetNumBonds()
+        for i in range(n):
+            atom = molecule.GetAtomWithIdx(i)
+            atoms += atom.GetAtomicNum(), atom.GetIsAromatic(), atom.GetTotalNumHs(), atom.GetFormalCharge()
+        for i in range(m):
+            bond = molecule.GetBondWithIdx(i)
+            bonds += bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), kinds.get(bond.GetBondType(), other)
+        sizes.append(n)
+        counts.append(m)
+    columns = np.array(atoms, dtype=np.int64).reshape(-1, 4)
+    links = np.array(bonds, dtype=np.int64).reshape(-1, 3)
+    owner = np.repeat(np.arange(len(sizes)), counts)
+    first = np.concatenate([[0], np.cumsum(sizes)])[owner]
+    ends = links[:, :2] + first[:, None]
+    ring = _ring_bonds(len(columns), ends)
+    degree = np.bincount(ends.ravel(), minlength=len(columns))
+    hydrogen = columns[:, 0] == 1  # total hydrogens, as SMARTS counts them: those that are atoms too
+    drawn = np.bincount(ends.ravel(), hydrogen[ends[:, ::-1].ravel()], minlength=len(columns)).astype(np.int64)
+    in_ring = np.zeros(len(columns), dtype=np.int64)
+    in_ring[ends[ring].ravel()] = 1
+    rows = np.column_stack([columns[:, :2], columns[:, 2] + drawn, columns[:, 3], in_ring, degree])
+    node_labels, node_names = _named(rows)
+    every_bond = np.array([bond_smarts(kind, bool(on)) for kind in BONDS for on in range(2)])
+    labels = every_bond[links[:, 2] * 2 + ring]
+    return graphset_from_cells(
+        np.concatenate([owner, owner]),
+        np.concatenate([links[:, :2], links[:, 1::-1]]),
+        sizes,
+        edge_labels=np.concatenate([labels, labels]),
+        node_labels=node_labels,
+        node_label_names=node_names,
+        edge_label_names={label: bond_words(label) for label in every_bond.tolist()},
+        table={"smiles": np.array(texts, dtype=np.str_)},
+        kind="molecules",
+        name=name,
+    )
+
+
+def _named(rows: NDArray[np.int64]) -> tuple[NDArray[np.str_], dict[Any, str]]:
+    """The label of each row, and what each label means."""
+    base = rows - rows.min(axis=0)
+    key = np.ravel_multi_index(tuple(base.T), tuple(base.max(axis=0) + 1))
+    _, where, number = np.unique(key, return_index=True, return_inverse=True)
+    distinct = rows[where].tolist()
+    atoms = [
+        Atom(z, bool(aromatic), h, charge, bool(ring), degree) for z, aromatic, h, charge, ring, degree in distinct
+    ]
+    return np.array([atom.smarts for atom in atoms])[number], {atom.smarts: atom.words for atom in atoms}
+
+
+def _ring_bonds(nodes: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each bond lies in a ring: all but the bridges of the graph."""
+    import igraph
+
+    ring = np.ones(len(ends), dtype=bool)
+    ring[igraph.Graph(n=nodes, edges=ends.tolist()).bridges()] = False
+    return ring
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Keep RDKit from printing what `Problem` says."""
+    block = rdBase.BlockLogs()
+    try:
+        yield
+    finally:
+        del block
+
+
+def _why_not(text: str) -> str:
+    """Why a text is not the SMILES of a molecule."""
+    if not text:
+        return "there is no SMILES"
+    if text.startswith("InChI="):
+        return "this is an InChI; convert it to SMILES (Chem.MolFromInchi)"
+    if ">" in text.replace("->", ""):
+        return "this is a reaction; give one molecule"
+    return reason_of(lambda: Chem.MolFromSmiles(text))
+
+
+def reason_of(parse: Callable[[], Any]) -> str:
+    """Why RDKit cannot read something, in its own words, which are only in its log."""
+    lines: list[str] = []
+
+    class Collect(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            line = record.getMessage().strip()
+            line = line.partition("] ")[2] or line  # the time of day comes first
+            lines.append(" ".join(line.removeprefix("SMILES Parse Error: ").partition(" for input:")[0].split()))
+
+    logger = logging.getLogger("rdkit")
+    handlers, propagate, level = logger.handlers[:], logger.propagate, logger.level
+    logger.handlers, logger.propagate = [Collect()], False
+    logger.setLevel(logging.INFO)
+    try:
+        rdBase.LogToPythonLogger()
+        parse()
+    finally:
+        rdBase.LogToCppStreams()
+        logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)
+    for mark in ("unclosed ring", "valence", "kekulize"):
+        if found := [line for line in lines if mark in line]:
+            return found[0]
+    position = next((line.partition("position ")[2].rstrip(":") for line in lines if "position " in line), "")
+    return f"syntax error at character {position}" if position else next(iter(lines), "RDKit cannot read it")

@@ -1,0 +1,276 @@
+"""What files of molecules share: which columns they have, which is the target, and rows that cannot be used."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rdkit.Chem import Mol
+
+from isonn.errors import DatasetError, IsoNNWarning
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.registry import Reader
+from isonn.molecules.convert import Problem, parse_smiles, read_molecules
+
+#: Texts that stand for a value that is not there.
+MISSING = {"", "na", "nan", "n/a", "none", "null", "?"}
+#: Distinct texts that a column of classes may have.
+MOST_CLASSES = 20
+#: Columns that are never taken for the target unless named.
+_NO_TARGET = re.compile(
+    r"|unnamed: ?\d+|index|idx|row|cas|.*smiles.*|.*inchi.*|names?|.*_?id|compound.*|molecule.*"
+    r"|split|fold|set|groups?|scaffold"
+)
+#: Columns that name a molecule.
+_ID = re.compile(r"id|name|mol_?id|molecule_?id|compound(_?(id|name))?|.*_id")
+#: Problems that a warning lists.
+_LISTED = 3
+
+
+@dataclass
+class Record:
+    """One row of a file: its number from 0, what is parsed, and the other columns as text."""
+
+    row: int
+    source: str
+    cells: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Column:
+    """What is known of a column once all its cells have been seen."""
+
+    present: int = 0
+    missing: int = 0
+    numeric: bool = True
+    whole: bool = True
+    distinct: set[str] = field(default_factory=set)
+
+    def add(self, text: str) -> None:
+        """Look at one more cell."""
+        if is_missing(text):
+            self.missing += 1
+            return
+        self.present += 1
+        if len(self.distinct) <= MOST_CLASSES:
+            self.distinct.add(text)
+        if self.numeric:
+            number = _number(text)
+            self.numeric = number is not None
+            self.whole = self.whole and number is not None and number.is_integer()
+
+    @property
+    def may_be_target(self) -> bool:
+        """Whether it holds numbers, or classes that repeat."""
+        classes = len(self.distinct) <= MOST_CLASSES and self.present >= 2 * len(self.distinct)
+        return self.present > 0 and (self.numeric or classes)
+
+
+class MoleculeReader(Reader):
+    """A file with a molecule per row and columns beside it.
+
+    Rows without a readable molecule, and rows without a target, are left out and named in one warning. Molecules that
+    are equal graphs have the same text in ``table["groups"]``, so that splits can keep them together.
+    """
+
+    suffixes: tuple[str, ...]
+
+    def parse(self, source: str) -> tuple[Mol | str, str]:
+        """The molecule of a record, or the reason why it is none; and its SMILES, or what to show instead."""
+        return parse_smiles(source)
+
+    @abstractmethod
+    def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
+        """The rows of the file, in order."""
+
+    def recognises(self, path: Path) -> bool:
+        """Whether the name ends like one."""
+        return path.is_file() and path.name.lower().endswith(self.suffixes)
+
+    def title(self, path: Path) -> str:
+        """The file's name without what it ends with."""
+        return path.name[: -max(len(end) for end in self.suffixes if path.name.lower().endswith(end))]
+
+    def read(self, path: Path, *, smiles: str | None = None, target: str | Sequence[str] | None = None) -> GraphSet:
+        """The molecules of the file.
+
+        Args:
+            smiles: the column with SMILES; guessed when only one fits.
+            target: the column to predict, or several ("a,b" or a list); guessed when only one fits.
+        """
+        columns = self._survey(path, smiles)
+        wanted = choose_targets(path, columns, target)
+        graphs, problems = self._graphs(path, list(self.records(path, smiles)), columns, wanted)
+        if graphs is None:
+            first = f" ({problems[0]})" if problems else ""
+            raise DatasetError(f"{path} holds no molecule that can be used{first}; correct the file")
+        _warn_of(path, problems, graphs)
+        return graphs
+
+    def stream(
+        self, path: Path, at_once: int, *, smiles: str | None = None, target: str | Sequence[str] | None = None
+    ) -> Iterator[GraphSet]:
+        """The same molecules in pieces; molecules that repeat an earlier one are not counted."""
+        columns = self._survey(path, smiles)
+        wanted = choose_targets(path, columns, target)
+        problems: list[Problem] = []
+        records = self.records(path, smiles)
+        while piece := list(islice(records, at_once)):
+            graphs, wrong = self._graphs(path, piece, columns, wanted)
+            problems += wrong
+            if graphs is not None:
+                yield graphs
+        _warn_of(path, problems)
+
+    def rows(
+        self, path: Path, at_once: int, *, smiles: str | None = None, target: str | Sequence[str] | None = None
+    ) -> Iterator[tuple[GraphSet | None, list[Problem]]]:
+        """Every row of the file, with or without a target, in pieces: the graphs, and the rows that are none."""
+        columns = self._survey(path, smiles)
+        wanted = choose_targets(path, columns, target) if target is not None else []
+        records = self.records(path, smiles)
+        while piece := list(islice(records, at_once)):
+            yield self._graphs(path, piece, columns, wanted, keep=True)
+
+    def _survey(self, path: Path, smiles: str | None) -> dict[str, Column]:
+        columns: dict[str, Column] = {}
+        for record in self.records(path, smiles):
+            for name, text in record.cells.items():
+                columns.setdefault(name, Column()).add(text)
+        return columns
+
+    def _graphs(
+        self,
+        path: Path,
+        records: list[Record],
+        columns: dict[str, Column],
+        targets: Sequence[str],
+        keep: bool = False,
+    ) -> tuple[GraphSet | None, list[Problem]]:
+        """The graphs of some rows, and the rows that are left out."""
+        graphs, problems = read_molecules((r.source for r in records), self.title(path), self.parse, not keep)
+        unreadable = {problem.row for problem in problems}
+        problems = [replace(problem, row=records[problem.row].row) for problem in problems]
+        good = [record for place, record in enumerate(records) if place not in unreadable]
+        if targets and not keep and graphs is not None:
+            empty = [all(is_missing(record.cells.get(target, "")) for target in targets) for record in good]
+            problems += [
+                Problem(record.row, text[:60], f"no value of {', '.join(targets)}")
+                for record, text, out in zip(good, graphs.table["smiles"].tolist(), empty, strict=True)
+                if out
+            ]
+            problems.sort(key=lambda problem: problem.row)
+            kept = np.flatnonzero(~np.array(empty))
+            good, graphs = [good[i] for i in kept], graphs[kept] if len(kept) else None
+        if graphs is None:
+            return None, problems
+        names = [name for name in columns if name not in targets]
+        table = {name: _values([record.cells.get(name, "") for record in good], columns[name]) for name in names}
+        table["row"] = np.array([record.row for record in good], dtype=np.int64)
+        ids = next((name for name in names if _ID.fullmatch(name.strip().casefold())), None)
+        matrix = [[record.cells.get(target, "") for record in good] for target in targets]
+        y = [_values(cells, columns[target]) for cells, target in zip(matrix, targets, strict=True)]
+        return replace(
+            graphs,
+            y=None if not y else y[0] if len(y) == 1 else np.column_stack(y),
+            target_names=tuple(targets),
+            ids=None if ids is None else np.array([record.cells.get(ids, "") for record in good], dtype=np.str_),
+            table={**table, **graphs.table},
+        ), problems
+
+
+def choose_column(path: Path, names: Sequence[str], asked: str, option: str) -> str:
+    """The column somebody asked for; upper and lower case may differ."""
+    exact = [name for name in names if name == asked] or [n for n in names if n.casefold() == asked.casefold()]
+    if len(exact) != 1:
+        raise DatasetError(f"{path} has no column {asked!r}; {option} is one of {', '.join(map(repr, names))}")
+    return exact[0]
+
+
+def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence[str] | None) -> list[str]:
+    """The columns to predict; without a choice the only one that fits, if any."""
+    if asked is not None:
+        wanted = asked.split(",") if isinstance(asked, str) and asked not in columns else asked
+        names = [wanted] if isinstance(wanted, str) else list(wanted)
+        targets = [choose_column(path, list(columns), name.strip(), "target") for name in names]
+        for target in targets:
+            if not columns[target].present:
+                raise DatasetError(f"column {target!r} of {path} is empty; choose another target")
+            if len(targets) > 1 and not columns[target].numeric:
+                raise DatasetError(
+                    f"column {target!r} of {path} holds text, which several targets cannot; use 0 and 1, or one target"
+                )
+        return targets
+    fitting = [
+        name
+        for name, column in columns.items()
+        if not _NO_TARGET.fullmatch(name.strip().casefold()) and column.may_be_target
+    ]
+    if len(fitting) > 1:
+        shown = ", ".join(map(repr, fitting[:15])) + (", ..." if len(fitting) > 15 else "")
+        raise DatasetError(
+            f"{path} has {len(fitting)} columns that may be the target ({shown}); choose with target= (--target), "
+            f"or several with commas"
+        )
+    return fitting
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell holds nothing."""
+    return text.strip().casefold() in MISSING
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        try:
+            return float(text.replace(",", "."))  # as some spreadsheets write them
+        except ValueError:
+            return None
+
+
+def _values(cells: Iterable[str], column: Column) -> NDArray[Any]:
+    """A column as integers, numbers (NaN where missing) or text."""
+    if column.present and column.numeric:
+        numbers = [np.nan if is_missing(text) else _number(text) for text in cells]
+        return np.array(numbers, dtype=np.int64 if column.whole and not column.missing else np.float64)
+    return np.array([text.strip() for text in cells], dtype=np.str_)
+
+
+def _warn_of(path: Path, problems: list[Problem], graphs: GraphSet | None = None) -> None:
+    """Say which rows were left out, and how many molecules are there more than once."""
+    sentences = []
+    if problems:
+        listed = "; ".join(map(str, problems[:_LISTED]))
+        more = f"; and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
+        sentences.append(f"{len(problems)} rows are left out: {listed}{more}")
+    if graphs is not None and (said := repeats(graphs)):
+        sentences.append(said)
+    if sentences:
+        warnings.warn(f"{path.name}: {'. '.join(sentences)}", IsoNNWarning, stacklevel=3)
+
+
+def repeats(graphs: GraphSet) -> str:
+    """How many molecules repeat another one, and how many of those contradict it; "" when none does."""
+    _, groups = np.unique(graphs.table["groups"], return_inverse=True)
+    sizes = np.bincount(groups)
+    repeated = int((sizes[sizes > 1] - 1).sum())
+    if not repeated:
+        return ""
+    clash = ""
+    if graphs.y is not None and graphs.y.ndim == 1:
+        _, classes = np.unique(graphs.y, return_inverse=True)
+        low, high = np.full(len(sizes), len(graphs)), np.full(len(sizes), -1)
+        np.minimum.at(low, groups, classes)
+        np.maximum.at(high, groups, classes)
+        clash = f", {int((low < high).sum())} of these structures with different targets"
+    return f"{repeated} of {len(graphs)} molecules repeat an earlier one (stereo and isotopes aside){clash}"

@@ -1,0 +1,122 @@
+"""Node and edge labels of molecules: what an atom or bond is, as SMARTS and in words.
+
+A label says everything RDKit needs to know to find or to rebuild the atom, so a template of labelled atoms is a SMARTS
+pattern as it stands, and a graph can be turned back into a molecule without its SMILES.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rdkit import Chem
+from rdkit.Chem import BondType
+
+from isonn.errors import InputError
+
+#: Elements that SMARTS can write in lower case.
+_LOWER_CASE = {5: "b", 6: "c", 7: "n", 8: "o", 14: "si", 15: "p", 16: "s", 33: "as", 34: "se", 52: "te"}
+#: RDKit's SMARTS knows no symbol from here on (115 and above) or another one (113).
+_FIRST_WITHOUT_SYMBOL = 113
+_ELEMENT = r"(?:#(\d+)|([A-Za-z][a-z]?))(;a)?"
+_ATOM = re.compile(rf"\[{_ELEMENT}(?:;H(\d+);([+-]\d+);(!?R);D(\d+))?\]")
+
+#: SMARTS and word of each bond type; a dative bond has a direction, which an undirected graph cannot keep.
+BONDS = {
+    BondType.SINGLE: ("-", "single"),
+    BondType.DOUBLE: ("=", "double"),
+    BondType.TRIPLE: ("#", "triple"),
+    BondType.AROMATIC: (":", "aromatic"),
+    BondType.QUADRUPLE: ("$", "quadruple"),
+    BondType.DATIVE: ("->,<-", "dative"),
+    BondType.ZERO: ("~", "unspecified"),
+}
+_BOND_TYPES = {smarts: kind for kind, (smarts, _) in BONDS.items()}
+
+
+@dataclass(frozen=True)
+class Atom:
+    """What a node label says of an atom; hydrogens are all it has, drawn as atoms or not.
+
+    Of an atom of the view "elements" only the first two are known; ``degree`` is then -1.
+    """
+
+    number: int
+    aromatic: bool
+    hydrogens: int = 0
+    charge: int = 0
+    ring: bool = False
+    degree: int = -1
+
+    @property
+    def element(self) -> str:
+        """The element as SMARTS without brackets: ``C``, ``c``, ``#1``."""
+        if self.aromatic:
+            return _LOWER_CASE.get(self.number, f"#{self.number};a")
+        if self.number <= 1 or self.number >= _FIRST_WITHOUT_SYMBOL:  # H means hydrogens in SMARTS
+            return f"#{self.number}"
+        return symbol(self.number)
+
+    @property
+    def smarts(self) -> str:
+        """The node label."""
+        if self.degree < 0:
+            return f"[{self.element}]"
+        ring = "R" if self.ring else "!R"
+        return f"[{self.element};H{self.hydrogens};{self.charge:+d};{ring};D{self.degree}]"
+
+    @property
+    def words(self) -> str:
+        """The atom for people: "aromatic CH with 2 neighbours"."""
+        place = "aromatic " if self.aromatic else "ring " if self.ring else ""
+        if self.degree < 0:
+            return f"{place}{symbol(self.number)}"
+        hydrogens = "" if not self.hydrogens else "H" if self.hydrogens == 1 else f"H{self.hydrogens}"
+        charge = "" if not self.charge else "+-"[self.charge < 0] * abs(self.charge)
+        neighbours = f"{self.degree} neighbour{'s' * (self.degree != 1)}"
+        return f"{place}{symbol(self.number)}{hydrogens}{charge} with {neighbours}"
+
+
+def symbol(number: int) -> str:
+    """The symbol of an element; ``*`` for a dummy atom."""
+    return "*" if number == 0 else str(Chem.GetPeriodicTable().GetElementSymbol(number))
+
+
+@lru_cache(maxsize=4096)
+def read_atom(label: str) -> Atom:
+    """The atom of a node label.
+
+    Example:
+        >>> read_atom("[c;H1;+0;R;D2]").words
+        'aromatic CH with 2 neighbours'
+    """
+    found = _ATOM.fullmatch(label)
+    if found is None:
+        raise InputError(f"node label {label!r} is not an atom of isonn.molecules; make graphs with from_smiles")
+    number, letters, lower, hydrogens, charge, ring, degree = found.groups()
+    aromatic = lower is not None or (letters is not None and letters.islower())
+    z = int(number) if number is not None else int(Chem.GetPeriodicTable().GetAtomicNumber(letters.capitalize()))
+    if degree is None:
+        return Atom(z, aromatic)
+    return Atom(z, aromatic, int(hydrogens), int(charge), ring == "R", int(degree))
+
+
+def bond_smarts(kind: BondType, ring: bool) -> str:
+    """The edge label of a bond, such as ``-;!@``; types SMARTS has no sign for are ``~``."""
+    return f"{BONDS.get(kind, BONDS[BondType.ZERO])[0]};{'@' if ring else '!@'}"
+
+
+def read_bond(label: str) -> tuple[BondType, bool]:
+    """Type and ring of an edge label; the view "elements" has labels without ring."""
+    sign, _, ring = label.partition(";")
+    if sign not in _BOND_TYPES or ring not in ("@", "!@", ""):
+        raise InputError(f"edge label {label!r} is not a bond of isonn.molecules; make graphs with from_smiles")
+    return _BOND_TYPES[sign], ring == "@"
+
+
+def bond_words(label: str) -> str:
+    """The bond for people: "ring single"."""
+    kind, ring = read_bond(label)
+    word = BONDS[kind][1]
+    return f"ring {word}" if ring and kind != BondType.AROMATIC else word

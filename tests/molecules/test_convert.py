@@ -1,0 +1,196 @@
+"""Molecules as graphs; RDKit's own substructure search is the oracle for labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.errors import InputError
+
+Chem = pytest.importorskip("rdkit.Chem")
+
+from isonn.molecules import canonical_smiles, from_smiles, scaffolds, to_mol  # noqa: E402
+from isonn.molecules.labels import Atom, read_atom, read_bond  # noqa: E402
+
+SMILES = [
+    "CCO",
+    "c1ccccc1O",
+    "O=[N+]([O-])c1ccc2ccccc2c1",
+    "C1CC1C(=O)N",
+    "[Na+].[Cl-]",
+    "C[C@H](N)C(=O)O",
+    "[2H]C([2H])O",
+    "[13CH4]",
+    "*C(=O)O",
+    "C#N",
+    "[NH3]->[Cu]",
+    "c1cc[se]c1",
+    "O=S(=O)(OC)c1ccccc1",
+    "B1OCCO1",
+    "[H][H]",
+    "C1=CC=CC=CC=C1",
+    "[O-][n+]1ccccc1",
+]
+
+
+@pytest.mark.parametrize("smiles", SMILES)
+def test_every_label_finds_exactly_the_atoms_and_bonds_that_have_it(smiles):
+    molecule = Chem.MolFromSmiles(smiles)
+    graph = from_smiles([smiles])[0]
+    assert graph.n == molecule.GetNumAtoms()
+    for label in set(graph.node_labels.tolist()):
+        hits = {atom for (atom,) in molecule.GetSubstructMatches(Chem.MolFromSmarts(label))}
+        assert hits == set(np.flatnonzero(graph.node_labels == label).tolist())
+    for label in set(graph.edge_labels.tolist()):
+        hits = {frozenset(pair) for pair in molecule.GetSubstructMatches(Chem.MolFromSmarts(f"*{label}*"))}
+        assert hits == {frozenset(pair) for pair in graph.edges[graph.edge_labels == label].tolist()}
+
+
+@pytest.mark.parametrize("smiles", SMILES)
+def test_a_molecule_comes_back_with_its_atoms_in_place(smiles):
+    molecule = Chem.MolFromSmiles(smiles)
+    back = to_mol(from_smiles([smiles])[0])
+    assert [atom.GetSymbol() for atom in back.GetAtoms()] == [atom.GetSymbol() for atom in molecule.GetAtoms()]
+    expected = Chem.Mol(molecule)
+    for atom in expected.GetAtoms():
+        atom.SetIsotope(0)
+    assert Chem.MolToSmiles(back, isomericSmiles=False) == Chem.MolToSmiles(expected, isomericSmiles=False)
+
+
+def test_every_element_has_a_label_that_finds_it_and_reads_back():
+    table = Chem.GetPeriodicTable()
+    for number in range(119):
+        for aromatic in (False, True):
+            atom = Atom(number, aromatic, 0, 0, aromatic, 2)
+            assert read_atom(atom.smarts) == atom
+            molecule = Chem.RWMol()
+            molecule.AddAtom(Chem.Atom(number))
+            molecule.GetAtomWithIdx(0).SetIsAromatic(aromatic)
+            query = Chem.MolFromSmarts(f"[{atom.element}]")
+            assert molecule.HasSubstructMatch(query), f"{table.GetElementSymbol(number)}: {atom.element}"
+
+
+def test_labels_of_other_graphs_are_refused():
+    with pytest.raises(InputError, match="'C' is not an atom of isonn.molecules"):
+        read_atom("C")
+    with pytest.raises(InputError, match="'single' is not a bond"):
+        read_bond("single")
+    with pytest.raises(InputError, match="make molecules with isonn.molecules.from_smiles"):
+        to_mol(isonn.as_graphset([np.ones((2, 2))])[0])
+
+
+def test_stereo_and_isotopes_make_no_difference_and_salts_stay():
+    graphs = from_smiles(["C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "[13CH3]C(N)C(=O)O", "CC(N)C(=O)O.Cl"])
+    assert len(set(canonical_smiles(graphs[:3]).tolist())) == 1
+    assert graphs.sizes.tolist() == [6, 6, 6, 7]
+
+
+def test_molecules_and_smiles_give_the_same_graphs():
+    molecules = [Chem.MolFromSmiles(text) for text in SMILES]
+    assert from_smiles(molecules).digest == from_smiles(SMILES).digest == isonn.as_graphset(molecules).digest
+
+
+def test_molecules_that_were_not_sanitized_are_read():
+    raw = Chem.MolFromSmiles("CCO", sanitize=False)
+    assert from_smiles([raw])[0].node_labels.tolist() == from_smiles(["CCO"])[0].node_labels.tolist()
+
+
+def test_a_set_knows_its_kind_its_smiles_and_what_labels_mean():
+    graphs = from_smiles(["CCO", "c1ccccc1"], y=[0, 1], ids=["ethanol", "benzene"])
+    assert graphs.kind == graphs[0].kind == "molecules"
+    assert graphs[1].id == "benzene"
+    assert graphs[1].row["smiles"] == "c1ccccc1"
+    assert graphs.node_label_names["[c;H1;+0;R;D2]"] == "aromatic CH with 2 neighbours"
+    assert graphs.edge_label_names[":;@"] == "aromatic"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("C1CC", "unclosed ring"),
+        ("CC(", "syntax error at character 3"),
+        ("CN(C)(C)(C)C", "Explicit valence for atom # 1 N, 5, is greater than permitted"),
+        ("c1cccc1", "Can't kekulize"),
+        ("CC>>CC", "this is a reaction"),
+        ("InChI=1S/CH4/h1H4", "this is an InChI"),
+        ("", "there is no SMILES"),
+        (" ", "there is no SMILES"),
+        (None, "there is no SMILES"),
+        (float("nan"), "there is no SMILES"),
+        (7, "int is not a SMILES"),
+    ],
+)
+def test_a_molecule_that_cannot_be_read_is_named_with_the_reason(text, reason, capfd):
+    with pytest.raises(InputError, match=r"1 molecule of molecules cannot be read: row 1 \(.*" + reason):
+        from_smiles(["CC", text])
+    assert capfd.readouterr().err == ""  # RDKit says nothing on its own
+
+
+def test_an_error_lists_three_and_counts_the_rest():
+    with pytest.raises(InputError, match="5 molecules of mine cannot be read: .*row 2.*; and 2 more; correct or drop"):
+        from_smiles(["C("] * 5, name="mine")
+
+
+def test_joining_chunks_equals_reading_at_once():
+    parts = [from_smiles(SMILES[:5]), from_smiles(SMILES[5:])]
+    joined, whole = isonn.GraphSet.concat(parts), from_smiles(SMILES)
+    assert joined.digest == whole.digest
+    assert joined.node_label_names == whole.node_label_names
+
+
+def test_a_molecule_of_ten_thousand_atoms_is_read_and_classified():
+    long = from_smiles(["C" * 10_000])
+    assert long.sizes.tolist() == [10_000]
+    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(["CCC", "CCO", "CCCC", "CCCO"], [0, 1, 0, 1])
+    np.testing.assert_allclose(clf.predict_proba(long).sum(), 1)
+
+
+def test_scaffolds_group_molecules_by_ring_system():
+    graphs = from_smiles(["Cc1ccccc1", "Oc1ccccc1CC", "CCO", "C1CCCCC1N", "CC"])
+    assert scaffolds(graphs).tolist() == ["c1ccccc1", "c1ccccc1", "", "C1CCCCC1", ""]
+
+
+# The door for users: lists and columns of SMILES wherever graphs are taken.
+
+ACIDS = ["CC(=O)O", "CCC(=O)O", "OC(=O)c1ccccc1", "CCCC(=O)O", "OC(=O)CN", "OC(=O)C=C"]
+OTHERS = ["CCO", "CCCO", "c1ccccc1", "CCCCN", "CN", "CC=C"]
+
+
+def test_estimators_take_columns_of_smiles():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(ACIDS + OTHERS, index=range(50, 62))
+    y = np.array([1] * 6 + [0] * 6)
+    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(column, y)
+    for same in (column, column.astype("string"), list(column), np.array(list(column)), np.array(column, dtype=object)):
+        np.testing.assert_array_equal(clf.predict(same), y)
+    assert clf.explain("OC(=O)CCC").label == 1
+    assert clf.explain(Chem.MolFromSmiles("CCCCC")).label == 0
+
+
+def test_smiles_work_in_grid_search_and_pipeline():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+
+    pandas = pytest.importorskip("pandas")
+    column, y = pandas.Series((ACIDS + OTHERS) * 2), [1] * 6 + [0] * 6
+    search = GridSearchCV(isonn.SubgraphIsoNNClassifier(random_state=0), {"k": [1, (1, 2, 3)]}, cv=2)
+    assert search.fit(column, y * 2).best_score_ == 1.0
+    pipeline = make_pipeline(isonn.SubgraphIsoNNClassifier(random_state=0), LogisticRegression())
+    assert pipeline.fit(column, y * 2).score(column, y * 2) == 1.0
+
+
+def test_a_single_smiles_is_not_a_list():
+    with pytest.raises(InputError, match="is of type str, not a list of graphs"):
+        isonn.as_graphset("CCO")
+
+
+def test_a_gap_in_a_column_is_named():
+    with pytest.raises(InputError, match="graph 1 of 2 is of type"):
+        isonn.as_graphset(["CCO", None])
+
+
+def test_smiles_can_be_streamed_in_chunks():
+    chunks = isonn.stream(lambda: (from_smiles(ACIDS) for _ in range(3)), at_once=4)
+    assert [len(chunk) for chunk in chunks] == [4, 4, 4, 4, 2]

@@ -1,0 +1,164 @@
+"""Tables, lists and SD files of molecules, the good and the bad ones."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.errors import DatasetError, IsoNNWarning
+
+Chem = pytest.importorskip("rdkit.Chem")
+
+TABLE = "smiles,active\nCCO,0\nc1ccccc1O,1\nCC(=O)O,1\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(content: str | bytes, name: str = "table.csv"):
+        path = tmp_path / name
+        content = content.encode() if isinstance(content, str) else content
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    return write
+
+
+def test_columns_are_guessed_when_only_one_fits(table):
+    graphs = isonn.load(table("id,SMILES,p_np,split\nx,CCO,0,train\ny,CCN,1,test\nz,CCC,1,test\n"))
+    assert graphs.y.tolist() == [0, 1, 1]
+    assert graphs.target_names == ("p_np",)
+    assert graphs.ids.tolist() == ["x", "y", "z"]
+    assert graphs.table["split"].tolist() == ["train", "test", "test"]
+    assert graphs[0].row["smiles"] == "CCO"
+
+
+def test_smiles_are_found_by_content_where_no_column_is_called_so(table):
+    graphs = isonn.load(table("compound,what,y\nrat,CCO,0.5\nmouse,c1ccccc1,1.5\n"))
+    assert graphs.table["smiles"].tolist() == ["CCO", "c1ccccc1"]
+    assert graphs.y.tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_tables_of_spreadsheets_are_read(table, delimiter, encoding):
+    text = 'name,smiles,y\r\nÄthanol,CCO,0\r\n"b, c",CCN,1\r\n'.replace(",", delimiter)
+    text = text.replace(f'"b{delimiter} c"', f'"b{delimiter} c"')
+    graphs = isonn.load(table(text.encode(encoding)))
+    assert graphs.y.tolist() == [0, 1]
+    assert graphs.ids[0] == "Äthanol"
+
+
+def test_a_line_that_names_the_delimiter_and_decimal_commas_are_understood(table):
+    graphs = isonn.load(table("sep=;\nsmiles;y\nCCO;0,5\nCCN;1,5\n"))
+    assert graphs.y.tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.CSV"])
+def test_names_of_sets_have_no_ending(table, name):
+    assert isonn.load(table(TABLE, name)).name == "a"
+
+
+def test_several_targets_may_have_gaps(table):
+    text = "smiles,a,b\nCCO,0,1\nCCN,,1\nCCC,1,\nCC,,\n"
+    with pytest.warns(IsoNNWarning, match=r"1 rows are left out: row 3 \('CC'\): no value of a, b"):
+        graphs = isonn.load(table(text), target="a,b")
+    np.testing.assert_array_equal(graphs.y, [[0, 1], [np.nan, 1], [1, np.nan]])
+    assert graphs.target_names == ("a", "b")
+
+
+def test_text_can_be_a_class(table):
+    assert isonn.load(table("smiles,y\nCCO,toxic\nCCN,safe\nCC,safe\nC,toxic\n")).y.tolist()[:2] == ["toxic", "safe"]
+
+
+def test_bad_rows_are_left_out_and_named(table):
+    text = "smiles,y\nCCO,0\nC1CC,1\n,1\nCCN,\nCC>>C,0\nCCC,1\n"
+    with pytest.warns(IsoNNWarning, match=r"4 rows are left out: row 1 \('C1CC'\): unclosed ring; row 2.*; and 1 more"):
+        graphs = isonn.load(table(text))
+    assert graphs.table["row"].tolist() == [0, 5]
+    assert graphs.y.tolist() == [0, 1]
+
+
+def test_repeats_and_contradictions_are_counted_and_share_a_group(table):
+    with pytest.warns(IsoNNWarning, match="2 of 5 molecules repeat an earlier one .*, 1 of these structures with diff"):
+        graphs = isonn.load(table("smiles,y\nCCO,0\nOCC,1\nC[C@H](N)O,1\nC[C@@H](N)O,1\nCC,0\n"))
+    groups = graphs.table["groups"]
+    assert groups[0] == groups[1] != groups[2] == groups[3] != groups[4]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,b\n1,2\n", {}, "has no column of SMILES among 'a', 'b'; name one"),
+        (TABLE, {"smiles": "structure"}, "has no column 'structure'; smiles is one of 'smiles', 'active'"),
+        (TABLE, {"target": "toxic"}, "has no column 'toxic'; target is one of 'active'"),
+        (
+            "smiles,a,b\nCCO,0,1\nCC,1,0\n",
+            {},
+            "has 2 columns that may be the target \\('a', 'b'\\); choose with target=",
+        ),
+        ("one,two,y\nCCO,CCC,1\nCCN,CCCC,0\n", {}, "has SMILES in 'one' and 'two'; choose a column with smiles="),
+        ("smiles,y\n", {}, "holds no molecule that can be used; correct"),
+        ("smiles,y\nC(,1\nC),0\n", {}, r"holds no molecule that can be used \(row 0 \('C\('\): syntax error"),
+        ("smiles,y\nCCO,\n", {"target": "y"}, "column 'y' of .* is empty"),
+        ("smiles,a,b\nCCO,x,1\nCC,y,0\n", {"target": "a,b"}, "column 'a' of .* holds text"),
+        ("inchi,y\nInChI=1S/CH4/h1H4,0\n", {}, "has no column of SMILES.*; convert its InChI"),
+        ("CCO,0\nCCN,1\n", {}, "begins with a molecule where the names of columns are needed; add a header"),
+        ("\n\n", {}, "has no header"),
+        ("", {}, "has no header"),
+    ],
+)
+def test_tables_that_cannot_be_read_say_why(table, text, options, message):
+    with pytest.raises(DatasetError, match=message):
+        isonn.load(table(text), **options)
+
+
+def test_a_compressed_file_that_is_cut_off_is_named(table, tmp_path):
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(gzip.compress(TABLE.encode() * 100)[:40])
+    with pytest.raises(DatasetError, match=r"cut.csv.gz is cut off or damaged"):
+        isonn.load(path)
+
+
+def test_lists_of_smiles_have_names(table):
+    graphs = isonn.load(table("# comment\nCCO ethanol\nc1ccccc1\tbenzene ring\n\nCC\n", "list.smi"))
+    assert graphs.ids.tolist() == ["ethanol", "benzene ring", ""]
+    assert graphs.y is None
+
+
+def block(smiles: str, **properties: str) -> str:
+    lines = "".join(f">  <{name}>  (1)\n{value}\n\n" for name, value in properties.items())
+    return f"{Chem.MolToMolBlock(Chem.AddHs(Chem.MolFromSmiles(smiles)))}{lines}$$$$\n"
+
+
+def test_sd_files_give_the_graphs_of_their_smiles(table):
+    smiles = ["CCO", "c1ccccc1", "CC(=O)[O-].[Na+]"]
+    text = "".join(block(one, activity=str(i)) for i, one in enumerate(smiles))
+    graphs = isonn.load(table(text, "set.sdf.gz"))
+    assert graphs.name == "set"
+    assert graphs.y.tolist() == [0, 1, 2]
+    same = isonn.molecules.from_smiles(smiles)
+    np.testing.assert_array_equal(isonn.molecules.canonical_smiles(graphs), isonn.molecules.canonical_smiles(same))
+
+
+def test_an_sd_file_cut_off_in_the_middle_keeps_what_is_whole(table):
+    text = block("CCO", y="0") + block("CCN", y="1")
+    whole = block("CCC", y="1")
+    with pytest.warns(IsoNNWarning, match=r"1 rows are left out: row 2 .*the record is cut off before M  END"):
+        graphs = isonn.load(table(text + whole[: len(whole) // 3], "set.sdf"), target=None)
+    assert graphs.y.tolist() == [0, 1]
+
+
+def test_a_bad_record_of_an_sd_file_is_named_with_rdkits_reason(table):
+    broken = block("CCN", y="1").replace(" N ", " Qx")
+    with pytest.warns(IsoNNWarning, match=r"1 rows are left out: row 1 "):
+        graphs = isonn.load(table(block("CCO", y="0") + broken + block("CCC", y="1"), "set.sdf"))
+    assert graphs.table["row"].tolist() == [0, 2]
+
+
+def test_a_byte_order_mark_alone_is_no_table(table):
+    with pytest.raises(DatasetError, match="has no header"):
+        isonn.load(table(codecs.BOM_UTF8))
