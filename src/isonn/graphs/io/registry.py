@@ -114,15 +114,14 @@ def forget_reader(reader: Reader) -> None:
     _REGISTERED.remove(reader)
 
 
-def readers() -> list[Reader]:
-    """Every reader, in the order they are asked; those that need a missing package are left out."""
-    found = list(_REGISTERED)
+def readers() -> Iterator[Reader]:
+    """Every reader in the order they are asked, imported one by one; without those that need a missing package."""
+    yield from _REGISTERED
     for place in _TABLE:
         try:
-            found.append(place.reader())
+            yield place.reader()
         except ImportError:
             continue
-    return found
 
 
 def reader_of(path: Path) -> Reader | None:
