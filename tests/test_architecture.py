@@ -23,11 +23,11 @@ LAYERS = [
     {"explain"},
     {"estimator"},
     {"torch_estimator", "audit"},
-    {"windows", "subgraphs", "baselines"},
+    {"windows", "subgraphs", "aligned", "baselines"},
     {"nn", "testing"},
     {"experiments"},
     {"report"},
-    {"molecules"},
+    {"molecules", "connectomes"},
     {"cli"},
     {"__main__"},
 ]

@@ -46,6 +46,7 @@ ESTIMATORS = {
     "subgraph-mlp": isonn.SubgraphIsoNNClassifier(
         k=3, c=4, learn_templates=True, head="mlp", hidden=(8,), epochs=2, random_state=0
     ),
+    "aligned": isonn.AlignedIsoNNClassifier(align="order", shuffles=9, random_state=0),
     "ae": AutoEncoderClassifier(encoder=(16, 8), hidden=(16,), size=20, epochs=3, random_state=0),
     "cnn": CNNClassifier(channels=4, hidden=(16,), size=20, epochs=3, random_state=0),
     "sdbn": SDBNClassifier(modules=3, size=20, epochs=3, random_state=0),

@@ -9,6 +9,8 @@ __version__ = "0.1.0"
 
 # Names are imported when first used: `isonn --help` must not wait for scikit-learn, and most uses need no torch.
 _HOME = {
+    "AlignedIsoNNClassifier": "isonn.aligned.estimators",
+    "AlignedIsoNNRegressor": "isonn.aligned.estimators",
     "Graph": "isonn.graphs",
     "GraphSet": "isonn.graphs",
     "as_graphset": "isonn.graphs",
@@ -22,6 +24,8 @@ _HOME = {
 }
 
 __all__ = [
+    "AlignedIsoNNClassifier",
+    "AlignedIsoNNRegressor",
     "Graph",
     "GraphSet",
     "IsoNNClassifier",
@@ -32,6 +36,7 @@ __all__ = [
     "as_graphset",
     "audit",
     "baselines",
+    "connectomes",
     "errors",
     "experiments",
     "explain",
@@ -51,6 +56,7 @@ if TYPE_CHECKING:
     from isonn import (
         audit,
         baselines,
+        connectomes,
         errors,
         experiments,
         explain,
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
         testing,
         training,
     )
+    from isonn.aligned.estimators import AlignedIsoNNClassifier, AlignedIsoNNRegressor
     from isonn.estimator import load_model
     from isonn.graphs import Graph, GraphSet, as_graphset, load
     from isonn.graphs.stream import stream

@@ -38,6 +38,8 @@ JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
 
 #: Where each estimator that can be saved is defined. A model file can name no other class.
 SAVED = {
+    "AlignedIsoNNClassifier": "isonn.aligned.estimators",
+    "AlignedIsoNNRegressor": "isonn.aligned.estimators",
     "IsoNNClassifier": "isonn.windows.estimators",
     "IsoNNRegressor": "isonn.windows.estimators",
     "SubgraphIsoNNClassifier": "isonn.subgraphs.estimators",

@@ -76,6 +76,7 @@ METHODS: dict[str, Method] = {
     "isonn-subgraph": _subgraph("templates over connected subgraphs"),
     "isonn-subgraph-frozen": _subgraph("the same, templates left where they start", learn_templates=False),
     "isonn-subgraph-ensemble": _subgraph("the same templates, regression and forest", head="ensemble"),
+    "isonn-aligned": Method("isonn", "AlignedIsoNNClassifier", "sets of regions, for graphs on the same nodes"),
     "ae": Method("isonn.baselines", "AutoEncoderClassifier", "codes of an autoencoder, MLP"),
     "cnn": Method("isonn.baselines", "CNNClassifier", "the adjacency matrix as a picture"),
     "sdbn": Method("isonn.baselines", "SDBNClassifier", "modules side by side, then a CNN with a decoder"),

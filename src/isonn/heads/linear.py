@@ -66,7 +66,7 @@ class LinearHead(Head):
         seed: int = 0,
     ) -> Self:
         """Solve for weights and intercepts."""
-        wanted = _columns(targets, target)
+        wanted = target_columns(targets, target)
         self._regress(features, wanted, weights, np.inf if isinstance(target, Numbers) else LARGEST_SQUARE, seed)
         if isinstance(target, Classes) and len(target.classes) == 2:
             # one score, half of it for one class and half against the other
@@ -74,7 +74,7 @@ class LinearHead(Head):
             self.coef, self.intercept = halves @ self.coef, halves[:, 0] * self.intercept[0]
             self.held_out = self.held_out @ halves.T
         if not isinstance(target, Numbers):
-            scale = _temperature(self.held_out, targets, target)
+            scale = temperature(self.held_out, targets, target)
             self.coef, self.intercept, self.held_out = (
                 scale * value for value in (self.coef, self.intercept, self.held_out)
             )
@@ -127,7 +127,7 @@ class _Solution:
         self.coef, self.intercept, self.held_out, self.penalty, self.loss = coef, intercept, held_out, penalty, loss
 
 
-def _columns(targets: NDArray[Any], target: Target) -> Floats:
+def target_columns(targets: NDArray[Any], target: Target) -> Floats:
     """What is regressed on: +1 and -1 for classes and labels, standardised values for numbers."""
     if isinstance(target, Numbers):
         return np.asarray(targets, dtype=np.float64)
@@ -146,10 +146,10 @@ def _same_rows(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], NDArra
 def _solve(features: csr_array, wanted: Floats, weights: Floats, cap: float, seed: int) -> _Solution:
     g = len(wanted)
     if g <= PENALTY_GRAPHS:
-        penalty, alpha, bias, residual, loss = _leave_one_out(products(features), wanted, weights, cap)
+        penalty, alpha, bias, residual, loss = leave_one_out(products(features), wanted, weights, cap)
         return _Solution(np.asarray(alpha.T @ features), bias, wanted - residual, penalty, loss)
     rows = np.sort(numpy_stream(seed, "penalty").choice(g, PENALTY_GRAPHS, replace=False))
-    penalty, _, _, residual, loss = _leave_one_out(products(features[rows]), wanted[rows], weights[rows], cap)
+    penalty, _, _, residual, loss = leave_one_out(products(features[rows]), wanted[rows], weights[rows], cap)
     held_out = np.full(wanted.shape, np.nan)
     if g > DUAL_GRAPHS:
         from sklearn.linear_model import Ridge
@@ -181,7 +181,7 @@ def products(features: csr_array) -> Floats:
     return np.asarray(total)
 
 
-def _leave_one_out(
+def leave_one_out(
     kernel: Floats, wanted: Floats, weights: Floats, cap: float
 ) -> tuple[float, Floats, Floats, Floats, float]:
     """The best penalty with its dual weights, intercepts, leave-one-out residuals and loss."""
@@ -205,7 +205,7 @@ def _leave_one_out(
     return best
 
 
-def _temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> float:
+def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> float:
     """The scale of outputs under which the leave-one-out probabilities of what is true are largest."""
     known = np.isfinite(held_out).all(axis=1) if isinstance(target, Classes) else np.isfinite(held_out)
     if not known.any():

@@ -1,0 +1,138 @@
+"""Explanations of the aligned model: what each set of regions and each connection adds to the score.
+
+The score is a sum over connections, so contributions add up exactly. The base is the score of the average training
+graph: a connection contributes because it is stronger or weaker there than usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.aligned.model import Geometry, SetTemplate
+from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Regions, Template
+from isonn.graphs.graph import Graph
+from isonn.packing import IntArray
+from isonn.targets import Target
+
+Floats = NDArray[np.float64]
+
+
+class AlignedMatches(MatchedGraph):
+    """The sets of regions and the connections of one graph.
+
+    A match is a set of regions that the graph has, or a single connection. A set of which a region is missing is no
+    match; what its other connections add is part of theirs.
+
+    Args:
+        graph: the graph.
+        templates: as shown to people: the sets, then one template for a single connection, then one for the diagonal.
+        sets, coef: the sets and their weights, shape (outputs, sets).
+        weights: of single connections, shape (outputs, p).
+        intercept: outputs when every connection is average, shape (outputs,).
+        cells: the standardised connections of the graph, shape (p,).
+        node_of_region: the graph node of each region, -1 for regions the graph lacks.
+        orders: of each set the permutation it was matched under.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        templates: Sequence[Template],
+        sets: Sequence[SetTemplate],
+        coef: Floats,
+        weights: Floats,
+        intercept: Floats,
+        cells: Floats,
+        node_of_region: IntArray,
+        orders: Sequence[IntArray],
+        geometry: Geometry,
+        target: Target,
+    ) -> None:
+        self.graph, self.templates, self.target, self._intercept = graph, templates, target, intercept
+        self.undirected, self._orders = not geometry.directed, orders
+        single = weights * cells  # what every connection adds on its own, (outputs, p)
+        worth = single.copy()  # with what it adds as part of sets
+        pairs, whole, of_sets, distances = geometry.pairs, [], [], []
+        for number, (one, order) in enumerate(zip(sets, orders, strict=True)):
+            a, b, inside = geometry.inside(one.found.nodes)
+            turned = np.argsort(order)
+            wanted = one.pattern[turned[a], turned[b]]
+            added = coef[:, number, None] * (wanted * cells[inside])
+            np.add.at(worth.T, inside, added.T)
+            if (node_of_region[list(one.found.nodes)] >= 0).all():
+                whole.append(number)
+                of_sets.append(added.sum(axis=1))
+                distances.append(float(((wanted / max(np.abs(wanted).max(), 1e-300) - cells[inside]) ** 2).sum()))
+            else:
+                np.add.at(single.T, inside, added.T)
+        here = node_of_region[pairs]  # (p, 2)
+        present = (here >= 0).all(axis=1)
+        held = np.flatnonzero(present & (single != 0).any(axis=0))
+        self._nodes, self._cells = here[present], worth[:, present]
+        self._added = np.concatenate([np.array(of_sets).reshape(len(whole), len(intercept)), single[:, held].T])
+        k = max([len(sets[number].found.nodes) for number in whole], default=2)
+        nodes = np.full((len(whole) + len(held), max(k, 2)), -1, dtype=np.int64)
+        for row, number in enumerate(whole):
+            members = node_of_region[list(sets[number].found.nodes)]
+            nodes[row, : len(members)] = members
+        nodes[len(whole) :, :2] = here[held]
+        loop = pairs[held, 0] == pairs[held, 1]
+        nodes[len(whole) :, 1] = np.where(loop, -1, nodes[len(whole) :, 1])
+        template = np.concatenate([np.array(whole, dtype=np.int64), len(sets) + loop.astype(np.int64)])
+        distance = np.concatenate([np.array(distances), (1 - np.abs(cells[held])) ** 2])
+        self.occurrences = Occurrences(nodes, None, np.arange(len(nodes)), template, distance)
+
+    @property
+    def exact(self) -> bool:
+        """Contributions of all matches sum to score - base."""
+        return True
+
+    def logits(self) -> Logits:
+        """Outputs for the graph as it is."""
+        return np.asarray(self._intercept + self._added.sum(axis=0))
+
+    def base_logits(self) -> Logits:
+        """Outputs for the average training graph."""
+        return self._intercept
+
+    def logits_without(self, rows: IntArray) -> Logits:
+        """Outputs when the connections of these matches are average."""
+        return np.asarray(self.logits() - self._added[rows].sum(axis=0))
+
+    def logits_without_each(self) -> tuple[IntArray, Logits]:
+        """Outputs without one match, for each."""
+        return np.arange(len(self._added)), self.logits() - self._added
+
+    def logits_without_template(self) -> Logits:
+        """Outputs with one template switched off."""
+        added = np.zeros((len(self.templates), len(self._intercept)))
+        np.add.at(added, self.occurrences.template, self._added)
+        return np.asarray(self.logits() - added)
+
+    def region_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Regions:
+        """Every connection with all that it adds, on its own and as part of sets."""
+        zero = np.zeros(len(self._intercept))
+        worth = self.target.margin(self._cells.T, column) - self.target.margin(zero, column)
+        return Regions(self._nodes[:, :1], self._nodes[:, 1:], worth, np.ones(len(worth)))
+
+    def order(self, row: int) -> IntArray | None:
+        """The place in the set of each template node."""
+        template = int(self.occurrences.template[row])
+        return self._orders[template] if template < len(self._orders) else np.arange(self.templates[template].k)
+
+    def cells(self, row: int) -> Floats:
+        """The adjacency matrix of a match."""
+        nodes = self.occurrences.nodes[row]
+        nodes = nodes[nodes >= 0]
+        return self.graph.adjacency[np.ix_(nodes, nodes)]
+
+    def count_equal(self, other: MatchedGraph, row: int) -> int:
+        """1 if this graph has the same weights at the same regions as another graph's match, else 0."""
+        nodes = other.occurrences.nodes[row]
+        nodes = nodes[nodes >= 0]
+        if nodes.max() >= self.graph.n:
+            return 0
+        return int((self.graph.adjacency[np.ix_(nodes, nodes)] == other.cells(row)).all())

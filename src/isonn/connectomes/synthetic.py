@@ -1,0 +1,101 @@
+"""Connectomes with a known difference between two groups, for tutorials, tests and studies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.errors import InputError
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import GraphSet
+from isonn.packing import IntArray
+from isonn.seeding import numpy_stream
+
+EFFECTS = ("subnetwork", "scattered", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedConnectomes:
+    """Connectomes and the truth about them.
+
+    Attributes:
+        graphs: the subjects; ``graphs.y`` is "patient" or "control".
+        truth: whether each connection differs between the groups, shape (n, n).
+        regions: the regions of the planted sub-network, ascending; empty for scattered connections.
+        coordinates: a place in the brain (MNI, mm) for each region, shape (n, 3).
+    """
+
+    graphs: GraphSet
+    truth: NDArray[np.bool_]
+    regions: IntArray
+    coordinates: NDArray[np.float64]
+
+
+def planted_connectomes(
+    n_subjects: int = 60,
+    n_regions: int = 90,
+    effect: float = 0.3,
+    noise: float = 0.25,
+    planted: str = "subnetwork",
+    k: int = 4,
+    seed: int = 0,
+) -> PlantedConnectomes:
+    """Random matrices, half of them with some connections that are stronger by ``effect``.
+
+    Args:
+        n_subjects: half of them patients.
+        n_regions: regions of the atlas.
+        effect: what is added to the planted connections of patients.
+        noise: standard deviation of every connection.
+        planted: "subnetwork", all connections among k regions anywhere in the atlas; "scattered", as many single
+            connections; or "none".
+        k: regions of the sub-network.
+        seed: the same seed gives the same data.
+
+    Example:
+        >>> study = planted_connectomes(n_subjects=10, n_regions=20, seed=0)
+        >>> len(study.regions), int(study.truth.sum()) // 2
+        (4, 6)
+    """
+    if planted not in EFFECTS:
+        raise InputError(f"planted={planted!r} is unknown; use one of {', '.join(map(repr, EFFECTS))}")
+    if n_subjects < 2 or not 2 <= k <= n_regions:
+        raise InputError(f"n_subjects={n_subjects}, n_regions={n_regions}, k={k} fit no study; use k <= n_regions")
+    draw = numpy_stream(seed, "connectomes")
+    rows, columns = np.triu_indices(n_regions, 1)
+    regions = np.sort(draw.choice(n_regions, k, replace=False))
+    if planted == "subnetwork":
+        different = np.isin(rows, regions) & np.isin(columns, regions)
+    else:
+        different = np.zeros(len(rows), dtype=bool)
+        different[draw.choice(len(rows), k * (k - 1) // 2, replace=False)] = planted == "scattered"
+        regions = np.zeros(0, dtype=np.int64)
+    patient = draw.permutation(np.arange(n_subjects) % 2) == 1
+    values = noise * draw.normal(size=(n_subjects, len(rows)))
+    values[np.ix_(patient, different)] += effect
+    matrices = np.zeros((n_subjects, n_regions, n_regions))
+    matrices[:, rows, columns] = matrices[:, columns, rows] = values
+    truth = np.zeros((n_regions, n_regions), dtype=bool)
+    truth[rows, columns] = truth[columns, rows] = different
+    graphs = replace(
+        as_graphset(matrices, np.where(patient, "patient", "control"), name=f"planted {planted}"),
+        node_names=np.tile([f"region {i + 1}" for i in range(n_regions)], n_subjects),
+        ids=np.array([f"sub-{i + 1:03d}" for i in range(n_subjects)]),
+        table={
+            "age": np.round(draw.uniform(20, 60, size=n_subjects)),
+            "site": draw.choice(["A", "B", "C"], n_subjects),
+        },
+        kind="connectomes",
+    )
+    return PlantedConnectomes(graphs, truth, regions.astype(np.int64), _places(n_regions))
+
+
+def _places(n: int) -> NDArray[np.float64]:
+    """Points spread evenly over an ellipsoid about the size of the cortex."""
+    height = 1 - 2 * (np.arange(n) + 0.5) / n
+    angle = np.arange(n) * np.pi * (3 - np.sqrt(5))
+    ring = np.sqrt(1 - height**2)
+    around = np.column_stack([ring * np.cos(angle), ring * np.sin(angle), height])
+    return np.asarray(around * (62, 80, 55) + (0, -20, 15))

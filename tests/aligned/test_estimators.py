@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+
+import isonn
+from isonn.connectomes import planted_connectomes
+from isonn.errors import InputError, ModelFileError
+from isonn.graphs.graph import join_graphs
+
+FAST = {"shuffles": 19, "random_state": 0}
+
+
+def matrices_with(regions, g=40, n=16, effect=1.5, seed=0, symmetric=True):
+    """Random matrices; those of class 1 have stronger connections among some regions."""
+    draw = np.random.default_rng(seed)
+    y = draw.permutation(np.arange(g) % 2)
+    noise = draw.normal(size=(g, n, n))
+    matrices = np.triu(noise, 1) + np.triu(noise, 1).transpose(0, 2, 1) if symmetric else noise
+    block = np.ix_(y == 1, regions, regions)
+    matrices[block] += effect * (1 - np.eye(len(regions)))
+    matrices[:, np.arange(n), np.arange(n)] = 0.3
+    return matrices, y
+
+
+REGIONS = [2, 7, 11]
+
+
+def cases():
+    matrices, y = matrices_with(REGIONS)
+    draw = np.random.default_rng(1)
+    gaps = np.column_stack([y, draw.integers(2, size=len(y))]).astype(float)
+    gaps[3, 1] = np.nan
+    numbers = np.column_stack([y + draw.normal(size=len(y)), 100 + 5 * draw.normal(size=len(y))])
+    directed, directed_y = matrices_with(REGIONS, symmetric=False)
+    return {
+        "two classes": (isonn.AlignedIsoNNClassifier(**FAST), matrices, np.where(y == 1, "ill", "well")),
+        "three classes": (isonn.AlignedIsoNNClassifier(**FAST), matrices, (y + np.arange(len(y)) % 2)),
+        "labels with gaps": (isonn.AlignedIsoNNClassifier(**FAST), matrices, gaps),
+        "numbers": (isonn.AlignedIsoNNRegressor(**FAST), matrices, numbers),
+        "permuted": (isonn.AlignedIsoNNClassifier(permute=True, k=(2, 3, 4), **FAST), matrices, y),
+        "directed": (isonn.AlignedIsoNNClassifier(diagonal=True, **FAST), directed, directed_y),
+        "weighted": (isonn.AlignedIsoNNClassifier(class_weight="balanced", diagonal=True, **FAST), matrices, y),
+        "sets only": (isonn.AlignedIsoNNClassifier(k=(3, 4), ridge=False, apart="nothing", **FAST), matrices, y),
+    }
+
+
+@pytest.fixture(params=cases())
+def fitted(request):
+    estimator, matrices, y = cases()[request.param]
+    return estimator.fit(matrices, y), matrices, y
+
+
+def test_contributions_of_connections_and_of_matches_add_up(fitted):
+    estimator, matrices, _ = fitted
+    for matrix in matrices[:3]:
+        for label in estimator.target_.classes:
+            e = estimator.explain(matrix, label=label, top=None)
+            gap = e.score - e.base
+            cells = e.edge_importance if estimator.layout_.directed else np.triu(e.edge_importance)
+            assert e.exact
+            np.testing.assert_allclose(cells.sum() + e.single_nodes, gap, atol=1e-9)
+            np.testing.assert_allclose(e.node_importance.sum(), gap, atol=1e-9)
+            np.testing.assert_allclose(sum(match.contribution for match in e.matches), gap, atol=1e-9)
+            np.testing.assert_allclose(e.template_contributions.sum(), gap, atol=1e-9)
+
+
+def test_the_explained_score_is_what_predict_says(fitted):
+    estimator, matrices, _ = fitted
+    answers = estimator._all_answers(matrices[:4])
+    for matrix, expected in zip(matrices[:4], answers, strict=True):
+        e = estimator.explain(matrix)
+        np.testing.assert_allclose(e.probabilities, expected, atol=1e-12)
+        every = estimator.explain(matrix, top=None)
+        nothing = estimator.target_.link(every.source.base_logits())
+        np.testing.assert_allclose(every.without(every.matches), nothing, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["two classes", "numbers", "directed"])
+def test_an_average_connection_takes_its_contribution_away(name):
+    estimator, matrices, y = cases()[name]
+    estimator.fit(matrices, y)
+    e = estimator.explain(matrices[5], label=estimator.target_.classes[1])
+    for i, j in ((2, 7), (0, 15), (11, 2)):
+        changed = matrices[5].copy()
+        changed[i, j] = matrices[:, i, j].mean()
+        if not estimator.layout_.directed:
+            changed[j, i] = changed[i, j]
+        after = estimator.explain(changed, label=estimator.target_.classes[1])
+        np.testing.assert_allclose(e.score - after.score, e.edge_importance[i, j], atol=1e-9)
+
+
+def test_a_saved_model_answers_and_explains_the_same(fitted, tmp_path):
+    estimator, matrices, _ = fitted
+    estimator.save(tmp_path / "model")
+    same = isonn.load_model(tmp_path / "model")
+    np.testing.assert_equal(same.predict(matrices), estimator.predict(matrices))
+    np.testing.assert_equal(same.transform(matrices), estimator.transform(matrices))
+    np.testing.assert_equal(same.explain(matrices[0]).edge_importance, estimator.explain(matrices[0]).edge_importance)
+    assert same.get_feature_names_out().tolist() == estimator.get_feature_names_out().tolist()
+    assert estimator.transform(matrices).shape == (len(matrices), len(estimator.get_feature_names_out()))
+
+
+def test_a_saved_model_with_other_weights_is_refused(tmp_path):
+    estimator, matrices, y = cases()["two classes"]
+    estimator.fit(matrices, y)
+    estimator.connection_coef_ = estimator.connection_coef_[:, 1:]
+    estimator.save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="does not describe the weights it holds"):
+        isonn.load_model(tmp_path / "model")
+
+
+def test_the_planted_regions_are_the_first_template_and_a_reason():
+    matrices, y = matrices_with(REGIONS, effect=2.0)
+    names = np.array([f"region {i}" for i in range(16)])
+    graphs = replace(isonn.as_graphset(matrices, y), node_names=np.tile(names, len(y)))
+    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(graphs)
+    assert sorted(clf.templates_[0].texts) == ["region 11", "region 2", "region 7"]
+    assert clf.p_values_[0] == 0.05
+    e = clf.explain(graphs[int(y.argmax())], label=1)
+    assert set(e.reasons[0].names) == {"region 2", "region 7", "region 11"}
+    assert e.matches[0].template == 0
+    assert clf.shares_[0]["sets"] > 0.5
+
+
+def screened(values, y, m=6):
+    """Weights of the m connections with the largest t statistics: their t statistics."""
+    t = ttest_ind(values[y == "patient"], values[y == "control"]).statistic
+    weights = np.zeros(len(t))
+    top = np.argsort(-np.abs(t))[:m]
+    weights[top] = t[top] / values.std(axis=0)[top]
+    return weights
+
+
+@pytest.mark.parametrize("planted", ["subnetwork", "scattered"])
+def test_what_was_planted_is_found_and_used_as_well_as_may_be(planted):
+    upper = np.triu_indices(90, 1)
+    ours, rival, found = [], [], []
+    for seed in range(2):  # benchmarks/aligned.py has ten
+        study = planted_connectomes(planted=planted, seed=seed)
+        graphs, truth = study.graphs, study.truth[upper]
+        values = graphs.dense(dtype=np.float64)[:, upper[0], upper[1]]
+        for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(graphs.y, graphs.y):
+            clf = isonn.AlignedIsoNNClassifier(random_state=0).fit(graphs[train])
+            ours += (clf.predict(graphs[test]) == graphs.y[test]).tolist()
+            found.append(roc_auc_score(truth, np.abs(clf.connections_[0])[upper]))
+            # the rival knows the planted connections, or where there is no network screens single ones
+            weights = truth if planted == "subnetwork" else screened(values[train], graphs.y[train])
+            score = (values - values[train].mean(axis=0)) @ weights
+            rival += ((score[test] > 0) == (graphs.y[test] == "patient")).tolist()
+    assert np.mean(ours) >= np.mean(rival) - 0.05
+    assert np.mean(found) >= 0.95
+
+
+def test_pure_noise_is_not_learned():
+    matrices, y = matrices_with(REGIONS, effect=0.0, g=60, n=30)
+    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(matrices, y)
+    assert np.ptp(clf.predict_proba(matrices)[:, 1]) < 0.9
+
+
+def labelled(matrices, y, regions_of, seed=0):
+    """Graphs with some of the regions each, in an order of their own, told by their labels."""
+    draw = np.random.default_rng(seed)
+    graphs = []
+    for matrix, regions in zip(matrices, regions_of, strict=True):
+        order = draw.permutation(regions)
+        one = isonn.as_graphset(matrix[np.ix_(order, order)][None])[0]
+        graphs.append(replace(one, node_labels=order + 100))
+    return join_graphs(graphs, y=y)
+
+
+def test_graphs_are_aligned_by_label_and_absent_regions_are_average():
+    matrices, y = matrices_with(REGIONS, effect=2.0)
+    regions_of = [np.arange(16)] * 2 + [np.setdiff1d(np.arange(16), [i % 16, (i + 5) % 16]) for i in range(38)]
+    graphs = labelled(matrices, y, regions_of)
+    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(graphs)
+    assert clf.regions_.tolist() == list(range(100, 116))
+    np.testing.assert_allclose(clf.predict_proba(labelled(matrices, y, regions_of, seed=9)), clf.predict_proba(graphs))
+    # a region that is missing counts as one whose connections are the mean of the graphs that have it
+    without = labelled(matrices[:1], y[:1], [np.setdiff1d(np.arange(16), [7])])
+    filled = matrices[:1].copy()
+    there = [i for i, regions in enumerate(regions_of) if 7 in regions]
+    for other in range(16):
+        both = [i for i in there if other in regions_of[i]]
+        filled[0, 7, other] = filled[0, other, 7] = matrices[both, 7, other].mean()
+    np.testing.assert_allclose(clf.predict_proba(without), clf.predict_proba(labelled(filled, y[:1], [np.arange(16)])))
+    e = clf.explain(without)
+    np.testing.assert_allclose(np.triu(e.edge_importance).sum() + e.single_nodes, e.score - e.base, atol=1e-9)
+    assert e.edge_importance.shape == (15, 15)
+    assert sum(match.contribution for match in clf.explain(without, top=None).matches) == pytest.approx(
+        e.score - e.base, abs=1e-9
+    )
+
+
+def test_named_regions_may_come_in_any_order():
+    matrices, y = matrices_with(REGIONS)
+    names = np.array([f"r{i}" for i in range(16)])
+    graphs = replace(isonn.as_graphset(matrices, y), node_names=np.tile(names, len(y)))
+    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(graphs)
+    order = np.random.default_rng(3).permutation(16)
+    turned = isonn.as_graphset(matrices[:, order][:, :, order], y)
+    turned = replace(turned, node_names=np.tile(names[order], len(y)))
+    np.testing.assert_allclose(clf.predict_proba(turned), clf.predict_proba(graphs))
+    np.testing.assert_allclose(clf.predict_proba(matrices), clf.predict_proba(graphs))  # no names: by position
+
+
+def test_permuted_patterns_do_not_care_which_region_of_the_set_is_which():
+    matrices, y = matrices_with(REGIONS, effect=2.0)
+    clf = isonn.AlignedIsoNNClassifier(k=(3, 4), ridge=False, permute=True, **FAST).fit(matrices, y)
+    nodes = list(clf.sets_[0].found.nodes)
+    mean, spread = np.zeros((16, 16)), np.zeros((16, 16))
+    pairs = clf.layout_.connections()
+    for a, b in (pairs.T, pairs[:, ::-1].T):
+        mean[a, b], spread[a, b] = clf.scaling_.mean, clf.scaling_.spread
+    standard = (matrices - mean) / np.where(spread > 0, spread, 1)
+    turned = standard.copy()
+    other = nodes[1:] + nodes[:1]
+    turned[np.ix_(np.arange(len(y)), nodes, nodes)] = standard[np.ix_(np.arange(len(y)), other, other)]
+    np.testing.assert_allclose(
+        clf.transform(turned * np.where(spread > 0, spread, 1) + mean)[:, 0], clf.transform(matrices)[:, 0]
+    )
+    match = next(m for m in clf.explain(matrices[0], top=None).matches if m.template == 0)
+    assert sorted(match.nodes) == sorted(nodes)
+
+
+def test_weights_of_counts_and_correlations_are_scaled():
+    matrices, y = matrices_with(REGIONS)
+    assert isonn.AlignedIsoNNClassifier(**FAST).fit(np.tanh(matrices), y).layout_.scale == "fisher"
+    counts = np.exp(3 * matrices)
+    assert isonn.AlignedIsoNNClassifier(**FAST).fit(counts, y).layout_.scale == "log"
+    assert isonn.AlignedIsoNNClassifier(**FAST).fit(matrices, y).layout_.scale == "none"
+
+
+def test_a_regressor_learns_and_says_what_a_deviation_is_worth():
+    matrices, _ = matrices_with(REGIONS, effect=0.0, g=80)
+    age = 50 + 4 * matrices[:, 2, 7] + 4 * matrices[:, 2, 11] + 4 * matrices[:, 7, 11]
+    reg = isonn.AlignedIsoNNRegressor(**FAST).fit(matrices, age)
+    assert reg.score(matrices, age) > 0.8
+    strongest = np.argwhere(np.triu(reg.connections_[0] > 0.8 * reg.connections_[0].max()))
+    assert strongest.tolist() == [[2, 7], [2, 11], [7, 11]]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"k": 1}, "k=1 are not sizes of sets; use integers >= 2"),
+        ({"k": ()}, "are not sizes of sets"),
+        ({"k": 7, "permute": True}, "permute=True tries k! permutations; use k <= 6, got 7"),
+        ({"c": 0}, "c=0 is not a count"),
+        ({"apart": "nodes"}, "apart='nodes' is unknown; use one of 'connections', 'regions', 'nothing'"),
+        ({"scale": "z"}, "scale='z' is unknown"),
+        ({"align": "name"}, "align='name' is unknown"),
+        ({"align": "labels"}, "align='labels', and the graphs have no node labels"),
+        ({"ridge": 3}, "ridge=3 is unknown; use True or False"),
+        ({"scale": "log"}, "scale='log' needs weights >= 0"),
+        ({"class_weight": "even"}, "class_weight='even' is unknown"),
+    ],
+)
+def test_impossible_parameters_are_refused(params, message):
+    matrices, y = matrices_with(REGIONS)
+    with pytest.raises(InputError, match=message):
+        isonn.AlignedIsoNNClassifier(**params).fit(matrices, y)
+
+
+def test_graphs_of_other_atlases_are_refused():
+    matrices, y = matrices_with(REGIONS)
+    clf = isonn.AlignedIsoNNClassifier(**FAST)
+    with pytest.raises(InputError, match="have 9 to 16 nodes and nothing says which region each node is"):
+        clf.fit([matrices[0][:9, :9], *matrices[1:]], y)
+    clf.fit(matrices, y)
+    with pytest.raises(InputError, match="graph 0 of 1 has 20 regions and the training graphs had 16"):
+        clf.predict(np.ones((1, 20, 20)))
+    skewed = matrices[:2].copy()
+    skewed[1, 0, 1] += 1
+    with pytest.raises(InputError, match=r"graph 1 of 2 is not symmetric and the training graphs were; give \(A"):
+        clf.predict(skewed)
+    named = replace(isonn.as_graphset(matrices, y), node_names=np.tile([f"a{i}" for i in range(16)], len(y)))
+    clf.fit(named)
+    other = replace(named, node_names=np.tile([f"b{i}" for i in range(16)], len(y)))
+    with pytest.raises(InputError, match="has no region of the training graphs .*'b0'.*'a0'"):
+        clf.predict(other)
+    twice = replace(named, node_names=np.tile(["a"] * 16, len(y)))
+    with pytest.raises(InputError, match="graph 0 of 40 has two nodes with the same one of its names"):
+        isonn.AlignedIsoNNClassifier(align="names").fit(twice)
+
+
+def test_sample_weights_are_checked_and_used():
+    matrices, y = matrices_with(REGIONS)
+    clf = isonn.AlignedIsoNNClassifier(**FAST)
+    with pytest.raises(InputError, match=r"sample_weight has shape \(3,\)"):
+        clf.fit(matrices, y, sample_weight=np.ones(3))
+    plain = clf.fit(matrices, y).predict_proba(matrices)
+    heavy = clf.fit(matrices, y, sample_weight=np.where(y == 1, 20.0, 1.0)).predict_proba(matrices)
+    assert heavy[:, 1].mean() > plain[:, 1].mean()
