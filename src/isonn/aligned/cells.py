@@ -60,7 +60,7 @@ class Layout:
         else:
             regions = np.unique(_keys(graphs, align))
             first = _keys(graphs[:1], align)
-            if len(first) == len(regions):  # the order of the atlas, not of the alphabet
+            if align == "names" and len(first) == len(regions):  # the order of the atlas, not of the alphabet
                 regions = first
         weights = np.ones(1) if graphs.weights is None else graphs.weights
         off = weights if graphs.weights is None else weights[graphs.edges[:, 0] != graphs.edges[:, 1]]
