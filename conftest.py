@@ -15,7 +15,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture(autouse=True)
-def doctest_names(doctest_namespace):
+@pytest.fixture(autouse=True, scope="session")
+def doctest_names(doctest_namespace, tmp_path_factory):
     """Here and not in tests/, for the examples lie in src/."""
-    doctest_namespace.update(isonn=isonn, np=numpy, torch=torch)
+    doctest_namespace.update(isonn=isonn, np=numpy, torch=torch, tmp_path=tmp_path_factory.mktemp("doctest"))

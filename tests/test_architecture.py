@@ -18,7 +18,8 @@ SOURCE = Path(isonn.__file__).parent
 LAYERS = [
     {"errors"},
     {"seeding", "progress", "files", "packing", "params", "threads"},
-    {"graphs", "matching", "training", "targets"},
+    {"targets"},
+    {"graphs", "matching", "training"},
     {"heads"},
     {"explain"},
     {"estimator"},

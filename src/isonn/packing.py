@@ -1,13 +1,40 @@
-"""Pack small integers into words, find equal rows by sorting words, and mix bits."""
+"""Arrays: read them from anything, pack small integers into words, find equal rows, and mix bits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.errors import InputError
+
 IntArray = NDArray[np.int64]
+
+
+def to_numpy(value: Any) -> NDArray[Any]:
+    """A NumPy array of an array-like; torch tensors may need gradients, live on a GPU or be sparse."""
+    if hasattr(value, "detach"):
+        try:
+            tensor = value.detach()
+            if str(tensor.layout) != "torch.strided":
+                tensor = tensor.to_dense()
+            if tensor.is_floating_point() and str(tensor.dtype) not in _NUMPY_FLOATS:
+                tensor = tensor.float()  # bfloat16 and the like, which NumPy does not have
+            return np.asarray(tensor.cpu().numpy())
+        except (RuntimeError, TypeError, AttributeError) as error:
+            where, kind = getattr(value, "device", "?"), getattr(value, "dtype", "?")
+            raise InputError(
+                f"a tensor of type {kind} on {where} holds no numbers to read; use tensor.cpu()"
+            ) from error
+    try:
+        return np.asarray(value)
+    except (RuntimeError, TypeError, OverflowError) as error:
+        raise InputError(f"{type(value).__name__} cannot be read as an array; use numbers or strings") from error
+
+
+_NUMPY_FLOATS = {"torch.float16", "torch.float32", "torch.float64"}
 
 
 def bits_of(codes: IntArray) -> int:

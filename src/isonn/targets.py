@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
 from isonn.errors import InputError
+from isonn.packing import to_numpy
 
 if TYPE_CHECKING:
     from torch import nn
@@ -318,24 +319,45 @@ _INFINITE = (float("inf"), float("-inf"))
 
 def as_y(y: ArrayLike, g: int) -> NDArray[Any]:
     """``y`` as an array of shape (g,) or (g, t), t > 1."""
-    if hasattr(y, "detach"):  # a torch tensor
-        y = y.detach().cpu().numpy()
     try:
-        values = np.asarray(y)
+        values = to_numpy(y)
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(
             "y has entries of different lengths; give one class per graph, or an indicator matrix of 0 and 1 "
             "(scikit-learn's MultiLabelBinarizer makes one)"
         ) from error
     if values.ndim == 0:
-        raise InputError(f"y={y!r} is a single value; give one per graph")
+        raise InputError(f"y={y!r:.60} is a single value; give one per graph")
     if len(values) != g:
         raise InputError(f"y has {len(values)} entries for {g} graphs; give one per graph")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim > 2 or (values.ndim == 2 and not values.shape[1]):
         raise InputError(f"y has shape {values.shape}; give (graphs,) or one column per label (graphs, labels)")
-    return values
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        at = int(np.isinf(values).reshape(g, -1).any(axis=1).argmax())
+        raise InputError(f"y[{at}] is infinite; give a number, or NaN where nothing was measured")
+    return _with_gaps(values) if values.dtype.kind == "O" else values
+
+
+def _with_gaps(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers among None as floats, NaN where not measured; strings as strings."""
+    flat = values.reshape(-1).tolist()
+    missing = [i for i, value in enumerate(flat) if value is None or value != value]
+    known = [value for value in flat if value is not None and value == value]
+    if known and all(isinstance(value, str) for value in known):
+        if missing:
+            at = missing[0] // (values.shape[1] if values.ndim == 2 else 1)
+            raise InputError(f"y[{at}] is {flat[missing[0]]}; give every graph a class, or drop it")
+        return values.astype(np.str_)
+    if not all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in known):
+        return values
+    if too_large := [value for value in known if abs(value) >= 2**63]:
+        raise InputError(f"y holds {too_large[0]!r:.60}, which is beyond 64 bits; use smaller numbers or strings")
+    whole = [np.nan if value is None else value for value in flat]
+    return np.array(whole, dtype=np.float64 if missing else None).reshape(values.shape)
 
 
 def values_to_json(values: NDArray[Any]) -> dict[str, Any]:

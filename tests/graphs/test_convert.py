@@ -156,17 +156,30 @@ def test_a_single_igraph_graph_is_told_to_be_wrapped():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([0, 1], "y has 2 classes for 3 graphs; give one per graph"),
-        ([0, 1, None], "y of graph 2 of 3 is None"),
-        ([0, np.nan, 1], "y of graph 1 of 3 is nan"),
-        ([[0, 1], [1, np.inf], [0, 0]], "y of graph 1 of 3 is inf"),
-        ([[0], [1, 2], [3]], "y has rows of different lengths"),
-        (5, r"y has shape \(\)"),
+        ([0, 1], "y has 2 entries for 3 graphs; give one per graph"),
+        (["a", "b", None], r"y\[2\] is None; give every graph a class"),
+        ([[0, 1], [1, np.inf], [0, 0]], r"y\[1\] is infinite"),
+        ([[0], [1, 2], [3]], "y has entries of different lengths"),
+        ([1, 2, 10**30], "y holds 10{30}, which is beyond 64 bits"),
+        (np.zeros((3, 0)), r"y has shape \(3, 0\)"),
+        (torch.empty(3, device="meta"), "a tensor of type torch.float32 on meta holds no numbers"),
+        (5, r"y=5 is a single value"),
     ],
 )
 def test_bad_classes_are_refused(y, message):
     with pytest.raises(InputError, match=message):
         as_graphset(np.ones((3, 2, 2)), y)
+
+
+@pytest.mark.parametrize("y", [[0.5, None, 1], [0.5, np.nan, 1], torch.tensor([0.5, np.nan, 1]).bfloat16()])
+def test_what_was_not_measured_is_a_gap_in_y(y):
+    assert_array_equal(as_graphset(np.ones((3, 2, 2)), y).y, [0.5, np.nan, 1])
+
+
+def test_a_y_with_gradients_and_one_of_objects_are_read():
+    assert_array_equal(as_graphset(np.ones((2, 2, 2)), torch.tensor([1.0, 2.0], requires_grad=True)).y, [1, 2])
+    y = as_graphset(np.ones((2, 2, 2)), np.array([3, 4], dtype=object)).y
+    assert (y.dtype, y.tolist()) == (np.dtype(np.int64), [3, 4])
 
 
 def test_importing_the_data_layer_imports_no_graph_library():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.graphs.convert import as_graphset
 
 nx = pytest.importorskip("networkx")
@@ -263,3 +263,83 @@ def test_a_pyg_batch_is_told_how_to_come_apart(pyg):
     batch = pyg.data.Batch.from_data_list([data_of(pyg, 3, 0)])
     with pytest.raises(InputError, match=r"single PyTorch Geometric Data.*batch.to_data_list\(\)"):
         as_graphset(batch)
+
+
+# Which attributes are read
+
+
+def molecule(name: str = "") -> nx.Graph:
+    graph = nx.Graph(name=name)
+    graph.add_node("a", element="C", charge=0)
+    graph.add_node("b", element="O", charge=-1)
+    graph.add_edge("a", "b", order=2)
+    return graph
+
+
+def as_igraph(graph: nx.Graph) -> igraph.Graph:
+    other = igraph.Graph.from_networkx(graph)
+    other.vs["name"] = other.vs["_nx_name"]
+    del other.vs["_nx_name"]
+    return other
+
+
+@pytest.mark.parametrize("convert", [lambda graph: graph, as_igraph], ids=["networkx", "igraph"])
+def test_labels_come_from_the_attribute_that_is_named(convert):
+    graphs = as_graphset([convert(molecule("x"))] * 2, label_from="element", edge_label_from="order")
+    assert_array_equal(graphs.node_labels, ["C", "O"] * 2)
+    assert_array_equal(graphs.edge_labels, [2, 2] * 2)
+    assert_array_equal(graphs.ids, ["x", "x"])
+    assert_array_equal(graphs[0].node_names, ["a", "b"])
+
+
+@pytest.mark.parametrize("convert", [lambda graph: graph, as_igraph], ids=["networkx", "igraph"])
+def test_attributes_that_stay_unread_are_said_unless_none_are_wanted(convert):
+    graph = convert(molecule())
+    with pytest.warns(IsoNNWarning, match=r"node attributes charge, element are not read.*label_from='charge'"):
+        as_graphset([graph], edge_label_from=None)
+    with pytest.warns(IsoNNWarning, match=r"edge attributes order are not read.*edge_label_from='order'"):
+        as_graphset([graph], label_from=None)
+    assert as_graphset([graph], label_from=None, edge_label_from=None).node_labels is None
+    with pytest.raises(InputError, match="label_from='elment': no node has this attribute.*are charge, element"):
+        as_graphset([graph], label_from="elment")
+
+
+def test_pyg_strings_are_ids_and_table_and_rows_of_y_are_targets(pyg):
+    import torch
+
+    graphs = [
+        data_of(pyg, n, n, z=torch.arange(n), name=f"m{n}", smiles="C" * n, y=torch.tensor([[n, np.nan]]))
+        for n in (3, 4)
+    ]
+    result = as_graphset(graphs, label_from="z")
+    assert_array_equal(result.node_labels, [0, 1, 2, 0, 1, 2, 3])
+    assert_array_equal(result.ids, ["m3", "m4"])
+    assert_array_equal(result.table["smiles"], ["CCC", "CCCC"])
+    assert_array_equal(result.y, [[3, np.nan], [4, np.nan]])
+    with pytest.warns(IsoNNWarning, match="node attributes z are not read"):
+        assert as_graphset(graphs).node_labels is None
+
+
+def test_pyg_edges_with_many_numbers_are_said_to_stay_unread(pyg):
+    import torch
+
+    data = data_of(pyg, 3, 1)
+    data.edge_attr = torch.full((data.num_edges, 2), 0.5)
+    with pytest.warns(IsoNNWarning, match="edge_attr has 2 real numbers per edge, which are not read"):
+        as_graphset([data])
+    assert as_graphset([data], edge_label_from=None).weights is None
+
+
+def test_names_given_beside_the_graphs_are_kept():
+    graphs = as_graphset(
+        np.ones((2, 3, 3)),
+        y=[0, 1],
+        ids=[17, 18],
+        class_names={0: "healthy", 1: "ill"},
+        target_names=["state"],
+        table={"age": [30, 40]},
+    )
+    assert_array_equal(graphs.ids, ["17", "18"])
+    assert (graphs.class_names, graphs.target_names) == ({0: "healthy", 1: "ill"}, ("state",))
+    assert graphs[1].row == {"age": 40}
+    assert as_graphset(list(graphs), graphs.y).ids.tolist() == ["17", "18"]

@@ -97,7 +97,7 @@ def test_a_set_neither_freezes_nor_follows_the_arrays_it_is_made_of():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ids": np.arange(4)}, "ids of graphs are of type int64; use strings"),
+        ({"ids": np.arange(4)}, "ids of graphs has shape .4,. and type int64; give strings"),
         ({"ids": np.array(["a"])}, "ids of graphs has 1 entries where 4 are needed"),
         ({"table": {"age": np.arange(3)}}, r"column 'age' of table has shape \(3,\); give one entry per graph"),
         ({"target_names": ("a", "b")}, "2 target_names for 1 columns of y"),
@@ -191,7 +191,7 @@ def test_the_digest_tells_graphs_and_classes_apart_but_not_names(graphs):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"n": 0, "edges": []}, "n=0 is not a number of nodes; use an integer of at least 1"),
+        ({"n": 0, "edges": []}, "n=0 is not a number of nodes; use an integer from 1 to 16777216"),
         ({"n": 2.0, "edges": []}, "n=2.0 is not a number of nodes"),
         ({"edges": [[0, 5]]}, r"has an edge \(0, 5\) but only nodes 0 to 1; correct the edge or n"),
         ({"edges": [[0, -1]]}, r"has an edge \(0, -1\) but only nodes 0 to 1"),

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isonn.errors import InputError, naming_the_extra
-from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells, join_graphs
-from isonn.packing import IntArray
+from isonn.errors import InputError, IsoNNWarning, naming_the_extra
+from isonn.graphs.graph import MAX_NODES, Graph, GraphSet, graphset_from_cells, join_graphs
+from isonn.packing import IntArray, to_numpy
+from isonn.targets import as_y
 
 OURS, ARRAY, SPARSE = "Graph", "array", "SciPy sparse matrix"
 NETWORKX, IGRAPH, PYG = "NetworkX graph", "igraph Graph", "PyTorch Geometric Data"
@@ -38,7 +39,22 @@ _READS = (
 )
 
 
-def as_graphset(X: Any, y: ArrayLike | None = None, name: str | None = None) -> GraphSet:
+#: Reads the attribute ``label`` and warns of others; the default of ``label_from`` and ``edge_label_from``.
+AUTO = "auto"
+
+
+def as_graphset(
+    X: Any,
+    y: ArrayLike | None = None,
+    name: str | None = None,
+    *,
+    label_from: str | None = AUTO,
+    edge_label_from: str | None = AUTO,
+    ids: ArrayLike | None = None,
+    class_names: Mapping[Any, str] | None = None,
+    target_names: Sequence[str] | None = None,
+    table: Mapping[str, ArrayLike] | None = None,
+) -> GraphSet:
     """The graphs of ``X`` as a `GraphSet`.
 
     ==========================  ==================================================================
@@ -47,13 +63,15 @@ def as_graphset(X: Any, y: ArrayLike | None = None, name: str | None = None) -> 
     `GraphSet`                  itself, with ``y`` and ``name`` where given
     array or tensor (g, n, n)   adjacency matrices; every nonzero cell is an edge
     list of square arrays       the same, sizes may differ; also SciPy sparse matrices
-    list of NetworkX graphs     edge ``weight`` and ``label``, node ``label``; string ids are names
-    list of igraph Graphs       the same, and vertex ``name``
+    list of NetworkX graphs     edge ``weight`` and ``label``, node ``label``; nodes that are strings are
+                                names; ``graph.name`` is the id
+    list of igraph Graphs       the same, with vertex ``name`` and ``graph["name"]``
     list or Dataset of PyG      ``edge_index``; ``edge_weight``, or a real 1-column ``edge_attr``, as
     ``Data``                    weights; one-hot (or 1-column integer) ``edge_attr`` and ``x`` as
-                                labels; other ``x`` as node attributes, wider ``edge_attr`` is left
-                                out; ``y`` of one element as class unless ``y`` is given. What is
-                                one-hot is decided for the whole list. A ``DataLoader`` is unpacked
+                                labels; other ``x`` as node attributes; ``y`` of one element or one
+                                row unless ``y`` is given; ``name`` as id, other strings as columns
+                                of ``table``. What is one-hot is decided for the whole list. A
+                                ``DataLoader`` is unpacked
     list of SMILES, or of       molecules, as `isonn.molecules.from_smiles` reads them (extra
     RDKit ``Mol``               ``molecules``); also a pandas column
     list of `Graph`             as they are
@@ -65,15 +83,27 @@ def as_graphset(X: Any, y: ArrayLike | None = None, name: str | None = None) -> 
         X: the graphs.
         y: class per graph, of shape (g,), or indicator matrix (g, labels).
         name: what to call the set in tables and errors.
+        label_from, edge_label_from: the attribute of NetworkX, igraph or PyG graphs that holds the labels of nodes or
+            edges, such as ``label_from="element"``. "auto" takes ``label`` (PyG: ``x``, ``edge_attr``) and warns of
+            attributes that stay unread; None reads no labels.
+        ids, class_names, target_names, table: as in `GraphSet`; None keeps those of ``X``.
 
     Example:
         >>> as_graphset([[[0, 1], [1, 0]], [[0, 1, 0], [1, 0, 1], [0, 1, 0]]], y=["edge", "path"])
         GraphSet(graphs: 2 graphs, 2-3 nodes, 2 classes)
     """
-    graphs = X if isinstance(X, GraphSet) else _convert(X)
+    graphs = X if isinstance(X, GraphSet) else _convert(X, label_from, edge_label_from)
     if y is not None:
-        graphs = graphs.with_y(_classes(y, len(graphs)))
-    return graphs if name is None else replace(graphs, name=name)
+        graphs = graphs.with_y(as_y(y, len(graphs)))
+    given: dict[str, Any] = {
+        "name": name,
+        "ids": None if ids is None else to_numpy(ids).astype(np.str_),
+        "class_names": None if class_names is None else dict(class_names),
+        "target_names": None if target_names is None else tuple(target_names),
+        "table": None if table is None else {column: to_numpy(values) for column, values in table.items()},
+    }
+    given = {column: value for column, value in given.items() if value is not None}
+    return replace(graphs, **given) if given else graphs
 
 
 def as_one_graph(X: Any) -> GraphSet:
@@ -87,7 +117,7 @@ def as_one_graph(X: Any) -> GraphSet:
     return graphs
 
 
-def _convert(given: Any) -> GraphSet:
+def _convert(given: Any, label_from: str | None = AUTO, edge_label_from: str | None = AUTO) -> GraphSet:
     kind = None if isinstance(given, str) else _kind(type(given))
     if kind not in (None, ARRAY):
         unpack = "batch.to_data_list()" if _is_batch(given) else "[X]"
@@ -111,13 +141,13 @@ def _convert(given: Any) -> GraphSet:
     if kind is SPARSE:
         return _from_sparse(items)
     if kind is NETWORKX:
-        return _join(from_networkx(items))
+        return _join(from_networkx(items, label_from, edge_label_from))
     if kind is IGRAPH:
-        return _join(from_igraph(items))
+        return _join(from_igraph(items, label_from, edge_label_from))
     if kind is PYG:
         items = [data for item in items for data in (item.to_data_list() if _is_batch(item) else [item])]
-        parts, y = from_pyg(items)
-        return _join(parts, y=None if y is None else _classes(y, len(items)))
+        parts, y = from_pyg(items, label_from, edge_label_from)
+        return _join(parts, y=None if y is None else as_y(y, len(items)))
     return join_graphs(_checked(items))
 
 
@@ -227,6 +257,8 @@ def _from_nonzero(owner: IntArray, edges: IntArray, sizes: IntArray, weights: ND
 
 
 def _check_square(where: str, shape: tuple[int, ...]) -> None:
+    if max(shape, default=0) > MAX_NODES:
+        raise InputError(f"{where} has {max(shape)} nodes, above the limit of {MAX_NODES}; check its shape")
     if len(shape) != 2:
         single = "; if X is a single matrix, give [X]" if len(shape) == 1 else ""
         raise InputError(f"{where} is an array of shape {shape}, not a matrix; give n rows of n numbers{single}")
@@ -286,93 +318,87 @@ def _in_order(graphs: GraphSet) -> GraphSet:
     )
 
 
-def _classes(y: Any, g: int) -> NDArray[Any]:
-    try:
-        classes = np.array(to_numpy(y))
-    except ValueError as error:
-        raise InputError("y has rows of different lengths; give one class per graph") from error
-    if classes.ndim not in (1, 2):
-        raise InputError(
-            f"y has shape {classes.shape}; give one class per graph (g,) or an indicator matrix (g, labels)"
-        )
-    if len(classes) != g:
-        raise InputError(f"y has {len(classes)} classes for {g} graphs; give one per graph")
-    if classes.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in classes.reshape(-1)], dtype=bool)
-    elif classes.dtype.kind == "f":
-        missing = ~np.isfinite(classes.reshape(-1))
-    else:
-        return classes
-    if missing.any():
-        at = int(missing.argmax())
-        i = at // (classes.shape[1] if classes.ndim == 2 else 1)
-        raise InputError(f"y of graph {i} of {g} is {classes.reshape(-1)[at]}; give it a class, or drop the graph")
-    return classes
-
-
 # Graphs of other libraries -> `Graph`: NetworkX, igraph, PyTorch Geometric.
 #
 # Nothing here imports those libraries: whoever holds such an object has imported its library already.
 # The graphs made here may have cells in any order; `isonn.graphs.convert` sorts them.
 
 
-def to_numpy(value: Any) -> NDArray[Any]:
-    """A NumPy array of an array-like; torch tensors may need gradients, live on a GPU or be sparse."""
-    if hasattr(value, "detach"):
-        value = value.detach()
-        if str(value.layout) != "torch.strided":
-            value = value.to_dense()
-        if str(value.dtype) == "torch.bfloat16":  # NumPy has no such type
-            value = value.float()
-        return np.asarray(value.cpu().numpy())
-    return np.asarray(value)
-
-
-def from_networkx(graphs: Sequence[Any]) -> list[Graph]:
-    """Node attribute ``label``, edge attributes ``weight`` and ``label``; string node ids become names."""
+def from_networkx(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
+    """Node labels, edge labels and edge ``weight``; nodes that are strings become names."""
+    label = _chosen("node", label_from, _keys(data for graph in graphs for _, data in graph.nodes(data=True)))
+    edge_keys = _keys(data for graph in graphs for _, _, data in graph.edges(data=True))
+    edge_label = _chosen("edge", edge_label_from, edge_keys)
     parts = []
     for i, graph in enumerate(graphs):
-        where = f"graph {i} of {len(graphs)}"
         number = {node: position for position, node in enumerate(graph)}
         links = list(graph.edges(data=True))
         parts.append(
             _from_links(
-                where,
+                f"graph {i} of {len(graphs)}",
                 n=len(number),
                 pairs=[(number[u], number[v]) for u, v, _ in links],
                 directed=graph.is_directed(),
                 weights=[data.get("weight") for _, _, data in links],
-                edge_labels=[data.get("label") for _, _, data in links],
-                node_labels=[data.get("label") for _, data in graph.nodes(data=True)],
+                edge_labels=[data.get(edge_label) for _, _, data in links],
+                node_labels=[data.get(label) for _, data in graph.nodes(data=True)],
                 names=list(number),
+                id=graph.graph.get("name"),
             )
         )
     return parts
 
 
-def from_igraph(graphs: Sequence[Any]) -> list[Graph]:
-    """Vertex attributes ``label`` and ``name``, edge attributes ``weight`` and ``label``."""
-    parts = []
-    for i, graph in enumerate(graphs):
-        n, m = graph.vcount(), graph.ecount()
-        of_vertices, of_edges = set(graph.vs.attributes()), set(graph.es.attributes())
-        parts.append(
-            _from_links(
-                f"graph {i} of {len(graphs)}",
-                n=n,
-                pairs=graph.get_edgelist(),
-                directed=graph.is_directed(),
-                weights=graph.es["weight"] if "weight" in of_edges else [None] * m,
-                edge_labels=graph.es["label"] if "label" in of_edges else [None] * m,
-                node_labels=graph.vs["label"] if "label" in of_vertices else [None] * n,
-                names=graph.vs["name"] if "name" in of_vertices else [None] * n,
-            )
+def from_igraph(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
+    """The same, with the vertex attribute ``name``."""
+    label = _chosen("node", label_from, _keys(graph.vs.attributes() for graph in graphs) - {"name"})
+    edge_label = _chosen("edge", edge_label_from, _keys(graph.es.attributes() for graph in graphs))
+
+    def column(sequence: Any, attribute: str | None) -> list[Any]:
+        there = attribute is not None and attribute in sequence.attributes()
+        return list(sequence[attribute]) if there else [None] * len(sequence)
+
+    return [
+        _from_links(
+            f"graph {i} of {len(graphs)}",
+            n=graph.vcount(),
+            pairs=graph.get_edgelist(),
+            directed=graph.is_directed(),
+            weights=column(graph.es, "weight"),
+            edge_labels=column(graph.es, edge_label),
+            node_labels=column(graph.vs, label),
+            names=column(graph.vs, "name"),
+            id=graph["name"] if "name" in graph.attributes() else None,
         )
-    return parts
+        for i, graph in enumerate(graphs)
+    ]
 
 
-def from_pyg(graphs: Sequence[Any]) -> tuple[list[Graph], NDArray[Any] | None]:
-    """The graphs, and their classes when every ``Data`` has a ``y`` of one element.
+def _keys(attributes: Iterable[Iterable[str]]) -> set[str]:
+    return {str(key) for some in attributes for key in some}
+
+
+def _chosen(what: str, wanted: str | None, present: set[str], usual: str = "label") -> str | None:
+    """The attribute that holds the labels; warns of others when none was named."""
+    argument = "label_from" if what == "node" else "edge_label_from"
+    if wanted is not None and wanted != AUTO and wanted not in present:
+        there = ", ".join(sorted(present)[:10]) or "none"
+        raise InputError(f"{argument}={wanted!r:.60}: no {what} has this attribute; attributes of {what}s are {there}")
+    unread = sorted(present - {usual, "weight"})
+    if wanted == AUTO and unread:
+        warnings.warn(
+            f"{what} attributes {', '.join(unread[:5])} are not read; choose the one that holds labels with "
+            f"isonn.as_graphset(X, {argument}={unread[0]!r}), or None for no labels",
+            IsoNNWarning,
+            stacklevel=2,
+        )
+    return usual if wanted == AUTO else wanted
+
+
+def from_pyg(
+    graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None
+) -> tuple[list[Graph], NDArray[Any] | None]:
+    """The graphs, and ``y`` when every ``Data`` has one element or one row.
 
     Whether ``x`` and ``edge_attr`` are one-hot is decided for the whole list, so that one graph that
     happens to look one-hot does not get labels where the others get attributes.
@@ -381,7 +407,7 @@ def from_pyg(graphs: Sequence[Any]) -> tuple[list[Graph], NDArray[Any] | None]:
     edges = [_edge_index(data, i, total) for i, data in enumerate(graphs)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyG warns when it infers num_nodes from the edges
-        sizes = [int(data.num_nodes or 0) for data in graphs]
+        sizes = [_number_of_nodes(data, i, total) for i, data in enumerate(graphs)]
     for i, (n, pairs) in enumerate(zip(sizes, edges, strict=True)):
         outside = ((pairs < 0) | (pairs >= n)).any(axis=1)
         if n and outside.any():
@@ -389,31 +415,69 @@ def from_pyg(graphs: Sequence[Any]) -> tuple[list[Graph], NDArray[Any] | None]:
                 f"graph {i} of {total} has an edge {tuple(pairs[outside][0].tolist())} in edge_index but only nodes "
                 f"0 to {n - 1}; correct edge_index or num_nodes"
             )
-    node_labels, node_attributes = _features([getattr(data, "x", None) for data in graphs], sizes, "x")
+    present = _keys(data.keys() for data in graphs)
+    texts = {key for key in present if all(isinstance(getattr(data, key, None), str) for data in graphs)}
+    label = _chosen("node", label_from, present - texts - _EDGE_KEYS - _GRAPH_KEYS, usual="x")
+    edge_label = _chosen("edge", edge_label_from, (present & _EDGE_KEYS) - {"edge_weight"}, usual="edge_attr")
+    node_labels, node_attributes = _features([getattr(data, label or "", None) for data in graphs], sizes, label or "x")
+    if label != "x" and "x" in present:
+        if node_labels is None and label is not None:
+            raise InputError(f"label_from={label!r} holds several numbers per node; name a column of integers")
+        _, node_attributes = _features([getattr(data, "x", None) for data in graphs], sizes, "x", labels=False)
     counts = [len(pairs) for pairs in edges]
-    edge_labels, edge_attributes = _features([getattr(data, "edge_attr", None) for data in graphs], counts, "edge_attr")
+    edge_values = [getattr(data, edge_label or "", None) for data in graphs]
+    edge_labels, edge_attributes = _features(edge_values, counts, edge_label or "edge_attr")
     weights = _columns([getattr(data, "edge_weight", None) for data in graphs], counts, "edge_weight")
     if weights is None and edge_attributes is not None and edge_attributes[0].shape[1] == 1:
-        weights = edge_attributes
+        weights, edge_attributes = edge_attributes, None
+    if edge_attributes is not None:
+        warnings.warn(
+            f"{edge_label} has {edge_attributes[0].shape[1]} real numbers per edge, which are not read; give a weight "
+            f"or a label per edge, or edge_label_from=None to leave them out",
+            IsoNNWarning,
+            stacklevel=2,
+        )
     parts = []
-    for i in range(total):
+    for i, data in enumerate(graphs):
         weight = None if weights is None else weights[i].reshape(-1).astype(np.float64)
-        label = None if edge_labels is None else edge_labels[i]
-        pairs, weight, label = _merge_parallel(f"graph {i} of {total}", sizes[i], edges[i], weight, None, label)
+        bond = None if edge_labels is None else edge_labels[i]
+        pairs, weight, bond = _merge_parallel(f"graph {i} of {total}", sizes[i], edges[i], weight, None, bond)
         parts.append(
             Graph._trusted(
                 n=sizes[i],
                 edges=pairs,
                 weights=weight,
                 node_labels=None if node_labels is None else node_labels[i],
-                edge_labels=label,
+                edge_labels=bond,
                 node_attributes=None if node_attributes is None else node_attributes[i].astype(np.float64),
+                id=data.name if "name" in texts else None,
+                row={key: getattr(data, key) for key in sorted(texts - {"name"})},
             )
         )
-    targets = [getattr(data, "y", None) for data in graphs]
-    if any(target is None or np.size(to_numpy(target)) != 1 for target in targets):
-        return parts, None
-    return parts, np.concatenate([to_numpy(target).reshape(1) for target in targets])
+    return parts, _collected_y([getattr(data, "y", None) for data in graphs])
+
+
+#: Keys of PyG's ``Data`` that belong to edges and to graphs; the rest belongs to nodes.
+_EDGE_KEYS = {"edge_attr", "edge_weight"}
+_GRAPH_KEYS = {"edge_index", "y", "num_nodes", "idx", "batch", "ptr"}
+
+
+def _number_of_nodes(data: Any, i: int, total: int) -> int:
+    try:
+        return int(data.num_nodes or 0)
+    except (TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise InputError(f"graph {i} of {total} has no usable number of nodes; set data.num_nodes") from error
+
+
+def _collected_y(targets: list[Any]) -> NDArray[Any] | None:
+    """``y`` of all graphs, where each has one element, or one row of as many."""
+    if any(target is None for target in targets):
+        return None
+    values = [to_numpy(target) for target in targets]
+    if all(value.size == 1 for value in values):
+        return np.concatenate([value.reshape(1) for value in values])
+    rows = all(value.ndim == 2 and len(value) == 1 and value.shape == values[0].shape for value in values)
+    return np.concatenate(values) if rows and values[0].size else None
 
 
 def _from_links(
@@ -425,6 +489,7 @@ def _from_links(
     edge_labels: list[Any],
     node_labels: list[Any],
     names: list[Any],
+    id: Any = None,
 ) -> Graph:
     """A graph of links; an undirected link is two cells, a loop is one."""
     cells = np.array(pairs, dtype=np.int64).reshape(-1, 2)
@@ -446,6 +511,7 @@ def _from_links(
         node_labels=_labels(where, "node", node_labels),
         edge_labels=labels,
         node_names=np.array(names, dtype=np.str_) if n and all(isinstance(name, str) for name in names) else None,
+        id=id if isinstance(id, str) and id else None,
     )
 
 
@@ -550,12 +616,14 @@ def _columns(values: list[Any], counts: list[int], name: str) -> list[NDArray[An
 
 
 def _features(
-    values: list[Any], counts: list[int], name: str
+    values: list[Any], counts: list[int], name: str, labels: bool = True
 ) -> tuple[list[NDArray[Any]] | None, list[NDArray[Any]] | None]:
     """(labels, None) for one-hot rows and single integers, (None, attributes) for the rest."""
     columns = _columns(values, counts, name)
     if columns is None:
         return None, None
+    if not labels:
+        return None, columns
     if columns[0].shape[1] == 1:
         if all(column.dtype.kind in "biu" for column in columns):
             return [column[:, 0] for column in columns], None

@@ -9,9 +9,11 @@ A graph is the list of the nonzero cells of its adjacency matrix. An undirected 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -302,6 +304,19 @@ class GraphSet(Sequence[Graph]):
             **taken,
         )
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the set to a ``.npz`` file that `isonn.load` and the commands read; nothing is lost.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> graphs[:50].save(tmp_path / "part.npz")
+            >>> isonn.load(tmp_path / "part.npz")
+            GraphSet(MUTAG: 50 graphs, 11-28 nodes, 2 classes)
+        """
+        from isonn.graphs.io.npz import save
+
+        save(self, Path(path))
+
     def relabelled(self, random_state: int | np.random.Generator | None = None) -> GraphSet:
         """Every graph with its nodes in random order; labels, attributes, names and weights go along.
 
@@ -531,8 +546,8 @@ def _ranges(offsets: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
 def _check_graph(graph: Graph) -> None:
     """Check a hand-made graph, turn lists into arrays, and sort its cells."""
     n, m = graph.n, np.asarray(graph.edges).size // 2
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise InputError(f"n={n!r:.60} is not a number of nodes; use an integer of at least 1")
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= MAX_NODES:
+        raise InputError(f"n={n!r:.60} is not a number of nodes; use an integer from 1 to {MAX_NODES}")
     columns: dict[str, Any] = {"n": int(n)}
     for name, kinds, expected in (
         ("edges", "iu", m),
@@ -578,12 +593,51 @@ def _check_graph(graph: Graph) -> None:
         object.__setattr__(graph, name, _fresh(value) if isinstance(value, np.ndarray) else value)
 
 
+#: Nodes of the largest graph; more come from damaged files and from matrices of the wrong shape.
+MAX_NODES = 2**24
+
+#: The kinds of numbers and the dimensions of each column; labels and ``y`` may be anything.
+_SHAPES = {
+    "node_offsets": ("iu", (1,)),
+    "edge_offsets": ("iu", (1,)),
+    "edges": ("iu", (2,)),
+    "weights": ("biuf", (1,)),
+    "node_labels": ("biufUO", (1,)),
+    "edge_labels": ("biufUO", (1,)),
+    "node_attributes": ("biuf", (2,)),
+    "node_names": ("U", (1,)),
+    "y": ("biufUO", (1, 2)),
+    "folds": ("iu", (1,)),
+    "ids": ("U", (1,)),
+}
+_KINDS = {"iu": "integers", "biuf": "numbers", "U": "strings", "biufUO": "numbers or strings"}
+
+
 def _check(graphs: GraphSet) -> None:
+    for name, (kinds, dimensions) in _SHAPES.items():
+        column = getattr(graphs, name)
+        right = column is None or (column.dtype.kind in kinds and column.ndim in dimensions)
+        if not right or (name == "edges" and column.shape[1] != 2):
+            raise InputError(
+                f"{name} of {graphs.name} has shape {column.shape} and type {column.dtype}; give {_KINDS[kinds]} of "
+                f"{' or '.join(map(str, dimensions))} dimensions"
+            )
     g = len(graphs)
     if g < 1:
         raise InputError(f"{graphs.name} holds no graph; give at least one")
     if (graphs.sizes < 1).any():
         raise InputError(f"graph {int((graphs.sizes < 1).argmax())} of {g} has no nodes; drop it")
+    if graphs.sizes.max() > MAX_NODES:
+        i = int(graphs.sizes.argmax())
+        raise InputError(
+            f"graph {i} of {g} has {graphs.sizes[i]} nodes, above the limit of {MAX_NODES}; check its shape"
+        )
+    counts = np.diff(graphs.edge_offsets)
+    for name, offsets in (("node_offsets", graphs.node_offsets), ("edge_offsets", graphs.edge_offsets)):
+        if not len(offsets) or offsets[0] != 0 or (counts < 0).any():
+            raise InputError(f"{name} of {graphs.name} do not rise from 0; give where each graph starts")
+    if graphs.edge_offsets[-1] != len(graphs.edges):
+        raise InputError(f"edge_offsets of {graphs.name} end with {graphs.edge_offsets[-1]}, not {len(graphs.edges)}")
     n_nodes, n_cells = int(graphs.node_offsets[-1]), len(graphs.edges)
     expected = {"edge_offsets": g + 1, **dict.fromkeys(OF_CELLS, n_cells)}
     expected |= {**dict.fromkeys(OF_NODES, n_nodes), **dict.fromkeys(OF_GRAPHS, g)}
@@ -594,8 +648,6 @@ def _check(graphs: GraphSet) -> None:
     for name, column in graphs.table.items():
         if column.shape != (g,):
             raise InputError(f"column {name!r:.60} of table has shape {column.shape}; give one entry per graph ({g})")
-    if graphs.ids is not None and graphs.ids.dtype.kind != "U":
-        raise InputError(f"ids of {graphs.name} are of type {graphs.ids.dtype}; use strings")
     if graphs.y is not None and graphs.target_names:
         columns = graphs.y.shape[1] if graphs.y.ndim == 2 else 1
         if len(graphs.target_names) != columns:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 import scipy.io
 from numpy.testing import assert_array_equal
 
+import isonn
 from isonn.errors import DatasetError
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.io.matrices import read_matrices
@@ -58,7 +61,7 @@ def test_a_cube_is_read_along_the_axis_of_symmetric_matrices(tmp_path, adjacency
 def test_folds_and_names_of_an_npz_are_kept(tmp_path, adjacency):
     folds, names = np.array([0, 1, 2, 0, 1], dtype=np.int8), np.array(["a", "b", "c", "d"])
     np.savez(tmp_path / "study.npz", adjacency=adjacency, labels=LABELS, fold=folds, names=names)
-    graphs = read_matrices(tmp_path / "study.npz")
+    graphs = isonn.load(tmp_path / "study.npz")
     assert_array_equal(graphs.folds, folds)
     assert_array_equal(graphs[3].node_names, names)
 
@@ -92,7 +95,7 @@ def nan_in_the_third(adjacency):
         (lambda a: {"adjacency": a, "label": LABELS}, "holds the arrays adjacency, label; save it with"),
         (lambda a: {"adjacency": a[0], "labels": LABELS}, r"has shape \(4, 4\); it should be \(g, n, n\)"),
         (lambda a: {"adjacency": a[:, :3], "labels": LABELS}, "graph 0 of 5 is 3 x 4, not square"),
-        (lambda a: {"adjacency": a, "labels": LABELS[:4]}, "y has 4 classes for 5 graphs"),
+        (lambda a: {"adjacency": a, "labels": LABELS[:4]}, "y has 4 entries for 5 graphs"),
         (lambda a: {"adjacency": nan_in_the_third(a), "labels": LABELS}, "study.npz .*graph 3 of 5 has .*weight nan"),
         (lambda a: {"adjacency": a, "labels": LABELS, "fold": [0, 1]}, r"fold of .* has shape \(2,\)"),
         (lambda a: {"adjacency": a, "labels": LABELS, "names": ["a"]}, "has 1 node names for 4 nodes"),
@@ -109,13 +112,13 @@ def nan_in_the_third(adjacency):
 def test_a_wrong_npz_is_refused(tmp_path, adjacency, arrays, message):
     np.savez(tmp_path / "study.npz", **arrays(adjacency))
     with pytest.raises(DatasetError, match=message):
-        read_matrices(tmp_path / "study.npz")
+        isonn.load(tmp_path / "study.npz")
 
 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        (lambda a: {"X": a[0]}, r"holds X \(4, 4\); it should hold one 3-D array"),
+        (lambda a: {"X": a[0]}, r"holds X \(4, 4\); give one 3-D array"),
         (lambda a: {"X": a, "Y": a}, r"holds X .*Y .*one 3-D array"),
         (lambda a: {"X": a[:, :3]}, r"X of .* has shape \(5, 3, 4\)"),
         (lambda a: {"X": a, "age": np.arange(5), "dose": np.arange(5)}, "holds the vectors age, dose for 5 graphs"),
@@ -156,8 +159,8 @@ def test_a_cut_file_is_refused(tmp_path, adjacency, name):
         ("", "first line is 'file,label'"),
         ("file,label\nsubject0.csv,1\n", r"no label for subject1.csv \(4 missing\)"),
         (labels_csv() + "subject9.csv,1\n", "labels subject9.csv, which is not in the folder"),
-        (labels_csv() + "subject0.csv,1\n", "line 7 of .*labels.csv is 'subject0.csv,1'; name each file once"),
-        ("file,label\nsubject0.csv\n", "line 2 of .*labels.csv is 'subject0.csv'"),
+        (labels_csv() + "subject0.csv,1\n", "row 7 of .*labels.csv is 'subject0.csv,1'; name each file once"),
+        ("file,label\nsubject0.csv\n", "row 2 of .*labels.csv is 'subject0.csv'"),
     ],
 )
 def test_wrong_labels_of_a_folder_are_named(tmp_path, adjacency, labels, message):
@@ -168,10 +171,10 @@ def test_wrong_labels_of_a_folder_are_named(tmp_path, adjacency, labels, message
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n", "line 1 of .*subject1.csv holds 'a', which is not a number"),
-        ("0,1\n", r"graph 1 of 5 \(.*subject1.csv\) is 1 x 2, not square"),
-        ("", r"graph 1 of 5 \(.*subject1.csv\) is 0 x 0, not square"),
-        ("0,1\n1,0\n", r"graph 1 of 5 \(.*subject1.csv\) has 2 nodes where subject0.csv has 4"),
+        ("a,b\n1,x\n", "row 2 of .*subject1.csv holds 'x', which is not a number"),
+        ("0,1\n", r"subject1.csv is 1 x 2 in row 1, not square"),
+        ("", r"subject1.csv is empty; give n rows of n numbers"),
+        ("0,1\n1,0\n", r"graph 1 of 5 \(subject1.csv of .*\) has 2 nodes where subject0.csv has 4"),
         ("0,1,0,0\n" * 3 + "0,1,nan,0\n", "graph 1 of 5 has an edge of weight nan"),
     ],
 )
@@ -179,7 +182,7 @@ def test_a_wrong_matrix_of_a_folder_is_named(tmp_path, adjacency, text, message)
     folder = write_folder(tmp_path / "study", adjacency, labels_csv())
     (folder / "subject1.csv").write_text(text)
     with pytest.raises(DatasetError, match=message):
-        read_matrices(folder)
+        isonn.load(folder)
 
 
 @pytest.mark.parametrize(("name", "message"), [("none.npz", "is missing"), ("text.doc", "give .npz, .mat or a folder")])
@@ -192,3 +195,87 @@ def test_other_files_are_refused(tmp_path, name, message):
 def test_a_folder_without_matrices_is_refused(tmp_path):
     with pytest.raises(DatasetError, match=r"holds no \.csv matrices"):
         read_matrices(tmp_path)
+
+
+# Tables as people export them
+
+
+@pytest.mark.parametrize(
+    ("write", "names"),
+    [
+        (lambda frame, path: frame.to_csv(path), None),
+        (lambda frame, path: frame.to_csv(path, index=False), None),
+        (lambda frame, path: frame.to_csv(path, header=False), None),
+        (lambda frame, path: frame.rename(index=lambda i: i + 1, columns=lambda i: i + 1).to_csv(path), None),
+        (lambda frame, path: frame.to_csv(path, sep=";", decimal=","), None),
+        (lambda frame, path: frame.to_csv(path, sep="\t", encoding="utf-16"), None),
+        (lambda frame, path: frame.set_axis(["é", "b", "c", "d"], axis=1).to_csv(path, index=False), "ébcd"),
+        (lambda frame, path: frame.set_axis([*"ébcd"], axis=1).set_axis([*"ébcd"], axis=0).to_csv(path), "ébcd"),
+        (
+            lambda frame, path: frame.set_axis([*"ébcd"], axis=1).to_csv(path, index=False, encoding="latin-1"),
+            "ébcd",
+        ),
+        (lambda frame, path: frame.set_axis([7, 3, 5, 1], axis=1).set_axis([7, 3, 5, 1]).to_csv(path), "7351"),
+    ],
+    ids=["both", "header", "no-header", "from-1", "german", "utf-16", "words", "both-words", "latin-1", "numbers"],
+)
+def test_a_table_with_a_header_or_an_index_is_a_matrix(tmp_path, adjacency, write, names):
+    for i, matrix in enumerate(adjacency):
+        write(pandas.DataFrame(matrix), tmp_path / f"{i}.csv")
+    graphs = isonn.load(tmp_path)
+    np.testing.assert_allclose(graphs.dense(dtype=float), adjacency, rtol=1e-15)
+    assert_array_equal(graphs.ids, ["0", "1", "2", "3", "4"])
+    if names is None:
+        assert graphs.node_names is None
+    else:
+        assert_array_equal(graphs[2].node_names, list(names))
+
+
+def test_tables_that_order_their_nodes_differently_are_refused(tmp_path, adjacency):
+    for i, names in enumerate(["abcd", "abdc"]):
+        pandas.DataFrame(adjacency[i], columns=list(names)).to_csv(tmp_path / f"{i}.csv", index=False)
+    with pytest.raises(DatasetError, match=r"graph 1 of 2 \(1.csv of .*calls node 2 'd', and 0.csv 'c'"):
+        isonn.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("5,6\n0,1\n1,0\n", "is 3 x 2 in row 1, not square"),  # numbers above a matrix that count nothing
+        (",a,b\na,0,1\nc,1,0\n", "calls column 1 'b' and row 1 'c'; use one order for both"),
+        ('"' + "x" * 200_000 + '",1\n1,0\n', "is not a table .field larger than field limit"),
+    ],
+)
+def test_tables_that_could_mean_two_things_are_refused(tmp_path, text, message):
+    (tmp_path / "0.csv").write_text(text)
+    with pytest.raises(DatasetError, match=message):
+        isonn.load(tmp_path)
+
+
+def test_more_columns_of_labels_are_the_table(tmp_path, adjacency):
+    lines = [f"subject{i}.csv,{i % 2},{20 + i},s{i}\n" for i in range(5)]
+    graphs = isonn.load(write_folder(tmp_path / "study", adjacency, "file,label,age,site\n" + "".join(lines)))
+    assert_array_equal(graphs.y, [0, 1, 0, 1, 0])
+    assert_array_equal(graphs.table["age"], [20, 21, 22, 23, 24])
+    assert graphs[3].row == {"age": 23, "site": "s3"}
+    assert graphs[3].id == "subject3"
+
+
+# Files that are small and unpack to much, and damage
+
+
+@pytest.mark.parametrize("shape", [(200_000_000,), (10**15,), (2**40, 2**40)])
+def test_an_array_too_large_for_its_file_is_refused_before_it_is_unpacked(tmp_path, shape):
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("labels.npy", "w") as file:
+        np.lib.format.write_array_header_2_0(file, {"descr": "|i1", "fortran_order": False, "shape": shape})
+        file.write(bytes(2**20))
+    with pytest.raises(DatasetError, match=r"unpacks to .* above the limit of 16777216 numbers.*without compression"):
+        isonn.load(path)
+
+
+def test_labels_that_64_bits_do_not_hold_are_refused(tmp_path, adjacency):
+    for labels in (np.array([1e20, 1e30, 1, 1, 1]), np.array([2**60, 1, 1, 1, 1])):
+        np.savez(tmp_path / "study.npz", adjacency=adjacency, labels=labels)
+        with pytest.raises(DatasetError, match=r"labels of .* beyond 2\*\*53"):
+            isonn.load(tmp_path / "study.npz")

@@ -36,6 +36,12 @@ def npz_file(folder: Path) -> Path:
     return path
 
 
+def saved_set(folder: Path) -> Path:
+    path = folder / "saved.npz"
+    isonn.as_graphset(np.eye(3)[None] + np.ones((4, 3, 3)), name="mine", ids=["a", "b", "c", "d"]).save(path)
+    return path
+
+
 def csv_folder(folder: Path) -> Path:
     for name in ("a", "b"):
         (folder / f"{name}.csv").write_text(MATRIX)
@@ -57,7 +63,7 @@ def sdf_file(folder: Path) -> Path:
 
 
 #: A small dataset of every format; a new reader adds a line.
-SAMPLES = {"tu": tu_folder, "text": text_file, "matrices": npz_file, "matrices-folder": csv_folder}
+SAMPLES = {"tu": tu_folder, "text": text_file, "matrices": npz_file, "matrices-folder": csv_folder, "saved": saved_set}
 SAMPLES |= {"smiles": smiles_table, "sdf": sdf_file}
 
 

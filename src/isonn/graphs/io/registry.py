@@ -11,6 +11,7 @@ import importlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -83,6 +84,7 @@ class _Place:
 _TABLE = [
     _Place("isonn.graphs.io.tu", ("_a.txt",), holds="*_A.txt"),
     _Place("isonn.graphs.io.dgcnn", (".txt",)),
+    _Place("isonn.graphs.io.npz", (".npz",)),
     _Place("isonn.graphs.io.matrices", (".npz", ".mat"), holds="*.csv"),
     _Place("isonn.molecules.smiles", (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".smi", ".smi.gz")),
     _Place("isonn.molecules.sdf", (".sdf", ".sdf.gz", ".sd", ".sd.gz")),
@@ -153,7 +155,8 @@ def read_path(path: Path, **options: Any) -> GraphSet:
 def read_one(reader: Reader, path: Path, **options: Any) -> GraphSet:
     """What a reader makes of a path."""
     check_options(reader, options)
-    return reader.read(path, **options)
+    with _named(path):
+        return reader.read(path, **options)
 
 
 def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[GraphSet]:
@@ -161,12 +164,42 @@ def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[Gra
     first = None
     for reader, file in _datasets(path):
         check_options(reader, options)
-        pieces = iter([reader.read(file, **options)]) if at_once is None else reader.stream(file, at_once, **options)
-        for piece in pieces:
+        with _named(file):
+            pieces = (
+                iter([reader.read(file, **options)]) if at_once is None else reader.stream(file, at_once, **options)
+            )
+        while (piece := _next(pieces, file)) is not None:
             first = first or piece
             if reason := difference(first, piece):
                 raise DatasetError(f"{file} {reason}; give every file of {path} the same")
             yield piece
+
+
+def _next(pieces: Iterator[GraphSet], file: Path) -> GraphSet | None:
+    with _named(file):
+        return next(pieces, None)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in errors that cannot know it."""
+    try:
+        yield
+    except InputError as error:
+        raise DatasetError(f"{path} cannot be used: {error}") from error
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"{path} is not text in UTF-8 ({short(error)}); save it as UTF-8") from error
+    except OSError as error:
+        where = error.filename or path
+        raise DatasetError(f"{where} cannot be read ({error.strerror or short(error)}); check the file") from error
+    except MemoryError as error:
+        raise DatasetError(f"{path} is too large for memory; read it with isonn.stream, or in parts") from error
+
+
+def short(error: object) -> str:
+    """What another library says, in one short line."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def check_options(reader: Reader, options: dict[str, Any]) -> None:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from isonn.errors import DatasetError
 from isonn.graphs.graph import GraphSet, graphset_from_cells
-from isonn.graphs.io.numbers import NumberReader, read_numbers
 from isonn.graphs.io.registry import Reader
+from isonn.graphs.io.text import NumberReader, read_numbers
 from isonn.packing import IntArray
 
 

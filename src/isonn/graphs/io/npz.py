@@ -1,0 +1,206 @@
+"""Sets of graphs saved by `GraphSet.save`, and arrays from ``.npz`` files that may be damaged or hostile.
+
+A saved set is an ordinary ``.npz`` file (a zip archive) without pickled objects:
+
+- ``graphset.json``: ``format`` ("isonn graphs"), ``version`` (1), ``name``, ``kind``, ``target_names``; names of labels
+  and classes as lists of ``[value, name]``; ``table``, the column names of the arrays ``table-0.npy``, ...; and
+  ``objects``, columns that are neither numbers nor strings, as ``[shape, values]``.
+- an array ``X.npy`` per column ``X`` of `GraphSet` that is not None.
+
+The zip archive's checksums detect damage. They do not detect forgery; nothing in the file is executed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.errors import DatasetError, InputError
+from isonn.files import atomic_file
+from isonn.graphs.graph import DIGESTED, GraphSet
+from isonn.graphs.io.registry import Reader, short
+
+FORMAT, VERSION = "isonn graphs", 1
+_DESCRIPTION = "graphset.json"
+_COLUMNS = (*DIGESTED, "ids")
+_NAMES = ("node_label_names", "edge_label_names", "class_names")
+
+#: What reading a damaged file raises in NumPy, SciPy and the standard library.
+DAMAGE = (
+    *(ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, EOFError, MemoryError),
+    *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
+
+
+class SavedReader(Reader):
+    """Sets written by `GraphSet.save`."""
+
+    name = "saved"
+    expects = "a saved GraphSet (.npz)"
+
+    def recognises(self, path: Path) -> bool:
+        """A ``.npz`` file that describes itself as a set of graphs."""
+        if path.suffix.lower() != ".npz" or not path.is_file():
+            return False
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return _DESCRIPTION in archive.namelist()
+        except (OSError, *DAMAGE):
+            return False
+
+    def read(self, path: Path) -> GraphSet:
+        """The set, equal to the saved one in everything."""
+        with _damage_named(path, "save it again with GraphSet.save"):
+            arrays = read_arrays(path)
+            with zipfile.ZipFile(path) as archive:
+                about = json.loads(archive.read(_DESCRIPTION))
+            if about.get("format") != FORMAT or about.get("version") != VERSION:
+                found = f"{about.get('format')!r:.40} version {about.get('version')!r:.20}"
+                raise DatasetError(f"{path} is of the format {found}; this isonn reads {FORMAT!r} version {VERSION}")
+            for column, (shape, values) in about["objects"].items():
+                array = np.empty(len(values), dtype=object)
+                array[:] = values
+                arrays[column] = array.reshape(shape)
+            columns: dict[str, Any] = {column: arrays[column] for column in _COLUMNS if column in arrays}
+            columns |= {what: {key: str(name) for key, name in about[what]} for what in _NAMES}
+            table = {str(name): arrays[f"table-{i}"] for i, name in enumerate(about["table"])}
+            graphs = GraphSet(
+                **columns,
+                table=table,
+                name=str(about["name"]),
+                kind=str(about["kind"]),
+                target_names=tuple(map(str, about["target_names"])),
+            )
+            key = np.column_stack([graphs.graph_of_cell, graphs.edges])
+            steps = np.diff(key, axis=0)
+            first = steps[np.arange(len(steps)), (steps != 0).argmax(axis=1)]
+            if (first <= 0).any():
+                raise DatasetError(f"{path} holds cells that are not sorted; save it again with GraphSet.save")
+        return graphs
+
+    def title(self, path: Path) -> str:
+        """The name it was saved with."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return str(json.loads(archive.read(_DESCRIPTION))["name"])
+        except (OSError, *DAMAGE):
+            return path.stem
+
+
+READER = SavedReader()
+
+
+def save(graphs: GraphSet, path: Path) -> None:
+    """Write a set; see `GraphSet.save`."""
+    if path.suffix.lower() != ".npz":
+        raise InputError(f"path={str(path)!r:.100} does not end with .npz, by which isonn.load knows saved sets")
+    about: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": graphs.name, "kind": graphs.kind}
+    about["target_names"] = list(graphs.target_names)
+    for what in _NAMES:
+        about[what] = [[_plain(key, what), str(name)] for key, name in getattr(graphs, what).items()]
+    about["table"] = list(graphs.table)
+    arrays = {column: getattr(graphs, column) for column in _COLUMNS if getattr(graphs, column) is not None}
+    arrays |= {f"table-{i}": values for i, values in enumerate(graphs.table.values())}
+    about["objects"] = {
+        column: [list(values.shape), [_plain(value, column) for value in values.reshape(-1).tolist()]]
+        for column, values in arrays.items()
+        if values.dtype.hasobject
+    }
+    with atomic_file(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        _add(archive, _DESCRIPTION).write(json.dumps(about, ensure_ascii=False).encode())
+        for column, values in arrays.items():
+            if column not in about["objects"]:
+                with _add(archive, f"{column}.npy") as file:
+                    np.lib.format.write_array(file, np.ascontiguousarray(values), allow_pickle=False)
+
+
+def _add(archive: zipfile.ZipFile, name: str) -> Any:
+    member = zipfile.ZipInfo(name)  # its date is 1980, so that equal sets give equal files
+    member.compress_type = zipfile.ZIP_DEFLATED
+    return archive.open(member, "w", force_zip64=True)
+
+
+def _plain(value: Any, where: str) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise InputError(
+            f"{where} holds {value!r:.60} of type {type(value).__name__}; use numbers or strings to save it"
+        )
+    return value
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an ``.npz`` file; what they will take is checked before anything is unpacked."""
+    arrays = {}
+    most_numbers, most_bytes = room(path)
+    numbers = size = 0
+    with _damage_named(path, "save it again with numpy.savez"), zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if not member.filename.endswith(".npy"):
+                continue
+            name = member.filename[: -len(".npy")]
+            with archive.open(member) as file:
+                shape, fortran, dtype = _header(path, name, file)
+                count = math.prod(shape)
+                numbers, size = numbers + count, size + max(count * dtype.itemsize, member.file_size)
+                check_room(path, numbers, size, most_numbers, most_bytes)
+                if count * dtype.itemsize != member.file_size - file.tell():
+                    raise DatasetError(f"{path} is damaged: {name} does not have the shape {shape}; get it again")
+                data = np.frombuffer(file.read(), dtype=np.uint8)
+            flat = data.view(dtype) if dtype.itemsize else np.zeros(count, dtype)
+            arrays[name] = flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+    return arrays
+
+
+def room(path: Path) -> tuple[int, int]:
+    """Numbers and bytes that a compressed file may unpack to: more than data has that does not repeat itself."""
+    size = path.stat().st_size
+    return max(2**24, 32 * size), max(2**28, 256 * size)
+
+
+def check_room(path: Path, numbers: int, size: int, most_numbers: int, most_bytes: int) -> None:
+    """Refuse what is too large for the file it comes from."""
+    if numbers > most_numbers or size > most_bytes:
+        found, limit = (numbers, f"{most_numbers} numbers") if numbers > most_numbers else (size, f"{most_bytes} bytes")
+        raise DatasetError(
+            f"{path} unpacks to {found:.4g}, above the limit of {limit} for a file of its size; if this is right, save "
+            f"it without compression"
+        )
+
+
+def _header(path: Path, name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
+    else:
+        raise ValueError(f"{name} is of the .npy version {version}")
+    if dtype.hasobject:
+        raise DatasetError(
+            f"{path} holds {name} as Python objects, which are not read from files; save it again with "
+            f"{name}.astype(str), or as numbers"
+        )
+    if dtype.kind not in "biufcUSMm" or any(length < 0 for length in shape):
+        raise ValueError(f"{name} has the type {dtype} and shape {shape}")
+    return shape, fortran, dtype
+
+
+@contextmanager
+def _damage_named(path: Path, remedy: str) -> Iterator[None]:
+    try:
+        yield
+    except DatasetError:
+        raise
+    except DAMAGE as error:
+        raise DatasetError(f"{path} cannot be read as .npz ({short(error)}); {remedy}") from error

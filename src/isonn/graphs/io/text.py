@@ -1,0 +1,209 @@
+"""Text files: numbers and tables, in the encodings spreadsheets write, with errors that name the file and the line."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.errors import DatasetError
+
+#: Integers that a float holds exactly; larger labels could not be told apart.
+EXACT = 2**53
+
+
+def encoding_of(path: Path) -> str:
+    """UTF-16 if the file says so, else UTF-8 if it is, else the encoding of Western European spreadsheets."""
+    with path.open("rb") as file:
+        head = file.read(2**20)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        codecs.getincrementaldecoder("utf-8-sig")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig"
+
+
+def read_text(path: Path) -> str:
+    """All of a text file."""
+    try:
+        text = path.read_text(encoding=encoding_of(path))
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise DatasetError(f"{path} is missing; put it there") from error
+    except UnicodeError as error:
+        raise DatasetError(f"{path} is not text; check that it is the right file, saved as UTF-8") from error
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
+    if "\0" in text:
+        raise DatasetError(f"{path} is not text but binary; check that it is the right file")
+    return text
+
+
+def read_table(path: Path) -> list[list[str]]:
+    """The cells of a table, without blank lines; cells are separated by commas, semicolons or tabs."""
+    lines = read_text(path).splitlines()
+    if lines and lines[0].lower().startswith("sep="):  # spreadsheets note the separator here
+        lines = lines[1:]
+    separator = max(",;\t", key=lines[0].count) if lines else ","
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+    except csv.Error as error:
+        raise DatasetError(f"{path} is not a table ({error}); save it as CSV again") from error
+    if separator == ";":  # where semicolons separate cells, commas are decimal points
+        rows = [
+            [cell.replace(",", ".") if _is_number(cell.replace(",", ".")) else cell for cell in row] for row in rows
+        ]
+    return [row for row in rows if any(row)]
+
+
+def read_matrix(path: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
+    """A square matrix with or without a header and an index column, and the names of its nodes if it has them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plain = np.loadtxt(path, delimiter=",", comments=None, ndmin=2, encoding="utf-8-sig")
+        if plain.shape[0] == plain.shape[1]:
+            return plain, None
+    except (ValueError, OverflowError, UserWarning, DeprecationWarning, OSError):
+        pass  # not numbers only; read it cell by cell
+    rows = read_table(path)
+    width = max(map(len, rows), default=0)
+    columns, index = _edges_of(rows, width)
+    if columns and index and columns != index and not (_counted(columns) or _counted(index)):
+        at = next(i for i, (one, two) in enumerate(zip(columns, index, strict=True)) if one != two)
+        raise DatasetError(
+            f"{path} calls column {at} {columns[at]!r:.60} and row {at} {index[at]!r:.60}; use one order for both"
+        )
+    rows = [row[bool(index) :] for row in rows[bool(columns) :]]
+    for number, row in enumerate(rows, start=1 + bool(columns)):
+        wrong = next((cell for cell in row if not _is_number(cell)), None)
+        if wrong is not None:
+            raise DatasetError(f"row {number} of {path} holds {wrong!r:.60}, which is not a number; correct it")
+        if len(row) != len(rows):
+            raise DatasetError(
+                f"{path} is {len(rows)} x {len(row)} in row {number}, not square; give n rows of n numbers, with or "
+                f"without a header and an index column"
+            )
+    if not rows:
+        raise DatasetError(f"{path} is empty; give n rows of n numbers")
+    names = columns if columns and not _counted(columns) else index
+    matrix = np.array([[float(cell) for cell in row] for row in rows])
+    return matrix, None if not names or _counted(names) else np.array(names, dtype=np.str_)
+
+
+def _edges_of(rows: list[list[str]], width: int) -> tuple[list[str], list[str]]:
+    """The names above and beside a square matrix, [] where there are none."""
+    height = len(rows)
+    if height == width > 1 and all(len(row) == width for row in rows[1:]):
+        if len(rows[0]) == width - 1 or not _is_number(rows[0][0]):
+            return rows[0][-(width - 1) :], [row[0] for row in rows[1:]]
+    elif height == width + 1 and (_counted(rows[0]) or not any(map(_is_number, rows[0]))):
+        return rows[0], []
+    elif 1 < height == width - 1:
+        index = [row[0] for row in rows]
+        if _counted(index) or not any(map(_is_number, index)):
+            return [], index
+    return [], []
+
+
+def _counted(names: list[str]) -> bool:
+    """Whether names are the numbers from 0 or from 1."""
+    return names in ([str(i) for i in range(len(names))], [str(i + 1) for i in range(len(names))])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_numbers(path: Path, dtype: type = float) -> NDArray[Any]:
+    """A table of shape (lines, columns); blank lines are skipped, an empty file has shape (0, 0)."""
+    reader = NumberReader(path, dtype)
+    try:
+        rows = reader.read(None)
+    finally:
+        reader.close()
+    return rows
+
+
+class NumberReader:
+    """Comma-separated numbers, a few lines at a time, for files larger than memory.
+
+    NumPy's reader does the work (5 million lines of two integers in 0.8 s); only when it gives up are
+    the lines read one by one, to say which of them is wrong.
+
+    Attributes:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path, dtype: type = float) -> None:
+        self.path = path
+        self._dtype, self._width = dtype, 0
+        try:
+            self._file = path.open(encoding="utf-8-sig")
+        except (FileNotFoundError, IsADirectoryError) as error:
+            raise DatasetError(f"{path} is missing; put it there") from error
+        except OSError as error:
+            raise DatasetError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
+
+    def read(self, count: int | None) -> NDArray[Any]:
+        """The next lines, at most ``count``; none at the end."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", DeprecationWarning)  # "1.5" where an integer belongs
+                warnings.simplefilter("ignore", UserWarning)  # blank lines, and the end of the file
+                rows: NDArray[Any] = np.loadtxt(
+                    self._file, dtype=self._dtype, delimiter=",", comments=None, ndmin=2, max_rows=count
+                )
+        except (ValueError, OverflowError, DeprecationWarning) as error:
+            self.close()
+            raise DatasetError(_first_bad_line(self.path, self._dtype)) from error
+        except OSError as error:
+            raise DatasetError(f"{self.path} cannot be read ({error.strerror}); check the file") from error
+        if not rows.size:
+            return np.zeros((0, self._width), dtype=self._dtype)
+        if self._width not in (0, rows.shape[1]):
+            raise DatasetError(_first_bad_line(self.path, self._dtype))
+        self._width = rows.shape[1]
+        return rows
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
+
+
+def _first_bad_line(path: Path, dtype: type) -> str:
+    kind = "an integer" if dtype is int else "a number"
+    width = None
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                values = line.split(",")
+                for value in values:
+                    try:
+                        too_large = dtype is int and abs(int(value)) >= 2**63
+                        dtype(value)
+                    except ValueError:
+                        return f"line {number} of {path} holds {value.strip()!r:.60}, which is not {kind}; correct it"
+                    if too_large:
+                        return f"line {number} of {path} holds {value.strip():.60}, beyond 64 bits; use smaller numbers"
+                width = len(values) if width is None else width
+                if len(values) != width:
+                    return (
+                        f"line {number} of {path} has {len(values)} columns where the lines before have {width}; "
+                        f"correct it"
+                    )
+    except UnicodeDecodeError:
+        return f"{path} is not text in UTF-8; save it as comma-separated numbers"
+    return f"{path} does not hold comma-separated numbers; check that it is the right file"
