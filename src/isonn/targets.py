@@ -343,7 +343,7 @@ def as_y(y: ArrayLike, g: int) -> NDArray[Any]:
 
 
 def _with_gaps(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers among None as floats, NaN where not measured; strings as strings."""
+    """Numbers among None as floats, NaN where not measured; strings stay objects."""
     flat = values.reshape(-1).tolist()
     missing = [i for i, value in enumerate(flat) if value is None or value != value]
     known = [value for value in flat if value is not None and value == value]
@@ -351,7 +351,7 @@ def _with_gaps(values: NDArray[Any]) -> NDArray[Any]:
         if missing:
             at = missing[0] // (values.shape[1] if values.ndim == 2 else 1)
             raise InputError(f"y[{at}] is {flat[missing[0]]}; give every graph a class, or drop it")
-        return values.astype(np.str_)
+        return values
     if not all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in known):
         return values
     if too_large := [value for value in known if abs(value) >= 2**63]:
