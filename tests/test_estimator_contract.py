@@ -211,7 +211,7 @@ def test_is_a_classifier_and_knows_when_it_is_fitted(estimator, graphs):
         (lambda g: np.zeros(g), "one class only"),
         (lambda g: np.arange(g - 1) % 2, "has 35 entries for 36 graphs"),
         (lambda g: np.linspace(0, 1, g), "not classes"),
-        (lambda g: np.array([None, *range(g - 1)], dtype=object), r"y\[0\] is None"),
+        (lambda g: np.array([None, *range(g - 1)], dtype=object), r"y\[0\] is nan"),
         (lambda g: np.array([np.inf] + [1.0, 2.0] * (g // 2))[:g], r"y\[0\] is inf"),
         (lambda g: np.array([1, "a"] * (g // 2), dtype=object), "y mixes classes such as 1 that cannot be sorted"),
         (lambda g: [[1], [1, 2]] * (g // 2), "y has entries of different lengths; .*MultiLabelBinarizer"),
