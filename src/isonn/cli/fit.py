@@ -11,71 +11,152 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Data, check_either, parse_layers, parse_sizes
+from isonn.cli.options import (
+    AsJson,
+    Data,
+    SmilesColumn,
+    TargetColumns,
+    check_either,
+    parse_layers,
+    parse_sizes,
+    reading,
+)
+
+_MODEL, _SUBGRAPHS, _PAPER = "Model", "Subgraph models (isonn-subgraph)", "The paper's model and soft templates"
+_LARGE = "Large data"
 
 
 def fit(
     data: Data,
     out: Annotated[Path, typer.Option(help="Folder to write the model to; must not exist.", show_default=False)],
+    smiles: SmilesColumn = None,
+    target: TargetColumns = None,
     method: Annotated[
         str,
         typer.Option(
-            help="isonn: templates on windows of the adjacency matrix; isonn-subgraph: on connected subgraphs, "
-            "whatever the order of nodes."
+            help="isonn-subgraph: subgraphs, whatever the order of nodes; isonn: the paper's windows of the adjacency "
+            "matrix; isonn-aligned: graphs on the same nodes, such as connectomes.",
+            rich_help_panel=_MODEL,
         ),
-    ] = "isonn",
+    ] = "isonn-subgraph",
+    numbers: Annotated[
+        bool | None,
+        typer.Option(
+            "--numbers/--classes",
+            help="What to predict; without either, numbers when the targets are not whole.",
+            show_default=False,
+            rich_help_panel=_MODEL,
+        ),
+    ] = None,
     k: Annotated[
         str | None,
-        typer.Option(help="Nodes per template; several sizes for isonn-subgraph.", show_default="4; 1,2,3,4"),
+        typer.Option(
+            help="Nodes per template; several sizes for isonn-subgraph.",
+            show_default="1,2,3,4; isonn: 4",
+            rich_help_panel=_MODEL,
+        ),
     ] = None,
-    c: Annotated[int | None, typer.Option(help="Number of templates.", show_default="2; 32")] = None,
+    c: Annotated[
+        str | None,
+        typer.Option(
+            help="Number of templates, or auto for the fewest that do nearly as well.",
+            show_default="all; isonn: 2",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model.", rich_help_panel=_MODEL)] = 0,
+    view: Annotated[
+        str | None,
+        typer.Option(help="What nodes and edges carry: auto, labels, refined, degrees.", rich_help_panel=_SUBGRAPHS),
+    ] = None,
+    regions: Annotated[
+        str | None,
+        typer.Option(help="subgraphs, or both for neighbourhoods beside them.", rich_help_panel=_SUBGRAPHS),
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="linear, forest or ensemble; mlp with --learned.", rich_help_panel=_SUBGRAPHS),
+    ] = None,
+    learned: Annotated[
+        bool, typer.Option("--learned", help="Soft templates trained by gradient.", rich_help_panel=_SUBGRAPHS)
+    ] = False,
+    frozen: Annotated[
+        bool,
+        typer.Option("--frozen", help="Soft templates left where they start.", rich_help_panel=_SUBGRAPHS),
+    ] = False,
     matching: Annotated[
-        str, typer.Option(help="How templates are matched: exact, fast (the paper's IsoNN-fast), assigned (for k > 9).")
-    ] = "exact",
-    layers: Annotated[str | None, typer.Option(help="Deep IsoNN instead of --k and --c, such as 2x3,3x4.")] = None,
+        str | None,
+        typer.Option(
+            help="How templates are matched: exact, fast (the paper's IsoNN-fast), assigned (for k > 9).",
+            show_default="exact",
+            rich_help_panel=_PAPER,
+        ),
+    ] = None,
+    layers: Annotated[
+        str | None,
+        typer.Option(help="Deep IsoNN instead of --k and --c, such as 2x3,3x4.", rich_help_panel=_PAPER),
+    ] = None,
     normalize: Annotated[
         str | None,
         typer.Option(
-            help="isonn: positions, templates, or relative, which deep models of larger graphs need.",
+            help="positions, templates, or relative, which deep models of larger graphs need.",
             show_default="positions",
+            rich_help_panel=_PAPER,
         ),
     ] = None,
     symmetric: Annotated[
         bool,
-        typer.Option("--symmetric", help="isonn: symmetric templates; half the work on undirected weighted graphs."),
+        typer.Option(
+            "--symmetric",
+            help="Symmetric templates; half the work on undirected weighted graphs.",
+            rich_help_panel=_PAPER,
+        ),
     ] = False,
-    head: Annotated[str | None, typer.Option(help="isonn-subgraph: linear, mlp or ensemble.")] = None,
-    frozen: Annotated[bool, typer.Option("--frozen", help="isonn-subgraph: leave templates where they start.")] = False,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the graphs.", show_default="100; 40")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Step size of Adam.", show_default="0.001; 0.005")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Graphs per step; all at once if not given.")] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after this many epochs without a lower loss.")] = None,
-    size: Annotated[int | None, typer.Option(help="isonn: nodes to leave room for, if larger graphs may come.")] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    size: Annotated[
+        int | None, typer.Option(help="Nodes to leave room for, if larger graphs may come.", rich_help_panel=_PAPER)
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the graphs.", show_default="100; soft: 40", rich_help_panel=_PAPER)
+    ] = None,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(help="Step size of Adam.", show_default="0.001; soft: 0.005", rich_help_panel=_PAPER),
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(help="Graphs per step; all at once if not given.", rich_help_panel=_PAPER)
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after this many epochs without a lower loss.", rich_help_panel=_PAPER)
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was stopped.", rich_help_panel=_PAPER)
+    ] = False,
     bank: Annotated[
         Path | None,
         typer.Option(
-            help="isonn-subgraph: folder to keep subgraphs in, for graphs too many to hold; the same command again "
-            "goes on with it. Of large DATA they are kept in MODEL.bank while it runs."
+            help="Folder to keep counted subgraphs in; the same command again goes on with it. Of large DATA they are "
+            "kept in MODEL.bank while it runs.",
+            rich_help_panel=_LARGE,
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Processes that cut subgraphs into the bank.", show_default="one per core")
+        int | None,
+        typer.Option(help="Processes that count subgraphs.", show_default="one per core", rich_help_panel=_LARGE),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(help="Address of a dask scheduler whose workers cut subgraphs into the bank, a shared folder."),
+        typer.Option(
+            help="Address of a dask scheduler whose workers count subgraphs; they share the folder of --bank.",
+            rich_help_panel=_LARGE,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a model on DATA and save it as a folder.
 
-    Ctrl-C finishes the epoch and keeps the run (a second one stops at once and keeps what was saved before); the same
-    command with --resume goes on where it stopped. With --bank, or where DATA is too large to hold, --resume goes
-    without saying.
+    Ctrl-C keeps what is done: add --resume to the same command to go on. Data too large for memory resumes
+    automatically.
     """
-    import isonn
     from isonn.cli.options import stream_of
     from isonn.errors import InputError
     from isonn.files import remove_strays
@@ -86,86 +167,169 @@ def fit(
     if (out.exists() and not finished) or not out.name:
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
     check_either(layers, k, c)
+    if learned and frozen:
+        raise InputError("--learned and --frozen exclude each other; give one of them")
     asked = {"--bank": bank, "--jobs": jobs, "--scheduler": scheduler}
     banked = [option for option, value in asked.items() if value is not None]
     if banked and method != "isonn-subgraph":
         raise InputError(f"{banked[0]} is for --method isonn-subgraph; leave it out")
-    graphs = stream_of(data, always=bool(banked)) if method == "isonn-subgraph" else None
+    options = reading(smiles, target)
+    graphs = stream_of(data, always=bool(banked), **options) if method == "isonn-subgraph" else None
     if checkpoint.exists() and not resume and graphs is None:
         raise InputError(f"{checkpoint} holds a run that was stopped; add --resume to go on, or remove it")
     settings = {
         "k": parse_sizes(k),
-        "c": c,
+        "c": _templates(c),
+        "view": view,
+        "regions": regions,
+        "head": head,
+        "learn_templates": True if learned else "frozen" if frozen else None,
+        "matching": matching,
         "layers": parse_layers(layers),
         "normalize": normalize,
         "symmetric": symmetric or None,
-        "head": head,
-        "learn_templates": False if frozen else None,
+        "size": size,
         "epochs": epochs,
         "learning_rate": learning_rate,
         "batch_size": batch_size,
         "patience": patience,
-        "size": size,
+        "random_state": seed,
+        "verbose": 0 if as_json else 1,
     }
     given = {name: value for name, value in settings.items() if value is not None}
-    clf = _estimator(method, given)
-    clf.set_params(matching=matching, random_state=seed, verbose=0 if as_json else 1)
     if finished:
-        _tidy_up(clf, out, checkpoint)
+        _tidy_up(given, out, checkpoint)
         return
+    model = None
     if graphs is not None:
+        model = _estimator(method, given, bool(numbers))
         try:
-            _fit_streamed(clf, graphs, bank, out, checkpoint, jobs, scheduler)
+            _fit_streamed(model, graphs, bank, out, checkpoint, jobs, scheduler)
         except UnsortedError:
             if banked:
                 raise
             graphs = None  # nobody asked for pieces, and as a whole it can be read
     if graphs is not None:
-        accuracy, about = clf.training_accuracy_, f"{graphs.name}: {graphs.graphs} graphs, {len(clf.classes_)} classes"
-        count, name = graphs.graphs, graphs.name
+        count, name, about = graphs.graphs, graphs.name, f"{graphs.name}: {graphs.graphs} graphs"
     else:
-        held = isonn.load(data)
-        if held.y is None:
-            raise InputError(
-                f"{held.name} has no classes; add labels (.npz, .mat), a labels.csv (folder of matrices) or a "
-                f"_graph_labels.txt (TU folder)"
-            )
+        held = _load(data, options)
+        model = _estimator(method, given, _are_numbers(held.y) if numbers is None else numbers)
+        keeps = {"checkpoint": checkpoint, "resume": resume} if hasattr(model, "epochs") else {}
         try:
-            clf.fit(held, checkpoint=checkpoint, resume=resume)
+            model.fit(held, **keeps)
         except KeyboardInterrupt:
             kept = f"the run is kept in {checkpoint}; add --resume to the same command to go on"
             print(f"isonn: stopped; {kept if checkpoint.exists() else 'nothing was kept'}", file=sys.stderr)
             raise typer.Exit(130) from None
-        accuracy, about = float(clf.score(held, held.y)), repr(held)
-        count, name = len(held), held.name
+        count, name, about = len(held), held.name, repr(held)
+    assert model is not None
     remove_strays(out)
     try:
-        clf.save(out)
+        model.save(out)
     finally:
         if out.exists():  # saved, or another fit was quicker: either way nobody resumes this run
             checkpoint.unlink(missing_ok=True)
     if graphs is not None and bank is None:
         shutil.rmtree(_bank_beside(out), ignore_errors=True)
+    facts: dict[str, Any] = {"model": str(out), "data": name, "graphs": count}
+    facts.update(_facts(model, None if graphs is not None else held))
     if as_json:
-        facts = {"model": str(out), "data": name, "graphs": count, "training_accuracy": accuracy}
-        loss = clf.history_.loss[-1] if clf.history_.loss else None
-        print(json.dumps({**facts, "epochs": len(clf.history_), "loss": loss}))
+        print(json.dumps(facts))
     else:
-        _print(clf, about, accuracy, out)
+        print(about)
+        for line in _sentences(facts):
+            print(line)
+        print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
 
 
-def _tidy_up(clf: Any, out: Path, checkpoint: Path) -> None:
+def _load(data: str, options: dict[str, Any]) -> Any:
+    import isonn
+    from isonn.errors import InputError
+
+    held = isonn.load(data, **options)
+    if held.y is None:
+        raise InputError(
+            f"{held.name} has no targets to learn; add labels (.npz, .mat), a labels.csv (folder of matrices), a "
+            f"_graph_labels.txt (TU folder), or name a column with --target"
+        )
+    return held
+
+
+def _are_numbers(y: Any) -> bool:
+    """Whether targets are measurements: floats that are not all whole."""
+    import numpy as np
+
+    values = np.asarray(y)
+    if values.dtype.kind != "f":
+        return False
+    known = values[np.isfinite(values)]
+    return bool((known % 1 != 0).any())
+
+
+def _templates(text: str | None) -> int | str | None:
+    if text is None or text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        from isonn.errors import InputError
+
+        raise InputError(f"--c {text!r} is not a number of templates; write a number such as 32, or auto") from None
+
+
+def _facts(model: Any, held: Any) -> dict[str, Any]:
+    """What to tell about a fitted model."""
+    facts: dict[str, Any] = {}
+    history = getattr(model, "history_", None)
+    if history is not None and history.loss:
+        facts.update(epochs=len(history), seconds=round(sum(history.seconds), 1), loss=history.loss[-1])
+    score = getattr(model, "held_out_score_", None)
+    if score is not None:
+        facts.update(held_out=score)
+    elif held is not None:
+        facts.update(training_score=float(model.score(held, held.y)))
+    templates = getattr(model, "templates_", None)
+    if templates is not None:
+        facts.update(templates=len(templates))
+    if getattr(model, "coverage_", None) is not None:
+        facts.update(coverage=model.coverage_)
+    return facts
+
+
+def _sentences(facts: dict[str, Any]) -> list[str]:
+    lines = []
+    if "epochs" in facts:
+        lines.append(f"{facts['epochs']} epochs in {facts['seconds']:.1f} s, last loss {facts['loss']:.4f}")
+    if "templates" in facts:
+        lines.append(f"{facts['templates']:,} templates")
+    if "coverage" in facts:
+        lines.append(f"they cover {facts['coverage']:.0%} of the edges that matter most to the full vocabulary")
+    if "held_out" in facts:
+        shown = ", ".join(
+            f"{name} {100 * value:.1f} %" if name in ("accuracy", "f1") else f"{name.upper()} {value:.3g}"
+            for name, value in facts["held_out"].items()
+        )
+        lines.append(f"leave-one-out: {shown} (isonn evaluate DATA compares methods)")
+    elif "training_score" in facts:
+        lines.append(f"training score {facts['training_score']:.3f} (no estimate for new graphs)")
+    return lines
+
+
+def _tidy_up(settings: dict[str, Any], out: Path, checkpoint: Path) -> None:
     """End a run that was killed once its model was saved: check that it is this run's, remove the checkpoint."""
     import isonn
     from isonn.errors import InputError
     from isonn.files import remove_strays
 
-    saved = isonn.load_model(out)
-    if type(saved) is not type(clf) or saved.set_params(verbose=clf.verbose).get_params() != clf.get_params():
+    saved = isonn.load_model(out).get_params()
+    wanted = {name: value for name, value in settings.items() if name != "verbose" and name in saved}
+    if isinstance(wanted.get("k"), tuple) and not isinstance(saved["k"], (tuple, list)):
+        wanted["k"] = wanted["k"][0]
+    if any(saved[name] != value for name, value in wanted.items()):
         raise InputError(f"{out} exists already and has other settings; choose another --out, or remove it first")
     remove_strays(out)
     checkpoint.unlink(missing_ok=True)
-    print(f"saved in {out}; isonn predict {out} DATA classifies new graphs")
+    print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
 
 
 def _bank_beside(out: Path) -> Path:
@@ -173,7 +337,7 @@ def _bank_beside(out: Path) -> Path:
 
 
 def _fit_streamed(
-    clf: Any, graphs: Any, bank: Path | None, out: Path, checkpoint: Path, jobs: int | None, scheduler: str | None
+    model: Any, graphs: Any, bank: Path | None, out: Path, checkpoint: Path, jobs: int | None, scheduler: str | None
 ) -> None:
     """Learn from a stream; Ctrl-C says what is kept and leaves with 130."""
     from isonn.cli.options import processes
@@ -186,7 +350,7 @@ def _fit_streamed(
         workers = calls_on_cluster(scheduler)
     try:
         with workers as run:
-            clf.fit(graphs, checkpoint=checkpoint, resume=True, bank=folder, jobs=run)
+            model.fit(graphs, checkpoint=checkpoint, resume=True, bank=folder, workers=run)
     except KeyboardInterrupt:
         parts = len(list(folder.glob("part-*.safetensors")))
         also = f", and the run in {checkpoint}" if checkpoint.exists() else ""
@@ -197,29 +361,30 @@ def _fit_streamed(
         raise typer.Exit(130) from None
 
 
-def _estimator(method: str, settings: dict[str, Any]) -> Any:
+#: Methods that can be saved, with the first part of the names of their estimators.
+_ESTIMATORS = {"isonn-subgraph": "SubgraphIsoNN", "isonn": "IsoNN", "isonn-aligned": "AlignedIsoNN"}
+
+
+def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
     """The estimator of a method with the settings that were given; refuses those it does not have."""
     import isonn
     from isonn.errors import InputError
 
-    estimators = {"isonn": "IsoNNClassifier", "isonn-subgraph": "SubgraphIsoNNClassifier"}
-    if method not in estimators:
-        raise InputError(f"method {method!r} cannot be saved as a model; use --method {' or '.join(estimators)}")
+    if method not in _ESTIMATORS:
+        raise InputError(f"method {method!r} cannot be saved as a model; use --method {' or '.join(_ESTIMATORS)}")
+    settings = dict(settings)
     if method == "isonn" and "k" in settings:
         if len(settings["k"]) > 1:
             raise InputError(f"--k {settings['k']} are several sizes; isonn has one, or use --method isonn-subgraph")
         settings["k"] = settings["k"][0]
-    clf = getattr(isonn, estimators[method])()  # imported by name: only one of them needs torch
-    unknown = sorted(set(settings) - set(clf.get_params()))
+    name = _ESTIMATORS[method] + ("Regressor" if numbers else "Classifier")
+    model = getattr(isonn, name)()  # imported by name: only some of them need torch
+    known = model.get_params()
+    if "verbose" not in known:
+        settings.pop("verbose", None)
+    unknown = sorted(set(settings) - set(known))
     if unknown:
-        option = "frozen" if unknown[0] == "learn_templates" else unknown[0].replace("_", "-")
-        raise InputError(f"--{option} is no option of --method {method}; leave it out")
-    return clf.set_params(**settings)
-
-
-def _print(clf: Any, about: str, accuracy: float, out: Path) -> None:
-    print(about)
-    if clf.history_.loss:  # a frozen model with a linear head is solved for, not trained
-        print(f"{len(clf.history_)} epochs in {sum(clf.history_.seconds):.1f} s, last loss {clf.history_.loss[-1]:.4f}")
-    print(f"training accuracy {100 * accuracy:.1f} % (of the graphs it learned from: no estimate for new ones)")
-    print(f"saved in {out}; isonn predict {out} DATA classifies new graphs")
+        given = settings[unknown[0]]
+        option = ("frozen" if given == "frozen" else "learned") if unknown[0] == "learn_templates" else unknown[0]
+        raise InputError(f"--{option.replace('_', '-')} is no option of {name}; leave it out")
+    return model.set_params(**settings)

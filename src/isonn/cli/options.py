@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 Data = Annotated[str, typer.Argument(help="A known dataset (see `isonn data list`) or a path.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text.")]
+SmilesColumn = Annotated[
+    str | None, typer.Option("--smiles", help="Column of DATA that holds SMILES; guessed when only one fits.")
+]
+TargetColumns = Annotated[
+    str | None, typer.Option("--target", help="Column or columns (A,B) of DATA to predict; guessed when only one fits.")
+]
+
+
+def reading(smiles: str | None, target: str | None) -> dict[str, Any]:
+    """The options that readers of tables take, of those that were given."""
+    return {name: value for name, value in (("smiles", smiles), ("target", target)) if value is not None}
 
 
 def parse_sizes(text: str | None) -> tuple[int, ...] | None:
@@ -75,11 +86,11 @@ def parse_layers(text: str | None) -> tuple[tuple[int, int], ...] | None:
 LARGE = 64 * 2**20
 
 
-def stream_of(data: str, always: bool = False) -> GraphStream | None:
+def stream_of(data: str, always: bool = False, **options: Any) -> GraphStream | None:
     """The graphs of DATA in pieces when they are many, or None when they are read whole."""
     import isonn
 
-    return isonn.stream(data) if always or _bytes(data) >= LARGE else None
+    return isonn.stream(data, **options) if always or _bytes(data) >= LARGE else None
 
 
 def _bytes(data: str) -> int:
