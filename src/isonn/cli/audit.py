@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data
+from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
 
 
 def audit(
@@ -16,6 +16,8 @@ def audit(
     data: Data,
     repeats: Annotated[int, typer.Option(help="Relabellings of each graph.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the relabellings.")] = 0,
+    smiles: SmilesColumn = None,
+    target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
     """Relabel the nodes of the graphs of DATA and see which predictions change; look for equal graphs, too."""
@@ -23,7 +25,7 @@ def audit(
     from isonn.audit import relabelling, twins
 
     clf = isonn.load_model(model)
-    graphs = isonn.load(data)
+    graphs = isonn.load(data, **reading(smiles, target))
     found = relabelling(clf, graphs, repeats=repeats, random_state=seed)
     groups = twins(graphs)
     changed = int((found.by_graph > 0).sum())

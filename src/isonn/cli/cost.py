@@ -8,20 +8,22 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data
+from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
 
 
 def cost(
     data: Data,
     k: Annotated[int, typer.Option(help="Nodes per template.")] = 4,
     c: Annotated[int, typer.Option(help="Number of templates.")] = 2,
+    smiles: SmilesColumn = None,
+    target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
     """Print what matching C templates of K nodes costs on DATA, measured on a sample of its regions."""
     import isonn
     from isonn.experiments.cost import estimate_cost
 
-    graphs = isonn.load(data)
+    graphs = isonn.load(data, **reading(smiles, target))
     found = estimate_cost(graphs, k, c)
     if as_json:
         print(json.dumps({"data": graphs.name, "k": k, "c": c, **asdict(found)}, indent=1))

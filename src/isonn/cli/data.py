@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Data
+from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -36,11 +36,11 @@ def list_datasets(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def info(data: Data, as_json: AsJson = False) -> None:
+def info(data: Data, smiles: SmilesColumn = None, target: TargetColumns = None, as_json: AsJson = False) -> None:
     """Describe a dataset: graphs, classes, sizes, labels, and what it is."""
     import isonn
 
-    graphs = isonn.load(data)
+    graphs = isonn.load(data, **reading(smiles, target))
     facts = _facts(graphs)
     if as_json:
         print(json.dumps(facts, indent=1))

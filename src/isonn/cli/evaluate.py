@@ -13,6 +13,8 @@ from isonn.cli.options import (
     Data,
     Jobs,
     Scheduler,
+    SmilesColumn,
+    TargetColumns,
     check_either,
     dataset_sentence,
     file_name,
@@ -20,6 +22,7 @@ from isonn.cli.options import (
     parse_layers,
     print_rows,
     processes,
+    reading,
     run_missing,
     write_json,
     write_text,
@@ -59,6 +62,8 @@ def evaluate(
     normalize: Annotated[
         str | None, typer.Option(help="positions, templates or relative.", show_default="positions")
     ] = None,
+    smiles: SmilesColumn = None,
+    target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
     """Train and test methods on the folds of a dataset and print how they compare.
@@ -81,7 +86,7 @@ def evaluate(
     given = {"k": k, "c": c, "epochs": epochs, "matching": matching, "normalize": normalize}
     changes = _changes(names, {**given, "layers": parse_layers(layers)})
     n_jobs = processes(jobs)
-    graphs = load(data)
+    graphs = load(data, **reading(smiles, target))
     settings, candidates = {}, {}
     for name in names:
         fixed = changes if _is_isonn(name) else {}

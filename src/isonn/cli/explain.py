@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data
+from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
 
 
 def explain(
@@ -19,6 +19,8 @@ def explain(
         list[int] | None,
         typer.Option(help="Number of a graph, from 0; may be given several times.", show_default="the first 20"),
     ] = None,
+    smiles: SmilesColumn = None,
+    target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an HTML page that shows which pieces of graphs decide their class, and what would happen without them."""
@@ -27,7 +29,7 @@ def explain(
     from isonn.report.page import write
 
     clf = isonn.load_model(model)
-    graphs = isonn.load(data)
+    graphs = isonn.load(data, **reading(smiles, target))
     text, shown = explain_page(clf, graphs, graph, model, quiet=as_json)
     write(out, text)
     if as_json:

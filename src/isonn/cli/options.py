@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from isonn.experiments.tables import Row
     from isonn.graphs import GraphStream
     from isonn.graphs.graph import GraphSet
+    from isonn.graphs.io.registry import Problem
 
 Data = Annotated[str, typer.Argument(help="A known dataset (see `isonn data list`) or a path.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text.")]
@@ -91,6 +92,22 @@ def stream_of(data: str, always: bool = False, **options: Any) -> GraphStream | 
     import isonn
 
     return isonn.stream(data, **options) if always or _bytes(data) >= LARGE else None
+
+
+def rows_of(data: str, **options: Any) -> Iterator[tuple[GraphSet | None, list[Problem] | None]]:
+    """DATA in pieces, for predicting: graphs, and the rows that are none (None for formats without such rows)."""
+    import isonn
+    from isonn.graphs.io.registry import check_options, reader_of
+    from isonn.graphs.stream import AT_ONCE
+
+    path = Path(data).expanduser()
+    reader = reader_of(path) if path.is_file() else None
+    if reader is not None and reader.keeps_rows:
+        check_options(reader, options)
+        yield from reader.rows(path, AT_ONCE, **options)
+    else:
+        for graphs in stream_of(data, **options) or [isonn.load(data, **options)]:
+            yield graphs, None
 
 
 def _bytes(data: str) -> int:

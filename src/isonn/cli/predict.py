@@ -11,11 +11,11 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 
-from isonn.cli.options import AsJson, Data
+from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns
 
 
 def predict(
@@ -24,11 +24,16 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="CSV file to write; must not exist. Standard output if not given.")
     ] = None,
+    smiles: SmilesColumn = None,
+    target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Classify the graphs of DATA: one line each with the class and the probability of every class."""
+    """Predict the graphs of DATA: one line each with the class and the probability of every class, or the value.
+
+    Rows of a table that hold no molecule stay, in order, with what is wrong in the column "problem".
+    """
     import isonn
-    from isonn.cli.options import stream_of
+    from isonn.cli.options import reading, rows_of
     from isonn.errors import InputError
     from isonn.files import atomic_file
     from isonn.graphs.io.tu import UnsortedError
@@ -36,52 +41,79 @@ def predict(
     if out is not None and out.exists():
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
     clf = isonn.load_model(model)
+    options = reading(smiles, target)
     with ExitStack() as stack:
         if out is not None:
-            file = stack.enter_context(stack.enter_context(atomic_file(out)).open("w", encoding="utf-8"))
+            file = stack.enter_context(stack.enter_context(atomic_file(out)).open("w", encoding="utf-8", newline=""))
         else:  # not to standard output yet: data can turn out to be unusable in its last line
-            file = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
+            file = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
         try:
-            done, right = _write(clf, stream_of(data) or [isonn.load(data)], file, as_json)
+            done = _write(clf, rows_of(data, **options), file, as_json)
         except UnsortedError:  # in pieces it cannot be read, and as a whole it can
             file.seek(0)
             file.truncate()
-            done, right = _write(clf, [isonn.load(data)], file, as_json)
+            done = _write(clf, [(isonn.load(data, **options), None)], file, as_json)
         if out is None:
             file.seek(0)
             shutil.copyfileobj(file, sys.stdout)
     if out is not None:
-        print(f"{done} predictions in {out}", file=sys.stderr)
-    if right is not None:
-        print(f"accuracy {100 * right / done:.1f} % ({right} of {done})", file=sys.stderr)
+        print(f"{done.rows} predictions in {out}", file=sys.stderr)
+    if done.problems:
+        print(f"isonn: {done.problems} of {done.rows} rows have a problem; see that column", file=sys.stderr)
+    if done.right is not None:
+        print(f"accuracy {100 * done.right / done.rows:.1f} % ({done.right} of {done.rows})", file=sys.stderr)
 
 
-def _write(clf: Any, chunks: Iterable[Any], file: TextIO, as_json: bool) -> tuple[int, int | None]:
-    """Classify chunks of graphs; how many there are, and how many are right if their classes are known."""
-    known = set(clf.classes_.tolist())
-    done = right = 0
-    scored = not clf.multilabel_
-    for graphs in chunks:
-        rows = _rows(clf, graphs, done)
-        file.write(_json(rows, first=not done) if as_json else _csv(rows, header=not done))
-        done += len(rows)
-        scored = scored and graphs.y is not None and set(graphs.y.tolist()) <= known
+class _Done(NamedTuple):
+    """Rows written, rows with a problem, and rows that are right (None if classes are not known)."""
+
+    rows: int
+    problems: int
+    right: int | None
+
+
+def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: bool) -> _Done:
+    """Predict pieces of DATA."""
+    known = set(clf.classes_.tolist()) if hasattr(clf, "classes_") else set()
+    done = wrong = right = 0
+    columns: list[str] = []
+    scored = bool(known) and not clf.multilabel_
+    for graphs, problems in pieces:
+        rows = [] if graphs is None else _rows(clf, graphs, done)
+        if problems is not None:
+            empty = dict.fromkeys(
+                rows[0] if rows else ("graph", "predicted", *(f"p({name})" for name in sorted(known)))
+            )
+            rows = [{**row, "problem": ""} for row in rows]
+            rows += [{**empty, "graph": bad.row, "problem": bad.reason} for bad in problems]
+            rows.sort(key=lambda row: row["graph"])
+            wrong += len(problems)
+        columns = columns or list(rows[0])
+        scored = scored and not wrong and graphs is not None and graphs.y is not None
+        scored = scored and set(graphs.y.tolist()) <= known
         right += sum(row["class"] == row["predicted"] for row in rows) if scored else 0
+        file.write(_json(rows, first=not done) if as_json else _csv(rows, columns, header=not done))
+        done += len(rows)
     file.write("\n]\n" if as_json else "")
-    return done, right if scored else None
+    return _Done(done, wrong, right if scored else None)
 
 
 def _rows(clf: Any, graphs: Any, first: int) -> list[dict[str, Any]]:
-    probabilities = clf.predict_proba(graphs)
-    predicted = clf.target_.decide(probabilities).tolist()
-    names = clf.classes_.tolist()
+    """A row for each graph; ``first`` is its number unless the file has rows of its own."""
+    classifies = hasattr(clf, "predict_proba")
+    answers = clf.predict_proba(graphs) if classifies else clf.predict(graphs).reshape(len(graphs), -1)
+    predicted = clf.target_.decide(answers).tolist()
+    names = clf.classes_.tolist() if classifies else []
+    numbers = graphs.table["row"].tolist() if "row" in graphs.table else range(first, first + len(graphs))
     rows = []
-    for i in range(len(graphs)):
-        row: dict[str, Any] = {"graph": first + i}
+    for i, number in enumerate(numbers):
+        row: dict[str, Any] = {"graph": number}
+        if graphs.ids is not None:
+            row["id"] = str(graphs.ids[i])
         if graphs.y is not None:
-            row["class"] = graphs.y[i].tolist()
+            row["class" if classifies else "value"] = graphs.y[i].tolist()
         row["predicted"] = predicted[i]
-        row.update({f"p({name})": round(float(p), 6) for name, p in zip(names, probabilities[i], strict=True)})
+        row.update({f"p({name})": round(float(p), 6) for name, p in zip(names, answers[i], strict=False)})
         rows.append(row)
     return rows
 
@@ -91,9 +123,9 @@ def _json(rows: list[dict[str, Any]], first: bool) -> str:
     return ("[\n" if first else ",\n") + json.dumps(rows, indent=1)[2:-2]
 
 
-def _csv(rows: list[dict[str, Any]], header: bool) -> str:
+def _csv(rows: list[dict[str, Any]], columns: list[str], header: bool) -> str:
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
+    writer = csv.DictWriter(buffer, columns, extrasaction="ignore", lineterminator="\n")
     if header:
         writer.writeheader()
     writer.writerows(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from rdkit.Chem import Mol
 
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
+from isonn.graphs.io.registry import Problem
 from isonn.molecules.labels import BONDS, Atom, bond_smarts, bond_words, read_atom, read_bond
 
 #: Reads an item of a list: the molecule or the reason why it is none, and the text to show.
@@ -22,24 +23,6 @@ Parse = Callable[[Any], tuple[Mol | str, str]]
 
 #: Problems that an error lists.
 _LISTED = 3
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A molecule that cannot be read.
-
-    Attributes:
-        row: its place in the input, from 0.
-        text: the input, at most 60 characters.
-        reason: what is wrong with it, in RDKit's words where RDKit has some.
-    """
-
-    row: int
-    text: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"row {self.row} ({self.text!r}): {self.reason}"
 
 
 def from_smiles(

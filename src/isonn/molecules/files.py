@@ -17,8 +17,8 @@ from rdkit.Chem import Mol
 
 from isonn.errors import DatasetError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import Reader
-from isonn.molecules.convert import Problem, parse_smiles, read_molecules
+from isonn.graphs.io.registry import Problem, Reader
+from isonn.molecules.convert import parse_smiles, read_molecules
 
 #: Texts that stand for a value that is not there.
 MISSING = {"", "na", "nan", "n/a", "none", "null", "?"}
@@ -81,6 +81,7 @@ class MoleculeReader(Reader):
     are equal graphs have the same text in ``table["groups"]``, so that splits can keep them together.
     """
 
+    keeps_rows = True
     suffixes: tuple[str, ...]
 
     def parse(self, source: str) -> tuple[Mol | str, str]:
@@ -135,7 +136,12 @@ class MoleculeReader(Reader):
     ) -> Iterator[tuple[GraphSet | None, list[Problem]]]:
         """Every row of the file, with or without a target, in pieces: the graphs, and the rows that are none."""
         columns = self._survey(path, smiles)
-        wanted = choose_targets(path, columns, target) if target is not None else []
+        try:
+            wanted = choose_targets(path, columns, target)
+        except DatasetError:  # several columns may be the target, and predicting needs none
+            if target is not None:
+                raise
+            wanted = []
         records = self.records(path, smiles)
         while piece := list(islice(records, at_once)):
             yield self._graphs(path, piece, columns, wanted, keep=True)

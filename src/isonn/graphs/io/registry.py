@@ -20,6 +20,24 @@ from isonn.errors import DatasetError, InputError, naming_the_extra
 from isonn.graphs.graph import GraphSet, difference
 
 
+@dataclass(frozen=True)
+class Problem:
+    """A row of a file that is no graph.
+
+    Attributes:
+        row: its place in the file, from 0.
+        text: what stands there, at most 60 characters.
+        reason: what is wrong with it.
+    """
+
+    row: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"row {self.row} ({self.text!r}): {self.reason}"
+
+
 class Reader(ABC):
     """One file format. To add one, subclass it and give an instance to `register_reader`.
 
@@ -30,6 +48,8 @@ class Reader(ABC):
     are the options of the format. Others are refused before `read` is called.
     """
 
+    #: Whether rows of a file can be unusable, so that `rows` has something to tell.
+    keeps_rows: ClassVar[bool] = False
     #: What the format is called, in one or two words.
     name: ClassVar[str]
     #: What to give, for the error about a path that no reader recognises: "a TU folder".
@@ -49,6 +69,16 @@ class Reader(ABC):
         Formats that can be read without holding all graphs override this and yield about ``at_once`` graphs.
         """
         yield self.read(path, **options)
+
+    def rows(
+        self, path: Path, at_once: int, *args: Any, **options: Any
+    ) -> Iterator[tuple[GraphSet | None, list[Problem]]]:
+        """Every row of the file in pieces, for predicting: the graphs (None if a piece has none), and the other rows.
+
+        Where ``keeps_rows``, ``table["row"]`` says which row each graph is, and graphs without a target are kept.
+        """
+        for piece in self.stream(path, at_once, **options):
+            yield piece, []
 
     def title(self, path: Path) -> str:
         """The name of the set at the path."""
