@@ -103,6 +103,20 @@ class GraphEstimator(BaseEstimator):
         }
         write_model(Path(path), description, self._tensors())
 
+    def report(self, X: Any, y: Any, path: str | Path, *, cross_fit: bool | None = None) -> None:
+        """Write an HTML page: the answer with its reason, how good the model is, every graph with its reasons.
+
+        Args:
+            X, y: graphs and what is to be predicted for them.
+            path: the page; an existing file is refused.
+            cross_fit: fit the model again in folds, so that no graph is explained by a model that has seen it. None does
+                so when the model was fitted to some of these graphs, and else takes them as held out. The page says which.
+        """
+        from isonn.report.show import report_model
+
+        self._require_fit()
+        report_model(self, X, y, path, cross_fit)
+
     def _check_params(self) -> None:
         """Validate parameters; ``fit`` does this first."""
 

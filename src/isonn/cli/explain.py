@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
 
+if TYPE_CHECKING:
+    from isonn.report.panels import Panel
+
 
 def explain(
     model: Annotated[Path, typer.Argument(help="A folder that `isonn fit` made.", show_default=False)],
     data: Data,
-    out: Annotated[Path, typer.Option(help="Page to write.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Page to write; must not exist.", show_default=False)],
     graph: Annotated[
         list[int] | None,
         typer.Option(help="Number of a graph, from 0; may be given several times.", show_default="the first 20"),
@@ -23,45 +26,53 @@ def explain(
     target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an HTML page that shows which pieces of graphs decide their class, and what would happen without them."""
+    """Make an HTML page that shows which pieces of graphs decide, and what the model would say without them."""
     import isonn
     from isonn.report.explain_page import explain_page
-    from isonn.report.page import write
+    from isonn.report.page import check_new, write
 
+    check_new(out)
     clf = isonn.load_model(model)
     graphs = isonn.load(data, **reading(smiles, target))
     text, shown = explain_page(clf, graphs, graph, model, quiet=as_json)
     write(out, text)
     if as_json:
-        print(json.dumps({"page": str(out), "graphs": [_facts(panel, clf.multilabel_) for panel in shown]}, indent=1))
+        print(json.dumps({"page": str(out), "graphs": [_facts(panel) for panel in shown]}, indent=1))
         return
     for panel in shown[:5]:
-        best = panel.matches[0] if panel.matches else None
-        why = f"; strongest match: template {best.template} at {best.nodes} ({best.contribution:+.3f})" if best else ""
-        what = "class" if not clf.multilabel_ else "label" if panel.confidence > 0.5 else "no label, the likeliest is"
-        print(f"graph {panel.number}: {what} {panel.predicted} ({100 * panel.confidence:.1f} %){why}")
-    print(f"{len(shown)} graphs in {out}")
+        best = panel.reasons[0] if panel.reasons else None
+        why = f"; strongest reason: {best.text} ({best.contribution:+.2f})" if best else "; no reason found"
+        sure = "" if panel.confidence is None else f" ({100 * panel.confidence:.1f} %)"
+        print(f"{panel.title}: {panel.predicted}{sure}{why}")
+    print(f"{len(shown)} graph{'s' * (len(shown) != 1)} in {out}")
 
 
-def _facts(panel: object, multilabel: bool) -> dict[str, object]:
-    from isonn.report.panels import Panel
-
-    assert isinstance(panel, Panel)
+def _facts(panel: Panel) -> dict[str, object]:
     return {
         "graph": panel.number,
-        "class": panel.truth,
-        "predicted": [label for label, p in panel.probabilities if p > 0.5] if multilabel else panel.predicted,
-        "explained": panel.predicted,
+        "name": panel.name,
+        "truth": panel.truth,
+        "predicted": panel.predicted,
         "probabilities": dict(panel.probabilities),
         "score": panel.score,
         "base": panel.base,
+        "reasons": [
+            {
+                "text": reason.text,
+                "nodes": reason.nodes,
+                "contribution": reason.contribution,
+                "without": reason.without,
+                "found": reason.held,
+            }
+            for reason in panel.reasons
+        ],
         "matches": [
             {
                 "template": match.template,
                 "nodes": match.nodes,
                 "distance": match.distance,
                 "contribution": match.contribution,
-                "probability_without": match.without,
+                "without": match.without,
             }
             for match in panel.matches
         ],

@@ -10,9 +10,11 @@ from isonn.errors import InputError
 from isonn.explain.explanation import Explanation
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
-from isonn.report.draw import symbols, symbols_of
+from isonn.report.cards import READABLE, template_pictures
+from isonn.report.draw import drawer_of, symbols, symbols_of
 from isonn.report.page import render, require_jinja2
-from isonn.report.panels import MANY, Panel, panel_of, panels, template_pictures
+from isonn.report.panels import MANY, Panel, panel_of, panels, percent_text
+from isonn.report.pieces import Holders
 from isonn.report.runs import check_takes
 
 #: Graphs on a page unless they are named.
@@ -40,23 +42,23 @@ def explain_page(
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
     with bar("explaining graphs", len(chosen), show=not quiet) as report:
-        shown = panels(clf, graphs, chosen, listed=listed, report=report)
+        shown = panels(clf, graphs, chosen, listed=listed, report=report, holders=Holders(graphs))
     one = len(shown) == 1
-    title = f"{graphs.name}, graph {shown[0].number}" if one else f"{graphs.name}, {len(shown)} of {len(graphs)} graphs"
-    kind = type(clf).__name__
+    title = f"{graphs.name}, {shown[0].title}" if one else f"{graphs.name}, {len(shown)} of {len(graphs)} graphs"
     settings = ", ".join(f"{name}={getattr(clf, name)}" for name in ("k", "c", "matching") if hasattr(clf, name))
     facts = [
-        ("model", f"{kind}({settings})" + (f" from {source.name}" if source is not None else "")),
+        ("model", f"{type(clf).__name__}({settings})" + (f" from {source.name}" if source is not None else "")),
         ("data", f"{graphs.name}: {len(graphs)} graphs"),
-        ("SHA-256", graphs.digest),
+        ("SHA-256 of the data", graphs.digest),
     ]
+    readable = len(clf.templates_) <= READABLE
     text = render(
         "explain.html",
         title=title,
-        sentence=_sentence(shown),
+        answer=_answer(shown),
         panels=shown,
-        template_numbers=list(range(len(clf.templates_))),
-        templates=template_pictures(clf.templates_, symbols(graphs), _used(shown)),
+        templates=template_pictures(clf.templates_, symbols(graphs), _used(shown)) if readable else [],
+        legend=drawer_of(graphs[chosen[0]]).legend(),
         molecules=symbols(graphs).molecules,
         facts=facts,
     )
@@ -66,15 +68,16 @@ def explain_page(
 def page_of_one(explanation: Explanation) -> str:
     """The page of a single explanation."""
     require_jinja2()
-    look = symbols_of(explanation.graph.node_labels, explanation.label_names)
-    shown = [panel_of(explanation, 0, None, look, MANY)]
+    graph = explanation.graph
+    look = symbols_of(graph.node_labels, explanation.label_names)
+    panel = panel_of(explanation, 0, None, look, MANY, name=graph.id or "Graph")
     return render(
         "explain.html",
-        title="Graph",
-        sentence=_sentence(shown),
-        panels=shown,
-        template_numbers=[],
-        templates=template_pictures(explanation.templates, look, _used(shown)),
+        title=panel.title,
+        answer=_answer([panel]),
+        panels=[panel],
+        templates=[],
+        legend=drawer_of(graph).legend(),
         molecules=look.molecules,
         facts=[],
     )
@@ -98,16 +101,15 @@ def _used(shown: Sequence[Panel]) -> list[int]:
     return sorted(worth, key=lambda template: -worth[template])
 
 
-def _sentence(shown: Sequence[Panel]) -> str:
+def _answer(shown: Sequence[Panel]) -> str:
     if len(shown) > 1:
-        return "What the model says of each graph, which nodes are which template, and what would change without them."
-    panel = shown[0]
-    decisive = sum(match.flips is not None for match in panel.matches)
-    removal = (
-        f"Taking away any one of {decisive} of the {len(panel.matches)} listed matches changes the class."
-        if decisive
-        else "Taking away no single one of the listed matches changes the class."
-    )
-    return (
-        f"Class {panel.predicted} with probability {100 * panel.confidence:.1f} %. {removal if panel.matches else ''}"
-    )
+        return "What the model says of each graph, which pieces decide, and what it would say without them."
+    (panel,) = shown
+    sure = "" if panel.confidence is None else f" ({percent_text(panel.confidence)})"
+    if not panel.reasons:
+        return f"Predicted {panel.predicted}{sure}. No piece of this graph speaks for or against it."
+    first = panel.reasons[0]
+    side = "for" if first.contribution >= 0 else "against"
+    flips = f", {first.flips}" if first.flips else ""
+    why = f"The strongest reason {side} {panel.explained} is {first.text}; without it: {first.without}{flips}."
+    return f"Predicted {panel.predicted}{sure}. {why}"

@@ -137,7 +137,7 @@ class _Plan:
     ) -> None:
         self.graph, self.symbols, self.texts = graph, symbols, texts
         self.nodes = list(range(graph.n)) if kept is None else kept.tolist()
-        points: Points = UNIT * layout(graph if kept is None else _induced(graph, kept))
+        points: Points = UNIT * layout(graph if kept is None else induced(graph, kept))
         self.at = {node: (round(x, 1), round(y, 1)) for node, (x, y) in zip(self.nodes, points.tolist(), strict=True)}
         low, high = points.min(axis=0) - MARGIN, points.max(axis=0) + MARGIN
         self.width, self.height = (round(float(side)) for side in high - low)
@@ -273,7 +273,8 @@ def _around(graph: Graph, starts: Sequence[int]) -> NDArray[np.int64]:
     return np.sort(np.array(list(found)[:AROUND]))
 
 
-def _induced(graph: Graph, kept: NDArray[np.int64]) -> Graph:
+def induced(graph: Graph, kept: NDArray[np.int64]) -> Graph:
+    """The graph of some of the nodes and the edges between them."""
     place = {node: i for i, node in enumerate(kept.tolist())}
     cells = [(i, place[a], place[b]) for i, (a, b) in enumerate(graph.edges.tolist()) if a in place and b in place]
     chosen = np.array([i for i, _, _ in cells], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""One graph with its explanation, ready for a page: the drawing, its matches, and what happens without them."""
+"""One graph with its explanation, ready for a page: the drawing, its reasons, and all its matches one click away."""
 
 from __future__ import annotations
 
@@ -10,14 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from isonn.explain.explanation import Template
+from isonn.explain.explanation import Explanation, Match
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.charts import bar
-from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph, draw_template, symbols
-from isonn.targets import Labels
+from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph, shortened, symbols
+from isonn.report.pieces import Holders, Naming, reason_marks, reason_words
+from isonn.targets import Labels, Numbers
 
 #: Matches listed for a graph of a gallery, and on a page of single graphs.
-FEW, MANY = 12, 40
+FEW, MANY = 8, 40
+
+
+@dataclass(frozen=True)
+class ReasonRow:
+    """A reason as a page shows it.
+
+    Attributes:
+        text: the piece in words.
+        nodes: its nodes, by name.
+        contribution: what it adds to the score.
+        bar: the contribution as a picture.
+        without: the prediction when the piece is taken away, as text.
+        flips: the class that is predicted then, if it is another, else None.
+        held: how many graphs of each class contain the piece, as text, or "".
+    """
+
+    text: str
+    nodes: str
+    contribution: float
+    bar: str
+    without: str
+    flips: str | None
+    held: str
 
 
 @dataclass(frozen=True)
@@ -28,8 +52,7 @@ class MatchRow:
         template: its number.
         nodes: the nodes, by name, in the order of the template's.
         contribution, distance: of the match.
-        bar: the contribution as a picture.
-        without: the probability of the predicted class when the match is taken away.
+        without: the answer for what is explained when the match is taken away.
         flips: the class that is predicted then, if it is another, else None.
     """
 
@@ -37,7 +60,6 @@ class MatchRow:
     nodes: str
     contribution: float
     distance: float
-    bar: str
     without: float
     flips: str | None
 
@@ -48,34 +70,39 @@ class Panel:
 
     Attributes:
         number: of the graph in its set.
-        truth: its class, or None where it is not known.
-        predicted: the class the model gives it.
-        confidence: the probability of that class.
+        name: what the graph is called.
+        truth: its class or value as text, or None where it is not known.
+        predicted: what the model says, as text.
+        confidence: the probability of the predicted class; None for numbers.
+        right: whether the prediction is true; None where that is not known or not a yes or no.
         probabilities: of every class, by name.
-        score, base, total: of the explanation.
+        score, base: of the explanation.
         count: matches there are in all.
-        templates: contribution of each template that has one, by number.
         about: nodes and edges, in words.
+        explained: what reasons speak for, in words.
     """
 
     number: int
+    name: str
     truth: str | None
     predicted: str
-    confidence: float
+    confidence: float | None
+    right: bool | None
     probabilities: tuple[tuple[str, float], ...]
     score: float
     base: float
-    total: float
     count: int
     drawing: Drawing
+    reasons: tuple[ReasonRow, ...]
     matches: tuple[MatchRow, ...]
-    templates: tuple[tuple[int, float], ...]
     about: str
+    explained: str
+    note: str = ""
 
     @property
-    def right(self) -> bool | None:
-        """Whether the prediction is true; None where that is not known."""
-        return None if self.truth is None else self.truth == self.predicted
+    def title(self) -> str:
+        """What the graph is called, as a heading."""
+        return f"Graph {self.number}" if self.name == str(self.number) else self.name
 
 
 def panels(
@@ -84,6 +111,7 @@ def panels(
     numbers: Iterable[int],
     listed: int = FEW,
     report: Callable[[int, str], None] | None = None,
+    holders: Holders | None = None,
 ) -> list[Panel]:
     """Explain graphs of a set with a fitted model.
 
@@ -91,77 +119,122 @@ def panels(
         numbers: which graphs.
         listed: matches to list for each.
         report: told how many are done.
+        holders: counts which graphs contain a reason; None leaves the counts out.
     """
-    look = symbols(graphs)
-    known = graphs.y is not None and graphs.y.ndim == 1
+    look, naming = symbols(graphs), Naming.of(graphs)
     made = []
     for done, number in enumerate(numbers, start=1):
-        truth = str(graphs.y[number]) if known and graphs.y is not None else None
-        made.append(panel_of(clf.explain(graphs[number]), number, truth, look, listed))
+        truth = None if graphs.y is None or graphs.y.ndim != 1 else graphs.y[number]
+        name = str(number) if graphs.ids is None else shortened(str(graphs.ids[number]))
+        made.append(panel_of(clf.explain(graphs[number]), number, truth, look, listed, naming, name, holders))
         if report is not None:
             report(done, f"graph {number}")
     return made
 
 
-def panel_of(found: Any, number: int, truth: str | None, look: Symbols, listed: int) -> Panel:
-    """One explanation as a panel."""
-    label = str(found.label)
-    column = int(np.flatnonzero(np.asarray(found.classes) == found.label)[0])
-    matches = _chosen(found.matches, listed)
-    largest = max((abs(match.contribution) for match in matches), default=0.0)
+def panel_of(
+    found: Explanation,
+    number: int,
+    truth: Any,
+    look: Symbols,
+    listed: int,
+    naming: Naming | None = None,
+    name: str | None = None,
+    holders: Holders | None = None,
+) -> Panel:
+    """One explanation as a panel; ``truth`` is the graph's class or value, or None."""
+    naming, title = naming or Naming(), name if name is not None else str(number)
+    numeric, column = isinstance(found.target, Numbers), found.column
+    predicted = f"{found.score:.3g}" if numeric else naming.class_(found.label)
+    reasons, matches = found.reasons, _chosen(found.matches, listed)
     about = describe(found.graph)
+    called = f"Graph {number}" if title == str(number) else title
+    marks = reason_marks(reasons)
+    strongest = f"; strongest reason: {reason_words(reasons[0])}" if reasons else ""
     drawing = draw_graph(
         found.graph,
         symbols=look,
-        title=f"Graph {number}: {about}, predicted class {label}",
-        marks=[Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches],
-        shown=range(min(1, len(matches))),
+        title=f"{called}: {about}, predicted {predicted}{strongest}",
+        marks=[*marks, *(Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches)],
+        shown=range(min(1, len(marks))),
         node_importance=found.node_importance,
         edge_importance=found.edge_importance,
         name=f"g{number}",
     )
+    largest = max((abs(reason.contribution) for reason in reasons), default=0.0)
     rows = []
-    for match in matches:
-        without = _without(found, match, column)
-        then = str(found.classes[int(without.argmax())])
+    for reason in reasons:
+        then = _class_of(found, reason.answers)
         rows.append(
-            MatchRow(
-                match.template,
-                _place(found.graph, match, look),
-                match.contribution,
-                match.distance,
-                bar(match.contribution, largest),
-                float(without[column]),
-                None if then == label else then,
+            ReasonRow(
+                text=reason_words(reason),
+                nodes=_listed(reason.names),
+                contribution=reason.contribution,
+                bar=bar(reason.contribution, largest),
+                without=f"{reason.answers[column]:.3g}" if numeric else percent_text(float(reason.answers[column])),
+                flips=None if numeric or then == found.label else naming.class_(then),
+                held="" if holders is None else holders.words(reason, naming),
             )
         )
-    worth = [(i, float(value)) for i, value in enumerate(found.template_contributions) if abs(value) > 1e-9]
+    right = None if truth is None or numeric or isinstance(found.target, Labels) else bool(truth == found.label)
     return Panel(
         number=number,
-        truth=truth,
-        predicted=label,
-        confidence=float(found.probabilities[column]),
-        probabilities=tuple((str(c), float(p)) for c, p in zip(found.classes, found.probabilities, strict=True)),
+        name=title,
+        truth=None if truth is None else f"{truth:.3g}" if numeric else naming.class_(truth),
+        predicted=predicted,
+        confidence=None if numeric else float(found.probabilities[column]),
+        right=right,
+        probabilities=() if numeric else _probabilities(found, naming),
         score=found.score,
         base=found.base,
-        total=found.total,
         count=found.count,
         drawing=drawing,
-        matches=tuple(rows),
-        templates=tuple(sorted(worth, key=lambda pair: -abs(pair[1]))),
+        reasons=tuple(rows),
+        matches=tuple(_match_row(found, match, column, look, naming) for match in matches),
         about=about,
+        explained=naming.target(found.explained) if numeric else naming.class_(found.explained),
+        note=getattr(found, "note", ""),
     )
 
 
-def _without(found: Any, match: Any, column: int) -> NDArray[np.float64]:
-    """Probabilities without a match; of two classes the contribution, for which the model was run, says them."""
-    if len(found.classes) != 2 or isinstance(found.target, Labels):
-        return np.asarray(found.without(match))
+def percent_text(share: float) -> str:
+    """A share of 1 in percent.
+
+    Example:
+        >>> percent_text(0.934), percent_text(0.99999)
+        ('93.4 %', '> 99.9 %')
+    """
+    if 0.9995 <= share < 1:
+        return "> 99.9 %"
+    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def _probabilities(found: Explanation, naming: Naming) -> tuple[tuple[str, float], ...]:
+    pairs = zip(found.classes.tolist(), found.probabilities.tolist(), strict=True)
+    return tuple((naming.class_(value), float(share)) for value, share in pairs)
+
+
+def _class_of(found: Explanation, answers: NDArray[np.float64]) -> Any:
+    return found.label if isinstance(found.target, (Labels, Numbers)) else found.classes[int(answers.argmax())]
+
+
+def _match_row(found: Explanation, match: Match, column: int, look: Symbols, naming: Naming) -> MatchRow:
+    without = _without(found, match, column)
+    then = _class_of(found, without)
+    flips = None if then == found.label else naming.class_(then)
+    place = _place(found.graph, match, look)
+    return MatchRow(match.template, place, match.contribution, match.distance, float(without[column]), flips)
+
+
+def _without(found: Explanation, match: Match, column: int) -> NDArray[np.float64]:
+    """Answers without a match; of two classes the contribution, for which the model was run, says them."""
+    if len(found.classes) != 2 or isinstance(found.target, (Labels, Numbers)):
+        return found.without(match)
     share = float(expit(found.score - match.contribution))
     return np.array([share, 1 - share] if column == 0 else [1 - share, share])
 
 
-def _chosen(matches: Sequence[Any], listed: int) -> list[Any]:
+def _chosen(matches: Sequence[Match], listed: int) -> list[Match]:
     """The strongest matches; a third of the places goes to templates that would not be there otherwise."""
     first = list(matches[: listed - listed // 3])
     seen = {match.template for match in first}
@@ -174,129 +247,13 @@ def _chosen(matches: Sequence[Any], listed: int) -> list[Any]:
     return first
 
 
-def _place(graph: Graph, match: Any, look: Symbols) -> str:
+def _place(graph: Graph, match: Match, look: Symbols) -> str:
     def words(nodes: Sequence[int]) -> str:
         return ", ".join(look.name(graph, node) if node >= 0 else "padding" for node in nodes)
 
     return words(match.nodes) if match.columns is None else f"{words(match.nodes)} to {words(match.columns)}"
 
 
-# Template cards, ready for a page.
-
-
-#: Cards on a page; the strongest templates come first.
-SHOWN = 12
-Values = tuple[tuple[tuple[str, str], ...], ...]
-
-
-@dataclass(frozen=True)
-class Card:
-    """A template as a page shows it.
-
-    Attributes:
-        drawing: the template as a graph, cells above the threshold as edges.
-        values: its matrix, each entry as text with a step of the colour scale.
-        degrees: a sentence about the degrees it asks for, or "".
-        nearest: the nearest real piece, as nodes of a graph, and its distance; "" without any.
-        classes: per class its name, how often the piece occurs, in how many graphs of how many, and the effect.
-        drop: accuracy lost, in points of percent, when the template is switched off.
-        examples: drawings of graphs with the template's best match, with a line about each.
-    """
-
-    index: int
-    drawing: Drawing
-    values: Values
-    degrees: str
-    nearest: str
-    classes: tuple[tuple[str, int, int, int, float], ...]
-    drop: float
-    strength: float
-    examples: tuple[tuple[Drawing, str], ...]
-
-
-def cards(found: Sequence[Any], graphs: GraphSet, numbers: NDArray[np.int64] | None = None) -> list[Card]:
-    """Cards from `isonn.explain.template_cards`, the strongest effect first.
-
-    Args:
-        graphs: the graphs the cards were made from.
-        numbers: what these graphs are called in the whole set; as they are counted here without it.
-    """
-    look = symbols(graphs)
-    made = [_card(one, graphs, look, numbers) for one in sorted(found, key=_strength, reverse=True)[:SHOWN]]
-    return made
-
-
-def template_pictures(
-    templates: Sequence[Template], look: Symbols, chosen: Sequence[int]
-) -> list[tuple[int, Drawing, Values, str]]:
-    """Templates as graphs and as tables of values, for pages without cards; the chosen ones, in that order."""
-    return [(i, _picture(i, templates[i], look), _values(templates[i]), _degrees(templates[i])) for i in chosen[:SHOWN]]
-
-
-def _strength(card: Any) -> float:
-    return float(np.abs(card.effect).max(initial=0.0))
-
-
-def _picture(index: int, template: Template, look: Symbols) -> Drawing:
-    return draw_template(template, title=f"Template {index} of {template.k} nodes", symbols=look)
-
-
-def _values(template: Template) -> Values:
-    largest = float(np.abs(template.adjacency).max(initial=0.0)) or 1.0
-    return tuple(
-        tuple((_short(value), f"{'p' if value > 0 else 'n'}{round(4 * abs(value) / largest)}") for value in row)
-        for row in template.adjacency.tolist()
-    )
-
-
-def _short(value: float) -> str:
-    text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text
-
-
-def _degrees(template: Template) -> str:
-    """The degrees the nodes should have in the whole graph, of templates that ask for them."""
-    degrees = template.degrees
-    if degrees is None:
-        return ""
-    return f"Degrees in the whole graph: {', '.join(f'{degree:.1f}' for degree in degrees.tolist())}."
-
-
-def _card(card: Any, graphs: GraphSet, look: Symbols, numbers: NDArray[np.int64] | None) -> Card:
-    def call(graph: int) -> int:
-        return int(numbers[graph]) if numbers is not None else graph
-
-    nearest = ""
-    if card.nearest is not None:
-        where = f"graph {call(card.nearest.graph)}, distance {card.nearest.distance:.3f}"
-        nearest = f"{_names(card.nearest, graphs, look)} of {where}"
-    examples = []
-    for example in card.examples:
-        picture = draw_graph(
-            graphs[example.graph],
-            symbols=look,
-            title=f"Graph {call(example.graph)} with the best match of template {card.index}",
-            marks=[Mark(example.nodes, example.columns)],
-            shown=(0,),
-        )
-        examples.append((picture, f"graph {call(example.graph)}, distance {example.distance:.3f}"))
-    counts = zip(card.classes.tolist(), card.occurrences, card.graphs_with, card.graphs_of, card.effect, strict=True)
-    return Card(
-        index=card.index,
-        drawing=_picture(card.index, card.template, look),
-        values=_values(card.template),
-        degrees=_degrees(card.template),
-        nearest=nearest,
-        classes=tuple((str(name), int(o), int(w), int(g), float(e)) for name, o, w, g, e in counts),
-        drop=100 * (card.accuracy - card.accuracy_without),
-        strength=_strength(card),
-        examples=tuple(examples),
-    )
-
-
-def _names(example: Any, graphs: GraphSet, look: Symbols) -> str:
-    graph = graphs[example.graph]
-    rows = ", ".join(look.name(graph, node) for node in example.nodes if node >= 0)
-    if example.columns is None:
-        return f"nodes {rows}"
-    return f"nodes {rows} to {', '.join(look.name(graph, node) for node in example.columns if node >= 0)}"
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(shortened, names[:most])) + rest

@@ -10,20 +10,14 @@ from typing import Any
 import numpy as np
 
 from isonn.experiments.tables import Row, failures
-from isonn.explain import template_cards
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.progress import bar
 from isonn.report import results
-from isonn.report.draw import symbols
+from isonn.report.model_page import GRAPHS, Judged, Tile, model_content, trivial_tile
 from isonn.report.page import render, require_jinja2
-from isonn.report.panels import Card, cards, panels
 from isonn.report.runs import Collected, Fitted, Group, choose_job, collect, find_graphs, refit, saved
 
-#: Graphs in the gallery unless another number is asked for.
-GRAPHS = 200
-#: Mistakes shown on their own.
-WORST = 6
 #: Looking for twins among more nodes than this takes too long for a page.
 TWIN_NODES = 2_000_000
 
@@ -56,7 +50,7 @@ def report_page(
     found = collect(folder)
     shown_group = _preferred(found, data)
     blocks, warnings = [], _warnings(found)
-    content: dict[str, Any] = {"templates": [], "panels": [], "worst": [], "no_model": "", "molecules": False}
+    content: dict[str, Any] = {"model": None, "no_model": "", "model_sentence": "", "templates_sentence": ""}
     for group in found.groups:
         given = data if group is shown_group else None
         graphs, why = find_graphs(group, given)
@@ -66,23 +60,26 @@ def report_page(
         if group is not shown_group:
             continue
         if graphs is None:
-            content["no_model"] = f"Templates and graphs cannot be shown: {why}."
+            content["no_model"] = f"Reasons and graphs cannot be shown: {why}."
             continue
         try_model = _fitted(group, graphs, model, quiet)
         if try_model is None:
-            content["no_model"] = (
-                "None of the methods of this run learns templates; add isonn to its methods to see them."
-            )
+            content["no_model"] = "None of the methods of this run gives reasons; add isonn-subgraph to its methods."
             continue
-        content |= _explained(try_model, graphs, graphs_shown, quiet)
+        judged = Judged(try_model.clf, [(try_model.clf, try_model.test)], try_model.how, try_model.train)
+        trivial = _best_trivial(rows) or trivial_tile(graphs, try_model.clf)
+        made = model_content(judged, graphs, trivial, graphs_shown, quiet)
+        content |= {"model": made, "model_sentence": try_model.sentence}
+        content["templates_sentence"] = f"{try_model.sentence} The strongest templates are shown."
     title = ", ".join(dict.fromkeys(group.dataset for group in found.groups))
+    shown = content["model"] or {}
     text = render(
         "report.html",
         title=title,
         headline=_headline(blocks),
         warnings=warnings,
         groups=blocks,
-        sections=_sections(content),
+        sections=_sections(shown),
         **content,
     )
     facts = {
@@ -90,12 +87,22 @@ def report_page(
         "results": len({job.id for group in found.groups for job in group.jobs} & set(found.groups[0].results)),
         "missing": sum(group.missing for group in found.groups),
         "damaged": list(found.damaged),
-        "templates": len(content["templates"]),
-        "graphs": len(content["panels"]),
+        "reasons": sum(len(own) for _, own in shown.get("pieces", ())),
+        "templates": len(shown.get("cards", ())),
+        "graphs": len(shown.get("panels", ())),
         "no_model": content["no_model"],
         "bytes": len(text.encode()),
     }
     return ReportPage(text, facts)
+
+
+def _best_trivial(rows: Sequence[Row]) -> Tile | None:
+    """The best trivial row of the run's own table."""
+    judged = [row for row in rows if row.accuracy is not None and results.kind_of(row.method) == "trivial"]
+    if not judged:
+        return None
+    best = max(judged, key=lambda row: row.accuracy.mean if row.accuracy else 0.0)
+    return Tile(f"Best trivial method: {best.method}", f"{best.accuracy} %", "mean over all seeds of the run")
 
 
 def _preferred(found: Collected, data: str | None) -> Group:
@@ -119,43 +126,6 @@ def _fitted(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> 
     return fitted
 
 
-def _explained(fitted: Fitted, graphs: GraphSet, most: int, quiet: bool) -> dict[str, Any]:
-    """Cards, gallery and worst errors of a model."""
-    learned = fitted.train if len(fitted.train) else np.arange(len(graphs))
-    with bar("templates", 1, show=not quiet) as report:
-        made: list[Card] = []
-        if graphs.y is not None:
-            made = cards(
-                template_cards(fitted.clf, graphs[learned], graphs.y[learned], examples=2), graphs[learned], learned
-            )
-        report(1, "")
-    numbers = fitted.test[:most].tolist()
-    with bar("explaining graphs", len(numbers), show=not quiet) as report:
-        shown = panels(fitted.clf, graphs, numbers, report=report)
-    wrong = sorted((panel for panel in shown if panel.right is False), key=lambda panel: -panel.confidence)
-    total = len(fitted.clf.templates_)
-    right = sum(panel.right is True for panel in shown)
-    which = (
-        f"The {len(shown)} test graphs"
-        if len(shown) == len(fitted.test)
-        else f"{len(shown)} of {len(fitted.test)} test graphs"
-    )
-    if not len(fitted.train):
-        some = f"All {len(graphs)} graphs" if len(shown) == len(graphs) else f"{len(shown)} of the {len(graphs)} graphs"
-        which = f"{some} (the model may have learned from them)"
-    return {
-        "templates": made,
-        "templates_sentence": f"The {len(made)} strongest of {total} templates are shown." if total > len(made) else "",
-        "model_sentence": fitted.sentence,
-        "panels": shown,
-        "template_numbers": list(range(total)),
-        "worst": wrong[:WORST],
-        "gallery_sentence": f"{which}, {right} of them classified rightly. Choose a template to see in every graph "
-        f"where it fits best; click a graph to see its matches and what the prediction would be without them.",
-        "molecules": symbols(graphs).molecules,
-    }
-
-
 def _block(group: Group, rows: Sequence[Row], graphs: GraphSet | None, why: str) -> dict[str, Any]:
     """What the page says of one dataset under one protocol."""
     lines = results.table(group, rows)
@@ -168,6 +138,7 @@ def _block(group: Group, rows: Sequence[Row], graphs: GraphSet | None, why: str)
         "rows": rows,
         "facts": _facts(group, graphs),
         "table": lines,
+        "metrics": ("Accuracy", "F1"),
         "caption": f"In percent, {seeds}{compared}. Trivial rows are what a learned method has to beat.",
         "intervals": any(line.interval for line in lines),
         "printed": any(line.printed for line in lines),
@@ -196,7 +167,7 @@ def _facts(group: Group, graphs: GraphSet | None) -> list[tuple[str, str]]:
     facts.append(("protocol", f"{group.protocol}: {about}" if about else group.protocol))
     finished = f"{len(group.jobs) - group.missing} of {len(group.jobs)} jobs finished"
     facts.append(("runs", f"{group.seeds} seeds of {group.folds} folds, {finished}"))
-    facts.append(("SHA-256", group.digest))
+    facts.append(("SHA-256 of the data", group.digest))
     return facts + list(results.provenance(group).items())
 
 
@@ -234,15 +205,18 @@ def _headline(blocks: Sequence[dict[str, Any]]) -> list[str]:
     return sentences
 
 
-def _sections(content: dict[str, Any]) -> list[tuple[str, str]]:
-    sections = [("data", "Data"), ("results", "Results"), ("errors", "Confusion")]
-    if content["templates"]:
-        sections.append(("templates", "Templates"))
-    if content["panels"] or content["no_model"]:
+def _sections(shown: dict[str, Any]) -> list[tuple[str, str]]:
+    sections = []
+    if shown.get("pieces"):
+        sections.append(("reasons", "Reasons"))
+    if shown:
         sections.append(("gallery", "Graphs"))
-    if content["worst"]:
-        sections.append(("worst", "Worst errors"))
-    return [*sections, ("training", "Training"), ("trust", "Order and twins")]
+    if shown.get("worst"):
+        sections.append(("worst", "Mistakes"))
+    sections += [("results", "Results"), ("errors", "Confusion")]
+    if shown.get("cards"):
+        sections.append(("templates", "Templates"))
+    return [*sections, ("training", "Training"), ("trust", "Node order"), ("provenance", "Provenance")]
 
 
 def _warnings(found: Collected) -> list[str]:

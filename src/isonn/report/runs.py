@@ -223,12 +223,14 @@ class Fitted:
     Attributes:
         train, test: numbers of graphs; without knowing what a saved model learned from, train is empty.
         sentence: where the model comes from, for the page.
+        how: what the predictions shown are, in a sentence.
     """
 
     clf: Any
     train: NDArray[np.int64]
     test: NDArray[np.int64]
     sentence: str
+    how: str
 
 
 def choose_job(group: Group) -> Job | None:
@@ -251,15 +253,17 @@ def refit(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Fitted:
         f"{job.method}, fitted on the {len(train)} training graphs of seed {job.seed}, fold {job.fold}"
         f"{'' if same else ', with predictions that differ from the stored ones (another version of a library?)'}."
     )
-    return Fitted(clf, train, test, sentence)
+    how = f"Held out: the {len(test):,} test graphs of one fold, which the model shown was not fitted to."
+    return Fitted(clf, train, test, sentence, how)
 
 
 def saved(path: Path, graphs: GraphSet) -> Fitted:
     """A model that ``isonn fit`` saved; all graphs are shown, for what it learned from is not known."""
     clf = load_model(path)
     check_takes(clf, graphs, path)
-    sentence = f"{type(clf).__name__} from {path.name}; it may have learned from some of these graphs."
-    return Fitted(clf, np.zeros(0, dtype=np.int64), np.arange(len(graphs)), sentence)
+    sentence = f"{type(clf).__name__} from {path.name}; it may have been fitted to some of these graphs."
+    how = "The saved model on all graphs; it may have been fitted to some of them."
+    return Fitted(clf, np.zeros(0, dtype=np.int64), np.arange(len(graphs)), sentence, how)
 
 
 def check_takes(clf: Any, graphs: GraphSet, path: Path) -> None:

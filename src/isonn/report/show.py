@@ -15,7 +15,6 @@ import numpy as np
 from isonn.explain.explanation import Explanation, Template
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.draw import (
-    Mark,
     describe,
     draw_graph,
     draw_template,
@@ -25,6 +24,7 @@ from isonn.report.draw import (
     symbols,
     symbols_of,
 )
+from isonn.report.pieces import reason_marks, reason_words
 from isonn.targets import Numbers
 
 if TYPE_CHECKING:
@@ -96,18 +96,12 @@ def explanation_drawing(explanation: Explanation) -> Drawing:
     )
 
 
-def reason_marks(reasons: Any) -> list[Mark]:
-    """Reasons as marks of a drawing: their number and sign stand beside them."""
-    return [
-        Mark(reason.nodes, positive=reason.contribution >= 0, text=f"{i} {'+' if reason.contribution >= 0 else '-'}")
-        for i, reason in enumerate(reasons, start=1)
-    ]
-
-
 def explanation_html(explanation: Explanation) -> str:
     """The prediction, the drawing and the reasons, for a notebook."""
     drawing = explanation_drawing(explanation)
-    items = "".join(f"<li>{escape(reason_text(reason))}</li>" for reason in explanation.reasons)
+    items = "".join(
+        f"<li>{escape(reason_words(reason))} ({reason.contribution:+.2f})</li>" for reason in explanation.reasons
+    )
     reasons = f"<ol>{items}</ol>" if items else "<p>No piece of this graph speaks for or against the prediction.</p>"
     lead, note = escape(answer(explanation)), escape(drawing.note)
     return f"<div><p>{lead}</p>{standalone(drawing.svg)}{reasons}<p>{note}</p></div>"
@@ -121,12 +115,6 @@ def answer(explanation: Explanation) -> str:
     return f"Class {explanation.explained} with probability {100 * share:.1f} %."
 
 
-def reason_text(reason: Any) -> str:
-    """A reason in words: what it is, what it is worth."""
-    words = getattr(reason, "text", "") or ", ".join(shortened(name) for name in reason.names)
-    return f"{words} ({reason.contribution:+.2f})"
-
-
 def write_explanation(explanation: Explanation, path: str | Path) -> None:
     """Write an explanation as a page; needs the extra ``report``. An existing file is refused."""
     from isonn.report.explain_page import page_of_one
@@ -134,6 +122,13 @@ def write_explanation(explanation: Explanation, path: str | Path) -> None:
 
     check_new(Path(path))
     write(Path(path), page_of_one(explanation))
+
+
+def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | None) -> None:
+    """Write the page of a model; see `GraphEstimator.report`."""
+    from isonn.report import model_page
+
+    model_page.report_model(clf, X, y, path, cross_fit)
 
 
 def _figure(svg: str, text: str) -> str:

@@ -1,90 +1,133 @@
 "use strict";
-// Everything is drawn already; this shows one graph and one match at a time.
+// A gallery holds the panels of its first hundred graphs; the others are packed in blocks of a hundred and unpacked when asked for.
+const PAGE = 100;
+
+const unpack = async (text) => {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+};
+
 for (const gallery of document.querySelectorAll("[data-gallery]")) {
   const find = (selector) => gallery.querySelector(selector);
-  const panels = new Map([...gallery.querySelectorAll(".panel")].map((panel) => [panel.dataset.number, panel]));
-  const thumbs = [...gallery.querySelectorAll("[data-open]")];
-  const graph = find("[data-graph]"), template = find("[data-template]"), filter = find("[data-filter]");
-  let current = graph.value;
+  const index = JSON.parse(find("[data-index]").textContent); // [number, name, predicted, true, false or null, viewBox, kind]
+  const blocks = [...gallery.querySelectorAll("script[data-block]")];
+  const place = new Map(index.map(([number], i) => [String(number), i]));
+  const holder = find("[data-panels]"), thumbs = find("[data-thumbs]");
+  const graph = find("[data-graph]"), filter = find("[data-filter]"), colour = find("[data-colour]"), paged = find("[data-page]");
+  const panels = new Map([...holder.children].map((panel) => [place.get(panel.dataset.number), panel]));
+  let allowed = index.map((_, i) => i), page = 0, current = 0;
+
+  const make = (tag, text, attributes = {}) => {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  };
+  const paint = (root) => {
+    for (const svg of root.querySelectorAll("svg.isonn")) svg.classList.toggle("importance", colour.value === "importance");
+  };
+
+  const need = async (wanted) => {
+    for (const number of new Set(wanted.filter((i) => !panels.has(i)).map((i) => Math.floor(i / PAGE) - 1))) {
+      const made = await unpack(blocks[number].textContent);
+      made.forEach((text, i) => {
+        const box = document.createElement("div");
+        box.innerHTML = text; // written and escaped by isonn
+        panels.set((number + 1) * PAGE + i, box.firstElementChild);
+      });
+    }
+  };
 
   const pick = (panel, match) => {
     for (const part of panel.querySelectorAll("svg [data-m]")) part.classList.toggle("on", part.dataset.m === match);
     for (const button of panel.querySelectorAll("[data-pick]")) {
       const on = button.dataset.pick === match;
       button.setAttribute("aria-pressed", on);
-      button.closest("tr").classList.toggle("on", on);
+      button.closest("li, tr").classList.toggle("on", on);
     }
+    say();
   };
-
-  // The best listed match of the chosen template, or the strongest of all; null when the template has none listed.
-  const best = (panel) => {
-    const row = template.value === "" ? panel.querySelector("tbody tr") : panel.querySelector(`tr[data-of="${template.value}"]`);
-    return row ? row.querySelector("[data-pick]").dataset.pick : null;
-  };
-
   const say = () => {
-    const panel = panels.get(current), row = panel.querySelector("tr.on");
-    const place = row ? `template ${row.dataset.of} at ${row.querySelector(".place").textContent}` : "";
-    find("[data-status]").textContent = row ? `Graph ${current}: ${place}.`
-      : `Graph ${current}: template ${template.value} is not among its strongest matches.`;
+    const panel = panels.get(current), row = panel.querySelector(".on .what strong, tr.on .place");
+    find("[data-status]").textContent = `${panel.getAttribute("aria-label")}${row ? `: ${row.textContent}` : ""}`;
   };
 
-  const show = (number) => {
-    if (!panels.has(number)) return;
-    current = graph.value = number;
-    for (const [name, panel] of panels) panel.hidden = name !== number;
-    for (const thumb of thumbs) {
-      if (thumb.dataset.open === number) thumb.setAttribute("aria-current", "true");
+  const showPage = async (number) => {
+    page = number;
+    const here = allowed.slice(page * PAGE, (page + 1) * PAGE);
+    await need(here);
+    holder.replaceChildren(...here.map((i) => panels.get(i)));
+    paint(holder);
+    graph.replaceChildren(...here.map((i) => make("option", `${index[i][1]}: ${index[i][2]}${index[i][3] === false ? " (wrong)" : ""}`, { value: index[i][0] })));
+    if (paged) {
+      const count = Math.max(1, Math.ceil(allowed.length / PAGE));
+      paged.replaceChildren(...Array.from({ length: count }, (_, i) => make("option", `${i * PAGE + 1} to ${Math.min((i + 1) * PAGE, allowed.length)}`, { value: i })));
+      paged.value = String(page);
+    }
+    thumbs?.replaceChildren(...here.map((i) => {
+      const [number, name, predicted, right, box, kind] = index[i];
+      const wrong = right === false;
+      const button = make("button", "", { type: "button", class: wrong ? "thumb bad" : "thumb", "data-open": number, "aria-label": `${name}, predicted ${predicted}${wrong ? ", wrong" : ""}` });
+      const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      svg.setAttribute("viewBox", box);
+      svg.setAttribute("class", `isonn ${kind} importance`);
+      svg.setAttribute("aria-hidden", "true");
+      const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+      use.setAttribute("href", `#g${number}`);
+      svg.append(use);
+      button.append(svg, make("span", `${name}: ${predicted}${wrong ? " ✗" : ""}`, { dir: "auto" }));
+      return button;
+    }));
+  };
+
+  const show = async (i) => {
+    const number = Math.floor(allowed.indexOf(i) / PAGE);
+    if (number < 0) return;
+    if (number !== page || !holder.contains(panels.get(i))) await showPage(number);
+    current = i;
+    graph.value = String(index[i][0]);
+    for (const panel of holder.children) panel.hidden = panel !== panels.get(i);
+    for (const thumb of thumbs?.children ?? []) {
+      if (thumb.dataset.open === graph.value) thumb.setAttribute("aria-current", "true");
       else thumb.removeAttribute("aria-current");
     }
     say();
   };
 
-  const allowed = (panel) => !filter || filter.value === "" || panel.dataset.right === filter.value;
-
-  graph.addEventListener("change", () => show(graph.value));
-  template.addEventListener("change", () => {
-    for (const panel of panels.values()) pick(panel, best(panel));
-    say();
-  });
-  find("[data-colour]").addEventListener("change", (event) => {
-    for (const svg of gallery.querySelectorAll("svg.isonn")) svg.classList.toggle("importance", event.target.value === "importance");
-  });
-  filter?.addEventListener("change", () => {
-    for (const thumb of thumbs) thumb.hidden = !allowed(panels.get(thumb.dataset.open));
-    if (!allowed(panels.get(current))) {
-      const first = [...panels.values()].find(allowed);
-      if (first) show(first.dataset.number);
-    }
+  graph.addEventListener("change", () => show(place.get(graph.value)));
+  colour.addEventListener("change", () => paint(gallery));
+  paged?.addEventListener("change", async () => { await showPage(Number(paged.value)); show(allowed[page * PAGE]); });
+  filter?.addEventListener("change", async () => {
+    const fits = ([, , predicted, right]) => filter.value === "" || (filter.value === "wrong" && right === false)
+      || (filter.value === "right" && right === true) || filter.value === `=${predicted}`;
+    allowed = index.map((row, i) => (fits(row) ? i : -1)).filter((i) => i >= 0);
+    await showPage(0);
+    show(allowed.includes(current) ? current : allowed[0]);
   });
   for (const button of gallery.querySelectorAll("[data-step]")) {
     button.addEventListener("click", () => {
-      const open = [...panels].filter(([name, panel]) => allowed(panel) || name === current).map(([name]) => name);
-      const next = open.indexOf(current) + Number(button.dataset.step);
-      show(open[(next + open.length) % open.length]);
+      const next = allowed.indexOf(current) + Number(button.dataset.step);
+      show(allowed[(next + allowed.length) % allowed.length]);
     });
   }
-  for (const thumb of thumbs) {
-    thumb.addEventListener("click", () => {
-      show(thumb.dataset.open);
-      find(".controls").scrollIntoView({ block: "start" });
-      panels.get(current).focus({ preventScroll: true });
-    });
-  }
-  for (const [, panel] of panels) {
-    for (const button of panel.querySelectorAll("[data-pick]")) {
-      button.addEventListener("click", () => { pick(panel, button.dataset.pick); say(); });
-    }
-  }
-  const followed = () => {
-    const number = /^#graph-(\d+)$/.exec(location.hash)?.[1];
-    if (number && panels.has(number)) {
-      show(number);
-      panels.get(number).scrollIntoView({ block: "start" });
-      panels.get(number).focus({ preventScroll: true });
-    }
+  gallery.addEventListener("click", async (event) => {
+    const thumb = event.target.closest("[data-open]"), button = event.target.closest("[data-pick]");
+    if (button) pick(button.closest(".panel"), button.dataset.pick);
+    if (!thumb) return;
+    await show(place.get(thumb.dataset.open));
+    find(".controls").scrollIntoView({ block: "start" });
+    panels.get(current).focus({ preventScroll: true });
+  });
+
+  const followed = async () => {
+    const i = place.get(/^#graph-(\d+)$/.exec(location.hash)?.[1]);
+    if (i === undefined) return;
+    if (!allowed.includes(i)) { filter.value = ""; allowed = index.map((_, j) => j); }
+    await show(i);
+    panels.get(i).scrollIntoView({ block: "start" });
+    panels.get(i).focus({ preventScroll: true });
   };
   window.addEventListener("hashchange", followed);
-  show(current);
-  followed();
+  showPage(0).then(() => show(0)).then(followed);
 }

@@ -1,0 +1,316 @@
+"""The page of a model: the question, the answer with its reason, how good it is, and every graph with its reasons."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from isonn.errors import InputError
+from isonn.explain import template_cards
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.isomorphism import twin_groups
+from isonn.graphs.splits import Fold, grouped_folds
+from isonn.progress import bar
+from isonn.report.cards import READABLE, Card, cards
+from isonn.report.draw import drawer_of, symbols
+from isonn.report.page import check_new, render, require_jinja2, unnamed, write
+from isonn.report.panels import Panel, panels, percent_text
+from isonn.report.pieces import Holders, Naming, Piece, class_pieces
+from isonn.seeding import derive_seed
+from isonn.targets import Classes, Labels, Numbers, as_y
+
+#: Graphs on a page unless another number is asked for.
+GRAPHS = 1000
+#: Mistakes shown on their own.
+WORST = 6
+#: Folds of a cross-fitted page.
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number of the first screen: its name, the number, and a line below."""
+
+    name: str
+    value: str
+    about: str
+    main: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Models and the graphs each is shown on, none of which it was fitted to.
+
+    Attributes:
+        clf: the model that the page is about: it says which pieces mark a class.
+        shown: pairs of a model and the numbers of the graphs it predicts and explains.
+        how: how the predictions came about, in a sentence.
+        train: numbers of graphs the model was fitted to, for template cards; empty when not known.
+    """
+
+    clf: Any
+    shown: Sequence[tuple[Any, NDArray[np.int64]]]
+    how: str
+    train: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The graphs that are shown."""
+        return np.concatenate([numbers for _, numbers in self.shown])
+
+    def predictions(self, graphs: GraphSet) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The graphs that are shown, and what is predicted for them."""
+        parts = [clf.predict(graphs[numbers]) for clf, numbers in self.shown]
+        return self.numbers, np.concatenate(parts)
+
+
+def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | None = None) -> None:
+    """Write the page of a fitted model; see `GraphEstimator.report`."""
+    require_jinja2()
+    check_new(Path(path))
+    graphs = as_graphset(X)
+    if y is not None:
+        graphs = graphs.with_y(as_y(y, len(graphs)))
+    if graphs.y is None:
+        raise InputError("report compares predictions with y; pass y, or a GraphSet that has it")
+    if not hasattr(clf, "explain"):
+        raise InputError(f"{type(clf).__name__} gives no reasons; report a model that explains itself")
+    if cross_fit is None:
+        cross_fit = seen_in_training(clf, graphs) > 0
+    judged = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs)
+    content = model_content(judged, graphs, trivial_tile(graphs, clf), quiet=True)
+    facts = [("model", repr(clf)), ("data", repr(graphs)), ("SHA-256 of the data", graphs.digest)]
+    write(Path(path), render("model.html", **content, facts=facts))
+
+
+def held_out(clf: Any, graphs: GraphSet) -> Judged:
+    """The model on graphs that it was not fitted to, as the caller says."""
+    noun = Naming.of(graphs).noun
+    how = f"Held out: the model was not fitted to any of these {len(graphs):,} {noun}s."
+    return Judged(clf, [(clf, np.arange(len(graphs)))], how)
+
+
+def cross_fitted(clf: Any, graphs: GraphSet) -> Judged:
+    """The model fitted again in folds, so that every graph is predicted and explained by one that has not seen it."""
+    folds = folds_of(graphs)
+    shown = []
+    for train, test in folds:
+        again = clone(clf).fit(graphs[train])
+        shown.append((again, test))
+    noun = Naming.of(graphs).noun
+    how = (
+        f"Cross-fitted in {len(folds)} folds: every {noun} is predicted and explained by a model fitted to others; "
+        f"equal {noun}s share a fold."
+    )
+    return Judged(clf, shown, how, np.arange(len(graphs)))
+
+
+def folds_of(graphs: GraphSet) -> list[Fold]:
+    """Stratified folds with twins in one fold, the same whenever they are asked for."""
+    seed = derive_seed(0, "report")
+    if graphs.y is not None and graphs.y.ndim == 1 and graphs.y.dtype.kind != "f":
+        rarest = int(np.unique(graphs.y, return_counts=True)[1].min())
+        if rarest >= 2:
+            return grouped_folds(graphs.y, twin_groups(graphs), min(FOLDS, rarest), seed)
+    order = np.random.default_rng(seed).permutation(len(graphs))
+    parts = np.array_split(order, min(FOLDS, len(graphs)))
+    return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
+
+
+def seen_in_training(clf: Any, graphs: GraphSet) -> int:
+    """How many of the graphs the model was fitted to; 0 where it does not know."""
+    seen = getattr(clf, "seen_in_training", None)
+    return 0 if seen is None else int(np.sum(seen(graphs)))
+
+
+def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
+    """The best trivial method, cross-fitted on these graphs."""
+    if graphs.y is None:
+        return None
+    if isinstance(clf.target_, Numbers):
+        y = np.asarray(graphs.y, dtype=float)
+        guesses = np.full(y.shape, np.nan)
+        for train, test in folds_of(graphs):
+            guesses[test] = np.nanmean(y[train], axis=0)
+        error = clf.target_.metrics(y, guesses)["rmse"]
+        return Tile("Trivial: always the mean", f"{error:.3g}", "typical error (RMSE)")
+    if not isinstance(clf.target_, Classes):
+        return None
+    from isonn.baselines import DegreeHistogramClassifier, GraphSizeClassifier, MajorityClassifier
+
+    named = {
+        "the most frequent class": MajorityClassifier,
+        "graph size": GraphSizeClassifier,
+        "node degrees": DegreeHistogramClassifier,
+    }
+    scores: dict[str, int] = {}
+    for name, method in named.items():
+        right = 0
+        for train, test in folds_of(graphs):
+            fitted = method().fit(graphs[train], graphs.y[train])
+            right += int((fitted.predict(graphs[test]) == graphs.y[test]).sum())
+        scores[name] = right
+    best = max(scores, key=lambda name: scores[name])
+    share = percent_text(scores[best] / len(graphs))
+    return Tile(f"Best trivial method: {best}", share, f"{scores[best]:,} of {len(graphs):,} right")
+
+
+def model_content(
+    judged: Judged, graphs: GraphSet, trivial: Tile | None, most: int = GRAPHS, quiet: bool = False
+) -> dict[str, Any]:
+    """What ``model.html`` needs, without ``facts``.
+
+    Args:
+        graphs: with y.
+        trivial: the number to beat.
+        most: graphs in the gallery at most.
+    """
+    clf, look, naming = judged.clf, symbols(graphs), Naming.of(graphs)
+    pieces = class_pieces(clf, graphs, look)
+    numbers = judged.numbers
+    chosen = set(np.sort(numbers)[:most].tolist())
+    shown: list[Panel] = []
+    holders = Holders(graphs)
+    with bar("explaining graphs", len(chosen), show=not quiet) as report:
+        for model, own in judged.shown:
+            wanted = [number for number in own.tolist() if number in chosen]
+            done = len(shown)
+            shown += panels(model, graphs, wanted, report=_shifted(report, done), holders=holders)
+    shown.sort(key=lambda panel: panel.number)
+    tested, predicted = judged.predictions(graphs)
+    class_ = _positive(clf, pieces)
+    first = next(iter(pieces.get(class_, ())), None)
+    sentence = _answer(clf, graphs, naming, class_, first, shown)
+    wrong = sorted((panel for panel in shown if panel.right is False), key=lambda panel: -(panel.confidence or 0))
+    return {
+        "title": graphs.name,
+        "question": question(clf, graphs, naming, class_),
+        "answer": sentence,
+        "hero": _hero(shown, graphs, naming, clf, class_, first),
+        "tiles": [*_tiles(clf, graphs, tested, predicted), *([trivial] if trivial is not None else [])],
+        "how": judged.how,
+        "pieces": [(naming.class_(value), own) for value, own in pieces.items() if own],
+        "numeric": isinstance(clf.target_, Numbers),
+        "noun": naming.noun,
+        "panels": shown,
+        "shown_sentence": _shown_sentence(shown, numbers, naming),
+        "worst": wrong[:WORST],
+        "cards": [] if pieces else _cards(judged, graphs),
+        "legend": drawer_of(graphs[0]).legend(),
+        "molecules": look.molecules,
+    }
+
+
+def _shifted(report: Callable[[int, str], None], by: int) -> Callable[[int, str], None]:
+    return lambda done, text: report(by + done, text)
+
+
+def question(clf: Any, graphs: GraphSet, naming: Naming, class_: Any) -> str:
+    """What the model answers, as a question."""
+    name = graphs.name
+    if isinstance(clf.target_, Numbers):
+        return f"What decides {naming.target()} in {name}?"
+    if isinstance(clf.target_, Labels):
+        return f"Which labels does a {naming.noun} of {name} have, and why?"
+    if len(clf.classes_) > 2:
+        return f"What tells the {len(clf.classes_)} classes of {name} apart?"
+    return f"Which {naming.noun}s of {name} are {naming.class_(class_)}, and why?"
+
+
+def _positive(clf: Any, pieces: dict[Any, list[Piece]]) -> Any:
+    """The class the first screen is about: the larger of two, else the one with the strongest piece."""
+    classes = clf.target_.classes.tolist()
+    if len(classes) == 2 and (not pieces or pieces.get(classes[-1])):
+        return classes[-1]
+    strongest = {value: own[0].effect for value, own in pieces.items() if own}
+    return max(strongest, key=lambda value: strongest[value]) if strongest else classes[-1]
+
+
+def _answer(
+    clf: Any, graphs: GraphSet, naming: Naming, class_: Any, piece: Piece | None, shown: Sequence[Panel]
+) -> str:
+    """The answer in one sentence, with counts of these graphs."""
+    name = naming.class_(class_)
+    if piece is not None and piece.direction:
+        held, of = piece.outside
+        return (
+            f"{held:,} of the {of:,} {naming.noun}s contain {piece.text}, the piece that counts most: it "
+            f"{piece.direction} {naming.target(class_)}."
+        )
+    if piece is not None and any(own == name for own, _, _ in piece.counts):
+        held, of = piece.counted(name)
+        others_held, others = piece.outside[0] - held, piece.outside[1] - of
+        return (
+            f"{held:,} of the {of:,} {naming.noun}s that are {name} contain {piece.text}, "
+            f"and {others_held:,} of the {others:,} others do."
+        )
+    first = Counter(panel.reasons[0].text for panel in shown if panel.reasons and panel.explained == name)
+    of = sum(panel.explained == name for panel in shown)
+    if not first:
+        return f"No piece of these {naming.noun}s speaks for {name} in particular."
+    text, count = first.most_common(1)[0]
+    return f"For {count:,} of the {of:,} {naming.noun}s predicted {name}, the strongest reason is {text}."
+
+
+def _tiles(clf: Any, graphs: GraphSet, tested: NDArray[np.int64], predicted: NDArray[Any]) -> list[Tile]:
+    """The model's numbers on these graphs."""
+    assert graphs.y is not None
+    truth = graphs.y[tested]
+    metrics = clf.target_.metrics(truth, predicted)
+    if isinstance(clf.target_, Numbers):
+        return [Tile("Typical error (RMSE)", f"{metrics['rmse']:.3g}", f"R² {metrics['r2']:.2f}", main=True)]
+    right = round(metrics["accuracy"] * len(tested))
+    what = "All labels right" if isinstance(clf.target_, Labels) else "Accuracy"
+    return [Tile(what, percent_text(metrics["accuracy"]), f"{right:,} of {len(tested):,} right", main=True)]
+
+
+def _hero(
+    shown: Sequence[Panel], graphs: GraphSet, naming: Naming, clf: Any, class_: Any, piece: Piece | None
+) -> dict[str, Any] | None:
+    """The graph of the first screen: right, of the class in question, small, with a strong first reason."""
+    holding = set(piece.examples) if piece is not None else set()
+
+    def rank(panel: Panel) -> tuple[Any, ...]:
+        first = panel.reasons[0].contribution if panel.reasons else 0.0
+        whole = sum(abs(reason.contribution) for reason in panel.reasons) or 1.0
+        return (
+            panel.right is False,
+            panel.explained != naming.class_(class_),
+            panel.number not in holding,
+            first <= 0,
+            panel.drawing.kind == "graph" and graphs.sizes[panel.number] > 40,
+            -first / whole,
+            panel.number,
+        )
+
+    candidates = [panel for panel in shown if panel.reasons]
+    if not candidates:
+        return None
+    best = min(candidates, key=rank)
+    return {"panel": best, "svg": unnamed(best.drawing.svg)}
+
+
+def _shown_sentence(shown: Sequence[Panel], numbers: NDArray[np.int64], naming: Naming) -> str:
+    which = f"All {len(shown):,}" if len(shown) == len(numbers) else f"{len(shown):,} of {len(numbers):,}"
+    judged = [panel for panel in shown if panel.right is not None]
+    right = sum(panel.right is True for panel in judged)
+    count = f", {right:,} classified correctly" if judged else ""
+    return f"{which} {naming.noun}s{count}. Choose one to see its reasons."
+
+
+def _cards(judged: Judged, graphs: GraphSet) -> list[Card]:
+    """Template cards, for models that have few templates and no class reasons."""
+    templates = judged.clf.templates_
+    if len(templates) > READABLE or graphs.y is None or isinstance(judged.clf.target_, Numbers):
+        return []
+    chosen = judged.train if len(judged.train) else judged.numbers
+    found = template_cards(judged.clf, graphs[chosen], graphs.y[chosen], examples=2)
+    return cards(found, graphs[chosen], chosen)

@@ -1,0 +1,243 @@
+"""Pieces that decide a class: in words, drawn, counted in the graphs of a page, with examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.report.charts import bar
+from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, draw_template, shortened
+from isonn.report.layout import canonical_order
+from isonn.report.node_link import induced
+
+#: Pieces shown for a class, classes shown, and examples of a piece.
+PIECES, CLASSES, EXAMPLES = 5, 8, 6
+#: Reasons of single graphs are looked for in at most this many graphs: each piece is compared with every graph.
+COUNTED = 1000
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What classes and the columns of y are called.
+
+    Example:
+        >>> Naming({1: "mutagenic"}).class_(1), Naming().class_(1)
+        ('mutagenic', 'class 1')
+    """
+
+    classes: Mapping[Any, str] = field(default_factory=dict)
+    targets: tuple[str, ...] = ()
+    noun: str = "graph"
+
+    @classmethod
+    def of(cls, graphs: GraphSet) -> Naming:
+        """The names a set carries."""
+        noun = {"molecules": "molecule", "connectomes": "brain network"}.get(graphs.kind, "graph")
+        return cls(graphs.class_names, graphs.target_names, noun)
+
+    def class_(self, value: Any) -> str:
+        """What a class is called; classes that are text are their own name."""
+        plain = value.item() if isinstance(value, np.generic) else value
+        if plain in self.classes:
+            return shortened(str(self.classes[plain]))
+        if self.targets and isinstance(plain, int) and 0 <= plain < len(self.targets) and not self.classes:
+            return shortened(self.targets[plain])
+        return shortened(plain) if isinstance(plain, str) and plain else f"class {plain}"
+
+    def target(self, column: Any = 0) -> str:
+        """What a column of numbers is called."""
+        number = int(column)
+        return shortened(self.targets[number]) if number < len(self.targets) else "the value"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece that marks a class, as a page shows it.
+
+    Attributes:
+        text: in words.
+        drawing: the piece.
+        bar: its effect as a picture; effect: the number.
+        counts: per class its name, the graphs that contain it, and all of them.
+        examples: numbers of graphs that contain it.
+        example: one of them, drawn with the piece highlighted, or None.
+        direction: "raises" or "lowers", for numbers, else "".
+    """
+
+    text: str
+    drawing: Drawing | None
+    bar: str
+    effect: float
+    counts: tuple[tuple[str, int, int], ...]
+    examples: tuple[int, ...]
+    example: Drawing | None
+    direction: str = ""
+
+    def counted(self, name: str) -> tuple[int, int]:
+        """Graphs of a class that contain the piece, and all of them."""
+        return next((held, of) for class_, held, of in self.counts if class_ == name)
+
+    @property
+    def outside(self) -> tuple[int, int]:
+        """Graphs of all classes together."""
+        return sum(held for _, held, _ in self.counts), sum(of for _, _, of in self.counts)
+
+
+def reason_words(reason: Any) -> str:
+    """A reason in words: its formula, or the names of its nodes."""
+    names = ", ".join(shortened(name) for name in reason.names[:12])
+    named = reason.graph.node_names is not None if hasattr(reason, "graph") else False
+    text = getattr(reason, "text", "")
+    return names if named or not text else shortened(text, 120)
+
+
+def reason_marks(reasons: Sequence[Any]) -> list[Mark]:
+    """Reasons as marks of a drawing: their number and sign stand beside them."""
+    signs = ["+" if reason.contribution >= 0 else "-" for reason in reasons]
+    return [
+        Mark(reason.nodes, positive=sign == "+", text=f"{i} {sign}")
+        for i, (reason, sign) in enumerate(zip(reasons, signs, strict=True), start=1)
+    ]
+
+
+def class_pieces(clf: Any, graphs: GraphSet, look: Symbols) -> dict[Any, list[Piece]]:
+    """The pieces of ``clf.reasons_`` by class, with counts over these graphs; {} for models without them."""
+    try:
+        found = clf.reasons_
+    except (AttributeError, ValueError):  # not this kind of model, or soft templates
+        return {}
+    naming = Naming.of(graphs)
+    features = clf.transform(graphs).tocsc()
+    largest = max((abs(reason.effect) for reasons in found.values() for reason in reasons), default=0.0)
+    made: dict[Any, list[Piece]] = {}
+    for value, reasons in list(found.items())[:CLASSES]:
+        made[value] = [
+            _piece(
+                reason,
+                np.asarray(features[:, [reason.column]].toarray() > 0).ravel(),
+                clf,
+                graphs,
+                look,
+                naming,
+                largest,
+            )
+            for reason in reasons[:PIECES]
+        ]
+    return made
+
+
+def _piece(
+    reason: Any, held: NDArray[np.bool_], clf: Any, graphs: GraphSet, look: Symbols, naming: Naming, largest: float
+) -> Piece:
+    holding = np.flatnonzero(held)
+    if graphs.y is not None and graphs.y.ndim == 1 and reason.explained in graphs.y.tolist():
+        own = holding[graphs.y[holding] == reason.explained]
+        holding = own if len(own) else holding
+    example = None
+    small = sorted(holding.tolist(), key=lambda i: (graphs.sizes[i], i))
+    if small:
+        nodes = _nodes_of(clf, graphs, small[0], reason.column)
+        number = small[0]
+        example = draw_graph(
+            graphs[number],
+            symbols=look,
+            title=f"Graph {number} with {reason.text} highlighted",
+            marks=[Mark(nodes)],
+            shown=[0],
+        )
+    drawing = draw_template(reason.template, graphs.kind, title=reason.text, symbols=look)
+    return Piece(
+        text=shortened(reason.text, 160),
+        drawing=drawing,
+        bar=bar(reason.effect, largest),
+        effect=float(reason.effect),
+        counts=count_by_class(held, graphs, naming),
+        examples=tuple(small[:EXAMPLES]),
+        example=example,
+        direction="" if _of_classes(graphs) else "raises" if reason.weight > 0 else "lowers",
+    )
+
+
+def count_by_class(held: NDArray[np.bool_], graphs: GraphSet, naming: Naming) -> tuple[tuple[str, int, int], ...]:
+    """Per class its name, how many of its graphs are in ``held``, and how many there are; without classes one row."""
+    if not _of_classes(graphs) or graphs.y is None:
+        return ((f"all {naming.noun}s", int(held.sum()), len(held)),)
+    if graphs.y.ndim == 2:
+        return tuple(
+            (naming.class_(i), int((held & (column == 1)).sum()), int((column == 1).sum()))
+            for i, column in enumerate(graphs.y.T)
+        )
+    return tuple(
+        (naming.class_(value), int((held & (graphs.y == value)).sum()), int((graphs.y == value).sum()))
+        for value in np.unique(graphs.y).tolist()
+    )
+
+
+def _of_classes(graphs: GraphSet) -> bool:
+    """Whether y holds few enough distinct values to count by."""
+    if graphs.y is None:
+        return False
+    if graphs.y.ndim == 2:
+        return bool(np.isin(graphs.y[np.isfinite(graphs.y.astype(float))], (0, 1)).all())
+    whole = graphs.y.dtype.kind != "f" or bool((graphs.y == np.round(graphs.y)).all())
+    return whole and len(np.unique(graphs.y)) <= max(12, len(graphs) // 10)
+
+
+def _nodes_of(clf: Any, graphs: GraphSet, number: int, column: int) -> tuple[int, ...]:
+    """The nodes of one place in a graph where a template is found."""
+    found = clf._matched_graph(graphs[number : number + 1]).occurrences
+    rows = np.flatnonzero(found.template == column)
+    if not len(rows):
+        return ()
+    return tuple(node for node in found.nodes[found.region[rows[0]]].tolist() if node >= 0)
+
+
+class Holders:
+    """Which graphs contain the reasons of single graphs, each distinct piece looked for once.
+
+    Args:
+        graphs: where to look; of more than `COUNTED` graphs, that many, evenly spread.
+    """
+
+    def __init__(self, graphs: GraphSet) -> None:
+        every = np.arange(len(graphs))
+        if len(graphs) > COUNTED:
+            every = np.linspace(0, len(graphs) - 1, COUNTED).astype(np.int64)
+        self.graphs = graphs[every]
+        self.sampled = len(graphs) > COUNTED
+        self._known: dict[Any, NDArray[np.bool_]] = {}
+
+    def held(self, reason: Any) -> NDArray[np.bool_] | None:
+        """Whether each graph contains the piece; None for nodes with names, which are places and not kinds."""
+        if not hasattr(reason, "found_in") or reason.graph.node_names is not None or len(reason.nodes) > 12:
+            return None
+        key = piece_key(reason.graph, reason.nodes)
+        if key not in self._known:
+            self._known[key] = np.asarray(reason.found_in(self.graphs))
+        return self._known[key]
+
+    def words(self, reason: Any, naming: Naming) -> str:
+        """How many graphs of each class contain the piece, as text."""
+        held = self.held(reason)
+        if held is None:
+            return ""
+        counts = count_by_class(held, self.graphs, naming)[:4]
+        of = f" of {len(self.graphs):,} {naming.noun}s looked at" if self.sampled else ""
+        return "in " + ", ".join(f"{n:,} of {all_:,} {name}" for name, n, all_ in counts) + of
+
+
+def piece_key(graph: Graph, nodes: Sequence[int]) -> tuple[Any, ...]:
+    """Equal for pieces that are equal up to relabelling, labels of nodes and edges included."""
+    piece = induced(graph, np.array(sorted(nodes), dtype=np.int64))
+    order = canonical_order(piece)
+    place = np.empty(piece.n, dtype=np.int64)
+    place[order] = np.arange(piece.n)
+    labels = () if piece.node_labels is None else tuple(piece.node_labels[order].tolist())
+    marks = [None] * len(piece.edges) if piece.edge_labels is None else piece.edge_labels.tolist()
+    cells = sorted((*pair, str(mark)) for pair, mark in zip(place[piece.edges].tolist(), marks, strict=True))
+    return (piece.n, labels, tuple(cells))
