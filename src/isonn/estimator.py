@@ -109,8 +109,9 @@ class GraphEstimator(BaseEstimator):
         Args:
             X, y: graphs and what is to be predicted for them.
             path: the page; an existing file is refused.
-            cross_fit: fit the model again in folds, so that no graph is explained by a model that has seen it. None does
-                so when the model was fitted to some of these graphs, and else takes them as held out. The page says which.
+            cross_fit: fit the model again in folds, so that no graph is explained by a model that has seen it. None
+                does so when the model was fitted to some of these graphs, and else takes them as held out. The page
+                says which.
         """
         from isonn.report.show import report_model
 

@@ -36,7 +36,7 @@ def test_report_writes_into_the_run_unless_told_otherwise(made, tmp_path: Path):
     run, data, _ = made
     result = call("report", run, "--data", data)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith(f"{run / 'report.html'}: 6 results, 2 templates, 8 graphs")
+    assert result.stdout.startswith(f"{run / 'report.html'}: 6 results, 0 reasons, 8 graphs")
     shown = call("report", run, "--data", data, "--out", tmp_path / "page.html", "--graphs", 3, "--json")
     facts = json.loads(shown.stdout)
     assert (facts["page"], facts["graphs"], facts["missing"]) == (str(tmp_path / "page.html"), 3, 0)
@@ -45,7 +45,7 @@ def test_report_writes_into_the_run_unless_told_otherwise(made, tmp_path: Path):
 
 def test_a_report_without_its_graphs_says_how_to_give_them(made, tmp_path: Path):
     result = call("report", made[0], "--out", tmp_path / "page.html")
-    assert "Templates and graphs cannot be shown: " in result.stdout
+    assert "Reasons and graphs cannot be shown: " in result.stdout
     assert "name its file with --data" in result.stdout
 
 
@@ -58,10 +58,11 @@ def test_explaining_labels_says_when_none_is_predicted(made, tmp_path: Path):
     clf.save(tmp_path / "model")
     number = int(clf.predict_proba(graphs).max(axis=1).argmin())
     command = ("explain", tmp_path / "model", made[1], "--graph", number, "--out", tmp_path / "page.html")
-    assert f"graph {number}: no label, the likeliest is" in call(*command).stdout
+    assert f"Graph {number}: no label, the likeliest is" in call(*command).stdout
+    (tmp_path / "page.html").unlink()
     (facts,) = json.loads(call(*command, "--json").stdout)["graphs"]
-    assert facts["predicted"] == []
-    assert facts["explained"] in ("0", "1")
+    assert facts["predicted"].startswith("no label")
+    assert facts["explained"] in ("class 0", "class 1")
 
 
 def test_explain_writes_the_graphs_that_are_named(made, tmp_path: Path):
@@ -71,11 +72,21 @@ def test_explain_writes_the_graphs_that_are_named(made, tmp_path: Path):
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[-1] == f"2 graphs in {out}"
     assert out.read_text().count('<article class="panel"') == 2
-    facts = json.loads(call("explain", model, data, "--out", out, "--json").stdout)
+    facts = json.loads(call("explain", model, data, "--out", tmp_path / "other.html", "--json").stdout)
     assert [graph["graph"] for graph in facts["graphs"]] == list(range(20))
-    assert {"template", "nodes", "distance", "contribution", "probability_without"} == set(
-        facts["graphs"][0]["matches"][0]
-    )
+    assert {"template", "nodes", "distance", "contribution", "without"} == set(facts["graphs"][0]["matches"][0])
+    assert {"text", "nodes", "contribution", "without", "found"} == set(facts["graphs"][0]["reasons"][0])
+
+
+def test_explain_never_writes_over_a_page(made, tmp_path: Path):
+    _, data, model = made
+    out = tmp_path / "page.html"
+    out.write_text("mine")
+    with pytest.raises(InputError, match="page.html exists already; choose another"):
+        CliRunner().invoke(
+            app, ["explain", str(model), str(data), "--out", str(out)], catch_exceptions=False, standalone_mode=False
+        )
+    assert out.read_text() == "mine"
 
 
 @pytest.mark.parametrize(

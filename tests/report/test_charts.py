@@ -44,6 +44,6 @@ def test_a_long_curve_keeps_its_ends():
 
 def test_a_contribution_points_to_its_side():
     for_it, against = bar(1.0, 2.0), bar(-2.0, 2.0)
-    assert 'class="pos" x="50.0" y="2" width="23.0"' in for_it
-    assert 'class="neg" x="4.0" y="2" width="46.0"' in against
+    assert 'class="pos" x="50.0" y="2" width="25.0"' in for_it
+    assert 'class="neg" x="0.0" y="2" width="50.0"' in against
     assert 'width="0.0"' in bar(0.0, 0.0)

@@ -53,6 +53,7 @@ def _facts(panel: Panel) -> dict[str, object]:
         "name": panel.name,
         "truth": panel.truth,
         "predicted": panel.predicted,
+        "explained": panel.explained,
         "probabilities": dict(panel.probabilities),
         "score": panel.score,
         "base": panel.base,

@@ -22,7 +22,7 @@ def report(
     model: Annotated[
         Path | None, typer.Option(help="A saved model to show.", show_default="one of the run, fitted again")
     ] = None,
-    graphs: Annotated[int, typer.Option(help="Graphs in the gallery at most.", min=1)] = 200,
+    graphs: Annotated[int, typer.Option(help="Graphs in the gallery at most.", min=1)] = 1000,
     as_json: AsJson = False,
 ) -> None:
     """Make one self-contained HTML page of a run: results, templates, and graphs with their matches."""
@@ -36,7 +36,7 @@ def report(
         print(json.dumps({"page": str(target), **page.facts}, indent=1))
         return
     facts = page.facts
-    held = f"{facts['results']} results, {facts['templates']} templates, {facts['graphs']} graphs"
+    held = f"{facts['results']} results, {facts['reasons']} reasons, {facts['graphs']} graphs"
     print(f"{target}: {held}, {facts['bytes'] / 1e6:.1f} MB")
     if facts["no_model"]:
         print(facts["no_model"])

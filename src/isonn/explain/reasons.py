@@ -20,6 +20,8 @@ MOST = 5
 SHARE = 0.4
 #: Nodes of a piece up to which it is written as a formula.
 MOST_IN_FORMULA = 12
+#: Windows that are looked through for reasons.
+STRONGEST = 200
 #: A reason below this share of the strongest one's contribution is not listed.
 LEAST = 0.1
 
@@ -98,13 +100,17 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
     nodes_of = found.nodes[found.region[rows]] if found.columns is None else None
     importance = explanation.edge_importance + explanation.edge_importance.T
     pieces: list[tuple[float, list[int]]] = []
-    for sign in (1.0, -1.0):
+    for sign in (1.0, -1.0) if found.columns is None else ():
         strength = np.triu(sign * importance, 1)
         strongest = float(strength.max(initial=0.0))
         if strongest > 0:
             for members in _connected(graph.n, np.argwhere(strength >= SHARE * strongest)):
                 inside = np.ix_(members, members)
                 pieces.append((float(strength[inside].sum()), members))
+    if found.columns is not None:  # a connected piece seldom holds rows and columns of a window
+        for i in np.argsort(-np.abs(contributions), kind="stable")[:STRONGEST].tolist():
+            both = (found.nodes[found.region[rows[i]]], found.columns[found.region[rows[i]]])
+            pieces.append((abs(float(contributions[i])), sorted({int(v) for v in np.concatenate(both) if v >= 0})))
     if not pieces and len(explanation.node_importance):
         best = int(np.abs(explanation.node_importance).argmax())
         pieces = [(abs(float(explanation.node_importance[best])), [best])]
@@ -112,7 +118,7 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
     used: set[int] = set()
     for _, members in sorted(pieces, key=lambda piece: -piece[0]):
         free = [node for node in members if node not in used]
-        if len(free) < len(members) and len(free) < 2:
+        if len(free) < len(members) and (len(free) < 2 or found.columns is not None):
             continue
         used.update(free)
         inside = _inside(nodes_of, found, rows, free, graph.n)

@@ -107,13 +107,22 @@ def sweep(points: Mapping[float, Sequence[float]], title: str, across: str) -> s
 
 def bar(value: float, largest: float) -> str:
     """A contribution as a bar to the right (for the class) or the left (against it) of a middle line."""
-    width = 0.0 if largest <= 0 else min(1.0, abs(value) / largest) * 46
+    width = 0.0 if largest <= 0 else min(1.0, abs(value) / largest) * 50
     x = 50 if value >= 0 else 50 - width
     name = "pos" if value >= 0 else "neg"
     return (
         '<svg class="bar" viewBox="0 0 100 12" width="100" height="12" aria-hidden="true" focusable="false">'
-        f'<path class="middle" d="M50 0v12"/>'
-        f'<rect class="{name}" x="{x:.1f}" y="2" width="{width:.1f}" height="8"/></svg>'
+        f'<rect class="{name}" x="{x:.1f}" y="2" width="{width:.1f}" height="8"/>'
+        '<path class="middle" d="M50 0v12"/></svg>'
+    )
+
+
+def share_bar(share: float) -> str:
+    """A share of 1 as a bar; the number stands beside it."""
+    return (
+        '<svg class="share" viewBox="0 0 60 8" width="60" height="8" aria-hidden="true" focusable="false">'
+        f'<rect class="whole" width="60" height="8"/><rect class="pos" width="{60 * min(max(share, 0.0), 1.0):.1f}" '
+        'height="8"/></svg>'
     )
 
 

@@ -85,7 +85,7 @@ class Drawer(ABC):
       ``on``; marks in ``shown`` have it from the start;
     - importances are steps of the colour scale (`levels`, `level_class`), and what speaks against the class is told by
       more than its colour: a dashed line, or a sign in its text;
-    - with a ``name``, all that is drawn lies in ``<g id="name">``, so that the page can show it again as a thumbnail.
+    - all that is drawn lies in one ``<g>`` after the title, which the page shows again as a thumbnail.
     """
 
     #: What the drawer is called, in class names.
@@ -102,7 +102,6 @@ class Drawer(ABC):
         node_importance: NDArray[np.float64] | None = None,
         edge_importance: NDArray[np.float64] | None = None,
         symbols: Symbols | None = None,
-        name: str = "",
     ) -> Drawing:
         """One graph.
 
@@ -112,7 +111,6 @@ class Drawer(ABC):
             shown: numbers of the marks that are highlighted at first.
             node_importance, edge_importance: shape (n,) and (n, n), in any unit: the largest gets the strongest colour.
             symbols: how labels look.
-            name: an id for what is drawn.
         """
 
     @abstractmethod

@@ -51,7 +51,6 @@ class MatrixDrawer(Drawer):
         node_importance: NDArray[np.float64] | None = None,
         edge_importance: NDArray[np.float64] | None = None,
         symbols: Symbols | None = None,
-        name: str = "",
     ) -> Drawing:
         """One graph; see `Drawer.draw`."""
         size = max(1, round(SIDE / graph.n))
@@ -67,7 +66,7 @@ class MatrixDrawer(Drawer):
         parts = [
             f'<svg class="{kind}" role="img" viewBox="{box}" width="{whole}" height="{whole}">',
             f"<title>{escape(title)}</title>",
-            f'<g id="{escape(name)}">' if name else "<g>",
+            "<g>",
             *pictures,
             f'<rect class="frame" width="{side}" height="{side}"/>',
             *_ticks(graph.n, size),

@@ -20,10 +20,10 @@ from isonn.graphs.isomorphism import twin_groups
 from isonn.graphs.splits import Fold, grouped_folds
 from isonn.progress import bar
 from isonn.report.cards import READABLE, Card, cards
-from isonn.report.draw import drawer_of, symbols
-from isonn.report.page import check_new, render, require_jinja2, unnamed, write
+from isonn.report.draw import Mark, draw_graph, drawer_of, symbols
+from isonn.report.page import check_new, render, require_jinja2, write
 from isonn.report.panels import Panel, panels, percent_text
-from isonn.report.pieces import Holders, Naming, Piece, class_pieces
+from isonn.report.pieces import Holders, Naming, Piece, class_pieces, piece_nodes
 from isonn.seeding import derive_seed
 from isonn.targets import Classes, Labels, Numbers, as_y
 
@@ -31,6 +31,8 @@ from isonn.targets import Classes, Labels, Numbers, as_y
 GRAPHS = 1000
 #: Mistakes shown on their own.
 WORST = 6
+#: A graph with more nodes than this is not chosen for the first screen if there is a smaller one.
+LARGE = 40
 #: Folds of a cross-fitted page.
 FOLDS = 5
 
@@ -194,10 +196,10 @@ def model_content(
         "title": graphs.name,
         "question": question(clf, graphs, naming, class_),
         "answer": sentence,
-        "hero": _hero(shown, graphs, naming, clf, class_, first),
+        "hero": _hero(shown, judged, graphs, naming, class_, first),
         "tiles": [*_tiles(clf, graphs, tested, predicted), *([trivial] if trivial is not None else [])],
         "how": judged.how,
-        "pieces": [(naming.class_(value), own) for value, own in pieces.items() if own],
+        "pieces": [(naming.class_(value), pieces[value]) for value in _ordered(pieces, class_)],
         "numeric": isinstance(clf.target_, Numbers),
         "noun": naming.noun,
         "panels": shown,
@@ -207,6 +209,11 @@ def model_content(
         "legend": drawer_of(graphs[0]).legend(),
         "molecules": look.molecules,
     }
+
+
+def _ordered(pieces: dict[Any, list[Piece]], first: Any) -> list[Any]:
+    """Classes that have pieces, the one of the first screen first."""
+    return sorted((value for value, own in pieces.items() if own), key=lambda value: value != first)
 
 
 def _shifted(report: Callable[[int, str], None], by: int) -> Callable[[int, str], None]:
@@ -273,29 +280,51 @@ def _tiles(clf: Any, graphs: GraphSet, tested: NDArray[np.int64], predicted: NDA
 
 
 def _hero(
-    shown: Sequence[Panel], graphs: GraphSet, naming: Naming, clf: Any, class_: Any, piece: Piece | None
+    shown: Sequence[Panel], judged: Judged, graphs: GraphSet, naming: Naming, class_: Any, piece: Piece | None
 ) -> dict[str, Any] | None:
-    """The graph of the first screen: right, of the class in question, small, with a strong first reason."""
-    holding = set(piece.examples) if piece is not None else set()
+    """The graph of the first screen, of the class in question and predicted right.
+
+    It is one that contains the answer's piece where that counts most for the class; without such a graph, the one whose
+    strongest reason outweighs the others most.
+    """
+
+    def suits(panel: Panel) -> bool:
+        return bool(panel.reasons) and panel.right is not False and panel.explained == naming.class_(class_)
+
+    by_number = {panel.number: panel for panel in shown if suits(panel)}
+    best: tuple[float, Panel, tuple[int, ...], Any] | None = None
+    for number in [] if piece is None else [number for number in piece.examples if number in by_number]:
+        model = next(clf for clf, numbers in judged.shown if number in numbers)
+        found = model.explain(graphs[number])
+        for nodes in piece_nodes(judged.clf, graphs, number, piece.column) if piece is not None else ():
+            worth = float(found.node_importance[list(nodes)].sum() / (np.abs(found.node_importance).sum() or 1.0))
+            if worth > 0 and (best is None or worth > best[0]):
+                best = worth, by_number[number], nodes, found
+    if best is not None and piece is not None:
+        _, panel, nodes, found = best
+        drawing = draw_graph(
+            graphs[panel.number],
+            symbols=symbols(graphs),
+            title=f"{panel.title}, predicted {panel.predicted}; highlighted: {piece.text}",
+            marks=[Mark(nodes)],
+            shown=[0],
+            node_importance=found.node_importance,
+            edge_importance=found.edge_importance,
+        )
+        return {"panel": panel, "drawing": drawing, "text": piece.text}
 
     def rank(panel: Panel) -> tuple[Any, ...]:
-        first = panel.reasons[0].contribution if panel.reasons else 0.0
-        whole = sum(abs(reason.contribution) for reason in panel.reasons) or 1.0
-        return (
-            panel.right is False,
-            panel.explained != naming.class_(class_),
-            panel.number not in holding,
-            first <= 0,
-            panel.drawing.kind == "graph" and graphs.sizes[panel.number] > 40,
-            -first / whole,
-            panel.number,
-        )
+        first, whole = panel.reasons[0].contribution, sum(abs(reason.contribution) for reason in panel.reasons)
+        large = panel.drawing.kind != "matrix" and graphs.sizes[panel.number] > LARGE
+        return not suits(panel), first <= 0, large, -first / (whole or 1.0), panel.number
 
     candidates = [panel for panel in shown if panel.reasons]
     if not candidates:
         return None
-    best = min(candidates, key=rank)
-    return {"panel": best, "svg": unnamed(best.drawing.svg)}
+    panel = min(candidates, key=rank)
+    first = panel.reasons[0]
+    where = f" ({first.nodes})" if first.nodes != first.text else ""
+    return {"panel": panel, "drawing": panel.drawing, "text": f"{first.text}{where}; without it: {first.without}"}
 
 
 def _shown_sentence(shown: Sequence[Panel], numbers: NDArray[np.int64], naming: Naming) -> str:

@@ -51,7 +51,6 @@ class NodeLinkDrawer(Drawer):
         node_importance: NDArray[np.float64] | None = None,
         edge_importance: NDArray[np.float64] | None = None,
         symbols: Symbols | None = None,
-        name: str = "",
     ) -> Drawing:
         """One graph; see `Drawer.draw`."""
         look = symbols or Symbols()
@@ -65,9 +64,7 @@ class NodeLinkDrawer(Drawer):
         coloured = node_importance is not None
         tags = _tags(plan, marks, shown)
         return Drawing(
-            _svg(
-                plan, title, name, marks, shown, levels(node_importance), edge_levels(edge_importance), tags, coloured
-            ),
+            _svg(plan, title, marks, shown, levels(node_importance), edge_levels(edge_importance), tags, coloured),
             plan.box,
             note,
             self.name,
@@ -80,7 +77,7 @@ class NodeLinkDrawer(Drawer):
         texts = None if known else template_texts(template)
         plan = _Plan(graph, look if known else Symbols(), texts, None)
         title = title or f"Template of {template.k} nodes, {len(graph.edges) // 2} edges"
-        return Drawing(_svg(plan, title, "", (), (), None, None, (), False), plan.box, "", self.name)
+        return Drawing(_svg(plan, title, (), (), None, None, (), False), plan.box, "", self.name)
 
 
 def template_graph(template: Template) -> Graph:
@@ -103,7 +100,6 @@ def _known(template: Template, look: Symbols) -> bool:
 def _svg(
     plan: _Plan,
     title: str,
-    name: str,
     marks: Sequence[Mark],
     shown: Sequence[int],
     node_steps: NDArray[np.int64] | None,
@@ -116,7 +112,7 @@ def _svg(
         [
             f'<svg class="{kind}" role="img" viewBox="{plan.box}" width="{plan.width}" height="{plan.height}">',
             f"<title>{escape(title)}</title>",
-            f'<g id="{escape(name)}">' if name else "<g>",
+            "<g>",
             *_halos(plan, marks, shown),
             '<g class="edges">',
             *_edges(plan, edge_steps),

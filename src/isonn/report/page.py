@@ -6,7 +6,6 @@ import base64
 import gzip
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from isonn import __version__
 from isonn.errors import InputError, MissingDependencyError
 from isonn.files import atomic_file
+from isonn.report.charts import share_bar
 from isonn.report.panels import Panel, percent_text
 
 #: Panels drawn at once; page.js knows the number, too.
@@ -36,7 +36,7 @@ def render(name: str, **content: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        percent=percent_text, signed=signed, capitalize_first=_capitalized, index=_index, unnamed=unnamed
+        percent=percent_text, signed=signed, capitalize_first=_capitalized, index=_index, share=_share
     )
     environment.filters["blocks"] = _blocks(environment)
     style, script = _file("style.css") + _file("drawing.css"), _file("page.js")
@@ -86,9 +86,8 @@ def signed(value: float) -> str:
     return f"{'+' if value > 0 else '-'}{text}"
 
 
-def unnamed(svg: str) -> str:
-    """A drawing without its id, to be shown a second time."""
-    return re.sub(r'<g id="g\d+">', "<g>", svg, count=1)
+def _share(pair: tuple[int, int]) -> str:
+    return share_bar(pair[0] / max(pair[1], 1))
 
 
 def _capitalized(text: str) -> str:

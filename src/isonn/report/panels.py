@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from isonn.errors import IsoNNWarning
 from isonn.explain.explanation import Explanation, Match
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.charts import bar
@@ -28,6 +30,7 @@ class ReasonRow:
     Attributes:
         text: the piece in words.
         nodes: its nodes, by name.
+        members: its nodes, by number.
         contribution: what it adds to the score.
         bar: the contribution as a picture.
         without: the prediction when the piece is taken away, as text.
@@ -37,6 +40,7 @@ class ReasonRow:
 
     text: str
     nodes: str
+    members: tuple[int, ...]
     contribution: float
     bar: str
     without: str
@@ -126,7 +130,10 @@ def panels(
     for done, number in enumerate(numbers, start=1):
         truth = None if graphs.y is None or graphs.y.ndim != 1 else graphs.y[number]
         name = str(number) if graphs.ids is None else shortened(str(graphs.ids[number]))
-        made.append(panel_of(clf.explain(graphs[number]), number, truth, look, listed, naming, name, holders))
+        with warnings.catch_warnings():  # predicting the whole set has said it once
+            warnings.simplefilter("ignore", IsoNNWarning)
+            found = clf.explain(graphs[number])
+        made.append(panel_of(found, number, truth, look, listed, naming, name, holders))
         if report is not None:
             report(done, f"graph {number}")
     return made
@@ -146,6 +153,9 @@ def panel_of(
     naming, title = naming or Naming(), name if name is not None else str(number)
     numeric, column = isinstance(found.target, Numbers), found.column
     predicted = f"{found.score:.3g}" if numeric else naming.class_(found.label)
+    if isinstance(found.target, Labels):
+        given = [naming.class_(value) for value in found.classes[found.probabilities > 0.5].tolist()]
+        predicted = ", ".join(given) or f"no label, the likeliest is {predicted}"
     reasons, matches = found.reasons, _chosen(found.matches, listed)
     about = describe(found.graph)
     called = f"Graph {number}" if title == str(number) else title
@@ -159,7 +169,6 @@ def panel_of(
         shown=range(min(1, len(marks))),
         node_importance=found.node_importance,
         edge_importance=found.edge_importance,
-        name=f"g{number}",
     )
     largest = max((abs(reason.contribution) for reason in reasons), default=0.0)
     rows = []
@@ -169,6 +178,7 @@ def panel_of(
             ReasonRow(
                 text=reason_words(reason),
                 nodes=_listed(reason.names),
+                members=reason.nodes,
                 contribution=reason.contribution,
                 bar=bar(reason.contribution, largest),
                 without=f"{reason.answers[column]:.3g}" if numeric else percent_text(float(reason.answers[column])),

@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.graphs.graph import Graph, GraphSet
-from isonn.report.charts import bar
+from isonn.report.charts import share_bar
 from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, draw_template, shortened
 from isonn.report.layout import canonical_order
+from isonn.report.matrix import suits
 from isonn.report.node_link import induced
 
 #: Pieces shown for a class, classes shown, and examples of a piece.
-PIECES, CLASSES, EXAMPLES = 5, 8, 6
+PIECES, CLASSES, EXAMPLES = 5, 8, 30
 #: Reasons of single graphs are looked for in at most this many graphs: each piece is compared with every graph.
 COUNTED = 1000
+#: Larger pieces are not looked for elsewhere.
+LARGEST = 12
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Piece:
 
     Attributes:
         text: in words.
+        column: its number in ``templates_``.
         drawing: the piece.
         bar: its effect as a picture; effect: the number.
         counts: per class its name, the graphs that contain it, and all of them.
@@ -70,6 +74,7 @@ class Piece:
     """
 
     text: str
+    column: int
     drawing: Drawing | None
     bar: str
     effect: float
@@ -89,11 +94,12 @@ class Piece:
 
 
 def reason_words(reason: Any) -> str:
-    """A reason in words: its formula, or the names of its nodes."""
+    """A reason in words: its formula; where nodes have names, or the graph is dense, its nodes."""
     names = ", ".join(shortened(name) for name in reason.names[:12])
-    named = reason.graph.node_names is not None if hasattr(reason, "graph") else False
-    text = getattr(reason, "text", "")
-    return names if named or not text else shortened(text, 120)
+    if reason.graph.node_names is not None:
+        return names
+    dense = reason.graph.node_labels is None and suits(reason.graph)
+    return f"nodes {names}" if dense else shortened(reason.text, 120)
 
 
 def reason_marks(reasons: Sequence[Any]) -> list[Mark]:
@@ -141,8 +147,8 @@ def _piece(
     example = None
     small = sorted(holding.tolist(), key=lambda i: (graphs.sizes[i], i))
     if small:
-        nodes = _nodes_of(clf, graphs, small[0], reason.column)
         number = small[0]
+        nodes = next(iter(piece_nodes(clf, graphs, number, reason.column)), ())
         example = draw_graph(
             graphs[number],
             symbols=look,
@@ -153,8 +159,9 @@ def _piece(
     drawing = draw_template(reason.template, graphs.kind, title=reason.text, symbols=look)
     return Piece(
         text=shortened(reason.text, 160),
+        column=reason.column,
         drawing=drawing,
-        bar=bar(reason.effect, largest),
+        bar=share_bar(reason.effect / largest if largest else 0.0),
         effect=float(reason.effect),
         counts=count_by_class(held, graphs, naming),
         examples=tuple(small[:EXAMPLES]),
@@ -188,13 +195,11 @@ def _of_classes(graphs: GraphSet) -> bool:
     return whole and len(np.unique(graphs.y)) <= max(12, len(graphs) // 10)
 
 
-def _nodes_of(clf: Any, graphs: GraphSet, number: int, column: int) -> tuple[int, ...]:
-    """The nodes of one place in a graph where a template is found."""
+def piece_nodes(clf: Any, graphs: GraphSet, number: int, column: int) -> list[tuple[int, ...]]:
+    """The nodes of every place in a graph where a template is found."""
     found = clf._matched_graph(graphs[number : number + 1]).occurrences
     rows = np.flatnonzero(found.template == column)
-    if not len(rows):
-        return ()
-    return tuple(node for node in found.nodes[found.region[rows[0]]].tolist() if node >= 0)
+    return [tuple(node for node in found.nodes[found.region[row]].tolist() if node >= 0) for row in rows]
 
 
 class Holders:
@@ -213,8 +218,8 @@ class Holders:
         self._known: dict[Any, NDArray[np.bool_]] = {}
 
     def held(self, reason: Any) -> NDArray[np.bool_] | None:
-        """Whether each graph contains the piece; None for nodes with names, which are places and not kinds."""
-        if not hasattr(reason, "found_in") or reason.graph.node_names is not None or len(reason.nodes) > 12:
+        """Whether each graph contains the piece; None for nodes with names (places, not kinds) and in dense graphs."""
+        if reason.graph.node_names is not None or len(reason.nodes) > LARGEST or suits(reason.graph):
             return None
         key = piece_key(reason.graph, reason.nodes)
         if key not in self._known:

@@ -10,7 +10,7 @@ const unpack = async (text) => {
 
 for (const gallery of document.querySelectorAll("[data-gallery]")) {
   const find = (selector) => gallery.querySelector(selector);
-  const index = JSON.parse(find("[data-index]").textContent); // [number, name, predicted, true, false or null, viewBox, kind]
+  const index = JSON.parse(find("[data-index]").textContent); // [number, name, predicted, right, viewBox, kind]
   const blocks = [...gallery.querySelectorAll("script[data-block]")];
   const place = new Map(index.map(([number], i) => [String(number), i]));
   const holder = find("[data-panels]"), thumbs = find("[data-thumbs]");
@@ -73,9 +73,7 @@ for (const gallery of document.querySelectorAll("[data-gallery]")) {
       svg.setAttribute("viewBox", box);
       svg.setAttribute("class", `isonn ${kind} importance`);
       svg.setAttribute("aria-hidden", "true");
-      const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-      use.setAttribute("href", `#g${number}`);
-      svg.append(use);
+      svg.append(panels.get(i).querySelector("svg.isonn > g").cloneNode(true));
       button.append(svg, make("span", `${name}: ${predicted}${wrong ? " ✗" : ""}`, { dir: "auto" }));
       return button;
     }));

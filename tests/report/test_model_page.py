@@ -1,0 +1,152 @@
+"""The page of a model: its answer counts right, says how it was judged, and stands on its own."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+from networkx.algorithms.isomorphism import GraphMatcher
+
+import isonn
+from isonn.errors import InputError
+from isonn.report.draw import symbols
+from isonn.report.model_page import cross_fitted, folds_of, held_out, model_content, trivial_tile
+from isonn.report.pieces import Naming, class_pieces, piece_key
+
+
+def as_networkx(graph):
+    """The graph with labels of nodes and edges, for an independent library."""
+    made = networkx.Graph()
+    for node, label in enumerate(graph.node_labels.tolist()):
+        made.add_node(node, label=label)
+    for (a, b), label in zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True):
+        made.add_edge(a, b, label=label)
+    return made
+
+
+def contains(graph, template) -> bool:
+    """Whether networkx finds the template as an induced subgraph, labels included."""
+    piece = networkx.Graph()
+    for node, label in enumerate(template.node_labels.tolist()):
+        piece.add_node(node, label=label)
+    for a, b in np.argwhere(template.adjacency > 0.5).tolist():
+        piece.add_edge(a, b, label=template.edge_labels[a, b])
+    same = networkx.algorithms.isomorphism.categorical_node_match("label", None)
+    bonds = networkx.algorithms.isomorphism.categorical_edge_match("label", None)
+    return GraphMatcher(as_networkx(graph), piece, node_match=same, edge_match=bonds).subgraph_is_isomorphic()
+
+
+@pytest.fixture(scope="module")
+def named(mutag):
+    from dataclasses import replace
+
+    return replace(mutag, class_names={-1: "harmless", 1: "mutagenic"})
+
+
+@pytest.fixture(scope="module")
+def clf(named):
+    return isonn.SubgraphIsoNNClassifier(k=(2, 3), view="labels", random_state=0).fit(named)
+
+
+@pytest.fixture(scope="module")
+def content(clf, named):
+    return model_content(held_out(clf, named), named, trivial_tile(named, clf), most=20, quiet=True)
+
+
+def test_every_count_of_the_answer_is_a_direct_count(clf, named, content):
+    numbers = [int(number) for number in re.findall(r"\d+", re.sub(r"contain.*?, and", ", and", content["answer"]))]
+    template = clf.reasons_[1][0].template
+    held = np.array([contains(graph, template) for graph in named])
+    positive = named.y == 1
+    assert numbers == [(held & positive).sum(), positive.sum(), (held & ~positive).sum(), (~positive).sum()]
+    assert "mutagenic" in content["answer"]
+
+
+def test_every_count_of_every_piece_is_a_direct_count(clf, named):
+    for value, pieces in class_pieces(clf, named, symbols(named)).items():
+        for reason, piece in zip(clf.reasons_[value], pieces, strict=False):
+            held = np.array([contains(graph, reason.template) for graph in named])
+            for (_, count, of), class_ in zip(piece.counts, (-1, 1), strict=True):
+                assert (count, of) == ((held & (named.y == class_)).sum(), (named.y == class_).sum())
+            assert all(held[number] for number in piece.examples)
+
+
+def test_the_counts_beside_a_reason_are_direct_counts(clf, named, content):
+    panel = next(panel for panel in content["panels"] if panel.reasons and panel.reasons[0].held)
+    members = panel.reasons[0].members
+    piece = as_networkx(named[panel.number]).subgraph(members)
+    same = networkx.algorithms.isomorphism.categorical_node_match("label", None)
+    bonds = networkx.algorithms.isomorphism.categorical_edge_match("label", None)
+    held = np.array(
+        [GraphMatcher(as_networkx(g), piece, same, bonds).subgraph_is_monomorphic() for g in named], dtype=bool
+    )
+    expected = [f"{(held & (named.y == v)).sum()} of {(named.y == v).sum()} {n}" for v, n in named.class_names.items()]
+    assert panel.reasons[0].held == f"in {', '.join(expected)}"
+
+
+def test_the_first_screen_has_the_question_the_number_and_the_number_to_beat(clf, named, content):
+    assert content["question"] == "Which graphs of MUTAG are mutagenic, and why?"
+    main, trivial = content["tiles"]
+    right = int((clf.predict(named) == named.y).sum())
+    assert main.about == f"{right} of 188 right"
+    assert trivial.name.startswith("Best trivial method: ")
+    assert 'class="halo pos on"' in content["hero"]["drawing"].svg
+    assert content["hero"]["panel"].right
+
+
+def test_cross_fitted_models_have_not_seen_what_they_explain(clf, named):
+    few = named[::4]
+    judged = cross_fitted(clf, few)
+    assert sorted(judged.numbers.tolist()) == list(range(len(few)))
+    for (_, test), (train, own) in zip(judged.shown, folds_of(few), strict=True):
+        assert set(test.tolist()) == set(own.tolist())
+        assert not set(train.tolist()) & set(own.tolist())
+    assert judged.how.startswith("Cross-fitted in 5 folds")
+
+
+def test_report_writes_one_page_and_says_how_it_was_judged(clf, named, tmp_path: Path):
+    clf.report(named[:30], named.y[:30], tmp_path / "held.html", cross_fit=False)
+    text = (tmp_path / "held.html").read_text()
+    assert "Held out: the model was not fitted to any of these 30 graphs." in text
+    assert text.index("SHA-256") > text.index('<section id="gallery"')
+    with pytest.raises(InputError, match="exists already"):
+        clf.report(named[:30], named.y[:30], tmp_path / "held.html")
+    with pytest.raises(InputError, match="pass y"):
+        clf.report(named[:30].with_y(None), None, tmp_path / "other.html")
+    with pytest.raises(InputError, match="MajorityClassifier gives no reasons"):
+        isonn.baselines.MajorityClassifier().fit(named).report(named, None, tmp_path / "other.html")
+
+
+def test_numbers_are_reported_as_errors_beside_the_mean(named, tmp_path: Path):
+    nodes = named.sizes.astype(float)
+    few = named[:60].with_y(nodes[:60])
+    reg = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(few)
+    reg.report(few, None, tmp_path / "numbers.html", cross_fit=False)
+    text = unescape((tmp_path / "numbers.html").read_text())
+    assert "What decides the value in MUTAG?" in text
+    rmse = float(np.sqrt(np.mean((reg.predict(few) - few.y) ** 2)))
+    assert f"<strong>{rmse:.3g}</strong>" in text
+    assert "Trivial: always the mean" in text
+    counted = re.search(r"(\d+) of the 60 graphs contain", text)
+    assert counted is not None
+
+
+def test_equal_pieces_have_equal_keys_and_others_do_not(mutag):
+    moved = mutag[:1].relabelled(5)[0]
+    graph = mutag[0]
+    nitro = [node for node in range(graph.n) if graph.node_labels[node] != 0]
+    there = [node for node in range(moved.n) if moved.node_labels[node] != 0]
+    assert piece_key(graph, nitro) == piece_key(moved, there)
+    assert piece_key(graph, nitro) != piece_key(graph, [0, 1, 2])
+
+
+def test_classes_have_their_names_or_say_that_they_are_classes():
+    assert Naming({1: "sick"}).class_(np.int64(1)) == "sick"
+    assert Naming().class_(0) == "class 0"
+    assert Naming().class_("well") == "well"
+    assert Naming(targets=("solubility",)).target(0) == "solubility"
+    assert len(Naming({0: "x" * 10_000}).class_(0)) == 60
