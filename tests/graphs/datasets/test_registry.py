@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import isonn
 from isonn.errors import DatasetError
 from isonn.graphs.datasets import registry as catalog
 from isonn.graphs.datasets.registry import fetch, find, known, load
@@ -25,16 +26,17 @@ def nowhere(monkeypatch, tmp_path):
     """No data folder, an empty cache, no network."""
     monkeypatch.delenv("ISONN_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    tu_entry = catalog.tu_entry
-    folder = (tmp_path / "web").as_uri()
-    monkeypatch.setattr(catalog, "tu_entry", lambda name: replace_url(tu_entry(name), f"{folder}/{name}.zip"))
-    monkeypatch.setattr(catalog, "ENTRIES", tuple(replace_url(e, f"{folder}/{e.name}.zip") for e in catalog.ENTRIES))
 
+    def receive(url, file, name, *_):
+        asked.append(name)
+        page = tmp_path / "web" / url.rpartition("/")[2]
+        if not page.exists():
+            raise DatasetError(f"{name} cannot be downloaded from {url}")
+        file.write_bytes(page.read_bytes())
 
-def replace_url(entry, url):
-    from dataclasses import replace
-
-    return replace(entry, url=url if entry.url is not None else None)
+    asked: list[str] = []
+    monkeypatch.setattr(sys.modules["isonn.graphs.datasets.fetch"], "_receive", receive)
+    return asked
 
 
 def write_tu(folder: Path, name: str, n_graphs: int = 2) -> Path:
@@ -57,25 +59,26 @@ def publish(tmp_path: Path, name: str) -> None:
 needs_grakel = pytest.mark.skipif(importlib.util.find_spec("grakel") is None, reason="grakel is not installed")
 
 
-@needs_grakel
 @pytest.mark.parametrize("name", ["MUTAG", "mutag"])
-def test_mutag_loads_without_a_network_and_without_importing_grakel(name):
-    imported = "grakel" in sys.modules
+def test_mutag_is_part_of_the_package(name, nowhere):
     graphs = load(name)
     assert graphs.name == "MUTAG"
     assert len(graphs) == 188
     assert graphs.node_label_names[0] == "C"
     assert graphs.edge_label_names[3] == "triple"
-    assert ("grakel" in sys.modules) == imported
+    assert graphs.class_names[1] == "mutagenic"
+    assert find("MUTAG").parent == Path(catalog.__file__).parent
+    assert find("MUTAG").stat().st_size < 20_000
+    assert nowhere == []
 
 
 @needs_grakel
-def test_the_mutag_found_is_the_one_measured():
-    digest = hashlib.sha256((find("MUTAG") / "MUTAG_A.txt").read_bytes()).hexdigest()
-    assert digest.startswith("d9656ca7493f3445")
+def test_the_mutag_of_the_package_is_that_of_grakel():
+    (place,) = importlib.util.find_spec("grakel").submodule_search_locations
+    theirs = load(Path(place) / "tests" / "data" / "MUTAG")
+    assert load("MUTAG").digest == theirs.digest
 
 
-@needs_grakel
 def test_the_label_names_of_mutag_agree_with_chemistry():
     graphs = load("MUTAG")
     highest_valence = {"C": 4, "N": 4, "O": 2, "F": 1, "I": 1, "Cl": 1, "Br": 1}
@@ -113,13 +116,13 @@ def test_the_cache_is_in_the_home_folder_unless_told_otherwise(monkeypatch):
 
 
 def test_any_tu_name_is_downloaded_once(tmp_path):
-    publish(tmp_path, "TOYS")
-    assert find("TOYS") is None
-    graphs = load("TOYS")
-    assert graphs.name == "TOYS"
-    assert find("TOYS") == tmp_path / "cache" / "isonn" / "TOYS"
-    (tmp_path / "web" / "TOYS.zip").unlink()
-    assert load("TOYS").digest == graphs.digest
+    publish(tmp_path, "Synthie")
+    assert find("Synthie") is None
+    graphs = load("synthie")
+    assert graphs.name == "Synthie"
+    assert find("Synthie") == tmp_path / "cache" / "isonn" / "Synthie"
+    (tmp_path / "web" / "Synthie.zip").unlink()
+    assert load("Synthie").digest == graphs.digest
 
 
 def test_a_download_with_the_wrong_counts_does_not_enter_the_cache(tmp_path):
@@ -129,10 +132,27 @@ def test_a_download_with_the_wrong_counts_does_not_enter_the_cache(tmp_path):
     assert find("NCI1") is None
 
 
-@pytest.mark.parametrize("word", ["MUTAGG", "mutga"])
-def test_a_misspelt_name_gets_the_nearest_and_the_place_for_files(word, tmp_path):
-    with pytest.raises(DatasetError, match=f"{word}.*put it at .*{word}; a path works too; did you mean MUTAG"):
-        load(word)
+@pytest.mark.parametrize(("word", "meant"), [("MUTAGG", "MUTAG"), ("mutga", "MUTAG"), ("IMDBBINARY", "IMDB-BINARY")])
+def test_a_misspelt_name_gets_the_nearest_and_nothing_is_downloaded(word, meant, nowhere):
+    for read in (load, fetch, isonn.stream):
+        with pytest.raises(DatasetError, match=f"no dataset and no file '{word}'; .*did you mean {meant}"):
+            read(word)
+    assert nowhere == []
+
+
+def test_graphs_other_than_the_known_ones_do_not_enter_the_cache(tmp_path, monkeypatch):
+    publish(tmp_path, "Synthie")
+    entry = replace(catalog.tu_entry("Synthie"), sha256="0" * 64)
+    monkeypatch.setattr(catalog, "ENTRIES", (*catalog.ENTRIES, entry))
+    with pytest.raises(DatasetError, match=r"sent other graphs than those known as Synthie \(SHA-256 .*by hand"):
+        load("Synthie")
+    assert find("Synthie") is None
+
+
+def test_a_set_of_ones_own_in_the_data_folder_has_a_name(tmp_path, monkeypatch):
+    write_tu(tmp_path / "data" / "TOYS", "TOYS")
+    monkeypatch.setenv("ISONN_DATA", str(tmp_path / "data"))
+    assert load("TOYS").name == "TOYS"
 
 
 @pytest.mark.parametrize("path", ["no/such/MUTAG", "PTC_MR.npz", "P T C"])
@@ -144,7 +164,7 @@ def test_a_missing_path_gets_the_nearest_name(path):
 
 
 def test_a_word_like_no_other_gets_all_names():
-    with pytest.raises(DatasetError, match="known names are MUTAG, PTC, PTC_MR, HIV-fMRI"):
+    with pytest.raises(DatasetError, match=r"isonn.graphs.known\(\) lists the usual names"):
         load("xyzzy/xyzzy")
     with pytest.raises(DatasetError, match="'x/y' is not the name of a dataset"):
         find("x/y")
@@ -248,5 +268,7 @@ def test_real_datasets_hold_what_their_entry_says(name, monkeypatch):
     if find(name) is None:
         pytest.skip(f"{name} is not in ISONN_DATA")
     graphs = load(name)  # counts are checked on load
+    entry = next(entry for entry in known() if entry.name == name)
+    assert entry.sha256 in (None, graphs.digest)
     assert graphs.name == name
     assert (graphs.folds is not None) == name.startswith("HIV")

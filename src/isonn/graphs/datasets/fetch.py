@@ -1,32 +1,33 @@
-"""Fetching one dataset: a file or a zip archive, checked before it takes its place.
+"""Download one dataset: a file or a zip archive, checked before it takes its place.
 
-Everything happens in a temporary folder next to the target; the last step is one rename, so that an
-error or Ctrl-C leaves nothing behind.
+pooch does the transfer. Everything happens in a temporary folder next to the target; the last step is one rename, so
+that an error or Ctrl-C leaves nothing behind.
 """
 
 from __future__ import annotations
 
-import hashlib
-import http.client
 import json
 import os
 import shutil
 import stat
 import tempfile
-import urllib.error
-import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+from urllib.parse import urljoin
 
 from isonn.errors import DatasetError
+from isonn.files import atomic_file
 
 OnProgress = Callable[[int, "int | None"], None]
 
 MAX_BYTES = 8 * 2**30  # of a download, and of an archive unpacked: many times the largest TU dataset
 MAX_MEMBERS = 10_000
 _CHUNK = 2**18
+#: How an address starts, also after redirects.
+_SECURE = "https://"
 
 
 def download(
@@ -40,8 +41,8 @@ def download(
 ) -> Path:
     """Fetch ``url`` to ``target`` and return ``target``; a ``.zip`` becomes the folder ``target``.
 
-    The SHA-256 of what came is kept in ``checksums`` under ``name``; if it came before with another, it is
-    refused.
+    The first download of a file is trusted: its SHA-256 is kept in ``checksums`` under ``name``, and later downloads
+    must have the same. ``verify`` can check the content against what is known of it.
 
     Args:
         verify: called with the file or folder before it takes its place; what it raises stops the download.
@@ -58,54 +59,91 @@ def download(
         ) from error
     try:
         archive = room / "download"
-        digest = _receive(url, archive, name, target, on_progress, timeout)
-        _compare(name, url, digest, checksums)
-        ready = archive
-        if url.endswith(".zip"):
-            ready = _unpack(archive, room / "unpacked", url)
+        known = _read(checksums).get(name)
+        _receive(url, archive, name, target, on_progress, timeout)
+        digest = _checked(archive, url, name, known, checksums)
+        ready = _unpack(archive, room / "unpacked", url) if url.endswith(".zip") else archive
         if verify is not None:
             verify(ready)
         _move(ready, target)
-        _record(name, digest, checksums)
+        with atomic_file(checksums) as file:
+            file.write_text(json.dumps({**_read(checksums), name: digest}, indent=2, sort_keys=True), encoding="utf-8")
     finally:
         shutil.rmtree(room, ignore_errors=True)
     return target
 
 
-def _receive(url: str, file: Path, name: str, target: Path, on_progress: OnProgress | None, timeout: float) -> str:
-    hasher = hashlib.sha256()
-    done = 0
+class _Progress:
+    """What pooch reports to; stops what is larger than any dataset."""
+
+    def __init__(self, url: str, on_progress: OnProgress | None) -> None:
+        self.url, self.on_progress = url, on_progress
+        self.total, self.done = 0, 0
+
+    def update(self, count: int) -> None:
+        self.done += count
+        if max(self.done - _CHUNK, self.total) > MAX_BYTES:  # pooch counts whole chunks
+            raise DatasetError(f"{self.url} is larger than {MAX_BYTES} bytes, too much for a dataset; get it by hand")
+        if self.on_progress is not None:
+            self.on_progress(min(self.done, self.total or self.done), self.total or None)
+
+    def reset(self) -> None:
+        self.done = 0
+
+    def close(self) -> None:
+        pass
+
+
+def _receive(url: str, file: Path, name: str, target: Path, on_progress: OnProgress | None, timeout: float) -> None:
+    import pooch
+    import requests
+
+    answers: list[Any] = []  # pooch leaves them open when an error stops it
+
+    def only_secure(answer: Any, *_: Any, **__: Any) -> None:
+        answers.append(answer)
+        following = urljoin(answer.url, answer.headers["location"]) if answer.is_redirect else answer.url
+        if not following.startswith(_SECURE):
+            raise DatasetError(f"{name} was not downloaded: {url} leads to {following:.100}, which is not {_SECURE}")
+
     by_hand = f"get it by hand and put it at {target}"
+    if not url.startswith(_SECURE):
+        raise DatasetError(f"{name} was not downloaded: {url} is not {_SECURE}; {by_hand}")
+    transfer = pooch.HTTPDownloader(
+        progressbar=_Progress(url, on_progress), chunk_size=_CHUNK, timeout=timeout, hooks={"response": only_secure}
+    )
     try:
-        request = urllib.request.Request(url, headers={"User-Agent": "isonn"})
-        with urllib.request.urlopen(request, timeout=timeout) as answer, file.open("xb") as out:
-            length = answer.headers.get("Content-Length")
-            total = int(length) if length is not None and length.isdigit() else None
-            while chunk := answer.read(_CHUNK):
-                done += len(chunk)
-                if max(done, total or 0) > MAX_BYTES:
-                    raise DatasetError(f"{url} is larger than {MAX_BYTES} bytes, too much for {name}; {by_hand}")
-                out.write(chunk)
-                hasher.update(chunk)
-                if on_progress is not None:
-                    on_progress(done, total)
-    except urllib.error.HTTPError as error:
-        error.close()
+        transfer(url, str(file), None)
+    except requests.HTTPError as error:
         raise DatasetError(
-            f"{name} cannot be downloaded: {url} answers {error.code} {error.reason}; {by_hand}"
+            f"{name} cannot be downloaded: {url} answers {answers[-1].status_code} {answers[-1].reason}; {by_hand}"
         ) from error
-    except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
+    except (requests.RequestException, OSError) as error:
+        late, lost = isinstance(error, requests.Timeout), isinstance(error, requests.ConnectionError)
+        reason = "no answer in time" if late else "no connection" if lost else " ".join(str(error).split())[:100]
         raise DatasetError(f"{name} cannot be downloaded from {url} ({reason}); {by_hand}") from error
-    if total is not None and done != total:
+    finally:
+        for answer in answers:
+            answer.close()
+
+
+def _checked(file: Path, url: str, name: str, known: str | None, checksums: Path) -> str:
+    import pooch
+
+    digest = str(pooch.file_hash(str(file)))
+    if known not in (None, digest):
         raise DatasetError(
-            f"the download of {name} from {url} stopped at {done} of {total} bytes; try again, or {by_hand}"
+            f"{url} changed: its SHA-256 is {digest}, and was {known} when {name} was first fetched; if you trust the "
+            f"new file, delete {name} from {checksums} and fetch again"
         )
-    return hasher.hexdigest()
+    return digest
 
 
 def _unpack(archive: Path, folder: Path, url: str) -> Path:
-    """The folder the archive holds, or, when it holds files, the folder they are unpacked to."""
+    """The folder the archive holds, or, when it holds files, the folder they are unpacked to.
+
+    `pooch.Unzip` has no limits on what an archive unpacks to, so this is done here.
+    """
     folder.mkdir()
     try:
         with zipfile.ZipFile(archive) as zipped:
@@ -118,14 +156,7 @@ def _unpack(archive: Path, folder: Path, url: str) -> Path:
                 )
             for member in members:
                 _check_member(member, url)
-            for member in members:
-                place = folder / PurePosixPath(member.filename)
-                if member.is_dir():
-                    place.mkdir(parents=True, exist_ok=True)
-                    continue
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with zipped.open(member) as source, place.open("xb") as out:
-                    shutil.copyfileobj(source, out, _CHUNK)
+            zipped.extractall(folder)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError) as error:
         raise DatasetError(f"what {url} sent is not a usable zip archive ({error}); try again later") from error
     inside = list(folder.iterdir())
@@ -139,7 +170,7 @@ def _check_member(member: zipfile.ZipInfo, url: str) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
     if outside or not parts or kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         what = "leads out of its folder" if outside else "is not a plain file"
-        raise DatasetError(f"the archive of {url} has the member {name!r}, which {what}; nothing was unpacked")
+        raise DatasetError(f"the archive of {url} has the member {name!r:.100}, which {what}; nothing was unpacked")
 
 
 def _move(ready: Path, target: Path) -> None:
@@ -150,35 +181,13 @@ def _move(ready: Path, target: Path) -> None:
             raise DatasetError(f"{target} cannot be written ({error.strerror}); check its permissions") from error
 
 
-def _compare(name: str, url: str, digest: str, checksums: Path) -> None:
-    before = _read(checksums).get(name)
-    if before is not None and before != digest:
-        raise DatasetError(
-            f"{url} changed: its SHA-256 is {digest}, and was {before} when {name} was first fetched; if you trust the "
-            f"new file, delete {name} from {checksums} and fetch again"
-        )
-
-
-def _record(name: str, digest: str, checksums: Path) -> None:
-    record = {**_read(checksums), name: digest}
-    checksums.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".checksums-", dir=checksums.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            json.dump(record, out, indent=2, sort_keys=True)
-        os.replace(temporary, checksums)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
 def _read(checksums: Path) -> dict[str, str]:
     try:
         record = json.loads(checksums.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{checksums} cannot be read ({error}); delete it to start a new one") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise DatasetError(f"{checksums} cannot be read ({error!s:.100}); delete it to start a new one") from error
     if not isinstance(record, dict):
         raise DatasetError(f"{checksums} does not hold names and checksums; delete it to start a new one")
     return record

@@ -1,12 +1,15 @@
-"""The datasets isonn knows by name, as data: where each lies, what it must hold, where it can be had."""
+"""The datasets isonn knows by name: where each lies, what it must hold, where it can be had.
+
+A name is looked for in ``$ISONN_DATA``, in the user's cache, in the package (MUTAG), and then downloaded into the
+cache. What comes is checked against what is known of the name.
+"""
 
 from __future__ import annotations
 
 import difflib
-import importlib.util
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,34 @@ import numpy as np
 from isonn.errors import DatasetError
 from isonn.graphs.datasets.fetch import OnProgress, download
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import check_options, read_one, read_path, reader_named
+from isonn.graphs.io.registry import read_path, reader_of
 
 TU_URL = "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip"
 _TU_SOURCE = "the TUDataset collection, https://chrsmrrs.github.io/datasets"
+
+#: The names of the TU collection. A word that is not among them is a typo or a path, and nothing is downloaded for it.
+_TU_NAMES = """
+    AIDS alchemy_full aspirin benzene BZR BZR_MD COX2 COX2_MD DHFR DHFR_MD ER_MD ethanol FRANKENSTEIN malonaldehyde
+    MCF-7 MCF-7H MOLT-4 MOLT-4H Mutagenicity MUTAG naphthalene NCI1 NCI109 NCI-H23 NCI-H23H OVCAR-8 OVCAR-8H P388
+    P388H PC-3 PC-3H PTC_FM PTC_FR PTC_MM PTC_MR QM9 salicylic_acid SF-295 SF-295H SN12C SN12CH SW-620 SW-620H
+    toluene UACC257 UACC257H uracil Yeast YeastH ZINC_full ZINC_test ZINC_train ZINC_val
+    Tox21_AHR Tox21_AhR_evaluation Tox21_AhR_testing Tox21_AhR_training Tox21_AR Tox21_AR-LBD Tox21_AR-LBD_evaluation
+    Tox21_AR-LBD_testing Tox21_AR-LBD_training Tox21_AR_evaluation Tox21_AR_testing Tox21_AR_training Tox21_ARE
+    Tox21_ARE_evaluation Tox21_ARE_testing Tox21_ARE_training Tox21_aromatase Tox21_aromatase_evaluation
+    Tox21_aromatase_testing Tox21_aromatase_training Tox21_ATAD5 Tox21_ATAD5_evaluation Tox21_ATAD5_testing
+    Tox21_ATAD5_training Tox21_ER Tox21_ER-LBD_evaluation Tox21_ER-LBD_testing Tox21_ER-LBD_training Tox21_ER_LBD
+    Tox21_ER_evaluation Tox21_ER_testing Tox21_ER_training Tox21_HSE Tox21_HSE_evaluation Tox21_HSE_testing
+    Tox21_HSE_training Tox21_MMP Tox21_MMP_evaluation Tox21_MMP_testing Tox21_MMP_training Tox21_p53
+    Tox21_p53_evaluation Tox21_p53_testing Tox21_p53_training Tox21_PPAR-gamma Tox21_PPAR-gamma_evaluation
+    Tox21_PPAR-gamma_testing Tox21_PPAR-gamma_training
+    DD ENZYMES KKI OHSU Peking_1 PROTEINS PROTEINS_full
+    COIL-DEL COIL-RAG Cuneiform Fingerprint FIRSTMM_DB Letter-high Letter-low Letter-med MSRC_9 MSRC_21 MSRC_21C
+    COLLAB dblp_ct1 dblp_ct2 deezer_ego_nets facebook_ct1 facebook_ct2 github_stargazers highschool_ct1 highschool_ct2
+    IMDB-BINARY IMDB-MULTI infectious_ct1 infectious_ct2 mit_ct1 mit_ct2 REDDIT-BINARY REDDIT-MULTI-5K
+    REDDIT-MULTI-12K reddit_threads tumblr_ct1 tumblr_ct2 twitch_egos TWITTER-Real-Graph-Partial
+    COLORS-3 SYNTHETIC SYNTHETICnew Synthie TRIANGLES
+"""
+TU_NAMES = frozenset(_TU_NAMES.split())
 
 
 @dataclass(frozen=True)
@@ -27,72 +54,64 @@ class Entry:
 
     Attributes:
         name: what `isonn.load` is given.
-        format: the name of its `Reader`: "tu" (folder), "text" (DGCNN/GIN file) or "matrices" (.npz, .mat, .csv).
         files: where it lies below a data folder; the first that exists is taken.
         graphs, classes, largest: number of graphs, of classes, nodes of the largest graph; checked on load
             unless None.
         class_counts: graphs per class, largest class first; checked on load unless None.
+        sha256: `GraphSet.digest` of the graphs; a download with another is refused. None when no copy was at hand:
+            the first download is trusted, if its counts are right.
         about: what the graphs are.
         source: where the data can be had.
         url: where it is downloaded from, or None when it is not public.
         scaled: whether each graph is divided by its largest weight on load.
         node_label_names, edge_label_names: what labels 0, 1, ... stand for.
+        class_names: what the classes stand for.
     """
 
     name: str
-    format: str
     files: tuple[str, ...]
     graphs: int | None = None
     classes: int | None = None
     class_counts: tuple[int, ...] | None = None
     largest: int | None = None
+    sha256: str | None = None
     about: str = ""
     source: str = _TU_SOURCE
     url: str | None = None
     scaled: bool = False
     node_label_names: tuple[str, ...] = ()
     edge_label_names: tuple[str, ...] = ()
+    class_names: dict[Any, str] = field(default_factory=dict)
 
 
-def tu_entry(
-    name: str,
-    about: str = "",
-    graphs: int | None = None,
-    classes: int | None = None,
-    class_counts: tuple[int, ...] | None = None,
-    largest: int | None = None,
-    node_label_names: tuple[str, ...] = (),
-    edge_label_names: tuple[str, ...] = (),
-) -> Entry:
-    """A dataset of the TU collection; any name of the collection will do, nothing else has to be known."""
+def tu_entry(name: str, about: str = "", class_counts: tuple[int, ...] | None = None, **rest: Any) -> Entry:
+    """A dataset of the TU collection; nothing but its name has to be known."""
     return Entry(
         name=name,
-        format="tu",
         files=(name, f"{name}/raw"),  # PyTorch Geometric keeps the files in raw/
-        graphs=sum(class_counts) if class_counts else graphs,
-        classes=len(class_counts) if class_counts else classes,
         class_counts=class_counts,
-        largest=largest,
         about=about,
         url=TU_URL.format(name=name),
-        node_label_names=node_label_names,
-        edge_label_names=edge_label_names,
+        **_totals(class_counts),
+        **rest,
     )
 
 
 def _brain_entry(name: str, class_counts: tuple[int, ...], largest: int, about: str, source: str, **rest: Any) -> Entry:
     return Entry(
         name=name,
-        format="matrices",
         files=rest.pop("files", (f"{name}.npz",)),
-        graphs=sum(class_counts),
-        classes=len(class_counts),
         class_counts=class_counts,
         largest=largest,
         about=about,
         source=source,
+        **_totals(class_counts),
         **rest,
     )
+
+
+def _totals(class_counts: tuple[int, ...] | None) -> dict[str, Any]:
+    return {} if class_counts is None else {"graphs": sum(class_counts), "classes": len(class_counts)}
 
 
 _PRIVATE = "human-subject data without a public download"
@@ -108,17 +127,20 @@ ENTRIES: tuple[Entry, ...] = (
         "nitroaromatic compounds, mutagenic or not",
         class_counts=(125, 63),
         largest=28,
+        sha256="7a7e3e76203f6f2a8ba1457c703e0370bc851353452311e18e359a90a0419838",
+        source=f"Debnath et al. 1991, J. Med. Chem. 34(2), 786-797; {_TU_SOURCE}; part of this package",
+        class_names={1: "mutagenic", -1: "not mutagenic"},
         node_label_names=("C", "N", "O", "F", "I", "Cl", "Br"),
         edge_label_names=("aromatic", "single", "double", "triple"),
     ),
     Entry(
         name="PTC",
-        format="text",
         files=("PTC/PTC.txt",),
         graphs=344,
         classes=2,
         class_counts=(192, 152),
         largest=109,
+        sha256="b757dae61bce105b3ab713b0c4f6039af6e106ac861e8f05a44ec3e9d82c5216",
         about="compounds with their hydrogens, carcinogenic or not (the build of the paper)",
         source="the DGCNN release, https://github.com/muhanzhang/pytorch_DGCNN",
         url="https://raw.githubusercontent.com/muhanzhang/pytorch_DGCNN/master/data/PTC/PTC.txt",
@@ -128,6 +150,7 @@ ENTRIES: tuple[Entry, ...] = (
         "compounds without hydrogens, carcinogenic to male rats or not",
         class_counts=(192, 152),
         largest=64,
+        sha256="1205f151cb274888aa94b748f8a23dea624cf39830fb674d2caabe7bcb1ba0cb",
         node_label_names=(
             "In",
             "P",
@@ -167,11 +190,41 @@ ENTRIES: tuple[Entry, ...] = (
         _BP,
         files=("BP-fMRI.npz", "BP-fMRI.mat"),
     ),
-    tu_entry("KKI", "brain networks, ADHD or not", class_counts=(46, 37), largest=90),
-    tu_entry("OHSU", "brain networks, hyperactive or not", class_counts=(44, 35), largest=171),
-    tu_entry("Peking_1", "brain networks, by sex", class_counts=(49, 36), largest=134),
-    tu_entry("PROTEINS", "proteins, enzyme or not", class_counts=(663, 450), largest=620),
-    tu_entry("IMDB-MULTI", "circles of actors, by genre", class_counts=(500, 500, 500), largest=89),
+    tu_entry(
+        "KKI",
+        "brain networks, ADHD or not",
+        class_counts=(46, 37),
+        largest=90,
+        sha256="f1d5ceba1e529b48223622fee4b4f379751407e8a2f661ec58ac824da6c09fe6",
+    ),
+    tu_entry(
+        "OHSU",
+        "brain networks, hyperactive or not",
+        class_counts=(44, 35),
+        largest=171,
+        sha256="37d7ad134851e8cd64881892e3feb05fccdc2a4abd78602688677ce235d23b7c",
+    ),
+    tu_entry(
+        "Peking_1",
+        "brain networks, by sex",
+        class_counts=(49, 36),
+        largest=134,
+        sha256="ce0a72a747859c448f33c1838180adcdd0305f6cd52f22adc08eced0446745ea",
+    ),
+    tu_entry(
+        "PROTEINS",
+        "proteins, enzyme or not",
+        class_counts=(663, 450),
+        largest=620,
+        sha256="0492cbd76620d0964f2a716e23c458c9452278d45b3737d4dc1b083a864c5056",
+    ),
+    tu_entry(
+        "IMDB-MULTI",
+        "circles of actors, by genre",
+        class_counts=(500, 500, 500),
+        largest=89,
+        sha256="9bc0b3b725b2238f87bc7f033483888e5a6a44f0f31d7a2065a1a1e68ae66d4e",
+    ),
     tu_entry("IMDB-BINARY", "circles of actors, by genre", graphs=1000, classes=2),
     tu_entry("COLLAB", "circles of researchers, by field", graphs=5000, classes=3),
     tu_entry("NCI1", "compounds, active against lung cancer or not", graphs=4110, classes=2),
@@ -183,17 +236,11 @@ ENTRIES: tuple[Entry, ...] = (
 )
 
 
-# Datasets by name or path: find them, fetch them, check that they hold what their name promises.
-#
-# A name is looked for in ``$ISONN_DATA``, in the user's cache, in an installed package (MUTAG in grakel),
-# and then downloaded into the cache.
-
-
 _BARE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*")
 
 
 def known() -> tuple[Entry, ...]:
-    """Every dataset whose counts are known; any other name of the TU collection loads as well."""
+    """Every dataset whose counts are known; the other names of the TU collection (`TU_NAMES`) load as well."""
     return ENTRIES
 
 
@@ -202,8 +249,8 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
 
     A known name comes first (upper or lower case), then an existing path: a TU folder, a folder of
     ``.csv`` matrices, a ``.txt`` file of DGCNN/GIN, ``.npz`` or ``.mat`` matrices, or a folder of many of
-    these, which are read in sorted order of their names. Any other word is taken as a name of the TU collection.
-    What does not fit in memory is read with `isonn.stream`.
+    these, which are read in sorted order of their names. MUTAG is part of the package; the other names of the TU
+    collection are downloaded once. What does not fit in memory is read with `isonn.stream`.
 
     Args:
         on_progress: called with bytes done and bytes in all (or None) while downloading.
@@ -218,10 +265,9 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
     if entry is None or (entry not in ENTRIES and Path(name_or_path).exists()):
         path = Path(name_or_path).expanduser()
         if not path.exists():
-            raise DatasetError(f"there is no dataset and no file {str(path)!r}{_nearest(path.stem)}")
+            raise DatasetError(f"there is no dataset and no file {str(path)!r:.100}{_nearest(path.stem)}")
         return read_path(path, **options)
-    check_options(reader_named(entry.format), options)
-    return _read_entry(entry, _fetch(entry, on_progress), **options)
+    return read_entry(entry, _fetch(entry, on_progress), **options)
 
 
 def find(name: str) -> Path | None:
@@ -257,7 +303,10 @@ def _entry(name: str | os.PathLike[str]) -> Entry | None:
     for entry in ENTRIES:
         if entry.name.casefold() == name.casefold():
             return entry
-    return tu_entry(name) if _BARE_WORD.fullmatch(name) else None
+    if not _BARE_WORD.fullmatch(name):
+        return None
+    exact = next((known for known in TU_NAMES if known.casefold() == name.casefold()), None)
+    return replace(tu_entry(name), url=None) if exact is None else tu_entry(exact)
 
 
 def _named(name: str) -> Entry:
@@ -267,55 +316,60 @@ def _named(name: str) -> Entry:
     return entry
 
 
+def bundled(name: str) -> Path:
+    """Where a dataset lies that is part of the package."""
+    return Path(__file__).with_name(f"{name.lower()}.npz")
+
+
 def _find(entry: Entry) -> Path | None:
     given = _data_folder()
     for root in (cache_folder(),) if given is None else (given, cache_folder()):
         for file in entry.files:
-            path = root / file
-            if (path / f"{entry.name}_A.txt" if entry.format == "tu" else path).exists():
+            if (path := root / file).exists() and reader_of(path) is not None:
                 return path
-    if entry.name == "MUTAG":
-        spec = importlib.util.find_spec("grakel")  # finds the folder, imports nothing
-        for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-            path = Path(folder) / "tests" / "data" / "MUTAG"
-            if path.is_dir():
-                return path
-    return None
+    return path if (path := bundled(entry.name)).exists() else None
 
 
 def _fetch(entry: Entry, on_progress: OnProgress | None) -> Path:
     path = _find(entry)
     if path is not None:
         return path
+    if entry.url is None and entry not in ENTRIES:
+        raise DatasetError(f"there is no dataset and no file {entry.name!r:.100}{_nearest(entry.name)}")
     if entry.url is None:
         root = _data_folder()
         wanted = " or ".join(str((root or cache_folder()) / file) for file in entry.files)
         hint = "" if root else ", or set ISONN_DATA to the folder that holds it"
         raise DatasetError(f"{entry.name} is not on this machine: {entry.source}; put it at {wanted}{hint}")
-    try:
-        return download(
-            entry.url,
-            cache_folder() / entry.files[0],
-            entry.name,
-            cache_folder() / "checksums.json",
-            verify=lambda path: _read_entry(entry, path),
-            on_progress=on_progress,
+    return download(
+        entry.url,
+        cache_folder() / entry.files[0],
+        entry.name,
+        cache_folder() / "checksums.json",
+        verify=lambda path: _verify(entry, path),
+        on_progress=on_progress,
+    )
+
+
+def _verify(entry: Entry, path: Path) -> None:
+    digest = read_entry(entry, path).digest
+    if entry.sha256 not in (None, digest):
+        raise DatasetError(
+            f"{entry.url} sent other graphs than those known as {entry.name} (SHA-256 {digest[:16]}... instead of "
+            f"{str(entry.sha256)[:16]}...); get {entry.name} by hand and give its path"
         )
-    except DatasetError as error:
-        if entry in ENTRIES:
-            raise
-        raise DatasetError(f"{error}{_nearest(entry.name)}") from error
 
 
 def _nearest(word: str) -> str:
-    names = {entry.name.casefold(): entry.name for entry in ENTRIES}
-    close = [names[match] for match in difflib.get_close_matches(word.casefold(), names, n=3, cutoff=0.6)]
-    meant = f"did you mean {' or '.join(close)}?" if close else f"known names are {', '.join(names.values())}"
-    return f"; a path works too; {meant}"
+    names = {name.casefold(): name for name in (*TU_NAMES, *(entry.name for entry in ENTRIES))}
+    close = [names[match] for match in difflib.get_close_matches(word.casefold(), sorted(names), n=3, cutoff=0.6)]
+    listed = "isonn.graphs.known() lists the usual names"
+    return f"; a path works too; {f'did you mean {meant}?' if (meant := ' or '.join(close)) else listed}"
 
 
-def _read_entry(entry: Entry, path: Path, **options: Any) -> GraphSet:
-    graphs = read_one(reader_named(entry.format), path, **options)
+def read_entry(entry: Entry, path: Path, **options: Any) -> GraphSet:
+    """The graphs at a path, checked to be what the entry says, with its names."""
+    graphs = read_path(path, **options)
     _check(entry, graphs, path)
     if entry.scaled:
         graphs = graphs.scaled()
@@ -324,6 +378,7 @@ def _read_entry(entry: Entry, path: Path, **options: Any) -> GraphSet:
         name=entry.name,
         node_label_names=dict(enumerate(entry.node_label_names)) or graphs.node_label_names,
         edge_label_names=dict(enumerate(entry.edge_label_names)) or graphs.edge_label_names,
+        class_names=entry.class_names or graphs.class_names,
     )
 
 

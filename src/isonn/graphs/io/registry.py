@@ -170,11 +170,6 @@ def _candidates(path: Path) -> Iterator[Reader]:
             yield reader
 
 
-def reader_named(name: str) -> Reader:
-    """The reader of that name."""
-    return next(reader for reader in readers() if reader.name == name)
-
-
 def read_path(path: Path, **options: Any) -> GraphSet:
     """The graphs at an existing path."""
     if _holds_many(path):
