@@ -225,7 +225,7 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
         each = [_match(template[None], regions, layout) for template in templates]
         return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
     table = _relabelled(templates, layout)  # (c * k!, entries)
-    ranked = table if (centred := _centred(templates)) is None else _relabelled(centred, layout)
+    ranked = table if (middle := centred(templates)) is None else _relabelled(middle, layout)
     if templates.device.type == "cpu" and len(table) * w <= SMALL_PRODUCT:
         return _match_at_once(table, ranked, regions, c)
     parts = ranked.split(c * BLOCK_ORDERINGS)
@@ -253,7 +253,7 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
     return distance, winners
 
 
-def _centred(templates: Tensor) -> Tensor | None:
+def centred(templates: Tensor) -> Tensor | None:
     """The templates less their means where those would drown the rest in rounding, or None.
 
     A number added to all entries adds the same to the product with every ordering, so which one is best stays.

@@ -14,16 +14,10 @@ oracle of the tests, and runs where numba is not installed.
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from isonn.compiled import announce, compiled
 
 #: Bits of an edge code in a key: five earlier nodes of a subgraph of six take 60.
 EDGE_BITS = 12
@@ -35,46 +29,7 @@ DONE, RAW_FULL, COLUMNS_FULL, OUTPUT_FULL, TOO_MANY, PAUSED = range(6)
 PAUSE = 4_000_000
 
 
-def _cache_folder() -> Path | None:
-    """A folder for compiled code that only the user can write, or None. numba runs what it finds there."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    folder = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "isonn" / "numba"
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        owner = folder.stat().st_uid
-    except OSError:
-        return None
-    return folder if not hasattr(os, "getuid") or owner == os.getuid() else None
-
-
-_FOLDER = _cache_folder()
-
-
-def _compiled(**options: Any) -> Callable[[Any], Any]:
-    """``numba.njit`` with a cache where one can be kept; compiled anew in every process where none can."""
-
-    def decorate(function: Any) -> Any:
-        config: Any = numba.config
-        before = config.CACHE_DIR
-        config.CACHE_DIR = str(_FOLDER or "")
-        try:
-            return numba.njit(cache=_FOLDER is not None, nogil=True, boundscheck=False, **options)(function)
-        finally:
-            config.CACHE_DIR = before
-
-    return decorate
-
-
-def announce() -> None:
-    """Tell people at a terminal that the first call compiles."""
-    if not count_graphs.signatures and (_FOLDER is None or not any(_FOLDER.rglob("*.nbi"))) and sys.stderr.isatty():
-        sys.stderr.write("isonn: compiling the counting kernels, once, about ten seconds\n")
-
-
-@_compiled(inline="always")
+@compiled(inline="always")
 def _mix(x):  # type: ignore[no-untyped-def]
     """Scramble 64 bits (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -82,13 +37,13 @@ def _mix(x):  # type: ignore[no-untyped-def]
     return x ^ (x >> np.uint64(31))
 
 
-@_compiled(inline="always")
+@compiled(inline="always")
 def _scramble(x):  # type: ignore[no-untyped-def]
     """`isonn.packing.mix64` of one number."""
     return _mix(x + np.uint64(0x9E3779B97F4A7C15))
 
 
-@_compiled(inline="always")
+@compiled(inline="always")
 def _edge_between(first, neighbours, edge_of, a, b):  # type: ignore[no-untyped-def]
     """The number of the edge between two nodes, or -1; the neighbours of a node are sorted."""
     low, high = first[a], first[a + 1]
@@ -103,7 +58,7 @@ def _edge_between(first, neighbours, edge_of, a, b):  # type: ignore[no-untyped-
     return -1
 
 
-@_compiled()
+@compiled()
 def _canonical_row(entry, size, view, key_a, key_b, row, codes, pairs, place, best):  # type: ignore[no-untyped-def]
     """Write view, size and the smallest row of codes over all permutations into ``row``."""
     at = entry
@@ -171,7 +126,7 @@ def _canonical_row(entry, size, view, key_a, key_b, row, codes, pairs, place, be
         row[2 + size + i] = best[i]
 
 
-@_compiled()
+@compiled()
 def _find_column(row, columns, slots, weak):  # type: ignore[no-untyped-def]
     """The number of a column, or -1 - its empty slot."""
     h = np.uint64(0x9E3779B97F4A7C15)
@@ -193,7 +148,7 @@ def _find_column(row, columns, slots, weak):  # type: ignore[no-untyped-def]
         i = (i + np.uint64(1)) & mask
 
 
-@_compiled()
+@compiled()
 def insert_columns(rows, start, stop, columns, slots, weak):  # type: ignore[no-untyped-def]
     """Put rows into an empty table of columns, in their order."""
     for n in range(start, stop):
@@ -203,7 +158,7 @@ def insert_columns(rows, start, stop, columns, slots, weak):  # type: ignore[no-
             slots[-1 - place] = n
 
 
-@_compiled()
+@compiled()
 def insert_raw(count, key_a, key_b, slots, weak):  # type: ignore[no-untyped-def]
     """Put all entries into an empty, larger table."""
     mask = np.uint64(len(slots) - 1)
@@ -214,7 +169,7 @@ def insert_raw(count, key_a, key_b, slots, weak):  # type: ignore[no-untyped-def
         slots[np.int64(i)] = n
 
 
-@_compiled()
+@compiled()
 def _column_of(parent, code, word, size, view, state, raw, keys, canon, slots, columns, scratch, weak):  # type: ignore[no-untyped-def]
     """The column of a subgraph, and its entry (in ``state[3]``); -1 and -2 when a table is full.
 
@@ -255,7 +210,7 @@ def _column_of(parent, code, word, size, view, state, raw, keys, canon, slots, c
     return np.int64(column)
 
 
-@_compiled()
+@compiled()
 def count_graphs(  # type: ignore[no-untyped-def]
     start,
     stop,
@@ -490,7 +445,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
     return DONE, stop, 0
 
 
-@_compiled()
+@compiled()
 def code_node_sets(  # type: ignore[no-untyped-def]
     nodes, view, first, neighbours, edge_of, node_codes, edge_codes, state, raw, keys, canon, slots, columns, out, weak
 ):
@@ -534,7 +489,7 @@ def code_node_sets(  # type: ignore[no-untyped-def]
     return len(nodes), np.int64(0)
 
 
-@_compiled()
+@compiled()
 def _neighbourhoods(first, neighbours, edge_of, node_codes, edge_codes, radius, out):  # type: ignore[no-untyped-def]
     """See `isonn.subgraphs.enumerate.neighbourhood_codes`; ``out`` is written, ``(radius + 1, 2, nodes)``."""
     n = len(node_codes)
@@ -559,7 +514,7 @@ def _neighbourhoods(first, neighbours, edge_of, node_codes, edge_codes, radius, 
             out[r, 1, v] = codes[new, 1, v] >> np.uint64(2)
 
 
-@_compiled()
+@compiled()
 def _fill_neighbours(ends, first, fill, neighbours, edge_of):  # type: ignore[no-untyped-def]
     """Neighbours of every node in ascending order, from edges (smaller, larger) sorted by both."""
     for e in range(len(ends)):  # first those below the node: they come in ascending order
@@ -637,7 +592,7 @@ class Counter:
             Where each graph's counts end, columns, counts, and (graph, size) of what has too many subgraphs to list:
             that size and all above it are left out of that graph.
         """
-        announce()
+        announce("count subgraphs", count_graphs)
         depths = np.full(len(self.node_offsets) - 1, self.k, dtype=np.int64)
         out_columns = np.empty(max(1024, 16 * int(self.node_offsets[stop] - self.node_offsets[start])), dtype=np.int32)
         out_counts = np.empty_like(out_columns)
@@ -717,7 +672,7 @@ class Counter:
 
 def neighbourhood_codes(ends: Ints, node_codes: Ints, edge_codes: Ints, radius: int) -> Ints:
     """`isonn.subgraphs.enumerate.neighbourhood_codes`, compiled: the same integers."""
-    announce()
+    announce("count subgraphs", count_graphs)
     out = np.empty((radius + 1, 2, len(node_codes)), dtype=np.int64)
     first, neighbours, edge_of = _adjacency(len(node_codes), ends)
     _neighbourhoods(first, neighbours, edge_of, node_codes.astype(np.int64), edge_codes.astype(np.int64), radius, out)

@@ -22,11 +22,13 @@ from isonn.windows.bank import WindowBank, all_windows, bank_windows
 from isonn.windows.cut import is_symmetric
 from isonn.windows.explain import WindowMatches
 from isonn.windows.incremental import CertifiedWindows
-from isonn.windows.layer import IsoLayer, check_layer, map_shape
+from isonn.windows.layer import IsoLayer, check_layer, check_sizes, map_shape
+from isonn.windows.match import worth_compiling
 from isonn.windows.model import IsoNN
 
-#: From this k on, keeping certificates costs less than trying the k! permutations anew at every step.
-MIN_CERTIFIED_K = 5
+#: From this k on, keeping certificates costs less than trying the k! permutations anew at every step, the first epoch
+#: included.
+MIN_CERTIFIED_K = 6
 
 
 class _IsoNN(TorchEstimator):
@@ -77,6 +79,7 @@ class _IsoNN(TorchEstimator):
         super()._check_params()
         if self.layers is not None:
             _check_pairs(self.layers)
+        check_sizes(self.k, self.c)
         contradicted = [name for name, default in (("k", 4), ("c", 2)) if getattr(self, name) != default]
         if self.layers is not None and contradicted and (self.c, self.k) != self._layers[0]:
             name = contradicted[0]
@@ -103,11 +106,11 @@ class _IsoNN(TorchEstimator):
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Tensor | WindowBank | CertifiedWindows:
         map_shape(self.size_, self._layers)  # refuses graphs that are too small in the words of all layers
-        inputs, k = self._inputs(graphs), self._layers[0][1]
-        if not isinstance(inputs, Tensor) or inputs.device.type != "cpu":
-            return inputs  # a bank is small, and other devices try all permutations fast
+        inputs, (c, k) = self._inputs(graphs), self._layers[0]
         if not matcher_named(self.matching).exact or k < MIN_CERTIFIED_K:
             return inputs
+        if not isinstance(inputs, Tensor) or not worth_compiling(inputs, k, c):
+            return inputs  # a bank is small, and other devices try all permutations fast
         return CertifiedWindows(inputs, k, half=self.symmetric and is_symmetric(inputs))
 
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:

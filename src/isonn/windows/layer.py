@@ -14,6 +14,7 @@ from isonn.matching import matcher_named
 from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_half, cut_windows, half_places, is_symmetric
 from isonn.windows.incremental import CertifiedWindows
+from isonn.windows.match import matches_in_place, window_distance
 
 NORMALIZATIONS = ("positions", "templates", "relative")
 
@@ -91,6 +92,8 @@ class IsoLayer(nn.Module):
             batch, m, half = len(graphs), self._side(graphs), self._halves(graphs)
             if isinstance(graphs, CertifiedWindows):
                 maps = -graphs.distance(self.templates).t()
+            elif matcher.exact and matches_in_place(self.templates, graphs):
+                maps = -window_distance(self.templates, graphs, half)
             else:
                 windows = cut_half(graphs, self.k) if half else cut_windows(graphs, self.k)
                 maps = -matcher.distance(self.templates, windows.reshape(-1, self.k, self.k)).t()

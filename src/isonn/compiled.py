@@ -1,0 +1,58 @@
+"""Compile loops with numba, once per machine: the folder of compiled code, and what people at a terminal are told."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+
+@lru_cache(maxsize=1)
+def cache_folder() -> Path | None:
+    """A folder for compiled code that only the user can write, or None. numba runs what it finds there."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    folder = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "isonn" / "numba"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.chmod(0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        owner = folder.stat().st_uid
+    except OSError:
+        return None
+    return folder if not hasattr(os, "getuid") or owner == os.getuid() else None
+
+
+def compiled(**options: Any) -> Callable[[Any], Any]:
+    """``numba.njit`` with a cache where one can be kept; compiled anew in every process where none can."""
+
+    def decorate(function: Any) -> Any:
+        config: Any = numba.config
+        before, folder = config.CACHE_DIR, cache_folder()
+        config.CACHE_DIR = str(folder or "")
+        try:
+            return numba.njit(cache=folder is not None, nogil=True, boundscheck=False, **options)(function)
+        finally:
+            config.CACHE_DIR = before
+
+    return decorate
+
+
+_announced: set[str] = set()
+
+
+def announce(what: str, kernel: Any) -> None:
+    """Tell people at a terminal, once, that the first call of a kernel compiles for some seconds."""
+    if what in _announced:
+        return
+    _announced.add(what)
+    folder, name = cache_folder(), kernel.py_func.__name__
+    known = kernel.signatures or (folder is not None and any(folder.rglob(f"*.{name}-*.nbi")))
+    if not known and sys.stderr.isatty():
+        sys.stderr.write(f"isonn: compiling the loops that {what}, once, about ten seconds\n")

@@ -1,0 +1,261 @@
+"""Compiled loops over windows that stay where they are: in the adjacency matrix.
+
+A window is known by where its first cell lies in the flat stack of matrices; its cell (x, y) lies x rows and y columns
+further. Nothing is cut out, and the k! products of a window are never written: four permutations at a time, each row
+of the templates is multiplied with a run of windows that lie side by side, so that one number of the matrix serves
+many windows while it is in a register.
+
+Every function takes ``size``, a tuple of k zeros: the length of a tuple is known when numba compiles, and loops of
+known length are unrolled. ``table`` is one template under all permutations, ``(permutations, k*k)``; ``ranked`` is the
+same for the products, whose rows are filled up to a multiple of four with copies of the first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isonn.compiled import compiled
+
+#: Windows in one run: their sums for four permutations take 16 kB of float32, half of a first-level cache.
+RUN = 1024
+#: Windows of a run that are copied together first, because they do not lie side by side.
+COPIED = 512
+#: Products in a group whose maximum is taken first when the largest few are sought.
+GROUP = 16
+#: Permutations multiplied at once; tables are filled up to a multiple of it.
+AT_ONCE = 4
+
+# Sums may be fused (a * b + c rounded once) but not reordered, so a compiler cannot change which of two windows wins.
+_FAST = {"contract"}
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def _add_row(size, matrix, at, step, rows, sums, length, fresh):  # type: ignore[no-untyped-def]
+    """Add to ``sums`` (4, length) one row of each template times cells ``at + j + y * step`` of the matrix."""
+    t0, t1, t2, t3 = rows[0], rows[1], rows[2], rows[3]
+    s0, s1, s2, s3 = sums[0], sums[1], sums[2], sums[3]
+    cells = matrix[at:]
+    zero = matrix.dtype.type(0)
+    for j in range(length):
+        a0, a1, a2, a3 = zero, zero, zero, zero
+        if not fresh:
+            a0, a1, a2, a3 = s0[j], s1[j], s2[j], s3[j]
+        for y in range(len(size)):
+            v = cells[j + y * step]
+            a0 += t0[y] * v
+            a1 += t1[y] * v
+            a2 += t2[y] * v
+            a3 += t3[y] * v
+        s0[j], s1[j], s2[j], s3[j] = a0, a1, a2, a3
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def _keep_best(sums, length, first, best, winner):  # type: ignore[no-untyped-def]
+    """Note where one of four permutations scores more than all before it; of equals the first stays."""
+    s0, s1, s2, s3 = sums[0], sums[1], sums[2], sums[3]
+    for j in range(length):
+        high, which = s0[j], np.int32(first)
+        if s1[j] > high:
+            high, which = s1[j], np.int32(first + 1)
+        if s2[j] > high:
+            high, which = s2[j], np.int32(first + 2)
+        if s3[j] > high:
+            high, which = s3[j], np.int32(first + 3)
+        if high > best[j]:
+            best[j], winner[j] = high, which
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def _score_four(size, matrix, start, row_step, step, table, first, sums, length):  # type: ignore[no-untyped-def]
+    """The products of a run of windows with four permutations, ``(4, length)``."""
+    k = len(size)
+    for x in range(k):
+        rows = table[first : first + 4, x * k : x * k + k]
+        _add_row(size, matrix, start + x * row_step, step, rows, sums, length, x == 0)
+
+
+@compiled(inline="always")
+def _cell(start, x, y, n):  # type: ignore[no-untyped-def]
+    """Where a cell of a window lies; unsigned, or numba would look for a negative index at every access."""
+    return np.uint64(start) + np.uint64(x) * np.uint64(n) + np.uint64(y)
+
+
+@compiled(inline="always")
+def _distance(size, flat, start, n, table, p):  # type: ignore[no-untyped-def]
+    """Squared distance of one window to the template under permutation ``p``, by the definition."""
+    k = len(size)
+    total = flat.dtype.type(0)
+    for x in range(k):
+        for y in range(k):
+            gap = table[np.uint64(p), _cell(0, x, y, k)] - flat[_cell(start, x, y, n)]
+            total += gap * gap
+    return total
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def match_runs(size, matrices, n, ranked, table, winners, distance, first, last):  # type: ignore[no-untyped-def]
+    """Match every window in the runs from ``first`` to ``last``.
+
+    A run goes along the rows of a flat matrix, from one row into the next; the few windows that would reach over the
+    edge are computed and dropped.
+
+    Args:
+        matrices: flat graphs, ``(graphs, n*n)``.
+        winners, distance: written, ``(graphs * m * m,)``.
+    """
+    m = n - len(size) + 1
+    places = (m - 1) * n + m
+    runs = (places + RUN - 1) // RUN
+    sums = np.empty((AT_ONCE, RUN), matrices.dtype)
+    best = np.empty(RUN, matrices.dtype)
+    winner = np.empty(RUN, np.int32)
+    for run in range(first, last):
+        matrix, start = matrices[run // runs], run % runs * RUN
+        length = min(RUN, places - start)
+        best[:length] = -np.inf
+        winner[:length] = 0
+        for p in range(0, len(ranked), AT_ONCE):
+            _score_four(size, matrix, start, n, 1, ranked, p, sums, length)
+            _keep_best(sums, length, p, best, winner)
+        row, column = start // n, start % n
+        for j in range(length):
+            if column < m:
+                w = (run // runs * m + row) * m + column
+                winners[w] = winner[j]
+                distance[w] = _distance(size, matrix, start + j, n, table, winner[j])
+            column += 1
+            if column == n:
+                row, column = row + 1, 0
+
+
+@compiled(error_model="numpy")
+def _copy_windows(size, flat, starts, n, copied):  # type: ignore[no-untyped-def]
+    """Windows side by side, a line for each cell: ``(k*k * COPIED,)``."""
+    k = len(size)
+    for j in range(len(starts)):
+        for x in range(k):
+            for y in range(k):
+                copied[(x * k + y) * COPIED + j] = flat[starts[j] + x * n + y]
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def match_at(size, flat, starts, n, ranked, table, winners, distance):  # type: ignore[no-untyped-def]
+    """Match windows anywhere in a flat stack of graphs; ``winners`` and ``distance`` are written, ``(windows,)``."""
+    k = len(size)
+    copied = np.empty(k * k * COPIED, flat.dtype)
+    sums = np.empty((AT_ONCE, COPIED), flat.dtype)
+    best = np.empty(COPIED, flat.dtype)
+    winner = np.empty(COPIED, np.int32)
+    for start in range(0, len(starts), COPIED):
+        length = min(COPIED, len(starts) - start)
+        _copy_windows(size, flat, starts[start : start + length], n, copied)
+        best[:length] = -np.inf
+        winner[:length] = 0
+        for p in range(0, len(ranked), AT_ONCE):
+            _score_four(size, copied, 0, k * COPIED, COPIED, ranked, p, sums, length)
+            _keep_best(sums, length, p, best, winner)
+        for j in range(length):
+            winners[start + j] = winner[j]
+            distance[start + j] = _distance(size, flat, starts[start + j], n, table, winner[j])
+
+
+@compiled(error_model="numpy")
+def _group_maxima(row, maxima):  # type: ignore[no-untyped-def]
+    """The largest of each group; a group are the numbers that lie ``len(maxima)`` apart, so that it is vectorised."""
+    groups = len(maxima)
+    for g in range(groups):
+        maxima[g] = row[g]
+    for start in range(groups, len(row), groups):
+        line = row[start : start + groups]
+        for g in range(len(line)):
+            maxima[g] = line[g] if line[g] > maxima[g] else maxima[g]
+
+
+@compiled(inline="always")
+def _insert(values, numbers, value, number):  # type: ignore[no-untyped-def]
+    """Put a value into its place of a falling list; of equals the first stays in front."""
+    line = len(values) - 1
+    while line > 0 and value > values[line - 1]:
+        values[line], numbers[line] = values[line - 1], numbers[line - 1]
+        line -= 1
+    values[line], numbers[line] = value, number
+
+
+@compiled(error_model="numpy")
+def keep_leaders(products, first, values, which):  # type: ignore[no-untyped-def]
+    """Keep the largest products of each window, falling, and the permutations they belong to.
+
+    The largest is taken out again and again: it is the largest of a group with the largest maximum.
+
+    Args:
+        products: ``(windows, permutations)``, those from number ``first`` on; used up.
+        values, which: updated, ``(windows, count)``; -inf and -1 at first.
+    """
+    count, f = values.shape[1], products.shape[1]
+    maxima = np.empty((f + GROUP - 1) // GROUP, products.dtype)
+    for w in range(len(products)):
+        row = products[w]
+        _group_maxima(row, maxima)
+        for _ in range(min(count, f)):
+            group, high = 0, maxima[0]
+            for g in range(len(maxima)):
+                group = g if maxima[g] > high else group
+                high = maxima[g] if maxima[g] > high else high
+            if not high > values[w, count - 1]:
+                break
+            at, rest = group, row.dtype.type(-np.inf)
+            for j in range(group, f, len(maxima)):
+                if row[j] == high:
+                    at = j
+            row[at] = -np.inf
+            for j in range(group, f, len(maxima)):
+                rest = row[j] if row[j] > rest else rest
+            maxima[group] = rest
+            _insert(values[w], which[w], high, first + at)
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def measure(size, flat, starts, n, table, winners, distance, first, last):  # type: ignore[no-untyped-def]
+    """Squared distances of the windows from ``first`` to ``last`` under given permutations, ``(windows,)``."""
+    for w in range(first, last):
+        distance[w] = _distance(size, flat, starts[w], n, table, winners[w])
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def certain_below(coefficients, least, columns, lengths, drift, snapshots, scores, room):  # type: ignore[no-untyped-def]
+    """Below which distance a window's last winner is certain to win again, ``(windows,)``.
+
+    That is 2 (least + coefficients . facts - score of the rivals - how far they can have come since).
+    """
+    a, b, c = coefficients
+    for w in range(len(room)):
+        own = least + a * columns[0, w] + b * columns[1, w] + c * columns[2, w]
+        room[w] = 2 * (own - (scores[w] + drift[snapshots[w]] * lengths[w]))
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def add_to_template(size, flat, starts, n, cells, winners, factors, sums, first, last):  # type: ignore[no-untyped-def]
+    """Add ``factor * window`` to the cells of the template that the winning permutation puts there.
+
+    Args:
+        cells: where each cell of a relabelled template comes from, ``(permutations, k*k)``.
+        sums: written, ``(k*k,)``, in double precision: it takes as many terms as there are windows.
+    """
+    k = len(size)
+    for w in range(first, last):
+        p, start, factor = np.uint64(winners[w]), starts[w], np.float64(factors[w])
+        for x in range(k):
+            for y in range(k):
+                sums[cells[p, _cell(0, x, y, k)]] += factor * flat[_cell(start, x, y, n)]
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def add_to_matrices(size, flat, starts, n, table, winners, factors, gradient, first, last):  # type: ignore[no-untyped-def]
+    """Add the gradient of ``factor * distance`` of every window to that of the matrices it lies in."""
+    k = len(size)
+    for w in range(first, last):
+        p, start, factor = np.uint64(winners[w]), starts[w], 2 * factors[w]
+        for x in range(k):
+            for y in range(k):
+                at = _cell(start, x, y, n)
+                gradient[at] += factor * (flat[at] - table[p, _cell(0, x, y, k)])
