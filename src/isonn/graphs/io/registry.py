@@ -115,6 +115,7 @@ _TABLE = [
     _Place("isonn.graphs.io.tu", ("_a.txt",), holds="*_A.txt"),
     _Place("isonn.graphs.io.dgcnn", (".txt",)),
     _Place("isonn.graphs.io.npz", (".npz",)),
+    _Place("isonn.connectomes.folder", holds="participants.*"),
     _Place("isonn.graphs.io.matrices", (".npz", ".mat"), holds="*.csv"),
     _Place("isonn.molecules.smiles", (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".smi", ".smi.gz")),
     _Place("isonn.molecules.sdf", (".sdf", ".sdf.gz", ".sd", ".sd.gz")),

@@ -1,0 +1,348 @@
+"""Connectivity matrices of a study, with its atlas and its table of subjects, as a `GraphSet`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isonn.connectomes.atlas import Atlas, as_atlas
+from isonn.errors import InputError, IsoNNWarning
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import Graph, GraphSet, join_graphs
+from isonn.graphs.io.text import read_table
+
+#: Columns that hold the ids of subjects.
+ID_COLUMNS = ("participant_id", "participant", "subject_id", "subject", "sub_id", "id", "file", "filename")
+#: Matrices are symmetric when their halves differ by less than this share of the largest weight.
+ASYMMETRY = 1e-6
+
+
+def from_matrices(
+    matrices: Any,
+    y: ArrayLike | None = None,
+    *,
+    atlas: Any = None,
+    ids: Iterable[Any] | None = None,
+    participants: Any = None,
+    target: str | None = None,
+    discard_diagonal: bool | None = None,
+    diagonal: bool = False,
+    directed: bool = False,
+    missing: str = "error",
+    name: str = "connectomes",
+) -> GraphSet:
+    """Connectivity matrices as a `GraphSet` with region names, subject ids and covariates.
+
+    The diagonal says nothing (a correlation of a region with itself is 1) and is dropped, unless ``diagonal=True``.
+
+    Args:
+        matrices: array of shape (g, n, n); a list of square arrays or of pandas DataFrames whose index names the
+            regions; or vectorised matrices of shape (g, p) as nilearn's ConnectivityMeasure(vectorize=True) gives.
+        y: class or number per subject; or ``target``.
+        atlas: whatever `as_atlas` takes, or None. Networks become node labels, coordinates node attributes.
+        ids: what each subject is called.
+        participants: a table with a row per subject: a file (participants.tsv), a pandas DataFrame, or a dict of
+            columns. With ``ids``, rows are found by the column participant_id (or subject, id); without, they are in
+            the order of the matrices. Its columns become ``GraphSet.table``.
+        target: the column of ``participants`` to predict.
+        discard_diagonal: of vectorised matrices: what ConnectivityMeasure was given. None works it out from the atlas.
+        diagonal: keep the diagonal.
+        directed: allow matrices that are not symmetric.
+        missing: what to do with regions without signal (rows of NaN): "error", or "drop" them from that subject.
+        name: of the set, for tables.
+
+    Example:
+        >>> matrices = np.array([[[1.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 1.0]]])
+        >>> graphs = from_matrices(matrices, ["a", "b"], atlas=["Insula L", "Insula R"], ids=["sub-01", "sub-02"])
+        >>> graphs[0].id, graphs[0].node_names.tolist(), graphs[0].adjacency.tolist()
+        ('sub-01', ['Insula L', 'Insula R'], [[0.0, 0.3], [0.3, 0.0]])
+    """
+    if missing not in ("error", "drop"):
+        raise InputError(f"missing={missing!r} is unknown; use 'error' or 'drop'")
+    known = None if atlas is None else as_atlas(atlas)
+    called = None if ids is None else _ids(ids)
+    stack, names = _stack(matrices, known, discard_diagonal, called)
+    g, n = len(stack), stack.shape[1]
+    if known is None and names is not None:
+        known = Atlas(names)
+    if known is not None and len(known) != n:
+        raise InputError(
+            f"the atlas names {len(known)} regions and the matrices have {n}; give the atlas they were made with"
+        )
+    if called is not None and len(called) != g:
+        raise InputError(f"{len(called)} ids for {g} matrices; give one per matrix")
+    table: dict[str, NDArray[Any]] = {}
+    if participants is not None:
+        columns = read_participants(participants)
+        rows = _rows_of(columns, called, g)
+        called = called if called is not None else _ids_of(columns)
+        table = {column: values[rows] for column, values in columns.items() if column not in ID_COLUMNS}
+    if target is not None:
+        if target not in table:
+            raise InputError(
+                f"target={target!r} is no column of participants; its columns are {', '.join(table) or 'none'}"
+            )
+        y = table.pop(target)
+        _check_target(y, target, called)
+    if not directed:
+        _check_symmetric(stack, called)
+    if not diagonal:
+        stack = stack.copy()
+        stack[:, np.arange(n), np.arange(n)] = 0.0
+    absent = _absent(stack, known, called, missing)
+    graphs = _graphs(stack, absent, known)
+    return replace(
+        graphs,
+        y=None if y is None else np.asarray(y),
+        name=name,
+        ids=called,
+        table=table,
+        kind="connectomes",
+        target_names=() if target is None else (target,),
+    )
+
+
+def read_participants(source: Any) -> dict[str, NDArray[Any]]:
+    """A table of subjects by column; columns of numbers become numbers, "n/a" becomes NaN.
+
+    Args:
+        source: a file such as participants.tsv, a pandas DataFrame, or a dict of columns.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        if not path.is_file():
+            raise InputError(f"{path} is missing; put it there")
+        rows = read_table(path)
+        if len(rows) < 2:
+            raise InputError(f"{path} has no subjects; give a header and a row per subject")
+        wrong = next((number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])), None)
+        if wrong is not None:
+            raise InputError(f"row {wrong} of {path} has not the {len(rows[0])} cells of the header; correct it")
+        return {name: _values([row[i] for row in rows[1:]]) for i, name in enumerate(rows[0])}
+    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
+        columns = {str(name): _values(source[name].tolist()) for name in source.columns}
+        if not set(columns) & set(ID_COLUMNS) and source.index.dtype.kind == "O":
+            columns = {ID_COLUMNS[0]: np.array([str(value) for value in source.index]), **columns}
+        return columns
+    if isinstance(source, Mapping):
+        columns = {str(name): _values(list(values)) for name, values in source.items()}
+        lengths = {len(values) for values in columns.values()}
+        if len(lengths) > 1:
+            raise InputError(f"columns of participants have {sorted(lengths)} rows; give every column the same number")
+        return columns
+    raise InputError(
+        f"participants={source!r:.60} is no table; give participants.tsv, a DataFrame or a dict of columns"
+    )
+
+
+def _values(cells: Sequence[Any]) -> NDArray[Any]:
+    """A column as integers, numbers or text."""
+    gaps = [cell is None or str(cell).strip().lower() in ("", "n/a", "na", "nan", "none") for cell in cells]
+    try:
+        numbers = np.array([np.nan if gap else float(cell) for cell, gap in zip(cells, gaps, strict=True)])
+    except (TypeError, ValueError):
+        return np.array(["n/a" if gap else str(cell) for cell, gap in zip(cells, gaps, strict=True)], dtype=np.str_)
+    if not any(gaps) and (numbers == np.rint(numbers)).all() and (np.abs(numbers) < 2**53).all():
+        return numbers.astype(np.int64)
+    return numbers
+
+
+def _ids(ids: Iterable[Any]) -> NDArray[np.str_]:
+    called = np.array([str(one) for one in ids], dtype=np.str_)
+    values, counts = np.unique(called, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"id '{values[counts > 1][0]}' occurs {counts.max()} times; give every subject its own id")
+    return called
+
+
+def _ids_of(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.str_] | None:
+    column = next((name for name in ID_COLUMNS if name in columns), None)
+    return None if column is None else _ids(columns[column])
+
+
+def _rows_of(columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, g: int) -> NDArray[np.int64]:
+    """The row of each subject."""
+    known = _ids_of(columns)
+    length = len(next(iter(columns.values()), ()))
+    if ids is None or known is None:
+        if length != g:
+            raise InputError(
+                f"participants has {length} rows for {g} matrices; give ids, and a column participant_id with them"
+            )
+        return np.arange(g)
+    row = {one: number for number, one in enumerate(known.tolist())}
+    without = [one for one in ids.tolist() if one not in row]
+    if without:
+        raise InputError(
+            f"subject {without[0]!r} has no row in participants ({len(without)} of {g} have none); add the rows, or "
+            f"leave the subjects out"
+        )
+    unused = sorted(set(row) - set(ids.tolist()))
+    if unused:
+        warnings.warn(
+            f"{len(unused)} rows of participants have no matrix and are left out, the first is {unused[0]!r}",
+            IsoNNWarning,
+            stacklevel=4,
+        )
+    return np.array([row[one] for one in ids.tolist()], dtype=np.int64)
+
+
+def _check_target(y: NDArray[Any], target: str, ids: NDArray[np.str_] | None) -> None:
+    gaps = np.isnan(y) if y.dtype.kind == "f" else np.asarray(y == "n/a")
+    if gaps.any() and y.dtype.kind != "f":
+        i = int(gaps.argmax())
+        who = i if ids is None else repr(str(ids[i]))
+        raise InputError(f"subject {who} has no {target}; leave the subject out, or fill the cell")
+
+
+def _stack(
+    matrices: Any, atlas: Atlas | None, discard_diagonal: bool | None, ids: NDArray[np.str_] | None
+) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
+    """Matrices of shape (g, n, n) as floats, and the names of regions where DataFrames give them."""
+    names = None
+    if isinstance(matrices, Sequence) and len(matrices) and hasattr(matrices[0], "columns"):
+        frames = list(matrices)
+        names = np.array([str(name) for name in frames[0].columns])
+        for i, frame in enumerate(frames):
+            own, index = [str(name) for name in frame.columns], [str(name) for name in frame.index]
+            if own != names.tolist():
+                raise InputError(f"{_who(i, ids)} has other regions than the first ({_odd(own, names)}); use one atlas")
+            if index not in (own, [str(number) for number in range(len(own))]):
+                raise InputError(f"{_who(i, ids)} has rows and columns in different order; sort them alike")
+        matrices = [frame.to_numpy() for frame in frames]
+    if isinstance(matrices, Sequence):
+        shapes = [np.shape(matrix) for matrix in matrices]
+        odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
+        if odd is not None:
+            raise InputError(
+                f"{_who(odd, ids)} has a matrix of shape {shapes[odd]} and the first {shapes[0]}; matrices of one "
+                f"study are of one atlas"
+            )
+    try:
+        stack = np.asarray(matrices, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("matrices hold something that is no number; give arrays of numbers") from error
+    if stack.ndim == 2:
+        stack = _from_vectors(stack, atlas, discard_diagonal)
+    if stack.ndim != 3 or stack.shape[1] != stack.shape[2] or not len(stack):
+        raise InputError(
+            f"matrices have shape {stack.shape}; give (subjects, regions, regions), or vectors (subjects, p)"
+        )
+    return stack, names
+
+
+def _from_vectors(vectors: NDArray[np.float64], atlas: Atlas | None, discard: bool | None) -> NDArray[np.float64]:
+    """Matrices of what nilearn's sym_matrix_to_vec made, with or without the diagonal."""
+    p = vectors.shape[1]
+    root = (int(np.sqrt(8 * p + 1)) - 1) // 2  # p = root (root + 1) / 2
+    if root * (root + 1) // 2 != p:
+        raise InputError(f"vectors have {p} entries, the triangle of no matrix; give nilearn's vectorised connectivity")
+    if discard is None:
+        if atlas is None:
+            raise InputError(
+                f"{p} entries are {root} regions with the diagonal or {root + 1} without; give discard_diagonal as "
+                f"ConnectivityMeasure had it, or the atlas"
+            )
+        if len(atlas) not in (root, root + 1):
+            raise InputError(f"the atlas names {len(atlas)} regions; {p} entries are {root} or {root + 1} regions")
+        discard = len(atlas) == root + 1
+    n = root + 1 if discard else root
+    rows, columns = np.tril_indices(n, -1 if discard else 0)
+    values = vectors.copy()
+    if not discard:  # nilearn divides the diagonal by the root of 2, so that norms are kept
+        values[:, rows == columns] *= np.sqrt(2)
+    stack = np.zeros((len(vectors), n, n))
+    stack[:, rows, columns] = stack[:, columns, rows] = values
+    return stack
+
+
+def _check_symmetric(stack: NDArray[np.float64], ids: NDArray[np.str_] | None) -> None:
+    gap = np.abs(stack - stack.transpose(0, 2, 1))
+    limit = ASYMMETRY * np.nanmax(np.abs(stack), initial=0.0)
+    wrong = np.nan_to_num(gap) > limit
+    if wrong.any():
+        i, a, b = np.unravel_index(int(wrong.argmax()), wrong.shape)
+        raise InputError(
+            f"{_who(int(i), ids)} is not symmetric ({stack[i, a, b]:.3g} at ({a}, {b}) and {stack[i, b, a]:.3g} at "
+            f"({b}, {a})); average the halves, or give directed=True"
+        )
+
+
+def _absent(
+    stack: NDArray[np.float64], atlas: Atlas | None, ids: NDArray[np.str_] | None, missing: str
+) -> NDArray[np.bool_]:
+    """Regions without signal: those whose connections are all NaN, shape (g, n)."""
+    n = stack.shape[1]
+    gaps = ~np.isfinite(stack)
+    off = gaps | np.eye(n, dtype=bool)
+    absent = np.asarray(off.all(axis=2)) if n > 1 else gaps[:, :, 0]
+    left = gaps & ~absent[:, :, None] & ~absent[:, None, :]
+    if left.any():
+        i, a, b = np.unravel_index(int(left.argmax()), left.shape)
+        raise InputError(
+            f"{_who(int(i), ids)} has {stack[i, a, b]} between {_region(int(a), atlas)} and {_region(int(b), atlas)}; "
+            f"replace it by a number"
+        )
+    if absent.any() and missing == "error":
+        first, some = int(absent.any(axis=1).argmax()), int(absent.any(axis=1).sum())
+        regions = ", ".join(_region(int(region), atlas) for region in np.flatnonzero(absent[first])[:3])
+        raise InputError(
+            f"{_who(first, ids)} has no signal (NaN) in {int(absent[first].sum())} regions: {regions}; {some} of "
+            f"{len(stack)} subjects have such regions; give missing='drop' to leave them out of these subjects"
+        )
+    if absent.all(axis=1).any():
+        raise InputError(f"{_who(int(absent.all(axis=1).argmax()), ids)} has no signal in any region; leave it out")
+    return absent
+
+
+def _graphs(stack: NDArray[np.float64], absent: NDArray[np.bool_], atlas: Atlas | None) -> GraphSet:
+    n = stack.shape[1]
+    names = np.array([str(i) for i in range(n)]) if atlas is None else atlas.names
+    labels = None if atlas is None else atlas.networks
+    places = None if atlas is None else atlas.coordinates
+    if not absent.any():
+        g = len(stack)
+        return replace(
+            as_graphset(stack),
+            node_names=None if atlas is None else np.tile(names, g),
+            node_labels=None if labels is None else np.tile(labels, g),
+            node_attributes=None if places is None else np.tile(places, (g, 1)),
+        )
+    graphs: list[Graph] = []
+    for matrix, gone in zip(stack, absent, strict=True):
+        here = np.flatnonzero(~gone)
+        own = matrix[np.ix_(here, here)]
+        edges = np.argwhere(own != 0)
+        graphs.append(
+            Graph(
+                len(here),
+                edges,
+                weights=own[edges[:, 0], edges[:, 1]],
+                node_names=names[here],
+                node_labels=None if labels is None else labels[here],
+                node_attributes=None if places is None else places[here],
+            )
+        )
+    return join_graphs(graphs)
+
+
+def _who(i: int, ids: NDArray[np.str_] | None) -> str:
+    return f"subject {i}" if ids is None else f"subject {ids[i]}"
+
+
+def _region(i: int, atlas: Atlas | None) -> str:
+    return f"region {i}" if atlas is None else str(atlas.names[i])
+
+
+def _odd(own: list[str], names: NDArray[np.str_]) -> str:
+    if len(own) != len(names):
+        return f"{len(own)} and {len(names)}"
+    at = next(i for i, (one, two) in enumerate(zip(own, names.tolist(), strict=True)) if one != two)
+    return f"{own[at]!r} and {str(names[at])!r} at {at}"

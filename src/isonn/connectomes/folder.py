@@ -1,0 +1,156 @@
+"""Folders of connectivity matrices with a table of subjects, as neuroimaging pipelines leave them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.connectomes.convert import from_matrices, read_participants
+from isonn.errors import DatasetError, InputError
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.npz import DAMAGE
+from isonn.graphs.io.registry import Reader, short
+from isonn.graphs.io.text import read_matrix
+
+TABLES = ("participants.tsv", "participants.csv")
+ATLASES = ("atlas.csv", "atlas.tsv", "regions.csv", "regions.tsv", "labels.txt", "regions.txt")
+SUFFIXES = (".npy", ".csv", ".tsv", ".mat")
+
+
+class ConnectomeReader(Reader):
+    """A folder with ``participants.tsv`` and a matrix per subject.
+
+    Matrices are ``.npy``, ``.csv`` or ``.tsv`` (with or without a header and an index column) or ``.mat`` files with
+    one matrix each, in the folder or below. A file belongs to the subject whose id it starts with: ``sub-01.npy``,
+    ``sub-01_task-rest_connectivity.csv``. An atlas (``atlas.csv``) names the regions.
+    """
+
+    name = "connectomes"
+    expects = "a folder with participants.tsv and a matrix per subject (.npy, .csv, .mat)"
+
+    def recognises(self, path: Path) -> bool:
+        """A folder with a table of participants."""
+        return path.is_dir() and any((path / table).is_file() for table in TABLES)
+
+    def read(
+        self,
+        path: Path,
+        *,
+        target: str | None = None,
+        atlas: Any = None,
+        missing: str = "error",
+        diagonal: bool = False,
+        directed: bool = False,
+    ) -> GraphSet:
+        """The subjects in the order of their ids.
+
+        Args:
+            target: the column of participants.tsv to predict; None takes group, diagnosis, dx, class, label or y.
+            atlas, missing, diagonal, directed: as in `isonn.connectomes.from_matrices`.
+        """
+        table = next(path / name for name in TABLES if (path / name).is_file())
+        columns = read_participants(table)
+        ids = next((columns[name] for name in ("participant_id", "subject", "id") if name in columns), None)
+        if ids is None:
+            raise DatasetError(f"{table} has no column participant_id; add one with the id of each subject")
+        found = _files(path, [str(one) for one in ids.tolist()])
+        source = atlas
+        if source is None:
+            source = next((path / name for name in ATLASES if (path / name).is_file()), None)
+        matrices: list[NDArray[np.float64]] = []
+        names = None
+        for who, file in found.items():
+            matrix, own = _read(file)
+            if matrices and matrix.shape != matrices[0].shape:
+                raise DatasetError(
+                    f"{file} has {len(matrix)} regions and the first matrix {len(matrices[0])}; matrices of one study "
+                    f"are of one atlas (subject {who})"
+                )
+            if names is not None and own is not None and own.tolist() != names.tolist():
+                raise DatasetError(f"{file} names other regions than the first matrix; use one atlas")
+            names = own if names is None else names
+            matrices.append(matrix)
+        if target is None:
+            guesses = ("group", "diagnosis", "dx", "class", "label", "y")
+            target = next((name for name in columns if name.lower() in guesses), None)
+        graphs = from_matrices(
+            np.stack(matrices),
+            atlas=names if source is None else source,
+            ids=found,
+            participants=columns,
+            target=target,
+            missing=missing,
+            diagonal=diagonal,
+            directed=directed,
+            name=self.title(path),
+        )
+        return graphs
+
+
+READER = ConnectomeReader()
+
+
+def _files(folder: Path, ids: list[str]) -> dict[str, Path]:
+    """The matrix of each subject, by id."""
+    candidates = sorted(
+        file
+        for file in folder.rglob("*")
+        if file.suffix.lower() in SUFFIXES
+        and file.name not in (*TABLES, *ATLASES)
+        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    )
+    found: dict[str, Path] = {}
+    strangers = []
+    for file in candidates:
+        owners = [one for one in ids if _is_of(file.stem, one) or _is_of(file.stem, f"sub-{one}")]
+        if not owners:
+            strangers.append(file)
+            continue
+        who = max(owners, key=len)
+        if who in found:
+            raise DatasetError(f"subject {who} has two matrices, {found[who].name} and {file.name}; keep one")
+        found[who] = file
+    if strangers:
+        raise InputError(
+            f"{strangers[0].name} belongs to no subject of the table ({len(strangers)} files do not); add a row with "
+            f"its id, or take the file away"
+        )
+    if not found:
+        raise DatasetError(
+            f"{folder} holds no matrix of its {len(ids)} subjects; name the files by id, as {ids[0]}.npy"
+        )
+    return {one: found[one] for one in ids if one in found}
+
+
+def _is_of(stem: str, who: str) -> bool:
+    return stem == who or stem.startswith((f"{who}_", f"{who}."))
+
+
+def _read(file: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
+    suffix = file.suffix.lower()
+    names = None
+    try:
+        if suffix == ".npy":
+            matrix = np.load(file, allow_pickle=False)
+        elif suffix == ".mat":
+            from scipy.io import loadmat
+
+            arrays = {key: value for key, value in loadmat(file).items() if np.ndim(value) == 2 and key[:2] != "__"}
+            square = [value for value in arrays.values() if value.shape[0] == value.shape[1] > 1]
+            if len(square) != 1:
+                raise DatasetError(f"{file} holds {len(square)} square matrices; it should hold one")
+            matrix = square[0]
+        else:
+            matrix, names = read_matrix(file)
+    except DatasetError:
+        raise
+    except NotImplementedError as error:  # how SciPy says v7.3
+        raise DatasetError(f"{file} is a MATLAB v7.3 file (HDF5); save it again with the option -v7") from error
+    except (OSError, *DAMAGE) as error:
+        raise DatasetError(f"{file} cannot be read ({short(error)}); save it again") from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
+        raise DatasetError(f"{file} holds an array of shape {matrix.shape}, not a square matrix of numbers")
+    return matrix.astype(np.float64), names

@@ -1,0 +1,109 @@
+"""From time series to connectomes inside a scikit-learn pipeline, so that nothing is learned from test subjects."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from typing_extensions import Self
+
+from isonn.connectomes.convert import from_matrices
+from isonn.errors import InputError, NotFittedError, naming_the_extra
+from isonn.graphs.graph import GraphSet
+
+KINDS = ("correlation", "partial correlation", "tangent", "covariance", "precision")
+
+
+class Connectivity(TransformerMixin, BaseEstimator):
+    """Turn regional time series into connectomes with nilearn's ConnectivityMeasure.
+
+    In a pipeline, ``fit`` sees training subjects only: the mean that ``kind="tangent"`` needs is learned in each fold
+    anew.
+
+    Args:
+        kind: "correlation", "partial correlation", "tangent", "covariance" or "precision".
+        atlas: whatever `isonn.connectomes.as_atlas` takes, or None.
+        cov_estimator: of nilearn; None takes its default (Ledoit-Wolf shrinkage).
+
+    Attributes set by ``fit``:
+        measure_: nilearn's ConnectivityMeasure.
+
+    Example:
+        >>> from sklearn.pipeline import make_pipeline
+        >>> model = make_pipeline(Connectivity("tangent"), isonn.AlignedIsoNNClassifier())
+    """
+
+    def __init__(self, kind: str = "correlation", atlas: Any = None, cov_estimator: Any = None) -> None:
+        self.kind = kind
+        self.atlas = atlas
+        self.cov_estimator = cov_estimator
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what the kind of connectivity needs from training subjects.
+
+        Args:
+            X: one array per subject, shape (time points, regions).
+        """
+        if self.kind not in KINDS:
+            raise InputError(f"kind={self.kind!r} is unknown; use one of {', '.join(map(repr, KINDS))}")
+        with naming_the_extra("Connectivity"):
+            from nilearn.connectome import ConnectivityMeasure
+        series = _series(X)
+        settings = {"cov_estimator": self.cov_estimator} if self.cov_estimator is not None else {}
+        self.measure_ = ConnectivityMeasure(kind=self.kind, **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", (DeprecationWarning, FutureWarning))
+            self.measure_.fit(series)
+        self.n_regions_ = series[0].shape[1]
+        return self
+
+    def transform(self, X: Any) -> GraphSet:
+        """The connectomes of subjects, without their diagonal."""
+        if not hasattr(self, "measure_"):
+            raise NotFittedError("this Connectivity is not fitted; call fit first")
+        series = _series(X)
+        if series[0].shape[1] != self.n_regions_:
+            raise InputError(
+                f"subjects have {series[0].shape[1]} regions and the training subjects had {self.n_regions_}; use one "
+                f"atlas"
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", (DeprecationWarning, FutureWarning))
+            # nilearn refuses a single subject of kind "tangent", although the mean is known from fit
+            matrices = self.measure_.transform(series * 2 if len(series) == 1 else series)[: len(series)]
+        return from_matrices(matrices, atlas=self.atlas)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+def _series(X: Any) -> list[Any]:
+    """Checked time series."""
+    series = [np.asarray(one, dtype=np.float64) for one in X]
+    if not series:
+        raise InputError("X holds no subject; give one array of shape (time points, regions) each")
+    for i, one in enumerate(series):
+        if one.ndim != 2 or len(one) < 3:
+            raise InputError(
+                f"subject {i} of {len(series)} has an array of shape {one.shape}; give (time points, regions)"
+            )
+        if one.shape[1] != series[0].shape[1]:
+            raise InputError(
+                f"subject {i} of {len(series)} has {one.shape[1]} regions and the first {series[0].shape[1]}; use one "
+                f"atlas"
+            )
+        if not np.isfinite(one).all():
+            region = int((~np.isfinite(one)).any(axis=0).argmax())
+            raise InputError(f"subject {i} of {len(series)} has NaN in region {region}; drop the region or the subject")
+        flat = one.std(axis=0) == 0
+        if flat.any():
+            raise InputError(
+                f"region {int(flat.argmax())} of subject {i} has no signal (it never changes); drop the region or the "
+                f"subject"
+            )
+    return series

@@ -1,0 +1,344 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.io import savemat
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+import isonn
+from isonn.connectomes import Atlas, Connectivity, as_atlas, from_matrices, planted_connectomes
+from isonn.errors import DatasetError, InputError, IsoNNWarning, NotFittedError
+
+NAMES = ["Insula L", "Insula R", "Precuneus L", "Precuneus R"]
+
+
+@pytest.fixture
+def matrices():
+    draw = np.random.default_rng(0)
+    series = draw.normal(size=(6, 30, 4))
+    return np.stack([np.corrcoef(one.T) for one in series])
+
+
+def test_matrices_keep_names_ids_and_covariates_and_lose_the_diagonal(matrices):
+    ids = [f"sub-{i}" for i in range(6)]
+    table = pd.DataFrame({"participant_id": ids[::-1], "age": range(6), "dx": list("aabbab"), "site": "Y"})
+    graphs = from_matrices(matrices, atlas=NAMES, ids=ids, participants=table, target="dx")
+    assert graphs[1].id == "sub-1"
+    assert graphs[1].row == {"age": 4, "site": "Y"}
+    assert graphs.y.tolist() == list("babbaa")
+    assert (graphs.kind, graphs.target_names) == ("connectomes", ("dx",))
+    assert graphs[0].node_names.tolist() == NAMES
+    np.testing.assert_equal(np.diagonal(graphs.dense(dtype=float), axis1=1, axis2=2), 0)
+    off = ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(graphs.dense(dtype=np.float64)[:, off], matrices[:, off])
+    np.testing.assert_allclose(from_matrices(matrices, diagonal=True).dense(dtype=np.float64), matrices)
+
+
+@pytest.mark.parametrize("discard", [True, False])
+@pytest.mark.parametrize("known", ["atlas", "discard_diagonal"])
+def test_vectorised_connectivity_of_nilearn_is_read(discard, known):
+    connectome = pytest.importorskip("nilearn.connectome")
+    series = list(np.random.default_rng(0).normal(size=(6, 30, 4)))
+    whole, flat = (
+        connectome.ConnectivityMeasure(
+            kind="correlation", vectorize=flat, discard_diagonal=discard, standardize="zscore_sample"
+        ).fit_transform(series)
+        for flat in (False, True)
+    )
+    options = {"atlas": NAMES} if known == "atlas" else {"discard_diagonal": discard}
+    found = from_matrices(flat, diagonal=not discard, **options).dense(dtype=np.float64)
+    expected = whole * (1 - np.eye(4)) if discard else whole
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_pandas_frames_name_their_regions(matrices):
+    frames = [pd.DataFrame(matrix, index=NAMES, columns=NAMES) for matrix in matrices]
+    assert from_matrices(frames)[0].node_names.tolist() == NAMES
+    frames[2] = frames[2].rename(columns={"Insula R": "Amygdala"}, index={"Insula R": "Amygdala"})
+    with pytest.raises(InputError, match="subject 2 has other regions than the first .*'Amygdala' and 'Insula R' at 1"):
+        from_matrices(frames)
+
+
+def nan_region(matrices):
+    matrices = matrices.copy()
+    matrices[2, 1] = matrices[2, :, 1] = np.nan
+    return matrices
+
+
+def test_a_region_without_signal_is_an_error_or_dropped(matrices):
+    bad = nan_region(matrices)
+    with pytest.raises(InputError, match=r"subject s2 has no signal \(NaN\) in 1 regions: Insula R; 1 of 6 subjects"):
+        from_matrices(bad, atlas=NAMES, ids=[f"s{i}" for i in range(6)])
+    graphs = from_matrices(bad, atlas=Atlas(NAMES, np.ones((4, 3)), list("ABBA")), missing="drop")
+    assert graphs.sizes.tolist() == [4, 4, 3, 4, 4, 4]
+    assert graphs[2].node_names.tolist() == ["Insula L", "Precuneus L", "Precuneus R"]
+    assert graphs[2].node_labels.tolist() == ["A", "B", "A"]
+    clf = isonn.AlignedIsoNNClassifier(shuffles=5, random_state=0).fit(graphs, [0, 1, 0, 1, 0, 1])
+    assert clf.predict(graphs).shape == (6,)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda m: m, {"atlas": NAMES[:3]}, "the atlas names 3 regions and the matrices have 4"),
+        (lambda m: m, {"ids": list("abcde")}, "5 ids for 6 matrices"),
+        (lambda m: m, {"ids": list("abcdea")}, "id 'a' occurs 2 times; give every subject its own id"),
+        (lambda m: [*m[:5], np.eye(3)], {}, r"subject 5 has a matrix of shape \(3, 3\) and the first \(4, 4\)"),
+        (lambda m: m[0, 0], {}, r"matrices have shape \(4,\)"),
+        (lambda m: np.ones((6, 7)), {}, "vectors have 7 entries, the triangle of no matrix"),
+        (lambda m: np.ones((6, 6)), {}, "6 entries are 3 regions with the diagonal or 4 without"),
+        (lambda m: np.ones((6, 6)), {"atlas": ["a", "b"]}, "the atlas names 2 regions; 6 entries are 3 or 4 regions"),
+        (lambda m: m, {"missing": "mean"}, "missing='mean' is unknown"),
+        (
+            lambda m: m + np.triu(np.ones((4, 4)), 1),
+            {},
+            r"subject 0 is not symmetric .*\(0, 1\).* or give directed=True",
+        ),
+        (lambda m: [["a"]], {}, "no number"),
+    ],
+)
+def test_matrices_that_do_not_fit_are_refused(matrices, change, options, message):
+    with pytest.raises(InputError, match=message):
+        from_matrices(change(matrices), **options)
+
+
+def test_a_single_nan_names_its_regions(matrices):
+    matrices[3, 0, 2] = matrices[3, 2, 0] = np.nan
+    with pytest.raises(InputError, match="subject 3 has nan between Insula L and Precuneus L; replace it"):
+        from_matrices(matrices, atlas=NAMES, missing="drop")
+
+
+def test_directed_matrices_are_taken_when_asked_for(matrices):
+    skewed = matrices + np.triu(np.ones((4, 4)), 1)
+    off = ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(from_matrices(skewed, directed=True).dense(dtype=np.float64)[:, off], skewed[:, off])
+
+
+def test_subjects_without_a_row_and_rows_without_a_subject(matrices):
+    ids = list("abcdef")
+    with pytest.raises(InputError, match=r"subject 'f' has no row in participants \(1 of 6 have none\)"):
+        from_matrices(matrices, ids=ids, participants={"participant_id": list("abcde"), "age": range(5)})
+    with pytest.warns(IsoNNWarning, match="2 rows of participants have no matrix and are left out, the first is 'x'"):
+        from_matrices(matrices, ids=ids, participants={"participant_id": [*ids, "x", "y"], "age": range(8)})
+    with pytest.raises(InputError, match="participants has 5 rows for 6 matrices; give ids"):
+        from_matrices(matrices, participants={"age": range(5)})
+    with pytest.raises(InputError, match="target='dx' is no column of participants; its columns are age"):
+        from_matrices(matrices, participants={"age": range(6)}, target="dx")
+    with pytest.raises(InputError, match="subject 'b' has no dx"):
+        from_matrices(matrices, ids=ids, participants={"id": ids, "dx": ["p", "n/a", *"cppc"]}, target="dx")
+    with pytest.raises(InputError, match="is no table"):
+        from_matrices(matrices, participants=3)
+    with pytest.raises(InputError, match="id 'a' occurs 2 times"):
+        from_matrices(matrices, ids=ids, participants={"id": list("aabcde"), "age": range(6)})
+
+
+def test_atlases_of_every_form_agree(tmp_path):
+    places = np.arange(12.0).reshape(4, 3)
+    frame = pd.DataFrame(
+        {"Region": NAMES, "x": places[:, 0], "y": places[:, 1], "z": places[:, 2], "Network": list("ABBA")}
+    )
+    frame.to_csv(tmp_path / "atlas.csv", index=False)
+    frame.to_csv(tmp_path / "atlas.tsv", index=False, sep="\t")
+    (tmp_path / "names.txt").write_text("\n".join(["Background", *NAMES]))
+    bunch = {"labels": [b"Background", *(name.encode() for name in NAMES)], "region_coords": places, "networks": None}
+    for source in (frame, tmp_path / "atlas.csv", tmp_path / "atlas.tsv"):
+        atlas = as_atlas(source)
+        assert (atlas.names.tolist(), atlas.networks.tolist()) == (NAMES, list("ABBA"))
+        np.testing.assert_equal(atlas.coordinates, places)
+        assert atlas.order.tolist() == [0, 3, 1, 2]
+    for source in (NAMES, tmp_path / "names.txt", bunch):
+        assert as_atlas(source).names.tolist() == NAMES
+    np.testing.assert_equal(as_atlas(bunch).coordinates, places)
+    assert as_atlas(NAMES).order.tolist() == [0, 1, 2, 3]
+
+
+def test_an_atlas_image_of_nilearn_gives_coordinates():
+    nibabel = pytest.importorskip("nibabel")
+    from sklearn.utils import Bunch
+
+    image = np.zeros((10, 10, 10), dtype=np.int32)
+    image[2:4, 2:4, 2:4], image[6:8, 6:8, 6:8] = 1, 2
+    bunch = Bunch(labels=["Background", "one", "two"], maps=nibabel.Nifti1Image(image, np.eye(4)))
+    atlas = as_atlas(bunch)
+    assert atlas.names.tolist() == ["one", "two"]
+    np.testing.assert_allclose(atlas.coordinates, [[2.5] * 3, [6.5] * 3], atol=0.6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Atlas([]), "holds no region"),
+        (lambda: Atlas(["a", "a"]), "two regions are called 'a'"),
+        (lambda: Atlas(["a"], [[0, 1]]), r"coordinates have shape \(1, 2\) for 1 regions"),
+        (lambda: Atlas(["a"], [[0, 1, np.nan]]), "coordinates of 'a' are not numbers"),
+        (lambda: Atlas(["a"], networks=["x", "y"]), "2 networks for 1 regions"),
+        (lambda: as_atlas("nowhere.csv"), "atlas nowhere.csv is missing"),
+        (lambda: as_atlas(5), "atlas=5 is of type int"),
+        (lambda: as_atlas(pd.DataFrame({"x": [1]})), "has the columns x; call the one with the names 'name'"),
+    ],
+)
+def test_impossible_atlases_are_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".mat", ".tsv"])
+def test_a_folder_of_subjects_is_read(tmp_path, matrices, suffix):
+    ids = [f"sub-{i:02d}" for i in range(6)]
+    rows = [f"{one}\t{20 + i}\t{'patient' if i % 2 else 'control'}" for i, one in enumerate(ids)]
+    (tmp_path / "participants.tsv").write_text("\n".join(["participant_id\tage\tgroup", *rows]))
+    (tmp_path / "atlas.csv").write_text("\n".join(["name", *NAMES]))
+    for one, matrix in zip(ids, matrices, strict=True):
+        folder = tmp_path / one / "func"
+        folder.mkdir(parents=True)
+        file = folder / f"{one}_task-rest_matrix{suffix}"
+        if suffix == ".npy":
+            np.save(file, matrix)
+        elif suffix == ".mat":
+            savemat(file, {"Z": matrix, "note": np.zeros((1, 2))})
+        else:
+            pd.DataFrame(matrix, index=NAMES, columns=NAMES).to_csv(file, sep="," if suffix == ".csv" else "\t")
+    graphs = isonn.load(tmp_path)
+    assert graphs.ids.tolist() == ids
+    assert graphs.y.tolist() == ["control", "patient"] * 3
+    assert graphs.table["age"].tolist() == list(range(20, 26))
+    assert graphs[0].node_names.tolist() == NAMES
+    np.testing.assert_allclose(graphs.dense(dtype=np.float64)[:, 0, 1], matrices[:, 0, 1])
+    assert isonn.load(tmp_path, target="age").y.tolist() == list(range(20, 26))
+
+
+def study(folder, matrices, ids="abcdef", table="abcdef"):
+    (folder / "participants.tsv").write_text("\n".join(["participant_id\tgroup", *(f"{one}\tx" for one in table)]))
+    for one, matrix in zip(ids, matrices, strict=True):
+        np.save(folder / f"{one}.npy", matrix)
+
+
+def test_folders_that_do_not_fit_are_refused(tmp_path, matrices):
+    study(tmp_path, matrices, table="abcde")
+    with pytest.raises(DatasetError, match=r"f.npy belongs to no subject of the table \(1 files do not\)"):
+        isonn.load(tmp_path)
+    study(tmp_path, matrices, table="abcdefg")
+    with pytest.warns(IsoNNWarning, match="1 rows of participants have no matrix"):
+        assert len(isonn.load(tmp_path)) == 6
+    np.save(tmp_path / "a_run-2.npy", matrices[0])
+    with pytest.raises(DatasetError, match="subject a has two matrices, a.npy and a_run-2.npy"):
+        isonn.load(tmp_path)
+    (tmp_path / "a_run-2.npy").unlink()
+    np.save(tmp_path / "b.npy", np.eye(3))
+    with pytest.raises(DatasetError, match="b.npy has 3 regions and the first matrix 4; .* one atlas"):
+        isonn.load(tmp_path)
+    (tmp_path / "b.npy").write_bytes(b"no array")
+    with pytest.raises(DatasetError, match="b.npy cannot be read"):
+        isonn.load(tmp_path)
+    (tmp_path / "participants.tsv").write_text("who\tgroup\na\tx\n")
+    with pytest.raises(DatasetError, match="has no column participant_id"):
+        isonn.load(tmp_path)
+
+
+def series(seed=0, g=24, regions=6, points=300):
+    """Time series; in half of the subjects two regions share a signal."""
+    draw = np.random.default_rng(seed)
+    y = np.arange(g) % 2
+    signals = draw.normal(size=(g, points, regions))
+    shared = draw.normal(size=(g, points))
+    signals[y == 1, :, 1] += shared[y == 1]
+    signals[y == 1, :, 4] += shared[y == 1]
+    return list(signals), y
+
+
+@pytest.mark.parametrize("kind", ["correlation", "partial correlation", "tangent"])
+def test_time_series_become_connectomes_inside_a_pipeline(kind):
+    pytest.importorskip("nilearn")
+    signals, y = series()
+    model = make_pipeline(Connectivity(kind), isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0))
+    assert cross_val_score(model, signals, y, cv=3).mean() > 0.8
+    assert clone(model).get_params()["connectivity__kind"] == kind
+
+
+def test_nothing_is_learned_from_test_subjects():
+    pytest.importorskip("nilearn")
+    signals, y = series()
+    model = make_pipeline(Connectivity("tangent"), isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0))
+    cv = [(np.arange(18), np.arange(18, 24))]
+    model.fit(signals[:18], y[:18])
+    alone = model.predict_proba(signals[18:19])
+    np.testing.assert_allclose(model.predict_proba(signals[18:])[:1], alone)
+    folded = cross_val_predict(
+        model,
+        signals,
+        y,
+        cv=[
+            *cv,
+            (np.arange(6, 24), np.arange(6)),
+            (np.arange(12), np.arange(12, 18)),
+            (np.arange(12), np.arange(6, 12)),
+        ],
+        method="predict_proba",
+    )
+    np.testing.assert_allclose(folded[18:19], alone)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: [], "X holds no subject"),
+        (lambda s: [s[0], s[1][0]], r"subject 1 of 2 has an array of shape \(6,\)"),
+        (lambda s: [s[0], s[1][:, :4]], "subject 1 of 2 has 4 regions and the first 6"),
+        (lambda s: [s[0], np.where(np.arange(6) == 2, np.nan, s[1])], "subject 1 of 2 has NaN in region 2"),
+        (lambda s: [s[0], s[1] * (np.arange(6) != 3)], "region 3 of subject 1 has no signal"),
+    ],
+)
+def test_impossible_time_series_are_refused(change, message):
+    signals, _ = series()
+    with pytest.raises(InputError, match=message):
+        Connectivity().fit(change(signals))
+
+
+def test_connectivity_checks_kind_fit_and_regions():
+    signals, _ = series()
+    with pytest.raises(InputError, match="kind='mean' is unknown"):
+        Connectivity("mean").fit(signals)
+    with pytest.raises(NotFittedError, match="this Connectivity is not fitted"):
+        Connectivity().transform(signals)
+    fitted = Connectivity(atlas=[f"r{i}" for i in range(6)]).fit(signals)
+    assert fitted.transform(signals)[0].node_names.tolist() == [f"r{i}" for i in range(6)]
+    with pytest.raises(InputError, match="subjects have 4 regions and the training subjects had 6"):
+        fitted.transform([one[:, :4] for one in signals])
+
+
+def test_importing_connectomes_does_not_import_nilearn():
+    import subprocess
+    import sys
+
+    code = "import sys, isonn.connectomes, isonn.connectomes.folder; print('nilearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_one_site_cannot_be_split_into_folds():
+    from isonn.graphs.splits import grouped_folds
+
+    graphs = planted_connectomes(n_subjects=20, n_regions=10).graphs
+    with pytest.raises(InputError, match="1 groups cannot be spread over 5 folds"):
+        grouped_folds(graphs.y, np.full(20, "A"), 5)
+    for train, test in grouped_folds(graphs.y, graphs.table["site"], 3):
+        assert not set(graphs.table["site"][train]) & set(graphs.table["site"][test])
+
+
+def test_planted_connectomes_hold_what_they_say():
+    study = planted_connectomes(n_subjects=400, n_regions=12, seed=3)
+    values = study.graphs.dense(dtype=np.float64)
+    gap = values[study.graphs.y == "patient"].mean(axis=0) - values[study.graphs.y == "control"].mean(axis=0)
+    np.testing.assert_allclose(gap, 0.3 * study.truth, atol=0.12)
+    assert np.isin(np.argwhere(study.truth), study.regions).all()
+    assert not planted_connectomes(planted="none", n_regions=12).truth.any()
+    assert planted_connectomes(planted="scattered", n_regions=12).truth.sum() == 12
+    with pytest.raises(InputError, match="planted='all' is unknown"):
+        planted_connectomes(planted="all")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert study.coordinates.shape == (12, 3)
