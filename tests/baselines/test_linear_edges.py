@@ -77,7 +77,7 @@ def test_size_leaves_room_for_larger_graphs_and_none_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "complaint"),
-    [({"alpha": 0}, "alpha=0 is no penalty"), ({"fisher": "yes"}, "fisher='yes' is unknown")],
+    [({"alpha": 0}, "alpha must be a number above 0, got 0"), ({"fisher": "yes"}, "fisher='yes' is unknown")],
 )
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):

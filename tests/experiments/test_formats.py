@@ -17,8 +17,10 @@ ROW = Row(
     method="isonn",
     settings={"k": 4},
     protocol="paper",
-    accuracy=Spread(78.44, 2.21, {0: 76.0, 1: 80.9}, (76.1, 80.2)),
-    f1=Spread(77.0, 1.0, {0: 76.0, 1: 78.0}, (70.0, 80.0)),
+    metrics={
+        "accuracy": Spread(78.44, 2.21, {0: 76.0, 1: 80.9}, (76.1, 80.2)),
+        "f1": Spread(77.0, 1.0, {0: 76.0, 1: 78.0}, (70.0, 80.0)),
+    },
     printed=Printed(83.3, 83.0),
     fit_seconds=1.2345,
     jobs=6,
@@ -26,9 +28,17 @@ ROW = Row(
     errors=(),
     flip_rate=33.51,
 )
-OTHER = replace(ROW, method="size", settings={}, printed=None, p=0.0312, flip_rate=0.0, fit_seconds=117.4)
-BEST = replace(OTHER, method="freq", p=0.0004, accuracy=Spread(90.0, 1.0, {0: 89.0, 1: 91.0}, (85.0, 95.0)))
-FAILED = replace(OTHER, method="cnn", accuracy=None, f1=None, p=None, flip_rate=None, fit_seconds=None)
+
+
+def with_accuracy(row: Row, spread: Spread) -> Row:
+    return replace(row, metrics={**row.metrics, "accuracy": spread})
+
+
+OTHER = replace(
+    ROW, method="size", settings={}, printed=None, p=0.0312, against="isonn", flip_rate=0.0, fit_seconds=117.4
+)
+BEST = replace(with_accuracy(OTHER, Spread(90.0, 1.0, {0: 89.0, 1: 91.0}, (85.0, 95.0))), method="freq", p=0.0004)
+FAILED = replace(OTHER, method="cnn", metrics={}, p=None, flip_rate=None, fit_seconds=None)
 ABSENT = replace(FAILED, dataset="B", printed=Printed(60.0, 50.0), absent="data not public")
 
 
@@ -50,7 +60,7 @@ def test_the_terminal_shows_what_is_known_of_each_method() -> None:
 
 
 def test_columns_without_a_value_are_left_out_and_the_legend_says_what_is_there() -> None:
-    bare = replace(ROW, flip_rate=None, accuracy=replace(ROW.accuracy, interval=None))  # type: ignore[type-var]
+    bare = with_accuracy(replace(ROW, flip_rate=None), replace(ROW.metrics["accuracy"], interval=None))
     assert text_of([bare]).split()[:5] == ["method", "accuracy", "F1", "paper", "s/fit"]
     assert legend([bare]) == []
     (line,) = legend([ROW, OTHER])
@@ -100,7 +110,7 @@ def test_csv_is_read_back_as_it_was() -> None:
 
 def test_findings_name_the_best_value_beside_the_papers() -> None:
     sweep = Sweep("by-k", "t", "accuracy", "k", (2, 4), paper={"A": 4})
-    other = replace(ROW, settings={"k": 2}, accuracy=Spread(80.0, None, {0: 80.0}))
+    other = with_accuracy(replace(ROW, settings={"k": 2}), Spread(80.0, None, {0: 80.0}))
     assert findings(sweep, [ROW, other, replace(ROW, dataset="B")]) == [
         "A: best k = 2 (80.0); the paper's: 4",
         "B: best k = 4 (78.4 ± 2.2)",
@@ -118,3 +128,15 @@ def test_findings_name_the_best_value_beside_the_papers() -> None:
 @pytest.mark.parametrize(("p", "text"), [(0.99999, "1"), (0.5, ".500"), (0.0, "<.001")])
 def test_p_is_short(p: float, text: str) -> None:
     assert text in text_of([replace(OTHER, p=p)]).split()
+
+
+def test_numbers_have_their_own_columns_and_smaller_errors_are_bold() -> None:
+    rmse = {"rmse": Spread(0.8512, None, {0: 0.8512}, (0.8, 0.9), 3), "r2": Spread(0.9, None, {0: 0.9}, None, 3)}
+    worse = {"rmse": Spread(1.5, None, {0: 1.5}, (1.2, 1.8), 3), "r2": Spread(0.1, None, {0: 0.1}, None, 3)}
+    ours = replace(ROW, method="isonn-subgraph", settings={}, metrics=rmse, printed=None)
+    theirs = replace(OTHER, metrics=worse, against="isonn-subgraph", p=0.01)
+    assert text_of([ours, theirs]).splitlines()[0].split() == ["method", "RMSE", "95", "%", "R²", "p", "flips", "s/fit"]
+    assert "| isonn-subgraph | **0.851** | 0.800, 0.900 | 0.900 |" in markdown([ours, theirs])
+    (line,) = legend([ours, theirs])
+    assert "corrected resampled t-test of the RMSE against isonn-subgraph" in line
+    assert "interval over folds, corrected for their overlap" in line

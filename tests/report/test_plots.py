@@ -16,13 +16,13 @@ from isonn.report.plots import plot_sweep
 
 pytest.importorskip("matplotlib", reason="plots are part of the extra report")
 
-ROW = Row("A", "isonn", {"k": 2, "epochs": 10}, "paper", None, None, None, None, 6, 6, ())
+ROW = Row("A", "isonn", {"k": 2, "epochs": 10}, "paper", {}, None, None, 6, 6, ())
 
 
 def row(k: int, accuracy: float = 70.0, seconds: float = 1.0, **changes: object) -> Row:
     spread = Spread(accuracy, 2.0, {0: accuracy - 2, 1: accuracy + 2})
     settings = {"k": k, "epochs": 10}
-    return replace(ROW, settings=settings, accuracy=spread, fit_seconds=seconds, **changes)  # type: ignore[arg-type]
+    return replace(ROW, settings=settings, metrics={"accuracy": spread}, fit_seconds=seconds, **changes)  # type: ignore[arg-type]
 
 
 ACCURACY = Sweep("by-k", "Accuracy & k", "accuracy", "k", (2, 3), paper={"A": 3})

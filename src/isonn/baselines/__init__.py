@@ -1,51 +1,88 @@
-"""What else could have done it: one file a method, all with fit and predict."""
+"""Methods that IsoNN is compared with, each an estimator with ``fit`` and ``predict``.
+
+Names are imported when first used: most need no extra package, the networks need torch (extra ``torch``) and some
+torch_geometric or fast-gspan (extra ``baselines``), ECFP needs rdkit (extra ``molecules``).
+"""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from isonn.baselines.degree_histogram import DegreeHistogramClassifier
-from isonn.baselines.frequent import FrequentClassifier
-from isonn.baselines.graph_size import GraphSizeClassifier
-from isonn.baselines.linear_edges import LinearEdgesClassifier
-from isonn.baselines.majority import MajorityClassifier
-from isonn.baselines.weisfeiler_lehman import WLClassifier
+from isonn.errors import naming_the_extra
 
 if TYPE_CHECKING:
     from isonn.baselines.autoencoder import AutoEncoderClassifier
     from isonn.baselines.cnn import CNNClassifier
+    from isonn.baselines.degree_histogram import DegreeHistogramClassifier, DegreeHistogramRegressor
+    from isonn.baselines.ecfp import (
+        ECFPForestClassifier,
+        ECFPForestRegressor,
+        ECFPLinearClassifier,
+        ECFPLinearRegressor,
+    )
+    from isonn.baselines.frequent import FrequentClassifier
     from isonn.baselines.gcn import GCNClassifier
     from isonn.baselines.gin import GINClassifier
+    from isonn.baselines.graph_size import GraphSizeClassifier, GraphSizeRegressor
+    from isonn.baselines.linear_edges import (
+        EdgesSVMClassifier,
+        LinearEdgesClassifier,
+        LinearEdgesRegressor,
+        NBSEdgesClassifier,
+    )
+    from isonn.baselines.majority import MajorityClassifier, MajorityRegressor
     from isonn.baselines.sdbn import SDBNClassifier
-
-# Networks are imported when first used: the counting methods must not wait for torch.
-_HOME = {
-    "AutoEncoderClassifier": "isonn.baselines.autoencoder",
-    "CNNClassifier": "isonn.baselines.cnn",
-    "GCNClassifier": "isonn.baselines.gcn",
-    "GINClassifier": "isonn.baselines.gin",
-    "SDBNClassifier": "isonn.baselines.sdbn",
-}
+    from isonn.baselines.weisfeiler_lehman import WLClassifier
 
 __all__ = [
     "AutoEncoderClassifier",
     "CNNClassifier",
     "DegreeHistogramClassifier",
+    "DegreeHistogramRegressor",
+    "ECFPForestClassifier",
+    "ECFPForestRegressor",
+    "ECFPLinearClassifier",
+    "ECFPLinearRegressor",
+    "EdgesSVMClassifier",
     "FrequentClassifier",
     "GCNClassifier",
     "GINClassifier",
     "GraphSizeClassifier",
+    "GraphSizeRegressor",
     "LinearEdgesClassifier",
+    "LinearEdgesRegressor",
     "MajorityClassifier",
+    "MajorityRegressor",
+    "NBSEdgesClassifier",
     "SDBNClassifier",
     "WLClassifier",
 ]
 
+#: The module of each name, by how the name begins.
+_HOME = {
+    "AutoEncoder": "autoencoder",
+    "CNN": "cnn",
+    "DegreeHistogram": "degree_histogram",
+    "ECFP": "ecfp",
+    "EdgesSVM": "linear_edges",
+    "Frequent": "frequent",
+    "GCN": "gcn",
+    "GIN": "gin",
+    "GraphSize": "graph_size",
+    "LinearEdges": "linear_edges",
+    "Majority": "majority",
+    "NBSEdges": "linear_edges",
+    "SDBN": "sdbn",
+    "WL": "weisfeiler_lehman",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in __all__:
+        home = next(module for start, module in _HOME.items() if name.startswith(start))
+        with naming_the_extra(name):
+            return getattr(importlib.import_module(f"isonn.baselines.{home}"), name)
     raise AttributeError(f"module 'isonn.baselines' has no attribute {name!r}")
 
 

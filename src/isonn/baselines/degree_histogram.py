@@ -7,20 +7,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.baselines.logistic import LogisticGraphClassifier
+from isonn.baselines.features import FeatureClassifier, FeatureRegressor
 from isonn.baselines.shapes import links_of
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 
 
-class DegreeHistogramClassifier(LogisticGraphClassifier):
+class _DegreeHistogram:
+    bins: int
+
+    def _check_params(self) -> None:
+        if not isinstance(self.bins, (int, np.integer)) or isinstance(self.bins, bool) or self.bins < 2:
+            raise InputError(f"bins={self.bins!r} makes no histogram; use an integer >= 2")
+
+    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        self.weighted_ = graphs.weights is not None
+        if self.weighted_:
+            quantiles = np.quantile(strengths(graphs), np.linspace(0, 1, self.bins + 1)[1:-1])
+            self.edges_ = np.unique(quantiles)
+        else:
+            self.edges_ = np.arange(1, self.bins, dtype=np.float64)
+
+    def _features(self, graphs: GraphSet) -> NDArray[np.float64]:
+        values: NDArray[Any] = strengths(graphs) if self.weighted_ else degrees(graphs)
+        bins = len(self.edges_) + 1
+        owner = np.repeat(np.arange(len(graphs)), graphs.sizes)
+        place = owner * bins + np.searchsorted(self.edges_, values, side="right")
+        return np.bincount(place, minlength=len(graphs) * bins).reshape(len(graphs), bins).astype(np.float64)
+
+
+class DegreeHistogramClassifier(_DegreeHistogram, FeatureClassifier):
     """Logistic regression on the histogram of node degrees: nodes with 0, 1, 2, ... neighbours.
 
-    A neighbour is another node with an edge in either direction. The last bin is open: it holds every node
-    with ``bins - 1`` neighbours or more. Weighted training graphs are often complete (every brain region
-    correlates with every other), and then all degrees are equal and say nothing; so with weights the
-    strength of a node takes the place of its degree, the sum of the absolute weights of its edges, binned
-    at the quantiles of the training nodes, the first and the last bin open.
+    A neighbour is another node with an edge in either direction. The last bin is open: it holds every node with
+    ``bins - 1`` neighbours or more. Weighted training graphs are often complete (every brain region correlates with
+    every other), so that all degrees are equal; with weights the strength of a node takes the place of its degree: the
+    sum of the absolute weights of its edges, binned at the quantiles of the training nodes, the first and the last bin
+    open.
 
     Args:
         bins: number of bins, at least 2.
@@ -29,26 +52,16 @@ class DegreeHistogramClassifier(LogisticGraphClassifier):
     def __init__(self, bins: int = 32) -> None:
         self.bins = bins
 
-    def _check_params(self) -> None:
-        """Refuse fewer than two bins."""
-        if not isinstance(self.bins, (int, np.integer)) or isinstance(self.bins, bool) or self.bins < 2:
-            raise InputError(f"bins={self.bins!r} makes no histogram; use an integer >= 2")
 
-    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        self.weighted_ = graphs.weights is not None
-        if self.weighted_:
-            quantiles = np.quantile(strengths(graphs), np.linspace(0, 1, self.bins + 1)[1:-1])
-            self.edges_ = np.unique(quantiles)
-        else:
-            self.edges_ = np.arange(1, self.bins, dtype=np.float64)
-        super()._fit(graphs, targets)
+class DegreeHistogramRegressor(_DegreeHistogram, FeatureRegressor):
+    """Ridge regression on the histogram of node degrees; see `DegreeHistogramClassifier`.
 
-    def _features(self, graphs: GraphSet) -> NDArray[np.float64]:
-        values: NDArray[Any] = strengths(graphs) if self.weighted_ else degrees(graphs)
-        bins = len(self.edges_) + 1
-        owner = np.repeat(np.arange(len(graphs)), graphs.sizes)
-        place = owner * bins + np.searchsorted(self.edges_, values, side="right")
-        return np.bincount(place, minlength=len(graphs) * bins).reshape(len(graphs), bins).astype(np.float64)
+    Args:
+        bins: number of bins, at least 2.
+    """
+
+    def __init__(self, bins: int = 32) -> None:
+        self.bins = bins
 
 
 def degrees(graphs: GraphSet) -> NDArray[np.int64]:

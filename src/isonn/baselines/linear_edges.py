@@ -1,4 +1,4 @@
-"""The weights of the edges, added up with a sign: what aligned graphs give away without any structure."""
+"""Linear models on the weights of the edges, for aligned graphs: node i is the same thing in every graph."""
 
 from __future__ import annotations
 
@@ -7,36 +7,77 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, softmax
+from sklearn.feature_selection import f_classif
 from sklearn.linear_model import Ridge
+from sklearn.svm import SVC
 
+from isonn.baselines.features import FeatureRegressor
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier
+from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.graphs.graph import GraphSet
 
+Floats = NDArray[np.float64]
 #: Fisher's z of a correlation of 1 is infinite; this is 7.25.
 LARGEST = 1 - 1e-6
 
 
-class LinearEdgesClassifier(GraphClassifier):
-    """Ridge regression on the adjacency matrix, for graphs whose node i is the same thing in every graph.
+class _Edges(GraphEstimator):
+    """Edge weights as features: the cells on and above the diagonal, or all cells of graphs that are not symmetric."""
 
-    The plainest of connectome classifiers, as in Dadi et al., "Benchmarking functional connectome-based predictive
-    models" (NeuroImage 2019), who find linear models on vectorised matrices hard to beat; the paper does not have
-    it. Features are the cells on and above the diagonal, or all cells when some training graph is not symmetric;
-    smaller graphs are padded with zeros. Correlations are transformed by Fisher's z = arctanh(r): training weights
-    are taken for correlations when they have both signs and none is outside [-1, 1] (``fisher="auto"``). One ridge
-    regression per class (or per column of an indicator matrix) has the target 1 for the class and -1 for the others;
-    the probabilities are the softmax of their outputs (with two classes or an indicator matrix: the logistic
-    function of twice the output), which keeps their order but is not calibrated.
+    _fixed_size = True
+    fisher: bool | str
+    size: int | None
+
+    def _check_params(self) -> None:
+        if not (self.fisher == "auto" or isinstance(self.fisher, bool)):
+            raise InputError(f'fisher={self.fisher!r} is unknown; use "auto", True or False')
+
+    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        weights = np.ones(1) if graphs.weights is None else graphs.weights
+        correlations = bool(weights.min() < 0 < weights.max() and np.abs(weights).max() <= 1)
+        self.fisher_ = correlations if self.fisher == "auto" else bool(self.fisher)
+        matrices = graphs.dense(self.size_, np.float64)
+        difference = np.abs(matrices - matrices.transpose(0, 2, 1)).max()
+        self.symmetric_ = bool(difference <= 1e-6 * np.abs(matrices).max())  # numpy's corrcoef is, up to rounding
+
+    @property
+    def _cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Row and column of each feature."""
+        if self.symmetric_:
+            return np.triu_indices(self.size_)
+        rows, columns = np.indices((self.size_, self.size_)).reshape(2, -1)
+        return rows, columns
+
+    def _features(self, graphs: GraphSet) -> Floats:
+        cells: Floats = graphs.dense(self.size_, np.float64)[(slice(None), *self._cells)]
+        return np.arctanh(np.clip(cells, -LARGEST, LARGEST)) if self.fisher_ else cells
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
+        raise InputError(f"{name} must be a number above 0, got {value!r}")
+
+
+class LinearEdgesClassifier(_Edges, GraphClassifier):
+    """Ridge regression on the adjacency matrix, for aligned graphs.
+
+    The plainest connectome classifier, as in Dadi et al., "Benchmarking functional connectome-based predictive
+    models" (NeuroImage 2019), who find linear models on vectorised matrices hard to beat; it is not in the paper.
+    Features are the cells on and above the diagonal, or all cells when some training graph is not symmetric; smaller
+    graphs are padded with zeros. Correlations are transformed by Fisher's z = arctanh(r): training weights are taken
+    for correlations when they have both signs and none is outside [-1, 1] (``fisher="auto"``). One ridge regression
+    per class (or per column of an indicator matrix) has the target 1 for the class and -1 for the others. The
+    probabilities are the softmax of their outputs (for an indicator matrix the logistic function of twice the
+    output): in the right order, but not calibrated.
 
     Args:
         alpha: strength of the L2 penalty.
         fisher: "auto", True or False.
-        size: nodes to leave room for; None is the largest training graph.
+        size: nodes to leave room for; None takes the largest training graph.
     """
-
-    _fixed_size = True
 
     def __init__(self, alpha: float = 1.0, fisher: bool | str = "auto", size: int | None = None) -> None:
         self.alpha = alpha
@@ -44,31 +85,124 @@ class LinearEdgesClassifier(GraphClassifier):
         self.size = size
 
     def _check_params(self) -> None:
-        """Refuse a penalty that is none."""
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not 0 < self.alpha < np.inf:
-            raise InputError(f"alpha={self.alpha!r} is no penalty; use a number above 0")
-        if not (self.fisher == "auto" or isinstance(self.fisher, bool)):
-            raise InputError(f'fisher={self.fisher!r} is unknown; use "auto", True or False')
+        super()._check_params()
+        _check_positive("alpha", self.alpha)
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        weights = np.ones(1) if graphs.weights is None else graphs.weights
-        correlations = bool(weights.min() < 0 < weights.max() and np.abs(weights).max() <= 1)
-        self.fisher_ = correlations if self.fisher == "auto" else bool(self.fisher)
-        matrices = graphs.dense(self.size_, np.float64)
-        difference = np.abs(matrices - matrices.transpose(0, 2, 1)).max()
-        self.symmetric_ = bool(difference <= 1e-6 * np.abs(matrices).max())  # numpy's corrcoef is, but for rounding
+        self._prepare(graphs, targets)
         wanted = targets if self.multilabel_ else np.eye(len(self.classes_))[targets]
         self.ridge_ = Ridge(alpha=self.alpha).fit(self._features(graphs), 2.0 * wanted - 1)
 
-    def _features(self, graphs: GraphSet) -> NDArray[np.float64]:
-        matrices = graphs.dense(self.size_, np.float64)
-        rows, columns = (
-            np.triu_indices(self.size_) if self.symmetric_ else np.indices(matrices.shape[1:]).reshape(2, -1)
-        )
-        cells: NDArray[np.float64] = matrices[:, rows, columns]
-        return np.arctanh(np.clip(cells, -LARGEST, LARGEST)) if self.fisher_ else cells
-
-    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
+    def _answers(self, graphs: GraphSet) -> Floats:
         outputs = self.ridge_.predict(self._features(graphs))
-        probabilities: NDArray[np.float64] = expit(2 * outputs) if self.multilabel_ else softmax(outputs, axis=1)
+        probabilities: Floats = expit(2 * outputs) if self.multilabel_ else softmax(outputs, axis=1)
         return probabilities
+
+
+class LinearEdgesRegressor(_Edges, FeatureRegressor):
+    """Ridge regression of numbers on the adjacency matrix, for aligned graphs; see `LinearEdgesClassifier`.
+
+    Args:
+        alpha: strength of the L2 penalty.
+        fisher: "auto", True or False.
+        size: nodes to leave room for; None takes the largest training graph.
+    """
+
+    _standardised = False
+
+    def __init__(self, alpha: float = 1.0, fisher: bool | str = "auto", size: int | None = None) -> None:
+        self.alpha = alpha
+        self.fisher = fisher
+        self.size = size
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        _check_positive("alpha", self.alpha)
+
+    def _model(self) -> Any:
+        return Ridge(alpha=self.alpha)
+
+
+class EdgesSVMClassifier(_Edges, GraphClassifier):
+    """A linear support vector machine on the adjacency matrix, for aligned graphs.
+
+    Features are those of `LinearEdgesClassifier`. Probabilities are a logistic function or softmax of the decision
+    function: in the right order, but not calibrated.
+
+    Args:
+        C: inverse strength of the penalty.
+        fisher: "auto", True or False.
+        size: nodes to leave room for; None takes the largest training graph.
+    """
+
+    _supports_multilabel = False
+
+    def __init__(self, C: float = 1.0, fisher: bool | str = "auto", size: int | None = None) -> None:
+        self.C = C
+        self.fisher = fisher
+        self.size = size
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        _check_positive("C", self.C)
+
+    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        self._prepare(graphs, targets)
+        self.svm_ = SVC(C=self.C, kernel="linear").fit(self._features(graphs), targets)
+
+    def _answers(self, graphs: GraphSet) -> Floats:
+        outputs = self.svm_.decision_function(self._features(graphs))
+        if outputs.ndim == 1:
+            positive = expit(outputs)
+            return np.column_stack([1 - positive, positive])
+        return np.asarray(softmax(outputs, axis=1))
+
+
+class NBSEdgesClassifier(LinearEdgesClassifier):
+    """Ridge on edges that differ between classes and hang together (network-based statistic), for aligned graphs.
+
+    Zalesky et al., "Network-based statistic: identifying differences in brain networks" (NeuroImage 2010), as a way to
+    select edges: of the edges whose F statistic over the training classes has a p below ``threshold``, those of the
+    connected component with the most edges are kept. If none is below, the single best edge is kept.
+
+    Args:
+        alpha: strength of the L2 penalty.
+        threshold: the largest p of an edge that counts as different.
+        fisher: "auto", True or False.
+        size: nodes to leave room for; None takes the largest training graph.
+
+    Attributes set by ``fit``:
+        edges_: ndarray of shape (m, 2): the selected edges.
+    """
+
+    _supports_multilabel = False
+
+    def __init__(
+        self, alpha: float = 1.0, threshold: float = 0.01, fisher: bool | str = "auto", size: int | None = None
+    ) -> None:
+        super().__init__(alpha, fisher, size)
+        self.threshold = threshold
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        _check_positive("threshold", self.threshold)
+
+    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        super()._prepare(graphs, targets)
+        features = super()._features(graphs)
+        varies = np.flatnonzero(features.std(axis=0) > 0)
+        p = np.ones(features.shape[1])
+        if len(varies):
+            p[varies] = np.nan_to_num(f_classif(features[:, varies], targets)[1], nan=1.0)
+        rows, columns = self._cells
+        different = np.flatnonzero(p < self.threshold)
+        if len(different):
+            links = coo_array((np.ones(len(different)), (rows[different], columns[different])), 2 * (self.size_,))
+            component = connected_components(links, directed=False)[1][rows[different]]
+            self.kept_ = different[component == np.bincount(component).argmax()]
+        else:
+            self.kept_ = np.array([p.argmin()])
+        self.edges_ = np.column_stack([rows[self.kept_], columns[self.kept_]])
+
+    def _features(self, graphs: GraphSet) -> Floats:
+        return super()._features(graphs)[:, self.kept_]

@@ -28,14 +28,14 @@ PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 MEAN_ITERATIONS = 5
 
 
-def wl_counts(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np.uint64], csr_array]]:
-    """How often each graph holds each neighbourhood, for every radius from 0 to ``iterations``.
+def wl_colours(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
+    """The colour of every node, for every radius from 0 to ``iterations``.
 
     A node starts with its label; each iteration replaces its colour by a hash of that colour and those of its
     neighbours. Hashes have 64 bits: among a million neighbourhoods, two share one with a probability of 3e-8.
 
     Yields:
-        the distinct colours, sorted, shape (d,), and their counts, sparse, shape (graphs, d).
+        the graph of each node and its colour, both of shape (nodes,).
     """
     sizes = np.array([len(shape.labels) for shape in shapes])
     starts = np.cumsum(sizes) - sizes
@@ -48,10 +48,24 @@ def wl_counts(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np
             np.add.at(around, ends[:, 0], mix64(colours[ends[:, 1]]))
             np.add.at(around, ends[:, 1], mix64(colours[ends[:, 0]]))
             colours = mix64(colours + mix64(around))
+        yield owner, colours
+
+
+def wl_counts(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np.uint64], csr_array]]:
+    """How often each graph holds each colour: the distinct colours, sorted, and sparse counts (graphs, colours)."""
+    for owner, colours in wl_colours(shapes, iterations):
         distinct, column = np.unique(colours, return_inverse=True)
         counts = csr_array((np.ones(len(owner)), (owner, column)), shape=(len(shapes), len(distinct)))
         counts.sum_duplicates()
         yield distinct, counts
+
+
+def wl_hashes(shapes: list[Shape], iterations: int) -> NDArray[np.uint64]:
+    """One number per graph, shape (g,), equal for graphs that are equal up to relabelling, labels included."""
+    *_, (owner, colours) = wl_colours(shapes, iterations)
+    hashes = np.zeros(len(shapes), dtype=np.uint64)
+    np.add.at(hashes, owner, mix64(colours))
+    return hashes
 
 
 def wl_kernels(shapes: list[Shape], iterations: int) -> Iterator[Matrix]:

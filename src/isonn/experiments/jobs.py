@@ -1,4 +1,4 @@
-"""One job: one method trained and tested on one fold. What is run, and what comes out of it."""
+"""Jobs: one method trained and tested on one fold; what is run, and what comes out."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score, f1_score
 from threadpoolctl import threadpool_limits
 
 from isonn import __version__
 from isonn.audit import relabelling
 from isonn.errors import InputError, IsoNNWarning
+from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.experiments.methods import METHODS, build
-from isonn.experiments.protocols import find_protocol
+from isonn.experiments.metrics import METRICS, mean_score, score, target_kind
+from isonn.experiments.protocols import Protocol, find_protocol
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
-from isonn.seeding import derive_seed
+from isonn.seeding import derive_seed, numpy_stream
 
-#: Of the test graphs of each job. A table averages over folds and seeds, so that three are many.
+#: Relabellings of the test graphs of each job. A table averages over folds and seeds, so three are enough.
 RELABELLINGS = 3
 
 
@@ -49,6 +50,8 @@ class Job:
         candidates: settings to choose from on a part of the training graphs, each added to ``settings``; empty if
             nothing is chosen.
         version: of the method (`Method.version`): a method that computes something else now is another job.
+        permutation: 0, or the number of a permutation of the targets: what the method reaches when there is nothing
+            to learn.
     """
 
     dataset: str
@@ -60,6 +63,7 @@ class Job:
     digest: str
     candidates: tuple[Mapping[str, Any], ...] = field(default=())
     version: int = 1
+    permutation: int = 0
 
     @cached_property
     def id(self) -> str:
@@ -71,13 +75,8 @@ class Job:
 
         So the ids of stored results stay valid: they are hashes of this.
         """
-        content = asdict(self)
-        candidates, version = list(content.pop("candidates")), content.pop("version")
-        return {
-            **content,
-            **({"candidates": candidates} if candidates else {}),
-            **({"version": version} if version != 1 else {}),
-        }
+        content = {**asdict(self), "candidates": list(self.candidates)}
+        return {name: value for name, value in content.items() if name not in _LEFT_OUT or value != _LEFT_OUT[name]}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Job:
@@ -90,11 +89,13 @@ class Job:
 
     @property
     def weight_seed(self) -> int:
-        """The seed of the estimator: from all of the job but its fold, so that no fold is given a seed of its own."""
+        """The seed of the estimator, from all of the job but its fold: no fold has a seed of its own."""
         rest = {key: value for key, value in self.as_dict().items() if key not in ("fold", "seed")}
         return derive_seed(self.seed, "weights", _canonical(rest))
 
 
+#: Fields that `Job.as_dict` leaves out when they have these values.
+_LEFT_OUT: dict[str, Any] = {"candidates": [], "version": 1, "permutation": 0}
 _KINDS = {"dataset": str, "method": str, "settings": dict, "protocol": str, "fold": int, "seed": int, "digest": str}
 
 
@@ -113,17 +114,18 @@ def plan(
     """The jobs of an evaluation: seeds 0, 1, ... of every method on every fold, seed by seed.
 
     Args:
-        settings: by method; a method that is not there runs with its defaults.
+        settings: by method; other methods run with their defaults.
         seeds: how many.
-        candidates: by method; settings to choose from under a protocol that chooses, ignored under others.
+        candidates: by method; settings to choose from, ignored under a protocol that does not choose.
     """
     if seeds < 1:
         raise InputError(f"{seeds} seeds leave nothing to run; use at least 1")
     judged = find_protocol(protocol)
     n_folds = len(judged.split(graphs, 0))
     methods = tuple(methods)
+    digest = judged.digest(graphs)
     choices = {
-        method: tuple(dict(c) for c in (candidates or {}).get(method, ())) if judged.inner is not None else ()
+        method: tuple(dict(c) for c in (candidates or {}).get(method, ())) if judged.chooses else ()
         for method in methods
     }
     return [
@@ -134,7 +136,7 @@ def plan(
             protocol=protocol,
             fold=fold,
             seed=seed,
-            digest=graphs.digest,
+            digest=digest,
             candidates=choices[method],
             version=METHODS[method].version if method in METHODS else 1,
         )
@@ -144,46 +146,62 @@ def plan(
     ]
 
 
+def permuted(jobs: Iterable[Job], permutations: int) -> list[Job]:
+    """The same jobs with permuted targets, once for every permutation; only those of seed 0."""
+    first = [job for job in jobs if job.seed == 0]
+    return [replace(job, permutation=number) for number in range(1, permutations + 1) for job in first]
+
+
 def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
-    """Train and test; the result is ready for JSON and, its ``timings`` apart, the same wherever it is run.
+    """Train and test; the result is ready for JSON and, except for ``timings``, the same wherever it runs.
 
     Returns:
-        ``id``, ``job``, ``metrics`` (accuracy, f1), ``timings`` (fit_seconds, predict_seconds), ``n_train``,
-        ``n_test``, ``test`` (which graphs), ``predictions`` (in that order), ``audit`` (flip_rate: the share of
-        predictions that change when the test graphs are relabelled), ``loss`` (by epoch, of methods that keep one),
-        ``warnings`` (what isonn warned of), ``chosen`` and ``inner`` (of a job with candidates: which one,
-        and the accuracy of each), and where it comes from: ``versions``, ``commit`` (of a checkout of isonn, else None)
-        and ``machine``.
+        ``id``, ``job``, ``metrics`` (see `isonn.experiments.metrics`; of several targets their means, and each under
+        ``by_target``), ``timings`` (fit_seconds, predict_seconds), ``n_train``, ``n_test``, ``test`` (which graphs),
+        ``predictions`` (in that order), ``audit`` (of classifiers; flip_rate: the share of predictions that change
+        when the test graphs are relabelled), ``loss`` (by epoch, if the method keeps it), ``warnings`` (of isonn),
+        ``chosen`` and ``inner`` (of a job with candidates: which one, and the first metric of each), and where it
+        comes from: ``versions``, ``commit`` (of a checkout of isonn, else None) and ``machine``.
     """
-    if graphs.digest != job.digest:
+    protocol = find_protocol(job.protocol)
+    if graphs.y is None:
+        raise InputError(f"{graphs.name} has no classes or numbers to predict; give one per graph")
+    if protocol.digest(graphs) != job.digest:
         raise InputError(f"the graphs given are not the {job.dataset} of the job; load the set the job was made from")
-    if graphs.y is None or graphs.classes is None:
-        raise InputError(f"{graphs.name} has no classes to predict; give one per graph")
-    train, test = find_protocol(job.protocol).split(graphs, job.seed)[job.fold]
+    train, test = protocol.split(graphs, job.seed)[job.fold]
+    if job.permutation:
+        order = numpy_stream(job.seed, "permutation", job.permutation).permutation(len(graphs))
+        graphs = graphs.with_y(graphs.y[order])
     said: list[str] = []
     with _one_thread(), _listening(said):
         begin = time.perf_counter()
         inner = [_judge(job, candidate, graphs, train) for candidate in job.candidates]
-        chosen = job.candidates[int(np.argmax(inner))] if inner else {}  # of equals the first
-        estimator = build(job.method, {**job.settings, **chosen}, job.weight_seed, int(graphs.sizes.max()))
+        chosen = job.candidates[_best(inner, protocol, graphs)] if inner else {}
+        estimator = _estimator(job, chosen, graphs)
         start = time.perf_counter()
-        estimator.fit(graphs[train], graphs.y[train])
+        estimator.fit(graphs[train], _y(graphs)[train])
         fitted = time.perf_counter()
-        predicted = np.asarray(estimator.predict(graphs[test]))
+        answers = estimator._all_answers(graphs[test])
         done = time.perf_counter()
-        audit = relabelling(estimator, graphs[test], repeats=RELABELLINGS, random_state=job.weight_seed)
+        flips = None
+        if isinstance(estimator, GraphClassifier) and not job.permutation:
+            flips = relabelling(estimator, graphs[test], repeats=RELABELLINGS, random_state=job.weight_seed).flip_rate
+    scores = score(estimator.target_, _y(graphs)[test], answers)
     result: dict[str, Any] = {
         "id": job.id,
         "job": job.as_dict(),
-        "metrics": score(graphs.y[test], predicted, graphs.classes),
+        "metrics": mean_score(scores) if isinstance(scores, list) else scores,
         "timings": {"fit_seconds": fitted - start, "predict_seconds": done - fitted},
         "n_train": len(train),
         "n_test": len(test),
         "test": test.tolist(),
-        "predictions": predicted.tolist(),
-        "audit": {"flip_rate": audit.flip_rate},
+        "predictions": estimator.target_.decide(answers).tolist(),
         **provenance(),
     }
+    if isinstance(scores, list):
+        result["by_target"] = dict(zip(target_names(graphs), scores, strict=True))
+    if flips is not None:
+        result["audit"] = {"flip_rate": flips}
     if said:
         result["warnings"] = said
     if inner:
@@ -195,15 +213,36 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     return result
 
 
+def target_names(graphs: GraphSet) -> tuple[str, ...]:
+    """What the columns of ``y`` are called; their numbers if nobody said."""
+    columns = 1 if _y(graphs).ndim == 1 else _y(graphs).shape[1]
+    return graphs.target_names if len(graphs.target_names) == columns else tuple(map(str, range(columns)))
+
+
+def _y(graphs: GraphSet) -> NDArray[Any]:
+    assert graphs.y is not None
+    return graphs.y
+
+
+def _estimator(job: Job, chosen: Mapping[str, Any], graphs: GraphSet) -> GraphEstimator:
+    numbers = target_kind(_y(graphs)) == "numbers"
+    return build(job.method, {**job.settings, **chosen}, job.weight_seed, int(graphs.sizes.max()), numbers)
+
+
 def _judge(job: Job, candidate: Mapping[str, Any], graphs: GraphSet, train: IntArray) -> float:
-    """Accuracy of a candidate on the part of the training graphs that judges; no test graph is looked at."""
-    inner = find_protocol(job.protocol).inner
-    if inner is None or graphs.y is None or graphs.classes is None:
-        raise InputError(f"the {job.protocol} protocol chooses no settings; give none to choose from")
-    fit, judge = inner(graphs, train, job.seed)
-    estimator = build(job.method, {**job.settings, **candidate}, job.weight_seed, int(graphs.sizes.max()))
-    estimator.fit(graphs[fit], graphs.y[fit])
-    return score(graphs.y[judge], np.asarray(estimator.predict(graphs[judge])), graphs.classes)["accuracy"]
+    """The first metric of a candidate on the part of the training graphs that judges; no test graph is used."""
+    protocol = find_protocol(job.protocol)
+    fit, judge = protocol.inner(graphs, train, job.seed)
+    estimator = _estimator(job, candidate, graphs).fit(graphs[fit], _y(graphs)[fit])
+    scores = score(estimator.target_, _y(graphs)[judge], estimator._all_answers(graphs[judge]))
+    scores = mean_score(scores) if isinstance(scores, list) else scores
+    return scores[protocol.metrics(target_kind(_y(graphs)))[0]] or 0.0
+
+
+def _best(inner: list[float], protocol: Protocol, graphs: GraphSet) -> int:
+    """The best candidate; of equals the first."""
+    name = protocol.metrics(target_kind(_y(graphs)))[0]
+    return int(np.argmax(inner) if METRICS[name].larger else np.argmin(inner))
 
 
 def _canonical(value: Any) -> str:
@@ -212,7 +251,7 @@ def _canonical(value: Any) -> str:
 
 @contextmanager
 def _listening(said: list[str]) -> Iterator[None]:
-    """Keep what isonn warns of, each sentence once; in a table of a hundred fits nobody reads it as it comes."""
+    """Collect the warnings of isonn, each sentence once, for the foot of the table."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", IsoNNWarning)
         yield
@@ -226,7 +265,7 @@ def _listening(said: list[str]) -> Iterator[None]:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """One thread for every library: sums split over threads differ in the last bits, and processes share the cores."""
-    torch = sys.modules.get("torch")  # loaded later, it is for the method to say how many threads it has
+    torch = sys.modules.get("torch")  # if it is loaded later, the method sets its threads
     before = torch.get_num_threads() if torch is not None else 1
     with threadpool_limits(limits=1):
         if torch is not None:
@@ -301,24 +340,3 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor()
-
-
-# How good predictions are, as fractions of 1.
-
-
-def score(truth: NDArray[Any], predicted: NDArray[Any], classes: NDArray[Any]) -> dict[str, float]:
-    """Accuracy and F1.
-
-    Two classes: F1 of the larger label, the paper's +1. More: the mean of the F1 of each class (macro).
-    Indicator matrix: a graph counts as right when all its labels are (subset accuracy), F1 over all
-    labels at once (micro). The positive class, when it is neither predicted nor there, has an F1 of 0; of more than
-    two, a class that is neither does not count.
-    """
-    if truth.ndim == 2:
-        f1 = f1_score(truth, predicted, average="micro", zero_division=0)
-    elif len(classes) == 2:
-        positive = classes[-1]
-        f1 = f1_score(truth == positive, predicted == positive, zero_division=0)
-    else:
-        f1 = f1_score(truth, predicted, average="macro", zero_division=0)
-    return {"accuracy": float(np.float64(accuracy_score(truth, predicted))), "f1": float(f1)}

@@ -1,7 +1,6 @@
-"""Every method by its name: what the command line, the specs and the tables call it.
+"""Every method by name, as the command line, the specs and the tables call it.
 
-Nothing is imported until a method is built, so that listing the names costs nothing and a method whose extra
-is not installed does not get in the way of the others.
+Nothing is imported until a method is built: listing names is quick, and a missing extra affects only its methods.
 """
 
 from __future__ import annotations
@@ -14,20 +13,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isonn.estimator import GraphClassifier
+    from isonn.estimator import GraphEstimator
 
 ALL = "all"
 
 
 @dataclass(frozen=True)
 class Method:
-    """Where the estimator of a method is found.
+    """A method: an estimator with some of its arguments fixed.
 
     Attributes:
-        module, estimator: the estimator is ``estimator`` of ``module``.
+        module, estimator: where its classifier is found.
+        regressor: the class in ``module`` that predicts numbers, or "" if the method cannot.
         about: what it does, in a few words.
         variant_of: the method whose settings it takes over, changed by ``adapt``, or None.
-        fixed: arguments of the estimator that make it this method; they are no settings.
+        fixed: arguments of the estimator that make it this method; they are not settings.
         version: raised by one when the method starts to compute something else, so that its stored results no
             longer count as results of this method.
     """
@@ -39,6 +39,7 @@ class Method:
     adapt: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
     fixed: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
+    regressor: str = ""
 
 
 def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -59,42 +60,61 @@ def _deep_relative(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _isonn(about: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Method:
-    return Method("isonn", "IsoNNClassifier", about, "isonn", adapt)
+    return Method("isonn", "IsoNNClassifier", about, "isonn", adapt, regressor="IsoNNRegressor")
 
 
 def _subgraph(about: str, **fixed: Any) -> Method:
-    return Method("isonn", "SubgraphIsoNNClassifier", about, fixed=fixed)
+    regressor = "" if "learn_templates" in fixed else "SubgraphIsoNNRegressor"
+    # version 1 was the model of 0.1.0
+    return Method("isonn", "SubgraphIsoNNClassifier", about, fixed=fixed, version=2, regressor=regressor)
+
+
+def _baseline(name: str, about: str, numbers: bool = False, **fixed: Any) -> Method:
+    regressor = f"{name}Regressor" if numbers else ""
+    return Method("isonn.baselines", f"{name}Classifier", about, fixed=fixed, regressor=regressor)
 
 
 #: Adding a method is one line here.
 METHODS: dict[str, Method] = {
-    "isonn": Method("isonn", "IsoNNClassifier", "the paper's model, exact matching"),
+    "isonn": Method("isonn", "IsoNNClassifier", "the paper's model, exact matching", regressor="IsoNNRegressor"),
     "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", _matching("fast")),
     "isonn-assigned": _isonn("matching by assignment and swaps", _matching("assigned")),
     "isonn-deep": _isonn("the paper's deep IsoNN", _deep),
     "isonn-deep-relative": _isonn("the same, maps relative to their mean", _deep_relative),
-    "isonn-subgraph": _subgraph("templates over connected subgraphs"),
-    "isonn-subgraph-frozen": _subgraph("the same, templates left where they start", learn_templates=False),
-    "isonn-subgraph-ensemble": _subgraph("the same templates, regression and forest", head="ensemble"),
-    "isonn-aligned": Method("isonn", "AlignedIsoNNClassifier", "sets of regions, for graphs on the same nodes"),
-    "ae": Method("isonn.baselines", "AutoEncoderClassifier", "codes of an autoencoder, MLP"),
-    "cnn": Method("isonn.baselines", "CNNClassifier", "the adjacency matrix as a picture"),
-    "sdbn": Method("isonn.baselines", "SDBNClassifier", "modules side by side, then a CNN with a decoder"),
-    "gcn": Method("isonn.baselines", "GCNClassifier", "graph convolution on rows of the adjacency matrix"),
-    "gin": Method("isonn.baselines", "GINClassifier", "GIN-0 on rows of the adjacency matrix"),
-    "gin-labels": Method("isonn.baselines", "GINClassifier", "GIN-0 on node labels", fixed={"features": "labels"}),
-    "freq": Method("isonn.baselines", "FrequentClassifier", "the paper's Freq, the 100 most frequent subgraphs"),
-    "wl": Method("isonn.baselines", "WLClassifier", "the paper's WL, by mean similarity", fixed={"decision": "mean"}),
-    "wl-svm": Method("isonn.baselines", "WLClassifier", "WL, support vector machine", fixed={"decision": "svm"}),
-    "edges": Method("isonn.baselines", "LinearEdgesClassifier", "ridge on the edge weights"),
-    "majority": Method("isonn.baselines", "MajorityClassifier", "the most frequent class"),
-    "size": Method("isonn.baselines", "GraphSizeClassifier", "nodes, edges and cycles"),
-    "degrees": Method("isonn.baselines", "DegreeHistogramClassifier", "histogram of node degrees"),
+    "isonn-subgraph": _subgraph("every connected subgraph of up to 4 nodes, linear head"),
+    "isonn-subgraph-both": _subgraph("subgraphs and neighbourhoods, linear head", regions="both"),
+    "isonn-subgraph-short": _subgraph("the 32 subgraphs that say most, linear head", c=32),
+    "isonn-subgraph-ensemble": _subgraph("every subgraph, linear head and forest", head="ensemble"),
+    "isonn-subgraph-learned": _subgraph("32 soft templates trained by gradient", learn_templates=True),
+    "isonn-subgraph-frozen": _subgraph("the same, left where they start", learn_templates="frozen"),
+    "isonn-aligned": Method(
+        "isonn",
+        "AlignedIsoNNClassifier",
+        "sets of regions, for graphs on the same nodes",
+        regressor="AlignedIsoNNRegressor",
+    ),
+    "ae": _baseline("AutoEncoder", "codes of an autoencoder, MLP"),
+    "cnn": _baseline("CNN", "the adjacency matrix as a picture"),
+    "sdbn": _baseline("SDBN", "modules side by side, then a CNN with a decoder"),
+    "gcn": _baseline("GCN", "graph convolution on rows of the adjacency matrix"),
+    "gin": _baseline("GIN", "GIN-0 on rows of the adjacency matrix"),
+    "gin-labels": _baseline("GIN", "GIN-0 on node labels", features="labels"),
+    "freq": _baseline("Frequent", "the paper's Freq, the 100 most frequent subgraphs"),
+    "wl": _baseline("WL", "the paper's WL, by mean similarity", decision="mean"),
+    "wl-svm": _baseline("WL", "WL, support vector machine", decision="svm"),
+    "edges": _baseline("LinearEdges", "ridge on the edge weights", numbers=True),
+    "edges-svm": _baseline("EdgesSVM", "support vector machine on the edge weights"),
+    "edges-nbs": _baseline("NBSEdges", "ridge on the edges that differ in connected components (NBS)"),
+    "ecfp-forest": _baseline("ECFPForest", "forest of 200 trees on ECFP4 fingerprints", numbers=True),
+    "ecfp-linear": _baseline("ECFPLinear", "logistic or ridge regression on ECFP4 fingerprints", numbers=True),
+    "majority": _baseline("Majority", "the most frequent class, or the mean", numbers=True),
+    "size": _baseline("GraphSize", "nodes, edges and cycles", numbers=True),
+    "degrees": _baseline("DegreeHistogram", "histogram of node degrees", numbers=True),
 }
 
 
 def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
-    """The methods a caller asked for, each once, in the order given; ``all`` stands for every one.
+    """The methods a caller asked for, each once, in the order given; ``all`` means every one.
 
     Example:
         >>> resolve_methods("size, majority,size")
@@ -109,17 +129,22 @@ def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def build(name: str, settings: Mapping[str, Any], seed: int, size: int) -> GraphClassifier:
+def build(name: str, settings: Mapping[str, Any], seed: int, size: int, numbers: bool = False) -> GraphEstimator:
     """An estimator of that method, not fitted.
 
     Args:
         settings: arguments of the estimator.
         seed: for methods that draw random numbers.
-        size: nodes of the largest graph of the dataset, for methods that pad to one size; like the paper's, they
-            leave room for it although it may be a test graph.
+        size: nodes of the largest graph of the dataset, for methods that pad to one size; as in the paper, they leave
+            room for it even if it is a test graph.
+        numbers: whether it predicts numbers.
     """
     method = METHODS[_known(name)]
-    estimator = getattr(importlib.import_module(method.module), method.estimator)
+    if numbers and not method.regressor:
+        from isonn.errors import InputError
+
+        raise InputError(f"{name} predicts classes, not numbers; leave it out")
+    estimator = getattr(importlib.import_module(method.module), method.regressor if numbers else method.estimator)
     parameters = [name for name in inspect.signature(estimator).parameters if name not in method.fixed]
     unknown = sorted(set(settings) - set(parameters))
     if unknown:
@@ -128,7 +153,7 @@ def build(name: str, settings: Mapping[str, Any], seed: int, size: int) -> Graph
         takes = f"it takes {', '.join(parameters)}" if parameters else "it takes none"
         raise InputError(f"{name} has no setting {unknown[0]!r}; {takes}")
     given = {key: value for key, value in (("random_state", seed), ("size", size)) if key in parameters}
-    built: GraphClassifier = estimator(**{**given, **method.fixed, **settings})
+    built: GraphEstimator = estimator(**{**given, **method.fixed, **settings})
     return built
 
 

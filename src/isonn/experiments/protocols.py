@@ -1,115 +1,279 @@
-"""How a set is split for judging: the name of a protocol gives the folds of a set for a seed.
+"""Protocols: how a set is split, how settings are chosen, and which metrics are reported.
 
-Folds depend on the set, the protocol and the seed alone, so that all methods meet the same folds.
+Folds depend on the set, the protocol and the seed alone, so that all methods are compared on the same folds. A protocol
+is named by text: ``fair``, or with a column of the set's table, ``fair:site`` (graphs of one site share a fold).
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import hashlib
+import importlib
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import GroupKFold
 
 from isonn.errors import InputError
+from isonn.experiments.metrics import target_kind
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.graphs.splits import Fold, balanced_folds, grouped_folds, released_folds
 from isonn.packing import IntArray
 from isonn.seeding import derive_seed
 
-FAIR_FOLDS = 10
-#: Of the training part of a fold, one in five graphs judges settings.
+#: One in five graphs of the training part of a fold judges settings.
 INNER_FOLDS = 5
+#: A column that splits a set has at most this many values.
+MOST_VALUES = 50
 
 
-@dataclass(frozen=True)
-class Protocol:
-    """A way of judging.
+class Protocol(ABC):
+    """A way to compare methods. To add one, subclass it and register it with `register_protocol`.
+
+    Args:
+        column: a column of ``GraphSet.table`` that the protocol reads, or "".
 
     Attributes:
         about: one sentence for the foot of a table.
-        split: folds of a set for a seed, as pairs of training and test indices.
-        inner: where settings are chosen: for a set, the training indices of a fold, and a seed, two parts of them,
-            one to train candidates on and one to judge them by; None where settings are as given.
-        seeds: fewer make no result under this protocol.
+        chooses: whether settings are chosen by `inner`; if not, they are used as given.
+        seeds: with fewer, results are a quick look.
     """
 
-    about: str
-    split: Callable[[GraphSet, int], list[Fold]]
-    inner: Callable[[GraphSet, IntArray, int], Fold] | None = None
-    seeds: int = 1
+    #: What it is called in commands, and in the jobs of a store.
+    name: ClassVar[str]
+    about: ClassVar[str]
+    chooses: ClassVar[bool] = False
+    seeds: ClassVar[int] = 1
+    #: Metrics for classes and for numbers; the first is the one that is tested and that settings are chosen by.
+    classes: ClassVar[tuple[str, ...]] = ("auroc", "average_precision", "mcc", "balanced_accuracy", "brier", "accuracy")
+    numbers: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2", "spearman")
+
+    def __init__(self, column: str = "") -> None:
+        self.column = column
+
+    @abstractmethod
+    def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
+        """Folds, as pairs of training and test indices."""
+
+    def inner(self, graphs: GraphSet, train: IntArray, seed: int) -> Fold:
+        """Two parts of the training indices of a fold: one to train candidates on, one to judge them by."""
+        raise InputError(f"the {self.name} protocol chooses no settings; give no candidates")
+
+    def metrics(self, target: str) -> tuple[str, ...]:
+        """Metrics to report, for a target of "classes", "labels" or "numbers"."""
+        return self.numbers if target == "numbers" else self.classes
+
+    def digest(self, graphs: GraphSet) -> str:
+        """SHA-256 of what the folds depend on: the graphs, and the column if there is one."""
+        if not self.column:
+            return graphs.digest
+        values = "\n".join(map(str, self._values(graphs).tolist()))
+        return hashlib.sha256(f"{graphs.digest}\n{values}".encode()).hexdigest()
+
+    def _values(self, graphs: GraphSet) -> NDArray[Any]:
+        if self.column not in graphs.table:
+            known = ", ".join(map(str, graphs.table)) or "none"
+            raise InputError(f"{graphs.name} has no column {self.column!r}; its columns are: {known}")
+        return graphs.table[self.column]
 
 
-def _paper(graphs: GraphSet, seed: int) -> list[Fold]:
-    if graphs.y is None:
-        raise InputError(f"{graphs.name} has no classes; the paper protocol needs one per graph")
-    return balanced_folds(graphs.y, n_folds=3, seed=seed)
+PROTOCOLS: dict[str, type[Protocol]] = {}
 
 
-def _fair(graphs: GraphSet, seed: int) -> list[Fold]:
-    return grouped_folds(_one_class_each(graphs), _twins(graphs), FAIR_FOLDS, seed)
+def register_protocol(cls: type[Protocol]) -> type[Protocol]:
+    """Make a protocol known by its name; use it as a decorator."""
+    PROTOCOLS[cls.name] = cls
+    return cls
 
 
-def _fair_inner(graphs: GraphSet, train: IntArray, seed: int) -> Fold:
-    y, groups = _one_class_each(graphs)[train], _twins(graphs)[train]
-    rarest = int(np.unique(y, return_counts=True)[1].min())
-    n_folds = max(2, min(INNER_FOLDS, rarest, len(np.unique(groups))))
-    fit, judge = grouped_folds(y, groups, n_folds, derive_seed(seed, "inner"))[0]
-    return train[fit], train[judge]
-
-
-def _one_class_each(graphs: GraphSet) -> NDArray[Any]:
-    if graphs.y is None:
-        raise InputError(f"{graphs.name} has no classes; the fair protocol needs one per graph")
-    return graphs.y
-
-
-_known_twins: dict[str, IntArray] = {}
-
-
-def _twins(graphs: GraphSet) -> IntArray:
-    """Groups of twins, found once a set: every job of it asks again, and a worker is given the set anew each time."""
-    if graphs.digest not in _known_twins:
-        if len(_known_twins) >= 8:
-            _known_twins.clear()
-        _known_twins[graphs.digest] = twin_groups(graphs)
-    return _known_twins[graphs.digest]
-
-
-def _released(graphs: GraphSet, seed: int) -> list[Fold]:
-    if graphs.folds is None:
-        raise InputError(f"{graphs.name} was released without folds; use the paper protocol")
-    return released_folds(graphs.folds)
-
-
-#: Adding a protocol is one entry here.
-PROTOCOLS: dict[str, Protocol] = {
-    "paper": Protocol(
-        "classes balanced by sub-sampling, 3 folds, no validation set, last epoch; "
-        "a seed draws the sub-sample, the folds and the weights",
-        _paper,
-    ),
-    "fair": Protocol(
-        "all graphs, 10 stratified folds with structural twins in one fold, settings chosen on a fifth of the "
-        "training part, last epoch; a seed draws the folds and the weights",
-        _fair,
-        _fair_inner,
-        seeds=5,
-    ),
-    "released": Protocol(
-        "the folds released with the data, no validation set, last epoch; a seed draws the weights",
-        _released,
-    ),
-}
-
-
-def find_protocol(name: str) -> Protocol:
-    """The protocol of that name."""
+def find_protocol(text: str) -> Protocol:
+    """The protocol of that name, such as ``fair`` or ``random:site``."""
+    name, _, column = text.partition(":")
     if name in PROTOCOLS:
-        return PROTOCOLS[name]
+        return PROTOCOLS[name](column)
     near = difflib.get_close_matches(name.lower(), PROTOCOLS, n=1, cutoff=0.5)
     meant = f"; did you mean {near[0]}? Known" if near else "; known"
     raise InputError(f"there is no protocol {name!r}{meant} protocols are {', '.join(PROTOCOLS)}")
+
+
+@register_protocol
+class Paper(Protocol):
+    """The paper's: balanced classes, three folds."""
+
+    name = "paper"
+    about = (
+        "classes balanced by sub-sampling, 3 folds, no validation set, last epoch; "
+        "a seed draws the sub-sample, the folds and the weights"
+    )
+    classes = ("accuracy", "f1")
+
+    def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
+        """Three balanced folds."""
+        y = _targets(graphs)
+        if target_kind(y) != "classes":
+            raise InputError(f"the paper protocol balances classes, and {graphs.name} has none; use fair or random")
+        return balanced_folds(y, n_folds=3, seed=seed)
+
+
+class _Grouped(Protocol):
+    """Folds that keep groups of graphs together, and the proportions of the classes as well as the groups allow."""
+
+    chooses = True
+    folds: ClassVar[int]
+
+    def groups(self, graphs: GraphSet) -> IntArray:
+        """The group of each graph, shape (g,)."""
+        raise TypeError(f"{type(self).__name__} does not say what its groups are")
+
+    def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
+        """Folds of all graphs; fewer where a class or the groups are too few."""
+        return _grouped(_targets(graphs), self._all_groups(graphs), self.folds, seed)
+
+    def inner(self, graphs: GraphSet, train: IntArray, seed: int) -> Fold:
+        """Four fifths and one fifth of the training graphs, groups together."""
+        y, groups = _targets(graphs)[train], self._all_groups(graphs)[train]
+        fit, judge = _grouped(y, groups, INNER_FOLDS, derive_seed(seed, "inner"))[0]
+        return train[fit], train[judge]
+
+    def _all_groups(self, graphs: GraphSet) -> IntArray:
+        """Groups, joined where the column joins them; found once per set, since every job of it asks."""
+        key = f"{self.name}:{self.digest(graphs)}"
+        if key not in _known_groups:
+            if len(_known_groups) >= 8:
+                _known_groups.clear()
+            groups = self.groups(graphs)
+            if self.column:
+                column = np.unique(self._values(graphs).astype(str), return_inverse=True)[1]
+                pairs = coo_array((np.ones(len(groups)), (groups, groups.max() + 1 + column)))
+                pairs.resize(2 * [int(groups.max()) + 2 + int(column.max())])
+                groups = connected_components(pairs, directed=False)[1][groups]
+            _known_groups[key] = groups.astype(np.int64)
+        return _known_groups[key]
+
+
+_known_groups: dict[str, IntArray] = {}
+
+
+@register_protocol
+class Fair(_Grouped):
+    """Ten folds of all graphs, structural twins together."""
+
+    name = "fair"
+    about = (
+        "all graphs, 10 stratified folds with structural twins in one fold, settings chosen on a fifth of the "
+        "training part, last epoch; a seed draws the folds and the weights"
+    )
+    seeds = 5
+    folds = 10
+    classes = ("accuracy", "f1", "auroc", "balanced_accuracy", "mcc")
+
+    def groups(self, graphs: GraphSet) -> IntArray:
+        """Graphs that are equal up to relabelling, labels ignored."""
+        return twin_groups(graphs)
+
+
+@register_protocol
+class Random(_Grouped):
+    """Five folds of all graphs, duplicates together."""
+
+    name = "random"
+    about = (
+        "all graphs, 5 stratified folds with duplicates in one fold, settings chosen on a fifth of the training part; "
+        "a seed draws the folds and the weights"
+    )
+    folds = 5
+
+    def groups(self, graphs: GraphSet) -> IntArray:
+        """Graphs that are equal up to relabelling, labels included."""
+        return _duplicates(graphs)
+
+
+@register_protocol
+class Scaffold(_Grouped):
+    """Five folds of molecules, each scaffold in one fold."""
+
+    name = "scaffold"
+    about = (
+        "all molecules, 5 folds with each Murcko scaffold in one fold, settings chosen on a fifth of the training "
+        "part; a seed draws the folds and the weights"
+    )
+    folds = 5
+
+    def groups(self, graphs: GraphSet) -> IntArray:
+        """Molecules with one scaffold."""
+        if "smiles" not in graphs.table:
+            raise InputError(f"{graphs.name} holds no molecules (no SMILES), so it has no scaffolds; use random")
+        scaffolds = importlib.import_module("isonn.molecules").scaffolds  # needs rdkit
+        return np.unique(np.asarray(scaffolds(graphs)), return_inverse=True)[1].astype(np.int64)
+
+
+@register_protocol
+class Released(Protocol):
+    """The folds that came with the data."""
+
+    name = "released"
+    about = "the folds released with the data, no validation set, last epoch; a seed draws the weights"
+    classes = ("accuracy", "f1")
+
+    def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
+        """One fold per released fold."""
+        if graphs.folds is None:
+            raise InputError(f"{graphs.name} was released without folds; use the paper protocol")
+        return released_folds(graphs.folds)
+
+
+@register_protocol
+class Column(Protocol):
+    """Folds named by a column: each value is tested once, or one part called "test" is."""
+
+    name = "column"
+    about = "the folds of a column of the data, settings as given; a seed draws the weights"
+
+    def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
+        """One fold per value; with a value "test", one fold that trains on all others."""
+        if not self.column:
+            raise InputError("the column protocol needs a column; write column:NAME")
+        values = np.array([str(value).strip().lower() for value in self._values(graphs).tolist()])
+        found = np.unique(values)
+        if not 2 <= len(found) <= MOST_VALUES:
+            raise InputError(
+                f"column {self.column!r} of {graphs.name} has {len(found)} values; a column that splits has 2 to "
+                f"{MOST_VALUES}"
+            )
+        tested = [value for value in found if value == "test"] or list(found)
+        return [(np.flatnonzero(values != value), np.flatnonzero(values == value)) for value in tested]
+
+
+def _targets(graphs: GraphSet) -> NDArray[Any]:
+    if graphs.y is None:
+        raise InputError(f"{graphs.name} has no classes or numbers to predict; give one per graph")
+    return graphs.y
+
+
+def _grouped(y: NDArray[Any], groups: IntArray, n_folds: int, seed: int) -> list[Fold]:
+    """Folds that keep groups together; stratified for classes."""
+    wanted = min(n_folds, len(np.unique(groups)))
+    if target_kind(y) == "classes":
+        return grouped_folds(y, groups, max(2, min(wanted, int(np.unique(y, return_counts=True)[1].min()))), seed)
+    if wanted < 2:
+        raise InputError("all graphs belong to one group, so there is nothing to test on; use another split")
+    splitter = GroupKFold(wanted, shuffle=True, random_state=derive_seed(seed, "folds") % 2**32)
+    return [(train.astype(np.int64), test.astype(np.int64)) for train, test in splitter.split(groups, groups=groups)]
+
+
+def _duplicates(graphs: GraphSet) -> IntArray:
+    """Groups of graphs that are twins and have the same labels around every node."""
+    from isonn.baselines.shapes import ShapeReader
+    from isonn.baselines.weisfeiler_lehman import wl_hashes
+
+    groups = twin_groups(graphs)
+    if graphs.node_labels is None:
+        return groups
+    unweighted = ShapeReader(graphs, True, 1.0, "duplicates")
+    pairs = np.column_stack([groups.astype(np.uint64), wl_hashes(unweighted.read(graphs), 4)])
+    return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from isonn.errors import DatasetError, InputError, IsoNNError
-from isonn.experiments.jobs import Job, plan
-from isonn.experiments.methods import build, resolve_methods
+from isonn.errors import DatasetError, InputError, IsoNNError, MissingDependencyError
+from isonn.estimator import GraphClassifier
+from isonn.experiments.jobs import Job, plan, target_names
+from isonn.experiments.methods import METHODS, build, resolve_methods
+from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import Spec, Sweep
 from isonn.experiments.store import Store
@@ -146,15 +148,24 @@ def table_settings(
     spec: Spec, dataset: str, method: str, protocol: str, changes: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
     """Settings of a method under a protocol, and those to choose from where the protocol chooses."""
-    if find_protocol(protocol).inner is None:
+    if not find_protocol(protocol).chooses:
         return spec.settings_for(dataset, method, changes), ()
     return spec.candidates_for(dataset, method, changes)
 
 
 def why_not(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str | None:
     """Why the method cannot be used on these graphs, or None; settings that mean nothing are refused."""
-    estimator = build(method, settings, seed=0, size=int(graphs.sizes.max()))
+    kind = "classes" if graphs.y is None else target_kind(graphs.y)
+    if kind == "numbers" and not METHODS[method].regressor:
+        return f"{method} predicts classes, not numbers"
+    try:
+        estimator = build(method, settings, seed=0, size=int(graphs.sizes.max()), numbers=kind == "numbers")
+    except MissingDependencyError as error:
+        return str(error)
     estimator._check_params()
+    gaps = kind == "labels" and np.isnan(np.asarray(graphs.y, dtype=float)).any()
+    if gaps and isinstance(estimator, GraphClassifier) and not estimator._supports_gaps:
+        return f"{method} cannot learn from targets with gaps"
     return estimator._unsupported(graphs)
 
 
@@ -200,15 +211,18 @@ def check_seeds(protocol: str, seeds: int) -> str | None:
 
 def about(graphs: GraphSet) -> dict[str, Any]:
     """What a summary says of a dataset."""
+    kind = None if graphs.y is None else target_kind(graphs.y)
     counts: dict[str, int] = {}
-    if graphs.y is not None and graphs.y.ndim == 1:
+    if graphs.y is not None and kind == "classes":
         labels, numbers = np.unique(graphs.y, return_counts=True)
         counts = {str(label): int(number) for label, number in zip(labels, numbers, strict=True)}
     return {
         "name": graphs.name,
         "digest": graphs.digest,
         "graphs": len(graphs),
-        "classes": 0 if graphs.classes is None else len(graphs.classes),
+        "target": kind,
+        "targets": [] if graphs.y is None or graphs.y.ndim == 1 else list(target_names(graphs)),
+        "classes": len(counts),
         "graphs_by_class": counts,
         "smallest": int(graphs.sizes.min()),
         "largest": int(graphs.sizes.max()),

@@ -1,4 +1,4 @@
-"""Results as rows: per method the mean over seeds with its spread, and whether it differs from IsoNN's."""
+"""Results as rows: per method the mean over seeds with its spread, and whether it differs from the reference."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from isonn.experiments.jobs import Job
+from isonn.experiments.metrics import METRICS, shown
+from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import Printed, Spec, Sweep
-from isonn.experiments.statistics import SIGNIFICANT, corrected_t_test, interval
+from isonn.experiments.statistics import SIGNIFICANT, corrected_interval, corrected_t_test, interval
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: The method every other is compared with.
-REFERENCE = "isonn"
+#: The method every other is compared with: the first of these that the table has.
+REFERENCES = ("isonn", "isonn-subgraph")
 #: A loss has settled when what is left to fall is less than this share of its whole fall.
 SETTLED = 0.05
 LAST = 0.8
@@ -28,22 +30,28 @@ Results = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Spread:
-    """A metric over seeds, in percent; a seed's value is the mean over its folds.
+    """A metric over seeds, in percent where it is a share; a seed's value is the mean over its folds.
 
     Attributes:
         sd: with one degree of freedom less than seeds; None for one seed.
         by_seed: the values themselves.
-        interval: 95 % interval of the mean (see `statistics.interval`), as far as it is within 0 and 100; None for
-            one seed.
+        interval: 95 % interval of the mean: over seeds (`statistics.interval`), or, for one seed, over its folds
+            (`statistics.corrected_interval`); None for one value.
+        digits: to show.
     """
 
     mean: float
     sd: float | None
     by_seed: Mapping[int, float]
     interval: tuple[float, float] | None = None
+    digits: int = 1
 
     def __str__(self) -> str:
-        return f"{self.mean:.1f}" if self.sd is None else f"{self.mean:.1f} ± {self.sd:.1f}"
+        return self.text(self.mean) if self.sd is None else f"{self.text(self.mean)} ± {self.text(self.sd)}"
+
+    def text(self, value: float) -> str:
+        """A value with the digits of this metric."""
+        return f"{value:.{self.digits}f}"
 
 
 @dataclass(frozen=True)
@@ -51,34 +59,39 @@ class Row:
     """One method with its settings on one dataset.
 
     Attributes:
-        accuracy, f1: over the seeds whose folds are all finished; None when there is none.
+        metrics: by name, the first one tested; over the seeds whose folds are all finished.
+        target: which of several targets, "mean" for their mean, "" where there is one.
         printed: the paper's numbers for these settings, or None.
-        fit_seconds: median over jobs: neither the one that loaded the libraries nor one that was paused counts.
+        fit_seconds: median over jobs, so that neither loading libraries nor a pause counts.
         jobs, finished: how many were asked for, how many have a result.
         errors: why jobs failed, each sentence once.
-        p: of the test whether accuracy differs from IsoNN's on this dataset; None where there is nothing to compare.
+        p: of the test whether the first metric differs from the reference's; None where nothing can be compared.
+        against: the method it is compared with.
+        permutation_p: the share of permutations of the targets that do at least as well; None if none were run.
         flip_rate: percent of predictions that change when test graphs are relabelled, mean over jobs.
         candidates: how many settings there were to choose from.
         chosen: how often each was, most often first.
-        loss: mean training loss by epoch, where it was asked for.
+        loss: mean training loss by epoch, if it was asked for.
         absent: why there is no result and none was asked for ("data not public").
         warned: how many jobs isonn warned in.
-        warnings: what of, each sentence with the number of jobs, most often first.
-        sources: the versions of isonn the results are of, with their commit if known, and how many are of each.
+        warnings: each sentence with the number of jobs, most often first.
+        sources: the versions of isonn the results come from, with their commit if known, and how many are of each.
     """
 
     dataset: str
     method: str
     settings: Mapping[str, Any]
     protocol: str
-    accuracy: Spread | None
-    f1: Spread | None
+    metrics: Mapping[str, Spread]
     printed: Printed | None
     fit_seconds: float | None
     jobs: int
     finished: int
     errors: tuple[str, ...]
+    target: str = ""
     p: float | None = None
+    against: str = ""
+    permutation_p: float | None = None
     flip_rate: float | None = None
     candidates: int = 0
     chosen: tuple[tuple[str, int], ...] = ()
@@ -89,8 +102,28 @@ class Row:
     sources: tuple[tuple[str, int], ...] = ()
 
     @property
+    def accuracy(self) -> Spread | None:
+        """Accuracy in percent."""
+        return self.metrics.get("accuracy")
+
+    @property
+    def f1(self) -> Spread | None:
+        """F1 in percent."""
+        return self.metrics.get("f1")
+
+    @property
+    def first(self) -> Spread | None:
+        """The metric that is tested."""
+        return next(iter(self.metrics.values()), None)
+
+    @property
+    def larger(self) -> bool:
+        """Whether larger values of the first metric are better."""
+        return METRICS[next(iter(self.metrics), "accuracy")].larger
+
+    @property
     def settings_text(self) -> str:
-        """The settings for people; of those that were chosen, how many there were."""
+        """The settings for people; where they were chosen, from how many."""
         text = in_words(self.settings)
         if not self.candidates:
             return text
@@ -112,6 +145,7 @@ class Row:
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
         content = {**asdict(self), "errors": list(self.errors)}
+        content |= {name: content["metrics"].get(name) for name in ("accuracy", "f1")}
         content |= {"chosen": dict(self.chosen), "warnings": dict(self.warnings), "sources": dict(self.sources)}
         if self.loss is not None:
             content |= {"loss": list(self.loss), "settled": self.settled}
@@ -126,7 +160,10 @@ def in_words(settings: Mapping[str, Any]) -> str:
 def summarize(
     jobs: Iterable[Job], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool = False
 ) -> list[Row]:
-    """One row per dataset, method and settings, in the order of the jobs.
+    """One row per dataset, method, settings and target, in the order of the jobs.
+
+    Of several targets, each has a row, and their mean comes last. Jobs with permuted targets make no rows: they give
+    the row of their method its ``permutation_p``.
 
     Args:
         results, errors: by job id; a job may have neither.
@@ -134,22 +171,49 @@ def summarize(
         losses: whether rows hold the training loss.
     """
     groups: dict[tuple[str, str, str, str], list[Job]] = {}
+    permuted: dict[tuple[str, str, str, str], list[Job]] = {}
     for job in jobs:
         settings = repr((sorted(job.settings.items()), job.candidates))
-        groups.setdefault((job.dataset, job.method, settings, job.protocol), []).append(job)
-    # where IsoNN is there with several settings, as in a sweep, there is no one row to compare with
-    references: dict[tuple[str, str], list[list[Job]]] = {}
-    for (dataset, method, _, protocol), group in groups.items():
-        if method == REFERENCE:
-            references.setdefault((dataset, protocol), []).append(group)
+        key = (job.dataset, job.method, settings, job.protocol)
+        (permuted if job.permutation else groups).setdefault(key, []).append(job)
+    references = _references(groups)
     rows = []
-    for (dataset, _, _, protocol), group in groups.items():
-        row = _row(group, results, errors, spec, losses)
-        found = references.get((dataset, protocol), [])
-        if len(found) == 1 and found[0] is not group:
-            row = replace(row, p=_compared(group, found[0], results))
-        rows.append(row)
+    for key, group in groups.items():
+        reference = references.get((group[0].dataset, group[0].protocol))
+        for target in _targets(group, results):
+            row = _row(group, results, errors, spec, losses, target)
+            if reference is not None and reference is not group:
+                p = _compared(group, reference, results, row)
+                row = replace(row, p=p, against=reference[0].method)
+            if key in permuted:
+                row = replace(row, permutation_p=_permutation_p(group, permuted[key], results, row))
+            rows.append(row)
+    if any(row.target for row in rows):  # one target after the other, methods side by side
+        order = {target: place for place, target in enumerate(dict.fromkeys(row.target for row in rows))}
+        rows.sort(key=lambda row: (row.dataset, order[row.target]))
     return rows
+
+
+def _references(groups: Mapping[tuple[str, str, str, str], list[Job]]) -> dict[tuple[str, str], list[Job]]:
+    """By dataset and protocol, the jobs of the method the others are compared with.
+
+    None where it is there with several settings, as in a sweep.
+    """
+    found: dict[tuple[str, str], list[Job]] = {}
+    for dataset, protocol in {(dataset, protocol) for dataset, _, _, protocol in groups}:
+        for method in REFERENCES:
+            own = [group for key, group in groups.items() if (key[0], key[1], key[3]) == (dataset, method, protocol)]
+            if own:
+                if len(own) == 1:
+                    found[dataset, protocol] = own[0]
+                break
+    return found
+
+
+def _targets(group: Sequence[Job], results: Results) -> list[str]:
+    """The targets of a method's results: "" for one, else the name of each and "mean"."""
+    names = next((list(results[job.id]["by_target"]) for job in group if "by_target" in results.get(job.id, {})), [])
+    return [*names, "mean"] if len(names) > 1 else names or [""]
 
 
 def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> list[Row]:
@@ -160,8 +224,7 @@ def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> l
             method=method,
             settings={},
             protocol=spec.protocol,
-            accuracy=None,
-            f1=None,
+            metrics={},
             printed=printed,
             fit_seconds=None,
             jobs=0,
@@ -177,6 +240,7 @@ def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> l
 def failures(rows: Sequence[Row]) -> list[str]:
     """One sentence per row that is incomplete."""
     several = len({row.dataset for row in rows}) > 1
+    rows = [row for row in rows if row.target in ("", "mean")] or rows
     return [
         f"{row.method}{f' on {row.dataset}' if several else ''} failed in {row.jobs - row.finished} of {row.jobs} "
         f"jobs: {row.errors[0]}" + (f" (and {len(row.errors) - 1} other errors)" if len(row.errors) > 1 else "")
@@ -186,8 +250,9 @@ def failures(rows: Sequence[Row]) -> list[str]:
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:
-    """What else a reader of the rows should know: what was warned of, and whether several versions made them."""
+    """What else a reader of the rows should know: warnings, and whether several versions made the results."""
     several = len({row.dataset for row in rows}) > 1
+    rows = [row for row in rows if row.target in ("", "mean")] or rows
     said = [
         f"{row.method}{f' on {row.dataset}' if several else ''} warned in {row.warned} of {row.finished} jobs"
         f"{', such as' if len(row.warnings) > 1 else ''}: {row.warnings[0][0]}."
@@ -206,23 +271,28 @@ def remarks(rows: Sequence[Row]) -> list[str]:
 def outstanding(rows: Sequence[Row]) -> Collection[int]:
     """Which rows, by number, may be set in bold.
 
-    Of each dataset, the row with the highest mean accuracy, provided the test tells it from IsoNN's (p < 0.05); is
-    it IsoNN's own, provided the test tells every other row from it. No test, no bold.
+    For each dataset and target, the best row by the first metric, if the test tells it from the reference
+    (p < 0.05); if it is the reference itself, only if the test tells every other row from it. No test, no bold.
     """
     bold = set()
-    for dataset in dict.fromkeys(row.dataset for row in rows):
-        own = [(i, row) for i, row in enumerate(rows) if row.dataset == dataset]
-        judged = [(i, row, row.accuracy.mean) for i, row in own if row.accuracy is not None]
+    for group in dict.fromkeys((row.dataset, row.target) for row in rows):
+        own = [(i, row) for i, row in enumerate(rows) if (row.dataset, row.target) == group]
+        judged = [
+            (i, row, row.first.mean if row.larger else -row.first.mean) for i, row in own if row.first is not None
+        ]
         if len(judged) < 2:
             continue
         best, row, _ = max(judged, key=lambda entry: entry[2])
-        told = [other.p for _, other, _ in judged if other.method != REFERENCE] if row.method == REFERENCE else [row.p]
+        references = {other.against for _, other, _ in judged if other.against}
+        told = [other.p for _, other, _ in judged if other is not row] if row.method in references else [row.p]
         if told and all(p is not None and p < SIGNIFICANT for p in told):
             bold.add(best)
     return bold
 
 
-def _row(jobs: Sequence[Job], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool) -> Row:
+def _row(
+    jobs: Sequence[Job], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool, target: str
+) -> Row:
     first = jobs[0]
     finished = [results[job.id] for job in jobs if job.id in results]
     flips = [result["audit"]["flip_rate"] for result in finished if "audit" in result]
@@ -237,13 +307,13 @@ def _row(jobs: Sequence[Job], results: Results, errors: Mapping[str, str], spec:
         method=first.method,
         settings=dict(first.settings),
         protocol=first.protocol,
-        accuracy=_spread(jobs, results, "accuracy"),
-        f1=_spread(jobs, results, "f1"),
+        metrics=_metrics(jobs, results, target),
         printed=printed,
         fit_seconds=statistics.median(r["timings"]["fit_seconds"] for r in finished) if finished else None,
         jobs=len(jobs),
         finished=len(finished),
         errors=tuple(dict.fromkeys(errors[job.id] for job in jobs if job.id in errors)),
+        target=target,
         flip_rate=100 * statistics.fmean(flips) if flips else None,
         candidates=len(first.candidates),
         chosen=_most_often_first(chosen),
@@ -263,45 +333,94 @@ def _source(result: Mapping[str, Any]) -> str:
     return f"isonn {version}{f' at {commit}' if commit else ''}"
 
 
-def _spread(jobs: Sequence[Job], results: Results, metric: str) -> Spread | None:
+def _metrics(jobs: Sequence[Job], results: Results, target: str) -> dict[str, Spread]:
+    """The metrics the protocol reports, as far as the results have them."""
+    finished = [_scores(results[job.id], target) for job in jobs if job.id in results]
+    kind = "numbers" if any("rmse" in scores for scores in finished) else "classes"
+    spreads = ((name, _spread(jobs, results, name, target)) for name in find_protocol(jobs[0].protocol).metrics(kind))
+    return {name: spread for name, spread in spreads if spread is not None}
+
+
+def _scores(result: Mapping[str, Any], target: str) -> Mapping[str, Any]:
+    scores: Mapping[str, Any] = result["metrics"] if target in ("", "mean") else result["by_target"].get(target, {})
+    return scores
+
+
+def _spread(jobs: Sequence[Job], results: Results, metric: str, target: str) -> Spread | None:
     folds: dict[int, list[float | None]] = {}
+    whole: dict[int, bool] = {}
     for job in jobs:
         result = results.get(job.id)
-        folds.setdefault(job.seed, []).append(None if result is None else result["metrics"][metric])
+        whole[job.seed] = whole.get(job.seed, True) and result is not None
+        value = None if result is None else shown(metric, _scores(result, target))
+        folds.setdefault(job.seed, []).append(value)
     by_seed = {}
     for seed, values in folds.items():
         known = [value for value in values if value is not None]
-        if len(known) == len(values):  # a seed with a fold missing would be compared on other graphs
-            by_seed[seed] = 100 * statistics.fmean(known)
+        if whole[seed] and known:  # a seed with a fold missing would be compared on other graphs
+            by_seed[seed] = statistics.fmean(known)
     if not by_seed:
         return None
     values_by_seed = list(by_seed.values())
-    sd = statistics.stdev(values_by_seed) if len(by_seed) > 1 else None
     found = interval(values_by_seed)
-    within = None if found is None else (max(0.0, found[0]), min(100.0, found[1]))
-    return Spread(statistics.fmean(values_by_seed), sd, by_seed, within)
+    if found is None:
+        known = [value for value in folds[next(iter(by_seed))] if value is not None]
+        found = corrected_interval(known, _test_to_train([results[job.id] for job in jobs if job.id in results]))
+    percent = METRICS[metric].percent
+    return Spread(
+        statistics.fmean(values_by_seed),
+        statistics.stdev(values_by_seed) if len(by_seed) > 1 else None,
+        by_seed,
+        (max(0.0, found[0]), min(100.0, found[1])) if found is not None and percent else found,
+        1 if percent else 3,
+    )
 
 
-def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results) -> float | None:
-    """The p of the difference in accuracy, over every seed and fold that both have finished.
+def _test_to_train(results: Sequence[Mapping[str, Any]]) -> float:
+    return statistics.fmean(result["n_test"] / result["n_train"] for result in results)
 
-    Where seeds share their test graphs (folds released with the data) they are repetitions of one measurement, and
-    their mean is the difference there.
+
+def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results, row: Row) -> float | None:
+    """The p of the difference in the first metric, over every seed and fold that both have finished.
+
+    Seeds that share their test graphs (folds released with the data) repeat one measurement; their mean is the
+    difference there.
     """
+    metric = next(iter(row.metrics), None)
     theirs = {(job.seed, job.fold): results[job.id] for job in reference if job.id in results}
     pairs = [
         (results[job.id], theirs[job.seed, job.fold])
         for job in jobs
         if job.id in results and (job.seed, job.fold) in theirs
     ]
-    if not pairs:
+    if not pairs or metric is None:
         return None
     by_test: dict[tuple[int, ...], list[float]] = {}
     for one, other in pairs:
-        difference = one["metrics"]["accuracy"] - other["metrics"]["accuracy"]
-        by_test.setdefault(tuple(sorted(one["test"])), []).append(difference)
+        ours, reference_value = _scores(one, row.target).get(metric), _scores(other, row.target).get(metric)
+        if ours is not None and reference_value is not None:
+            by_test.setdefault(tuple(sorted(one["test"])), []).append(ours - reference_value)
     differences = [statistics.fmean(repeated) for repeated in by_test.values()]
-    return corrected_t_test(differences, statistics.fmean(one["n_test"] / one["n_train"] for one, _ in pairs))
+    return corrected_t_test(differences, _test_to_train([one for one, _ in pairs]))
+
+
+def _permutation_p(jobs: Sequence[Job], permuted: Sequence[Job], results: Results, row: Row) -> float | None:
+    """(1 + permutations that do at least as well) / (1 + permutations), by the first metric of seed 0."""
+    metric = next(iter(row.metrics), None)
+    if metric is None:
+        return None
+    values: dict[int, list[float]] = {}
+    for job in [*(job for job in jobs if job.seed == 0), *permuted]:
+        value = _scores(results[job.id], row.target).get(metric) if job.id in results else None
+        if value is not None:
+            values.setdefault(job.permutation, []).append(value)
+    folds = len(values.get(0, ()))
+    sign = 1 if METRICS[metric].larger else -1
+    means = {number: sign * statistics.fmean(own) for number, own in values.items() if len(own) == folds}
+    if 0 not in means or len(means) < 2:
+        return None
+    better = sum(mean >= means[0] - 1e-12 for number, mean in means.items() if number)
+    return (1 + better) / len(means)
 
 
 def _loss(finished: Sequence[Mapping[str, Any]]) -> tuple[float, ...] | None:
@@ -317,31 +436,38 @@ def _loss(finished: Sequence[Mapping[str, Any]]) -> tuple[float, ...] | None:
 
 #: What columns mean, for the foot of a table.
 _LEGEND = {
-    "95 %": "interval of the mean over seeds",
-    "p": "corrected resampled t-test of the accuracy against isonn's",
+    "p perm.": "share of permutations of the targets that do at least as well",
     "flips": "percent of predictions that change when nodes are relabelled",
     "settled": "epoch after which the loss falls by less than a twentieth of its whole fall",
+    **{metric.heading: metric.about for metric in METRICS.values() if metric.about},
 }
 
 
-_ALWAYS = ("method", "accuracy", "F1", "s/fit")
+_ALWAYS = ("method", "s/fit")
 
 
 def cells(rows: Sequence[Row], leave_out: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells; a column nothing is known for is left out.
+    """Headings and cells; empty columns are left out.
 
     Args:
         leave_out: headings of columns that are not wanted.
     """
     columns: list[tuple[str, list[str]]] = [
         ("method", [f"{row.method} ({row.settings_text})" if row.settings_text else row.method for row in rows]),
+        ("target", [row.target or "-" for row in rows]),
         ("seeds", _seeds(rows)),
-        ("accuracy", [_mean(row, row.accuracy) for row in rows]),
-        ("95 %", [_interval(row.accuracy) for row in rows]),
-        ("F1", [_mean(row, row.f1) if not row.absent else "-" for row in rows]),
+    ]
+    names = list(dict.fromkeys(name for row in rows for name in row.metrics)) or ["accuracy", "f1"]
+    for place, name in enumerate(names):
+        values = [_cell(row, name, place == 0) for row in rows]
+        columns.append((METRICS[name].heading, values))
+        if place == 0:
+            columns.append(("95 %", [_interval(row.first) for row in rows]))
+    columns += [
         ("paper", [f"{row.printed.accuracy:.1f}" if row.printed else "-" for row in rows]),
         ("paper's F1", [f"{row.printed.f1:.1f}" if row.printed else "-" for row in rows]),
         ("p", [_p(row.p) for row in rows]),
+        ("p perm.", [_p(row.permutation_p) for row in rows]),
         ("flips", ["-" if row.flip_rate is None else f"{row.flip_rate:.1f}" for row in rows]),
         ("settled", ["-" if row.settled is None else str(row.settled) for row in rows]),
         ("s/fit", [_seconds(row.fit_seconds) for row in rows]),
@@ -354,16 +480,34 @@ def cells(rows: Sequence[Row], leave_out: Collection[str] = ()) -> tuple[list[st
     return [name for name, _ in kept], [list(line) for line in zip(*(column for _, column in kept), strict=True)]
 
 
+def _cell(row: Row, name: str, first: bool) -> str:
+    """A metric of a row; its first one says why there is none."""
+    spread = row.metrics.get(name)
+    if spread is not None:
+        return str(spread)
+    return "-" if row.metrics or (row.absent and not first) else row.absent or "failed"
+
+
 def _seeds(rows: Sequence[Row]) -> list[str]:
     """How many seeds each row has, where they differ."""
-    counts = [len(row.accuracy.by_seed) if row.accuracy is not None else 0 for row in rows]
+    counts = [len(row.first.by_seed) if row.first is not None else 0 for row in rows]
     known = [count for count in counts if count]
     return [str(count) if count and len(set(known)) > 1 else "-" for count in counts]
 
 
 def legend(rows: Sequence[Row]) -> list[str]:
-    """One line that says what the less common columns of these rows mean; none where there are no such columns."""
-    shown = [f"{name}: {_LEGEND[name]}" for name in cells(rows)[0] if name in _LEGEND] if rows else []
+    """One line that says what the less common columns of these rows mean, if there are any."""
+    if not rows:
+        return []
+    about = dict(_LEGEND)
+    seeds = max((len(row.first.by_seed) for row in rows if row.first is not None), default=0)
+    about["95 %"] = (
+        "interval of the mean over seeds" if seeds > 1 else "interval over folds, corrected for their overlap"
+    )
+    first = next((METRICS[next(iter(row.metrics))].heading for row in rows if row.metrics), "accuracy")
+    against = next((row.against for row in rows if row.against), "")
+    about["p"] = f"corrected resampled t-test of the {first} against {against}"
+    shown = [f"{name}: {about[name]}" for name in cells(rows)[0] if name in about]
     return ["; ".join(shown) + "."] if shown else []
 
 
@@ -380,7 +524,8 @@ def render(rows: Sequence[Row], width: int | None = None) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     hidden = ["paper's F1"]
     headings, lines = cells(rows, hidden)
-    for name in ("95 %", "settled", "s/fit", "flips", "F1", "seeds"):
+    optional = [metric.heading for metric in reversed(METRICS.values()) if metric.heading != headings[1]]
+    for name in ("95 %", "settled", "s/fit", "flips", *optional, "seeds"):
         if width is not None and _width(headings, lines) > width:
             hidden.append(name)
             headings, lines = cells(rows, hidden)
@@ -404,12 +549,12 @@ def _width(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
 def markdown(rows: Sequence[Row]) -> str:
     """The rows as a table; bold as `tables.outstanding` says."""
     headings, lines = cells(rows)
+    first = next((METRICS[next(iter(row.metrics))].heading for row in rows if row.metrics), "")
     bold = outstanding(rows)
     text = [_line(headings), _line(["---" if heading == "method" else "---:" for heading in headings])]
     for i, line in enumerate(lines):
         marked = (
-            f"**{cell}**" if i in bold and name == "accuracy" else cell
-            for name, cell in zip(headings, line, strict=True)
+            f"**{cell}**" if i in bold and name == first else cell for name, cell in zip(headings, line, strict=True)
         )
         text.append(_line(list(marked)))
     return "\n".join(text) + "\n"
@@ -443,32 +588,41 @@ _NUMBERS = ("mean", "sd", "low", "high")
 
 def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:
     """The rows of several parts, one a line, with numbers as they are."""
+    parts = [(part, list(rows)) for part, rows in parts]
+    found = dict.fromkeys(name for _, rows in parts for row in rows for name in row.metrics)
+    names = [name for name in METRICS if name in found or name in ("accuracy", "f1")]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    head = [f"{metric}_{number}" for metric in ("accuracy", "f1") for number in _NUMBERS]
-    tail = ["paper_accuracy", "paper_f1", "p", "flip_rate", "fit_seconds", "settled", "jobs", "finished", "note"]
-    writer.writerow(["part", "dataset", "method", "settings", "protocol", *head, *tail])
+    head = [f"{metric}_{number}" for metric in names for number in _NUMBERS]
+    tail = [
+        "paper_accuracy",
+        "paper_f1",
+        "p",
+        "permutation_p",
+        "flip_rate",
+        "fit_seconds",
+        "settled",
+        "jobs",
+        "finished",
+    ]
+    writer.writerow(["part", "dataset", "method", "settings", "protocol", "target", *head, *tail, "note"])
     for part, rows in parts:
         for row in rows:
             printed = (row.printed.accuracy, row.printed.f1) if row.printed else (None, None)
-            note = row.absent or "; ".join(row.errors)
-            measured: list[Any] = [*_numbers(row.accuracy), *_numbers(row.f1), *printed, row.p, row.flip_rate]
+            measured: list[Any] = [number for name in names for number in _numbers(row.metrics.get(name))]
+            measured += [*printed, row.p, row.permutation_p, row.flip_rate, row.fit_seconds, row.settled]
             writer.writerow(
-                [part, row.dataset, row.method, row.settings_text, row.protocol]
-                + ["" if value is None else value for value in [*measured, row.fit_seconds, row.settled]]
-                + [row.jobs, row.finished, note]
+                [part, row.dataset, row.method, row.settings_text, row.protocol, row.target]
+                + ["" if value is None else value for value in measured]
+                + [row.jobs, row.finished, row.absent or "; ".join(row.errors)]
             )
     return out.getvalue()
-
-
-def _mean(row: Row, spread: Spread | None) -> str:
-    return str(spread or row.absent or "failed")
 
 
 def _interval(spread: Spread | None) -> str:
     if spread is None or spread.interval is None:
         return "-"
-    return f"{spread.interval[0]:.1f}, {spread.interval[1]:.1f}"
+    return ", ".join(map(spread.text, spread.interval))
 
 
 def _p(p: float | None) -> str:

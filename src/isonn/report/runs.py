@@ -18,6 +18,7 @@ from isonn.errors import DatasetError, InputError
 from isonn.estimator import load_model
 from isonn.experiments.jobs import Job
 from isonn.experiments.methods import build
+from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import load_spec
 from isonn.experiments.store import outcome_files, read_outcome
@@ -148,12 +149,19 @@ def find_graphs(group: Group, given: str | None = None) -> tuple[GraphSet | None
         except DatasetError as error:
             return None, str(error)
     for version in (graphs, graphs.scaled()):
-        if version.digest == group.digest:
+        if _digest(group.protocol, version) == group.digest:
             return version, ""
     sentence = f"{name} differs from the data that was evaluated (SHA-256 {graphs.digest[:12]} and {group.digest[:12]})"
     if given is not None:
         raise InputError(f"{sentence}; give the data of the run")
     return None, sentence
+
+
+def _digest(protocol: str, graphs: GraphSet) -> str:
+    try:
+        return find_protocol(protocol).digest(graphs)
+    except InputError:  # the set has no such column
+        return ""
 
 
 def _groups(
@@ -243,9 +251,10 @@ def refit(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Fitted:
     """Fit the model of a finished job again: the same graphs, settings and seed give the same model."""
     train, test = find_protocol(job.protocol).split(graphs, job.seed)[job.fold]
     chosen = result.get("chosen") or {}
-    clf = build(job.method, {**job.settings, **chosen}, job.weight_seed, int(graphs.sizes.max()))
     if graphs.y is None:
         raise InputError(f"{graphs.name} has no classes; a model cannot be fitted again")
+    numbers = target_kind(graphs.y) == "numbers"
+    clf = build(job.method, {**job.settings, **chosen}, job.weight_seed, int(graphs.sizes.max()), numbers)
     clf.fit(graphs[train], graphs.y[train])
     predicted = clf.predict(graphs[test]).tolist()
     same = predicted == result.get("predictions")

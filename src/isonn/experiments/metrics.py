@@ -1,0 +1,168 @@
+"""How good predictions are: the metrics of tables, by what is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, average_precision_score, f1_score, matthews_corrcoef, roc_auc_score
+
+from isonn.errors import InputError
+from isonn.targets import Numbers, Target
+
+Floats = NDArray[np.float64]
+Scores = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a metric is shown.
+
+    Attributes:
+        heading: of its column.
+        percent: whether it is shown in percent.
+        larger: whether larger is better.
+        about: one phrase for the foot of a table, or "".
+    """
+
+    heading: str
+    percent: bool = False
+    larger: bool = True
+    about: str = ""
+
+
+#: Every metric by name, in the order of columns.
+METRICS: dict[str, Metric] = {
+    "accuracy": Metric("accuracy", percent=True),
+    "f1": Metric("F1", percent=True),
+    "auroc": Metric("AUROC", about="area under the ROC curve"),
+    "average_precision": Metric("AP", about="average precision"),
+    "mcc": Metric("MCC", about="Matthews correlation"),
+    "balanced_accuracy": Metric("balanced", percent=True, about="balanced accuracy"),
+    "brier": Metric("Brier", larger=False, about="squared error of the probabilities, smaller is better"),
+    "rmse": Metric("RMSE", larger=False, about="root mean squared error, smaller is better"),
+    "mae": Metric("MAE", larger=False, about="mean absolute error, smaller is better"),
+    "r2": Metric("R²"),
+    "spearman": Metric("Spearman", about="rank correlation"),
+}
+
+
+def target_kind(y: NDArray[Any]) -> str:
+    """What ``y`` holds: "classes" (one per graph), "labels" (columns of 0 and 1) or "numbers".
+
+    Example:
+        >>> [target_kind(np.array(y)) for y in (["a", "b"], [1.0, 2.0], [0.5, 2.0], [[0, 1], [1, np.nan]])]
+        ['classes', 'classes', 'numbers', 'labels']
+    """
+    if y.ndim == 1:
+        return "numbers" if y.dtype.kind == "f" and (np.nan_to_num(y) % 1 != 0).any() else "classes"
+    try:
+        values = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y has several columns and holds {y.flat[0]!r}; columns hold 0 and 1, or numbers") from error
+    return "labels" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "numbers"
+
+
+def score(target: Target, y: NDArray[Any], answers: Floats) -> Scores | list[Scores]:
+    """Metrics of answers (probabilities or values, as ``predict_proba`` gives them), one dict per column of ``y``.
+
+    For one class per graph, or one number, a single dict. A metric that cannot be computed is None: ranks need two
+    classes, R² needs two values.
+    """
+    if isinstance(target, Numbers):
+        columns = y.reshape(len(y), -1).astype(np.float64)
+        found = [_number_scores(columns[:, i], answers[:, i]) for i in range(columns.shape[1])]
+        return found[0] if y.ndim == 1 else found
+    if y.ndim == 1:
+        return _class_scores(y, answers, target.classes)
+    return [_label_scores(y[:, i].astype(np.float64), answers[:, i]) for i in range(y.shape[1])]
+
+
+def mean_score(columns: list[Scores]) -> Scores:
+    """The mean of each metric over the columns that have it."""
+    means: Scores = {}
+    for name in columns[0]:
+        known = [value for scores in columns if (value := scores[name]) is not None]
+        means[name] = float(np.mean(known)) if known else None
+    return means
+
+
+def _class_scores(y: NDArray[Any], answers: Floats, classes: NDArray[Any]) -> Scores:
+    predicted = classes[answers.argmax(axis=1)]
+    if len(classes) == 2:  # F1 is that of the larger class, the paper's +1
+        return {**_binary_scores(y == classes[1], predicted == classes[1], answers[:, 1]), **_common(y, predicted)}
+    truth = y[:, None] == classes
+    ranked = [_rank_scores(truth[:, i], answers[:, i]) for i in range(len(classes))]
+    return {
+        "f1": float(f1_score(y, predicted, average="macro", zero_division=0)),
+        **mean_score(ranked),
+        "brier": float(((answers - truth) ** 2).sum(axis=1).mean() / 2),
+        **_common(y, predicted),
+    }
+
+
+def _label_scores(y: Floats, answers: Floats) -> Scores:
+    """Metrics of one column of labels, NaN left out; of a column that is not measured here, none."""
+    known = ~np.isnan(y)
+    if not known.any():
+        names = ("f1", "auroc", "average_precision", "brier", "accuracy", "balanced_accuracy", "mcc")
+        return dict.fromkeys(names)
+    truth, predicted = y[known] == 1, answers[known] > 0.5
+    return {**_binary_scores(truth, predicted, answers[known]), **_common(truth, predicted)}
+
+
+def _binary_scores(truth: NDArray[np.bool_], predicted: NDArray[np.bool_], probability: Floats) -> Scores:
+    return {
+        "f1": float(f1_score(truth, predicted, zero_division=0)),
+        **_rank_scores(truth, probability),
+        "brier": float(((probability - truth) ** 2).mean()),
+    }
+
+
+def _rank_scores(truth: NDArray[np.bool_], probability: Floats) -> Scores:
+    both = truth.any() and not truth.all()
+    return {
+        "auroc": float(roc_auc_score(truth, probability)) if both else None,
+        "average_precision": float(average_precision_score(truth, probability)) if both else None,
+    }
+
+
+def _common(y: NDArray[Any], predicted: NDArray[Any]) -> Scores:
+    recalls = [float((predicted[y == value] == value).mean()) for value in np.unique(y)]
+    return {
+        "accuracy": float(np.float64(accuracy_score(y, predicted))),
+        "balanced_accuracy": float(np.mean(recalls)),
+        "mcc": float(matthews_corrcoef(y, predicted)),
+    }
+
+
+def _number_scores(y: Floats, answers: Floats) -> Scores:
+    from scipy.stats import spearmanr
+
+    known = ~np.isnan(y)
+    if not known.any():
+        return dict.fromkeys(("rmse", "mae", "r2", "spearman"))
+    truth, guess = y[known], answers[known]
+    error, spread = truth - guess, truth.var()
+    ranks = len(truth) > 1 and spread > 0 and guess.var() > 0
+    return {
+        "rmse": float(np.sqrt((error**2).mean())),
+        "mae": float(np.abs(error).mean()),
+        "r2": float(1 - (error**2).mean() / spread) if spread > 0 else None,
+        "spearman": float(spearmanr(truth, guess).statistic) if ranks else None,
+    }
+
+
+def is_better(name: str) -> Callable[[float, float], bool]:
+    """Whether the first of two values of a metric is better than the second."""
+    larger = METRICS[name].larger
+    return lambda one, other: one > other if larger else one < other
+
+
+def shown(name: str, values: Mapping[str, Any]) -> float | None:
+    """A metric of a result as tables show it: in percent where it is a share of predictions."""
+    value = values.get(name)
+    return None if value is None else float(value) * (100 if METRICS[name].percent else 1)

@@ -1,0 +1,97 @@
+"""Metrics, against scikit-learn and against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics as sk
+
+from isonn.experiments.metrics import mean_score, score, target_kind
+from isonn.targets import Classes, Labels, Numbers
+
+DRAW = np.random.default_rng(0)
+
+
+def test_two_classes_are_scored_as_by_scikit_learn() -> None:
+    y = DRAW.integers(0, 2, 60)
+    p = np.clip(0.3 * y + DRAW.random(60) * 0.7, 0, 1)
+    answers = np.column_stack([1 - p, p])
+    found = score(Classes.fit(y), y, answers)
+    predicted = answers.argmax(1)
+    assert found == pytest.approx(
+        {
+            "accuracy": sk.accuracy_score(y, predicted),
+            "f1": sk.f1_score(y, predicted),
+            "auroc": sk.roc_auc_score(y, p),
+            "average_precision": sk.average_precision_score(y, p),
+            "mcc": sk.matthews_corrcoef(y, predicted),
+            "balanced_accuracy": sk.balanced_accuracy_score(y, predicted),
+            "brier": sk.brier_score_loss(y, p),
+        }
+    )
+
+
+def test_more_classes_are_the_mean_over_them() -> None:
+    y = np.array(["a", "b", "c"] * 20)
+    answers = DRAW.dirichlet([1, 1, 1], 60) + 0.4 * (y[:, None] == np.array(["a", "b", "c"]))
+    answers /= answers.sum(1, keepdims=True)
+    found = score(Classes.fit(y), y, answers)
+    assert isinstance(found, dict)
+    predicted = np.array(["a", "b", "c"])[answers.argmax(1)]
+    assert found["f1"] == pytest.approx(sk.f1_score(y, predicted, average="macro"))
+    assert found["auroc"] == pytest.approx(sk.roc_auc_score(y, answers, multi_class="ovr"))
+    assert found["balanced_accuracy"] == pytest.approx(sk.balanced_accuracy_score(y, predicted))
+
+
+def test_f1_is_of_the_larger_of_two_classes_and_0_where_it_is_neither_there_nor_predicted() -> None:
+    target = Classes.fit(np.array([-1, 1]))
+    assert score(target, np.array([-1, -1, 1, 1]), np.eye(2)[[0, 1, 1, 1]])["f1"] == pytest.approx(0.8)
+    assert score(target, np.array([-1, -1]), np.eye(2)[[0, 0]])["f1"] == 0
+    assert score(target, np.array([-1, -1]), np.eye(2)[[0, 0]])["auroc"] is None
+
+
+def test_gaps_are_left_out_column_by_column() -> None:
+    y = np.array([[0, np.nan], [1, 1], [1, np.nan], [0, np.nan]])
+    answers = np.array([[0.2, 0.9], [0.7, 0.4], [0.4, 0.1], [0.1, 0.2]])
+    first, second = score(Labels.fit(y), y, answers)
+    assert first["accuracy"] == 0.75
+    assert first["auroc"] == 1
+    assert (second["accuracy"], second["auroc"]) == (0, None)
+    assert mean_score([first, second])["accuracy"] == pytest.approx(0.375)
+    assert mean_score([first, second])["auroc"] == 1
+    nothing = score(Labels.fit(y), y[[0]], answers[[0]])[1]
+    assert set(nothing.values()) == {None}
+    assert nothing.keys() == first.keys()
+
+
+def test_numbers_are_scored_as_by_scikit_learn_and_scipy() -> None:
+    y = DRAW.normal(size=40)
+    guess = y + DRAW.normal(size=40) * 0.5
+    found = score(Numbers.fit(y), y, guess[:, None])
+    assert found == pytest.approx(
+        {
+            "rmse": np.sqrt(sk.mean_squared_error(y, guess)),
+            "mae": sk.mean_absolute_error(y, guess),
+            "r2": sk.r2_score(y, guess),
+            "spearman": stats.spearmanr(y, guess).statistic,
+        }
+    )
+    assert score(Numbers.fit(y), y[:1], guess[:1, None])["r2"] is None
+
+
+@pytest.mark.parametrize(
+    ("y", "kind"),
+    [
+        ([1, 2, 1], "classes"),
+        ([1.0, -1.0], "classes"),
+        (["a", "b"], "classes"),
+        ([0.5, 1.0], "numbers"),
+        ([[0, 1], [1, 1]], "labels"),
+        ([[0.0, np.nan], [1, 1]], "labels"),
+        ([[0.5, np.nan], [1, 1]], "numbers"),
+        ([[3], [4]], "numbers"),
+    ],
+)
+def test_what_y_holds_is_told_from_its_values(y: list, kind: str) -> None:
+    assert target_kind(np.array(y)) == kind
