@@ -1,4 +1,4 @@
-"""``isonn evaluate``: methods judged on one dataset, every result kept."""
+"""``isonn evaluate``: compare methods on one dataset."""
 
 from __future__ import annotations
 
@@ -28,39 +28,61 @@ from isonn.cli.options import (
     write_text,
 )
 
-if TYPE_CHECKING:  # what runs is imported when it runs: `isonn --help` waits for nothing
+if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is quick
+    from isonn.experiments.jobs import Job
     from isonn.experiments.tables import Row
     from isonn.graphs.graph import GraphSet
 
 Settings = dict[str, Any]
 
 
+#: How long the permutations of one method may take, by the time its fits took.
+PERMUTATION_SECONDS = 600
+
+
 def evaluate(
     data: Data,
     methods: Annotated[
-        str, typer.Option(help="Methods, separated by commas, or all.")
-    ] = "isonn,isonn-subgraph,isonn-subgraph-frozen,majority,size,degrees",
+        str | None, typer.Option(help="Methods, separated by commas, or all.", show_default="by the kind of graphs")
+    ] = None,
     protocol: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="paper: balanced 3-fold; fair: 10-fold over all graphs, twins together, settings chosen inside; "
-            "released: the folds released with the data."
+            help="fair: 10 folds over all graphs, twins together, settings chosen inside; random: 5 folds, duplicates "
+            "together; scaffold; paper: balanced, 3 folds; released: the folds released with the data.",
+            show_default="fair; random for molecules",
         ),
-    ] = "paper",
-    seeds: Annotated[int, typer.Option(help="How many seeds; all are reported.")] = 10,
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="random, scaffold, or a column of DATA whose values are the folds (or train and test)."),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="A column of DATA: graphs with the same value stay in one fold.")
+    ] = None,
+    test: Annotated[str | None, typer.Option(help="Another dataset to test on; DATA is trained on.")] = None,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="Whole numbers in the target are measurements, not classes.")
+    ] = False,
+    permutations: Annotated[
+        int, typer.Option(help="Permutations of the target for a p-value, for methods that are fast enough; try 200.")
+    ] = 0,
+    seeds: Annotated[int, typer.Option(help="How many seeds; all are reported.")] = 1,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for the results; a run goes on where it stopped.", show_default="runs/DATA-PROTOCOL"),
     ] = None,
-    k: Annotated[int | None, typer.Option(help="Nodes per template.", show_default="the paper's")] = None,
-    c: Annotated[int | None, typer.Option(help="Templates.", show_default="the paper's")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of training.", show_default="the paper's")] = None,
-    matching: Annotated[str | None, typer.Option(help="exact, fast or assigned.", show_default="exact")] = None,
-    layers: Annotated[str | None, typer.Option(help="Deep IsoNN instead of --k and --c, such as 2x3,3x4.")] = None,
+    k: Annotated[int | None, typer.Option(help="isonn: nodes per template.", show_default="the paper's")] = None,
+    c: Annotated[int | None, typer.Option(help="isonn: templates.", show_default="the paper's")] = None,
+    epochs: Annotated[int | None, typer.Option(help="isonn: epochs of training.", show_default="the paper's")] = None,
+    matching: Annotated[str | None, typer.Option(help="isonn: exact, fast or assigned.", show_default="exact")] = None,
+    layers: Annotated[
+        str | None, typer.Option(help="isonn: several layers instead of --k and --c, such as 2x3,3x4.")
+    ] = None,
     normalize: Annotated[
-        str | None, typer.Option(help="positions, templates or relative.", show_default="positions")
+        str | None, typer.Option(help="isonn: positions, templates or relative.", show_default="positions")
     ] = None,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
@@ -68,54 +90,66 @@ def evaluate(
 ) -> None:
     """Train and test methods on the folds of a dataset and print how they compare.
 
-    Finished jobs are kept: the same command again runs what is missing, more seeds or methods what is new.
+    Finished jobs are kept: the same command again runs what is missing; more seeds or methods run what is new.
     """
-    from isonn.experiments.jobs import plan
-    from isonn.experiments.methods import resolve_methods
+    from isonn.experiments.jobs import permuted, plan
+    from isonn.experiments.methods import default_methods, resolve_methods
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
     from isonn.experiments.study import about, check_seeds, stored_rows, table_settings
     from isonn.experiments.tables import as_csv, failures, legend, markdown, remarks
-    from isonn.graphs import load
 
-    names = resolve_methods(methods)
-    rules = find_protocol(protocol).about
     spec = load_spec("table")
     check_either(layers, k, c)
-    given = {"k": k, "c": c, "epochs": epochs, "matching": matching, "normalize": normalize}
-    changes = _changes(names, {**given, "layers": parse_layers(layers)})
+    given: Settings = {"k": k, "c": c, "epochs": epochs, "matching": matching, "normalize": normalize}
+    given["layers"] = parse_layers(layers)
+    names = None if methods is None else resolve_methods(methods)
+    changes = {} if names is None else _changes(names, given)
+    chosen = _protocol(protocol, split, group, test)
     n_jobs = processes(jobs)
-    graphs = load(data, **reading(smiles, target))
+    graphs = _load(data, test, reading(smiles, target), numbers)
+    if names is None:
+        names = default_methods(graphs)
+        changes = _changes(names, given)
+    chosen = chosen or ("random" if graphs.kind == "molecules" else "fair")
+    rules = find_protocol(chosen).about
     settings, candidates = {}, {}
     for name in names:
         fixed = changes if _is_isonn(name) else {}
-        found = table_settings(spec, graphs.name, name, protocol, fixed)
+        found = table_settings(spec, graphs.name, name, chosen, fixed)
         settings[name], candidates[name] = _without_sizes(*found) if "layers" in fixed else found
         _check_kept(name, settings[name], fixed)
     left_out = _left_out(names, settings, candidates, graphs)
-    planned = plan(graphs, [name for name in names if name not in left_out], settings, protocol, seeds, candidates)
-    store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{protocol}")
+    planned = plan(graphs, [name for name in names if name not in left_out], settings, chosen, seeds, candidates)
+    store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{file_name(chosen)}")
 
     dataset = about(graphs)
     if not as_json:
         typer.echo(dataset_sentence(dataset))
     run_missing(graphs.name, planned, {graphs.name: graphs}, store, n_jobs, scheduler)
+    slow: list[str] = []
+    if permutations:
+        again = permuted(planned, permutations)
+        slow = _slow(stored_rows(planned, store, spec), again, n_jobs)
+        planned += [job for job in again if job.method not in slow]
+        run_missing(f"{graphs.name}, permuted", planned, {graphs.name: graphs}, store, n_jobs, scheduler)
     rows = stored_rows(planned, store, spec)
     summary = {
         "dataset": dataset,
-        "protocol": {"name": protocol, "about": rules},
+        "protocol": {"name": chosen, "about": rules},
         "seeds": seeds,
         "rows": [row.as_dict() for row in rows],
         "left_out": left_out,
     }
     written = write_json(store.folder / "results.json", summary)
     write_text(store.folder / "results.csv", as_csv([("table", rows)]))
-    few = check_seeds(protocol, seeds)
+    few = check_seeds(chosen, seeds)
     notes = [
         *failures(rows),
         *(f"{name} is left out: {reason}." for name, reason in left_out.items()),
-        f"In percent, {over_seeds(seeds)}. Protocol {protocol}: {rules}.",
+        *([f"No permutations of {', '.join(slow)}: too slow."] if slow else []),
+        f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
         *([f"A quick look only: {few}."] if few else []),
         *legend(rows),
         *remarks(rows),
@@ -127,6 +161,75 @@ def evaluate(
         _print(rows, notes, store.folder)
     if any(row.finished < row.jobs for row in rows):
         raise typer.Exit(1)
+
+
+def _protocol(protocol: str | None, split: str | None, group: str | None, test: str | None) -> str | None:
+    """The protocol that the options name, or None where the data decides."""
+    from isonn.errors import InputError
+
+    asked = [
+        name for name, value in (("--protocol", protocol), ("--split", split), ("--test", test)) if value is not None
+    ]
+    if len(asked) > 1:
+        raise InputError(f"{asked[0]} and {asked[1]} both say how to split; give one of them")
+    if test is not None or (split is not None and split not in ("random", "scaffold")):
+        if group is not None:
+            raise InputError("--group is for folds that are drawn, not for given ones; leave it out")
+        return f"column:{TEST_COLUMN if split is None else split}"
+    chosen = protocol if protocol is not None else split
+    if group is None:
+        return chosen
+    if chosen in ("paper", "released", "scaffold"):
+        raise InputError(f"--group cannot change the folds of {chosen}; use fair or random")
+    return f"{chosen or 'fair'}:{group}"
+
+
+#: The column that says which graphs --test brought.
+TEST_COLUMN = "train or test"
+
+
+def _load(data: str, test: str | None, options: Settings, numbers: bool) -> GraphSet:
+    from dataclasses import replace
+
+    import numpy as np
+
+    from isonn.errors import InputError
+    from isonn.graphs import GraphSet, load
+
+    graphs = load(data, **options)
+    if test is not None:
+        other = load(test, **options)
+        parts = np.repeat(["train", "test"], [len(graphs), len(other)])
+        columns = graphs.table.keys() & other.table.keys()
+        both = [replace(part, table={name: part.table[name] for name in sorted(columns)}) for part in (graphs, other)]
+        joined = GraphSet.concat(both, name=graphs.name)
+        graphs = replace(joined, table={**joined.table, TEST_COLUMN: parts})
+    if not numbers or graphs.y is None:
+        return graphs
+    try:
+        y = np.asarray(graphs.y, dtype=np.float64)
+    except ValueError:
+        raise InputError(f"the target of {graphs.name} holds text such as {graphs.y.flat[0]!r}, not numbers") from None
+    return graphs.with_y(y.reshape(len(graphs), -1))
+
+
+def _slow(rows: list[Row], permutations: list[Job], n_jobs: int) -> list[str]:
+    """Methods whose permutations would take too long."""
+    return [
+        row.method
+        for row in rows
+        if (row.fit_seconds or 0.0) * sum(job.method == row.method for job in permutations) / n_jobs
+        > PERMUTATION_SECONDS
+    ]
+
+
+def _units(rows: list[Row]) -> str:
+    from isonn.experiments.metrics import METRICS
+
+    found = {METRICS[name].percent for row in rows for name in row.metrics}
+    return (
+        "In percent" if found == {True} else "Accuracy and F1 in percent" if True in found else "In units of the target"
+    )
 
 
 def _print(rows: list[Row], notes: list[str], folder: Path) -> None:
@@ -182,7 +285,7 @@ def _is_isonn(method: str) -> bool:
 
 
 def _changes(methods: tuple[str, ...], given: Settings) -> Settings:
-    """Settings from the command line; they are for the methods that are the paper's IsoNN, on windows."""
+    """Settings from the command line, which are for the paper's IsoNN."""
     from isonn.errors import InputError
 
     values = {name: value for name, value in given.items() if value is not None}

@@ -205,8 +205,15 @@ def dataset_sentence(dataset: Mapping[str, Any]) -> str:
     low, high = dataset["smallest"], dataset["largest"]
     sizes = f"{low} nodes" if low == high else f"{low} to {high} nodes"
     counts = " / ".join(map(str, dataset["graphs_by_class"].values()))
-    split = f" ({counts})" if counts else ""
-    return f"{dataset['name']}: {dataset['graphs']} graphs of {sizes}, {dataset['classes']} classes{split}"
+    if dataset["target"] == "classes":
+        predicted = f"{dataset['classes']} classes ({counts})"
+    else:
+        columns = len(dataset["targets"])
+        predicted = {"numbers": "numbers to predict", "labels": "labels to predict"}.get(
+            dataset["target"], "no targets"
+        )
+        predicted = f"{columns} {predicted}" if columns > 1 else predicted
+    return f"{dataset['name']}: {dataset['graphs']} graphs of {sizes}, {predicted}"
 
 
 def file_name(name: str) -> str:

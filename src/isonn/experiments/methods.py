@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isonn.estimator import GraphEstimator
+    from isonn.graphs.graph import GraphSet
 
 ALL = "all"
 
@@ -111,6 +112,30 @@ METHODS: dict[str, Method] = {
     "size": _baseline("GraphSize", "nodes, edges and cycles", numbers=True),
     "degrees": _baseline("DegreeHistogram", "histogram of node degrees", numbers=True),
 }
+
+
+#: What `isonn evaluate` compares unless it is told, by `GraphSet.kind`.
+DEFAULTS: dict[str, tuple[str, ...]] = {
+    "": ("isonn-subgraph", "isonn-subgraph-both", "isonn-subgraph-short", "wl-svm", "size", "majority"),
+    "molecules": (
+        "isonn-subgraph",
+        "isonn-subgraph-short",
+        "isonn-subgraph-ensemble",
+        "ecfp-forest",
+        "ecfp-linear",
+        "size",
+        "majority",
+    ),
+    "connectomes": ("isonn-aligned", "isonn", "edges", "edges-svm", "edges-nbs", "majority"),
+}
+#: Sets with more graphs are too large for a kernel matrix.
+KERNEL_GRAPHS = 3000
+
+
+def default_methods(graphs: GraphSet) -> tuple[str, ...]:
+    """What to compare on graphs of this kind."""
+    names = DEFAULTS.get(graphs.kind, DEFAULTS[""])
+    return tuple(name for name in names if name != "wl-svm" or len(graphs) <= KERNEL_GRAPHS)
 
 
 def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:

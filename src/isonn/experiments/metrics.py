@@ -135,7 +135,7 @@ def _common(y: NDArray[Any], predicted: NDArray[Any]) -> Scores:
     return {
         "accuracy": float(np.float64(accuracy_score(y, predicted))),
         "balanced_accuracy": float(np.mean(recalls)),
-        "mcc": float(matthews_corrcoef(y, predicted)),
+        "mcc": float(matthews_corrcoef(y, predicted)) if len(np.unique(y)) > 1 else 0.0,
     }
 
 

@@ -1,7 +1,8 @@
 """Protocols: how a set is split, how settings are chosen, and which metrics are reported.
 
 Folds depend on the set, the protocol and the seed alone, so that all methods are compared on the same folds. A protocol
-is named by text: ``fair``, or with a column of the set's table, ``fair:site`` (graphs of one site share a fold).
+is named by text: ``fair``, or ``fair:site`` to keep together graphs with the same value in a column of the set's table
+(instead of twins).
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import GroupKFold
 
 from isonn.errors import InputError
@@ -121,7 +120,10 @@ class Paper(Protocol):
 
 
 class _Grouped(Protocol):
-    """Folds that keep groups of graphs together, and the proportions of the classes as well as the groups allow."""
+    """Folds that keep groups of graphs together, and the proportions of the classes as well as the groups allow.
+
+    A column replaces the groups: joining both could leave a single group.
+    """
 
     chooses = True
     folds: ClassVar[int]
@@ -141,18 +143,16 @@ class _Grouped(Protocol):
         return train[fit], train[judge]
 
     def _all_groups(self, graphs: GraphSet) -> IntArray:
-        """Groups, joined where the column joins them; found once per set, since every job of it asks."""
+        """The groups of the column if there is one; found once per set, since every job of it asks."""
         key = f"{self.name}:{self.digest(graphs)}"
         if key not in _known_groups:
             if len(_known_groups) >= 8:
                 _known_groups.clear()
-            groups = self.groups(graphs)
             if self.column:
-                column = np.unique(self._values(graphs).astype(str), return_inverse=True)[1]
-                pairs = coo_array((np.ones(len(groups)), (groups, groups.max() + 1 + column)))
-                pairs.resize(2 * [int(groups.max()) + 2 + int(column.max())])
-                groups = connected_components(pairs, directed=False)[1][groups]
-            _known_groups[key] = groups.astype(np.int64)
+                groups = np.unique(self._values(graphs).astype(str), return_inverse=True)[1].astype(np.int64)
+            else:
+                groups = self.groups(graphs)
+            _known_groups[key] = groups
         return _known_groups[key]
 
 

@@ -525,7 +525,7 @@ def render(rows: Sequence[Row], width: int | None = None) -> Table:
     hidden = ["paper's F1"]
     headings, lines = cells(rows, hidden)
     optional = [metric.heading for metric in reversed(METRICS.values()) if metric.heading != headings[1]]
-    for name in ("95 %", "settled", "s/fit", "flips", *optional, "seeds"):
+    for name in ("settled", "s/fit", *optional, "95 %", "flips", "seeds"):
         if width is not None and _width(headings, lines) > width:
             hidden.append(name)
             headings, lines = cells(rows, hidden)
