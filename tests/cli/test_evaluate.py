@@ -19,6 +19,11 @@ from typer.testing import CliRunner, Result
 
 from isonn.cli.evaluate import evaluate
 from isonn.errors import DatasetError, InputError
+from isonn.experiments.jobs import plan
+from isonn.experiments.run import execute
+from isonn.experiments.spec import load_spec
+from isonn.experiments.store import Store
+from isonn.experiments.study import stored_rows
 from isonn.graphs import planted_motifs
 
 app = typer.Typer()
@@ -61,7 +66,8 @@ def test_the_second_run_executes_nothing_and_prints_the_same(data: Path, tmp_pat
 
 
 def test_the_output_names_dataset_methods_protocol_and_files(data: Path, tmp_path: Path) -> None:
-    result = run(data, "--methods", METHODS, "--seeds", 2, "--jobs", 1, "--out", tmp_path / "out")
+    command = (data, "--methods", METHODS, "--protocol", "paper", "--seeds", 2, "--jobs", 1)
+    result = run(*command, "--out", tmp_path / "out")
     assert "planted: 36 graphs of 12 nodes, 2 classes (18 / 18)" in result.stdout
     assert "mean ± sd over 2 seeds. Protocol paper: classes balanced" in result.stdout
     assert str(tmp_path / "out" / "results.json") in result.stdout
@@ -71,9 +77,9 @@ def test_the_output_names_dataset_methods_protocol_and_files(data: Path, tmp_pat
 
 def test_more_seeds_and_methods_run_only_what_is_new(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    run(data, "--methods", "majority", "--seeds", 2, "--jobs", 1, "--out", out)
+    run(data, "--methods", "majority", "--protocol", "paper", "--seeds", 2, "--jobs", 1, "--out", out)
     before = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
-    run(data, "--methods", METHODS, "--seeds", 3, "--jobs", 1, "--out", out)
+    run(data, "--methods", METHODS, "--protocol", "paper", "--seeds", 3, "--jobs", 1, "--out", out)
     after = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
     assert (len(before), len(after)) == (2 * 3, 2 * 3 * 3)
     assert before.items() <= after.items()
@@ -81,7 +87,8 @@ def test_more_seeds_and_methods_run_only_what_is_new(data: Path, tmp_path: Path)
 
 def test_json_is_all_there_is_on_standard_output_and_what_the_file_holds(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = run(data, "--methods", METHODS, "--seeds", 2, "--jobs", 1, "--out", out, "--json")
+    command = (data, "--methods", METHODS, "--protocol", "paper", "--seeds", 2, "--jobs", 1)
+    result = run(*command, "--out", out, "--json")
     summary = json.loads(result.stdout)
     assert summary == json.loads((out / "results.json").read_text())
     assert [row["method"] for row in summary["rows"]] == ["majority", "size"]
@@ -106,7 +113,7 @@ def test_a_quick_look_under_the_fair_protocol_says_that_it_is_one(data: Path, tm
     result = run(*command)
     assert result.exit_code == 0, result.output
     assert "A quick look only: the fair protocol asks for at least 5 seeds and this is 1." in result.stdout
-    assert "edges (chosen of 3)" in result.stdout
+    assert "edges (chosen of 3)" in (out / "results.md").read_text()
     results = [json.loads(file.read_text()) for file in (out / "jobs").iterdir()]
     assert {len(found.get("inner", [])) for found in results} == {0, 3}
     assert (out / "results.md").is_file()
@@ -123,7 +130,7 @@ def test_a_setting_from_the_command_line_is_not_chosen(data: Path, tmp_path: Pat
 def test_results_go_to_runs_when_no_folder_is_named(data: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(data, "--methods", "majority", "--seeds", 1, "--jobs", 1).exit_code == 0
-    assert (tmp_path / "runs" / "planted-paper" / "results.json").is_file()
+    assert (tmp_path / "runs" / "planted-fair" / "results.json").is_file()
 
 
 def test_a_method_that_fails_says_why_and_the_exit_code_is_one(
@@ -133,7 +140,7 @@ def test_a_method_that_fails_says_why_and_the_exit_code_is_one(
         raise InputError("these graphs are too round")
 
     monkeypatch.setattr("isonn.baselines.GraphSizeClassifier._fit", fail)
-    command = (data, "--methods", "size,majority", "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
+    command = (data, "--methods", "size,majority", "--protocol", "paper", "--jobs", 1, "--out", tmp_path / "out")
     result = run(*command)
     assert result.exit_code == 1
     assert "size failed in 3 of 3 jobs: these graphs are too round" in result.stdout
@@ -169,6 +176,78 @@ def test_a_damaged_result_is_named_and_run_again(data: Path, tmp_path: Path) -> 
     assert first.stderr == ""
 
 
+def rows_of(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)["rows"]
+
+
+def test_numbers_are_compared_by_their_error(tmp_path: Path) -> None:
+    graphs = planted_motifs(n_graphs=40, n_nodes=(6, 12), seed=1).graphs
+    file = tmp_path / "sizes.npz"
+    np.savez(file, adjacency=graphs.dense(), labels=graphs.dense().sum((1, 2)) / 7)
+    command = (file, "--methods", "size,majority,wl-svm", "--jobs", 1, "--out", tmp_path / "out")
+    shown = run(*command)
+    assert "sizes: 40 graphs of 12 nodes, numbers to predict" in shown.stdout
+    assert "wl-svm is left out: wl-svm predicts classes, not numbers." in shown.stdout
+    size, majority = rows_of(run(*command, "--json"))
+    assert list(size["metrics"]) == ["rmse", "mae", "r2", "spearman"]
+    assert size["metrics"]["rmse"]["mean"] < 0.1 * majority["metrics"]["rmse"]["mean"]
+    assert size["flip_rate"] is None
+    whole = tmp_path / "whole.npz"
+    np.savez(whole, adjacency=graphs.dense(), labels=graphs.dense().sum((1, 2)))
+    (row,) = rows_of(run(whole, "--numbers", "--methods", "size", "--jobs", 1, "--out", tmp_path / "w", "--json"))
+    assert row["metrics"]["r2"]["mean"] > 0.9
+
+
+def test_several_targets_with_gaps_have_a_row_each_and_a_mean(tmp_path: Path) -> None:
+    graphs = planted_motifs(n_graphs=60, n_nodes=(6, 12), seed=1).graphs
+    y = np.column_stack([graphs.y, 1 - graphs.y]).astype(float)
+    y[::7, 1] = np.nan
+    sets = [graphs.with_y(y), graphs.with_y(y)]
+    jobs = plan(sets[0], ["majority", "size"], {}, "random", 1)
+    store = Store(tmp_path)
+    list(execute(jobs, {graphs.name: sets[0]}, store))
+    rows = stored_rows(jobs, store, load_spec("table"))
+    assert [(row.target, row.method) for row in rows] == [
+        (target, method) for target in ("0", "1", "mean") for method in ("majority", "size")
+    ]
+    first, second, mean = (row.metrics["accuracy"].mean for row in rows if row.method == "size")
+    assert mean == pytest.approx((first + second) / 2)
+
+
+def test_a_column_names_the_folds_and_groups_stay_together(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    parts = ["train"] * 30 + ["test"] * 18
+    lines = [f"{'C' * (i + 1)}{'NO'[i % 2]},{i % 2},{parts[i]},s{i % 3}" for i in range(48)]
+    file = tmp_path / "molecules.csv"
+    file.write_text("\n".join(["smiles,toxic,part,site", *lines]))
+    common = (file, "--target", "toxic", "--methods", "size,majority", "--jobs", 1, "--json")
+    rows = rows_of(run(*common, "--split", "part", "--out", tmp_path / "part"))
+    assert [row["jobs"] for row in rows] == [1, 1]
+    (result, *_) = [json.loads(file.read_text()) for file in (tmp_path / "part" / "jobs").iterdir()]
+    assert result["test"] == list(range(30, 48))
+    for options in (("--group", "site"), ("--split", "random", "--group", "site"), ("--split", "site")):
+        out = tmp_path / "-".join(options)
+        assert {row["jobs"] for row in rows_of(run(*common, *options, "--out", out))} == {3}
+        for found in (json.loads(file.read_text()) for file in (out / "jobs").iterdir()):
+            assert len({number % 3 for number in found["test"]}) == 1
+    head = "smiles,toxic,part,site"
+    (tmp_path / "a.csv").write_text("\n".join([head, *lines[:30]]))
+    (tmp_path / "b.csv").write_text("\n".join([head, *lines[30:]]))
+    apart = rows_of(run(tmp_path / "a.csv", "--test", tmp_path / "b.csv", *common[1:], "--out", tmp_path / "apart"))
+    assert [row["metrics"]["auroc"]["mean"] for row in apart] == [row["metrics"]["auroc"]["mean"] for row in rows]
+    drawn = rows_of(run(*common, "--split", "random", "--out", tmp_path / "random"))
+    assert next(iter(drawn[0]["metrics"])) == "auroc"
+
+
+def test_permutations_give_a_p_value(data: Path, tmp_path: Path) -> None:
+    command = (data, "--methods", "degrees,majority", "--protocol", "paper", "--permutations", 19, "--jobs", 1)
+    degrees, majority = rows_of(run(*command, "--out", tmp_path / "out", "--json"))
+    assert degrees["permutation_p"] == pytest.approx(0.05)  # none of 19 does as well
+    assert majority["permutation_p"] == 1
+    assert "p perm." in run(*command, "--out", tmp_path / "out").stdout
+
+
 @pytest.mark.parametrize(
     ("options", "error", "complaint"),
     [
@@ -176,11 +255,11 @@ def test_a_damaged_result_is_named_and_run_again(data: Path, tmp_path: Path) -> 
         (["--protocol", "unfair"], InputError, "no protocol 'unfair'"),
         (["--seeds", 0], InputError, "0 seeds leave nothing to run"),
         (["--jobs", 0], InputError, "--jobs 0 cannot run anything"),
-        (["--k", 0], InputError, "k=0 is not a number of nodes"),
-        (["--k", 99], InputError, "k=99"),
+        (["--methods", "isonn", "--k", 0], InputError, "k=0 is not a number of nodes"),
+        (["--methods", "isonn", "--k", 99], InputError, "k=99"),
         (["--layers", "2x3", "--k", 3], InputError, "--layers replaces --k and --c"),
-        (["--layers", "2x40"], InputError, "k=40"),
-        (["--normalize", "rows"], InputError, "normalize='rows' is unknown"),
+        (["--methods", "isonn", "--layers", "2x40"], InputError, "k=40"),
+        (["--methods", "isonn", "--normalize", "rows"], InputError, "normalize='rows' is unknown"),
         (
             ["--methods", "isonn-fast", "--matching", "exact"],
             InputError,
@@ -188,6 +267,12 @@ def test_a_damaged_result_is_named_and_run_again(data: Path, tmp_path: Path) -> 
         ),
         (["--methods", "isonn-deep-relative", "--normalize", "positions"], InputError, "which has normalize relative"),
         (["--methods", "size", "--epochs", 3], InputError, "--epochs is a setting of isonn, which is not among"),
+        (["--k", 3], InputError, "--k is a setting of isonn, which is not among the methods isonn-subgraph"),
+        (["--split", "random", "--protocol", "fair"], InputError, "--protocol and --split both say how to split"),
+        (["--split", "site"], InputError, "planted has no column 'site'; its columns are: "),
+        (["--group", "site"], InputError, "planted has no column 'site'"),
+        (["--group", "site", "--protocol", "paper"], InputError, "--group cannot change the folds of paper"),
+        (["--split", "scaffold"], InputError, "planted holds no molecules"),
         (["no/such/file.npz"], DatasetError, "no dataset and no file"),
     ],
 )
@@ -227,8 +312,8 @@ def wait_for_results(process: subprocess.Popen[str], out: Path, number: int) -> 
         time.sleep(0.005)
 
 
-LONG = ("--methods", METHODS, "--seeds", 30)
-LONG_TASKS = 2 * 30 * 3
+LONG = ("--methods", METHODS, "--protocol", "paper", "--seeds", 30)
+LONG_JOBS = 2 * 30 * 3
 
 
 @pytest.fixture(scope="module")
@@ -251,9 +336,9 @@ def test_ctrl_c_says_what_is_kept_and_going_on_ends_like_an_unstopped_run(
     kept = len(list((out / "jobs").iterdir()))
     assert process.returncode == 130
     assert stderr == (
-        f"Stopped: {kept} of {LONG_TASKS} jobs are finished and kept in {out}; run the same command again to go on.\n"
+        f"Stopped: {kept} of {LONG_JOBS} jobs are finished and kept in {out}; run the same command again to go on.\n"
     )
-    assert 2 <= kept < LONG_TASKS
+    assert 2 <= kept < LONG_JOBS
     assert run(data, *LONG, "--jobs", 1, "--out", out).exit_code == 0
     assert untimed(out) == unstopped
 
@@ -264,7 +349,7 @@ def test_killed_and_finished_equals_never_killed(data: Path, tmp_path: Path, uns
     wait_for_results(process, out, 20)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
-    assert len(list((out / "jobs").glob("*.json"))) < LONG_TASKS
+    assert len(list((out / "jobs").glob("*.json"))) < LONG_JOBS
     assert run(data, *LONG, "--jobs", 1, "--out", out).exit_code == 0
     for leftover in (out / "jobs").glob(".*"):  # a file that was being written
         leftover.unlink()

@@ -193,3 +193,16 @@ def test_a_protocol_that_chooses_nothing_gets_no_candidates(graphs: GraphSet) ->
     assert job.candidates == ({"bins": 3}, {"bins": 4})
     with pytest.raises(InputError, match="the paper protocol chooses no settings"):
         run_job(replace(job, protocol="paper"), graphs)
+
+
+def test_permuted_jobs_learn_from_other_targets_on_the_same_folds(graphs: GraphSet) -> None:
+    jobs = plan(graphs, ["degrees"], {}, "paper", 2)
+    again = permuted(jobs, 2)
+    assert [(job.permutation, job.fold, job.seed) for job in again] == [
+        (number, fold, 0) for number in (1, 2) for fold in range(3)
+    ]
+    assert len({job.id for job in [*jobs, *again]}) == 12
+    plain, one, two = (run_job(job, graphs) for job in (jobs[0], again[0], again[3]))
+    assert plain["test"] == one["test"] == two["test"]
+    assert len({result["metrics"]["brier"] for result in (plain, one, two)}) == 3
+    assert "audit" not in one

@@ -30,6 +30,7 @@ from isonn.experiments.methods import METHODS, build
 from isonn.experiments.metrics import METRICS, mean_score, score, target_kind
 from isonn.experiments.protocols import Protocol, find_protocol
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.splits import Fold
 from isonn.packing import IntArray
 from isonn.seeding import derive_seed, numpy_stream
 
@@ -168,10 +169,10 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         raise InputError(f"{graphs.name} has no classes or numbers to predict; give one per graph")
     if protocol.digest(graphs) != job.digest:
         raise InputError(f"the graphs given are not the {job.dataset} of the job; load the set the job was made from")
-    train, test = protocol.split(graphs, job.seed)[job.fold]
+    folds = protocol.split(graphs, job.seed)
+    train, test = folds[job.fold]
     if job.permutation:
-        order = numpy_stream(job.seed, "permutation", job.permutation).permutation(len(graphs))
-        graphs = graphs.with_y(graphs.y[order])
+        graphs = _permuted(graphs, folds, numpy_stream(job.seed, "permutation", job.permutation))
     said: list[str] = []
     with _one_thread(), _listening(said):
         begin = time.perf_counter()
@@ -211,6 +212,18 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     if history is not None:
         result["loss"] = [float(loss) for loss in history.loss]
     return result
+
+
+def _permuted(graphs: GraphSet, folds: Sequence[Fold], generator: np.random.Generator) -> GraphSet:
+    """The graphs with permuted targets: within each test part, so that folds keep their proportions of the classes."""
+    part = np.full(len(graphs), -1)
+    for number, (_, test) in enumerate(folds):
+        part[test] = number
+    y = np.array(_y(graphs))
+    for number in np.unique(part):
+        own = np.flatnonzero(part == number)
+        y[own] = y[generator.permutation(own)]
+    return graphs.with_y(y)
 
 
 def target_names(graphs: GraphSet) -> tuple[str, ...]:
