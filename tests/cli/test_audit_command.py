@@ -17,15 +17,15 @@ from isonn.errors import InputError
 def models(tmp_path_factory):
     """A window model and a subgraph model of MUTAG, made by the command."""
     folder = tmp_path_factory.mktemp("models")
-    windows = run("fit", "MUTAG", "--out", folder / "windows", "--k", 2, "--epochs", 30)
-    subgraph = run("fit", "MUTAG", "--out", folder / "sub", "--method", "isonn-subgraph", "--k", "1,2,3", "--frozen")
+    windows = run("fit", "MUTAG", "--out", folder / "windows", "--method", "isonn", "--k", 2, "--epochs", 30)
+    subgraph = run("fit", "MUTAG", "--out", folder / "sub", "--k", "1,2,3")
     assert windows.returncode == subgraph.returncode == 0
     return folder
 
 
 def test_a_fitted_subgraph_model_is_the_one_the_library_fits(models):
     graphs = isonn.load("MUTAG")
-    same = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), learn_templates=False, random_state=0).fit(graphs, graphs.y)
+    same = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs, graphs.y)
     np.testing.assert_array_equal(isonn.load_model(models / "sub").predict_proba(graphs), same.predict_proba(graphs))
 
 
@@ -45,15 +45,19 @@ def test_the_audit_tells_models_that_read_node_order_from_those_that_do_not(mode
 
 def test_options_that_belong_to_another_method_are_refused(models, tmp_path):
     fit = ("fit", "MUTAG", "--out", tmp_path / "m")
-    refused(run(*fit, "--head", "linear"), "--head is no option of --method isonn")
-    refused(run(*fit, "--frozen"), "--frozen is no option of --method isonn")
-    refused(run(*fit, "--k", "2,3"), "several sizes", "isonn-subgraph")
+    windows = (*fit, "--method", "isonn")
+    refused(run(*windows, "--head", "linear"), "--head is no option of IsoNNClassifier")
+    refused(run(*windows, "--regions", "both"), "--regions is no option of IsoNNClassifier")
+    refused(run(*windows, "--frozen"), "--frozen is no option of IsoNNClassifier")
+    refused(run(*windows, "--learned"), "--learned is no option of IsoNNClassifier")
+    refused(run(*windows, "--k", "2,3"), "several sizes", "isonn-subgraph")
     refused(run(*fit, "--k", "two"), "'two' is not a number of nodes")
-    refused(
-        run(*fit, "--method", "isonn-subgraph", "--layers", "2x3"), "--layers is no option of --method isonn-subgraph"
-    )
-    refused(run(*fit, "--method", "isonn-subgraph", "--k", 7), "k=7", "use 1 to 6")
-    refused(run(*fit, "--method", "isonn-subgraph", "--matching", "fast"), "not possible for subgraphs")
+    refused(run(*fit, "--layers", "2x3"), "--layers is no option of SubgraphIsoNNClassifier")
+    refused(run(*fit, "--numbers", "--learned"), "--learned is no option of SubgraphIsoNNRegressor")
+    refused(run(*fit, "--k", 7), "k=7", "use 1 to 6")
+    refused(run(*fit, "--c", "many"), "--c 'many' is not a number of templates", "32, or auto")
+    refused(run(*fit, "--learned", "--frozen"), "--learned and --frozen exclude each other")
+    refused(run(*fit, "--matching", "fast"), "--matching is no option of SubgraphIsoNNClassifier")
     refused(run("audit", models / "sub", "MUTAG", "--repeats", 0), "repeats=0")
 
 

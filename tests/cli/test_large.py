@@ -24,7 +24,7 @@ from isonn.graphs import GraphStream
 
 streams = _sys.modules["isonn.graphs.stream"]
 
-MODEL = ("--method", "isonn-subgraph", "--k", "1,2,3", "--c", 6, "--epochs", 3)
+MODEL = ("--k", "1,2,3", "--c", 6, "--learned", "--epochs", 3)
 OPTIONS = (*MODEL, "--jobs", 1)
 
 
@@ -38,7 +38,7 @@ def folder(tmp_path_factory, mutag):
 @pytest.fixture(scope="module")
 def expected(folder):
     graphs = isonn.load(folder)
-    return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), c=6, epochs=3, random_state=0).fit(graphs)
+    return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), c=6, learn_templates=True, epochs=3, random_state=0).fit(graphs)
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def assert_same(path, expected, folder):
 def test_a_bank_gives_the_same_model_and_is_kept(folder, expected, tmp_path, small_pieces):
     result = run("fit", folder, "--out", tmp_path / "model", "--bank", tmp_path / "bank", *OPTIONS)
     assert result.returncode == 0, result.stderr
-    assert "DS: 188 graphs, 2 classes" in result.stdout
-    assert f"training accuracy {100 * expected.score(isonn.load(folder), isonn.load(folder).y):.1f} %" in result.stdout
+    assert "DS: 188 graphs" in result.stdout
+    assert "3 epochs" in result.stdout
     assert_same(tmp_path / "model", expected, folder)
     assert len(list((tmp_path / "bank").glob("part-*"))) == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bank", "model"]
@@ -81,7 +81,7 @@ def test_lines_that_are_not_sorted_are_read_whole_unless_a_bank_is_asked_for(tmp
     monkeypatch.setattr(streams, "AT_ONCE", 1)
     cells = ["3, 4", "4, 3", "4, 5", "5, 4", "1, 2", "2, 1"]
     write(tmp_path, A=cells)
-    options = ("--method", "isonn-subgraph", "--k", 1, "--frozen")
+    options = ("--k", 1)
     assert run("fit", tmp_path, "--out", tmp_path / "m", *options).returncode == 0
     result = run("fit", tmp_path, "--out", tmp_path / "n", "--bank", tmp_path / "bank", *options)
     refused(result, "line 5 of", "goes back to node 1", "sort them")
@@ -139,7 +139,8 @@ def test_ctrl_c_while_cutting_keeps_parts_and_the_same_command_goes_on(folder, e
 
 @pytest.mark.parametrize("option", [("--bank", "b"), ("--jobs", 2), ("--scheduler", "tcp://127.0.0.1:1")])
 def test_windows_have_no_bank(option, tmp_path):
-    refused(run("fit", "MUTAG", "--out", tmp_path / "m", *option), f"{option[0]} is for --method isonn-subgraph")
+    fit = ("fit", "MUTAG", "--method", "isonn", "--out", tmp_path / "m")
+    refused(run(*fit, *option), f"{option[0]} is for --method isonn-subgraph")
 
 
 def test_bad_input_is_one_sentence(folder, mutag, tmp_path):
@@ -151,7 +152,7 @@ def test_bad_input_is_one_sentence(folder, mutag, tmp_path):
     result = run("fit", folder, *other, *bank, *OPTIONS, "--seed", 1)
     refused(result, "was cut from other graphs or with other settings", "remove its folder")
     part = tmp_path / "bank" / "part-000000.safetensors"
-    part.write_bytes(part.read_bytes().replace(b"isonn-bank-1", b"isonn-bank-0"))
+    part.write_bytes(part.read_bytes().replace(b"isonn-bank-2", b"isonn-bank-0"))
     refused(run("fit", folder, *other, *bank, *OPTIONS), "format 'isonn-bank-0'", "remove its folder")
     cut = tmp_path / "cut"
     cut.mkdir()

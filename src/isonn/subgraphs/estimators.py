@@ -60,6 +60,7 @@ from isonn.targets import Classes, Numbers, Target
 
 if TYPE_CHECKING:
     from isonn.subgraphs.soft import SoftTemplateClassifier
+    from isonn.training import History
 
 #: Graphs that are counted together when predicting.
 GRAPHS_AT_ONCE = 4096
@@ -260,6 +261,14 @@ class _SubgraphIsoNN(GraphEstimator):
         if self.soft_ is not None:
             return self.soft_.templates_
         return Templates(self.vocabulary_, self.encoding_, self.label_names_)
+
+    @property
+    def history_(self) -> History:
+        """Loss and seconds of each epoch, of soft templates; the vocabulary model has no epochs."""
+        if getattr(self, "soft_", None) is None:
+            raise AttributeError(f"this {type(self).__name__} was not trained by gradient, so it has no history_")
+        assert self.soft_ is not None
+        return self.soft_.history_
 
     def _check_params(self) -> None:
         sizes = self._sizes

@@ -1,0 +1,102 @@
+"""`isonn fit` with its default, the vocabulary model: the library's model, whatever the options."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from tests_commands import refused, run
+
+import isonn
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory):
+    """The default model of MUTAG, and what the command said."""
+    path = tmp_path_factory.mktemp("models") / "mutag"
+    result = run("fit", "MUTAG", "--out", path)
+    assert result.returncode == 0, result.stderr
+    return path, result.stdout
+
+
+def test_the_default_is_the_librarys_vocabulary_model(default, mutag):
+    path, said = default
+    expected = isonn.SubgraphIsoNNClassifier(random_state=0).fit(mutag)
+    loaded = isonn.load_model(path)
+    np.testing.assert_equal(loaded.predict_proba(mutag), expected.predict_proba(mutag))
+    assert "leave-one-out: accuracy" in said
+    assert f"{100 * expected.held_out_score_['accuracy']:.1f} %" in said
+    assert f"{len(expected.templates_):,} templates" in said
+    assert "training score" not in said
+    assert not path.with_name("mutag.checkpoint").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "params"),
+    [
+        (("--c", "8"), {"c": 8}),
+        (("--c", "auto"), {"c": "auto"}),
+        (("--view", "labels"), {"view": "labels"}),
+        (("--regions", "both"), {"regions": "both"}),
+        (("--head", "ensemble"), {"head": "ensemble"}),
+    ],
+    ids=lambda given: "".join(map(str, given)) if isinstance(given, tuple) else "",
+)
+def test_every_option_reaches_the_model(options, params, mutag, tmp_path):
+    result = run("fit", "MUTAG", "--out", tmp_path / "m", "--k", "1,2", "--json", *options)
+    assert result.returncode == 0, result.stderr
+    model = isonn.load_model(tmp_path / "m")
+    expected = isonn.SubgraphIsoNNClassifier(k=(1, 2), **params, random_state=0).fit(mutag)
+    assert {name: model.get_params()[name] for name in params} == params
+    np.testing.assert_equal(model.predict_proba(mutag), expected.predict_proba(mutag))
+    facts = json.loads(result.stdout)
+    assert facts["graphs"] == 188
+    assert facts["templates"] == len(expected.templates_)
+    assert ("held_out" in facts) == (expected.held_out_score_ is not None)
+    assert ("coverage" in facts) == (model.c is not None)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory, mutag):
+    """Graphs whose target is a number that is not whole: half the nodes plus a tenth of the class."""
+    path = tmp_path_factory.mktemp("data") / "measured.npz"
+    y = mutag.sizes / 2 + mutag.y / 10
+    np.savez(path, adjacency=mutag.dense(), labels=y)
+    return path
+
+
+@pytest.mark.parametrize("option", [(), ("--numbers",)], ids=["guessed", "asked for"])
+def test_numbers_are_fitted_and_predicted_with_a_regressor(option, measured, tmp_path):
+    result = run("fit", measured, "--out", tmp_path / "m", "--k", "1,2", *option)
+    assert result.returncode == 0, result.stderr
+    assert "leave-one-out: RMSE" in result.stdout
+    graphs = isonn.load(measured)
+    expected = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(graphs)
+    predicted = run("predict", tmp_path / "m", measured)
+    assert predicted.returncode == 0, predicted.stderr
+    rows = list(csv.DictReader(io.StringIO(predicted.stdout)))
+    np.testing.assert_allclose([float(row["predicted"]) for row in rows], expected.predict(graphs), rtol=1e-9)
+    np.testing.assert_allclose([float(row["value"]) for row in rows], graphs.y)
+    assert "accuracy" not in predicted.stderr
+
+
+def test_whole_numbers_are_classes_unless_numbers_are_asked_for(mutag, tmp_path):
+    assert run("fit", "MUTAG", "--out", tmp_path / "m", "--k", 1, "--numbers").returncode == 0
+    model = isonn.load_model(tmp_path / "m")
+    assert isinstance(model, isonn.SubgraphIsoNNRegressor)
+    assert model.predict(mutag).shape == (188,)
+
+
+def test_bad_input_is_one_sentence_and_leaves_nothing(measured, tmp_path):
+    fit = ("fit", "MUTAG", "--out", tmp_path / "m")
+    refused(run(*fit, "--view", "colours"), "colours", "labels")
+    refused(run(*fit, "--regions", "all"), "regions='all' is unknown; use 'subgraphs' or 'both'")
+    refused(run(*fit, "--regions", "both", "--c", 8), "whole vocabulary")
+    refused(run(*fit, "--head", "mlp"), "head='mlp' is unknown", "'linear'")
+    refused(run(*fit, "--c", 0), "c=0")
+    refused(run(*fit, "--learned", "--c", "auto"), "c='auto' is for the vocabulary model")
+    refused(run("fit", measured, "--out", tmp_path / "m", "--classes"), "measurements such as", "regressor")
+    assert not list(tmp_path.iterdir())
