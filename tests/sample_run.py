@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,18 @@ def make_data(folder: Path, n_graphs: int = 24) -> Path:
     path = folder / f"{DATA_NAME}.npz"
     np.savez(path, adjacency=matrices, labels=np.array(CLASSES)[graphs.y], names=names)
     return path
+
+
+def make_comparison(folder: Path, datasets: int = 3) -> Path:
+    """A finished run of trivial methods on several datasets."""
+    store = Store(folder / "several")
+    for number in range(datasets):
+        graphs = planted_motifs(n_graphs=30, n_nodes=(8, 12), seed=number).graphs
+        graphs = replace(graphs, name=f"set {number}")
+        jobs = plan(graphs, ("size", "degrees", "majority"), {}, "paper", 3)
+        for outcome in execute(jobs, {graphs.name: graphs}, store):
+            assert "error" not in outcome, outcome
+    return folder / "several"
 
 
 def make_run(

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_run import make_run
+from sample_run import make_comparison, make_run
 
 QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
 
@@ -75,25 +76,79 @@ def report(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def explain_mutag(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Makes pages of the first molecules of MUTAG."""
+def model_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a model of all molecules of MUTAG, held out for this purpose."""
     import isonn
-    from isonn.report.explain_page import explain_page
-    from isonn.report.page import write
 
     graphs = isonn.load("MUTAG")
-    clf = isonn.IsoNNClassifier(k=3, c=2, epochs=3, hidden=(8,), random_state=0).fit(graphs)
+    path = tmp_path_factory.mktemp("model") / "model.html"
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+    clf.report(graphs, None, path, cross_fit=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def make_model_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Makes pages of any number of graphs: molecules of MUTAG, over and over."""
+    import numpy as np
+
+    import isonn
+    from isonn.report.model_page import held_out, model_content
+    from isonn.report.page import render, write
+
+    graphs = isonn.load("MUTAG")
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
 
     def make(number: int) -> Path:
-        path = tmp_path_factory.mktemp("explained") / "mutag.html"
-        write(path, explain_page(clf, graphs, range(number), listed=12, quiet=True)[0])
+        path = tmp_path_factory.mktemp("large") / "large.html"
+        content = model_content(held_out(clf, graphs), graphs, None, quiet=True)
+        panels = content["panels"]
+        content["panels"] = [replace(panels[i % len(panels)], number=i, name=str(i)) for i in range(number)]
+        assert len(np.unique([panel.number for panel in content["panels"]])) == number
+        write(path, render("model.html", **content, facts=[]))
         return path
 
     return make
 
 
 @pytest.fixture(scope="session")
-def explained(explain_mutag: Any) -> Path:
+def explained(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of 24 molecules."""
-    path: Path = explain_mutag(24)
+    import isonn
+    from isonn.report.explain_page import explain_page
+    from isonn.report.page import write
+
+    graphs = isonn.load("MUTAG")
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+    path = tmp_path_factory.mktemp("explained") / "mutag.html"
+    write(path, explain_page(clf, graphs, range(24), listed=12, quiet=True)[0])
     return path
+
+
+@pytest.fixture(scope="session")
+def matrix_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of dense graphs, drawn as matrices."""
+    import numpy as np
+
+    import isonn
+    from isonn.report.explain_page import explain_page
+    from isonn.report.page import write
+
+    draw = np.random.default_rng(0)
+    weights = draw.normal(size=(12, 20, 20))
+    graphs = isonn.as_graphset(weights + weights.transpose(0, 2, 1), y=np.arange(12) % 2)
+    clf = isonn.IsoNNClassifier(k=2, c=2, epochs=3, hidden=(8,), random_state=0).fit(graphs)
+    path = tmp_path_factory.mktemp("matrix") / "matrix.html"
+    write(path, explain_page(clf, graphs, quiet=True)[0])
+    return path
+
+
+@pytest.fixture(scope="session")
+def comparison(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page that compares methods on several datasets."""
+    from isonn.report.compare_page import compare_page
+    from isonn.report.page import write
+
+    folder = tmp_path_factory.mktemp("comparison")
+    write(folder / "compare.html", compare_page(make_comparison(folder)))
+    return folder / "compare.html"

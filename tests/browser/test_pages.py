@@ -2,35 +2,76 @@
 
 from __future__ import annotations
 
+import re
+import time
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sample_run import CLASSES, DATA_NAME, EVIL
 
 SHOWN = ".panel:not([hidden])"
+HASH = re.compile(r"\b[0-9a-f]{40,64}\b")
+#: What lies within the first screen, as text and as boxes.
+SEEN = """height => {
+    const inside = part => { const box = part.getBoundingClientRect(); return box.height > 0 && box.bottom <= height; };
+    const texts = [...document.querySelectorAll('body *')].filter(part => !part.children.length
+        && part.checkVisibility() && part.getBoundingClientRect().top < height).map(part => part.textContent);
+    const halo = document.querySelector('.hero .halo.on, .hero .frame-match.on');
+    const there = name => inside(document.querySelector(name));
+    return { answer: there('.answer'), number: there('.tile.main strong'), drawing: there('.hero svg.isonn'),
+             halo: !!halo && inside(halo), text: texts.join(' ') };
+}"""
 
 
-def highlighted(page) -> list[str]:
+@pytest.fixture(params=["report", "model_page", "explained", "comparison"])
+def any_page(request) -> Path:
+    path: Path = request.getfixturevalue(request.param)
+    return path
+
+
+def highlighted(page: Any) -> list[str]:
     """The outline of what is highlighted in the graph that is shown."""
     return page.eval_on_selector_all(f"{SHOWN} svg path.on", "parts => parts.map(part => part.getAttribute('d'))")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 800)])
+def test_the_first_screen_has_the_answer_a_highlighted_drawing_and_the_number(open_page, model_page, width, height):
+    seen = open_page(model_page, width).evaluate(SEEN, height)
+    assert seen["answer"]
+    assert seen["drawing"]
+    assert seen["halo"]
+    assert seen["number"]
+    assert not HASH.search(seen["text"])
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_is_never_wider_than_the_window(open_page, report, explained, width, scheme):
-    for path in (report, explained):
-        page = open_page(path, width, scheme)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+def test_the_page_is_never_wider_than_the_window(open_page, any_page, width, scheme):
+    page = open_page(any_page, width, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_of_level_a_or_aa(open_page, any_page, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (extra dev)")
+    page = open_page(any_page, scheme=scheme)
+    for details in page.query_selector_all(f"{SHOWN} details, .piece details"):
+        details.evaluate("part => { part.open = true; }")
+    rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+    found = axe.Axe().run(page.page, options=rules).response["violations"]
+    assert [(rule["id"], [node["html"][:120] for node in rule["nodes"][:3]]) for rule in found] == []
 
 
 def test_names_with_markup_are_shown_as_text(open_page, report):
     page = open_page(report)
-    assert page.text_content("h1") == DATA_NAME
+    assert DATA_NAME in page.text_content("h1")
     assert EVIL in page.text_content(SHOWN)
     assert any(name in page.text_content(f"{SHOWN} .verdict") for name in CLASSES)
     assert page.title().startswith(DATA_NAME)
     assert page.locator("img, iframe, object").count() == 0
-    assert page.locator("script").count() == 1
+    assert page.locator("script:not([type])").count() == 1
 
 
 def test_choosing_a_graph_changes_the_drawing(open_page, explained):
@@ -43,41 +84,61 @@ def test_choosing_a_graph_changes_the_drawing(open_page, explained):
     assert page.text_content(f"{SHOWN} h3") == "Graph 18"
     page.click("[data-open='22']")
     assert page.text_content(f"{SHOWN} h3") == "Graph 22"
-    assert page.text_content("[data-status]").startswith("Graph 22: template")
+    assert page.text_content("[data-status]").startswith("Graph 22: ")
 
 
-def test_choosing_a_template_or_a_match_changes_what_is_highlighted(open_page, explained):
+def test_choosing_a_reason_or_a_match_changes_what_is_highlighted(open_page, explained):
     page = open_page(explained)
-    rows = page.locator(f"{SHOWN} tr[data-of]")
-    templates = rows.evaluate_all("rows => rows.map(row => row.dataset.of)")
-    assert set(templates) == {"0", "1"}
-    page.select_option("[data-template]", templates[0])
+    page.select_option("[data-graph]", "5")
     before = highlighted(page)
     assert len(before) == 1
-    other = "1" if templates[0] == "0" else "0"
-    page.select_option("[data-template]", other)
+    page.click(f"{SHOWN} .reasons [data-pick='1']")
     assert len(highlighted(page)) == 1
     assert highlighted(page) != before
-    assert page.get_attribute(f"{SHOWN} tr.on", "data-of") == other
-    page.click(f"{SHOWN} [data-pick='1']")
     assert page.get_attribute(f"{SHOWN} [data-pick='1']", "aria-pressed") == "true"
+    reasons = page.locator(f"{SHOWN} .reasons li").count()
+    page.click(f"{SHOWN} summary")
+    page.click(f"{SHOWN} .matches [data-pick='{reasons}']")
     assert page.locator(f"{SHOWN} tr.on").count() == 1
+    assert page.locator(f"{SHOWN} .reasons li.on").count() == 0
+    assert highlighted(page) != before
 
 
-def test_importance_recolours_the_nodes(open_page, explained):
+def test_thumbnails_look_like_their_drawing(open_page, explained):
+    page = open_page(explained)
+    page.locator("[data-open='3']").scroll_into_view_if_needed()
+    fill = "part => getComputedStyle(part).fill"
+    thumb = page.eval_on_selector("[data-open='3'] .p4 circle", fill)
+    page.select_option("[data-graph]", "3")
+    assert page.eval_on_selector(f"{SHOWN} .p4 circle", fill) == thumb != "rgb(0, 0, 0)"
+
+
+def test_nodes_are_coloured_by_contribution_unless_labels_are_asked_for(open_page, explained):
     page = open_page(explained)
     colours = "parts => parts.map(part => getComputedStyle(part).fill)"
     before = page.eval_on_selector_all(f"{SHOWN} .nodes circle", colours)
-    page.select_option("[data-colour]", "importance")
+    strong = page.eval_on_selector_all(f"{SHOWN} .nodes :is(.p3, .p4, .n3, .n4) circle", colours)
+    assert strong
+    assert "rgb(255, 255, 255)" not in strong
+    page.select_option("[data-colour]", "labels")
     assert page.eval_on_selector_all(f"{SHOWN} .nodes circle", colours) != before
 
 
-def test_mistakes_can_be_looked_at_alone(open_page, explained):
-    page = open_page(explained)
-    wrong = page.locator(".panel[data-right='wrong']").count()
+def test_a_matrix_shows_contributions_first_and_weights_when_asked(open_page, matrix_page):
+    page = open_page(matrix_page)
+    assert page.locator(f"{SHOWN} image.cells").is_visible()
+    assert not page.locator(f"{SHOWN} image.weights").is_visible()
+    page.select_option("[data-colour]", "labels")
+    assert page.locator(f"{SHOWN} image.weights").is_visible()
+    assert not page.locator(f"{SHOWN} image.cells").is_visible()
+
+
+def test_mistakes_can_be_looked_at_alone(open_page, model_page):
+    page = open_page(model_page)
     page.select_option("[data-filter]", "wrong")
-    assert page.locator(".thumb:visible").count() == wrong
-    assert page.get_attribute(SHOWN, "data-right") == "wrong"
+    page.wait_for_function("document.querySelectorAll('.thumb').length < 100")
+    assert page.locator(".thumb").count() == page.locator(".thumb.bad").count() > 0
+    assert page.text_content(f"{SHOWN} .badge") == "wrong"
 
 
 def test_everything_can_be_reached_and_used_with_the_keyboard(open_page, explained):
@@ -90,30 +151,41 @@ def test_everything_can_be_reached_and_used_with_the_keyboard(open_page, explain
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("ArrowDown")
     assert page.text_content(f"{SHOWN} h3") == "Graph 1"
-    page.focus(f"{SHOWN} [data-pick='2']")
+    page.focus(f"{SHOWN} [data-pick='1']")
     page.keyboard.press("Enter")
-    assert page.get_attribute(f"{SHOWN} [data-pick='2']", "aria-pressed") == "true"
+    assert page.get_attribute(f"{SHOWN} [data-pick='1']", "aria-pressed") == "true"
 
 
-def test_a_link_to_a_graph_opens_it(open_page, explained):
-    page = open_page(explained)
-    page.evaluate("location.hash = '#graph-23'")
-    page.wait_for_selector("#graph-23:not([hidden])")
-    assert page.text_content(f"{SHOWN} h3") == "Graph 23"
+def test_a_link_to_a_graph_opens_it(open_page, model_page):
+    page = open_page(model_page)
+    page.evaluate("location.hash = '#graph-150'")  # beyond the first hundred
+    page.wait_for_selector("#graph-150:not([hidden])")
+    assert page.text_content(f"{SHOWN} h3") == "Graph 150"
 
 
-def test_188_molecules_are_under_5_mb_and_drawn_within_two_seconds(open_page, explain_mutag):
-    path = explain_mutag(188)
-    assert path.stat().st_size < 5_000_000
+def test_a_thousand_graphs_are_under_15_mb_and_drawn_within_two_seconds(open_page, make_model_page):
+    path = make_model_page(1000)
+    assert path.stat().st_size < 15_000_000
     seconds = []
     for _ in range(5):  # the best of five: the machine may be busy with something else
+        start = time.perf_counter()
         page = open_page(path)
-        page.wait_for_function("performance.getEntriesByType('paint').length > 0")
-        seconds.append(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000)
+        page.wait_for_function("document.querySelectorAll('.thumb svg circle').length > 900")
+        seconds.append(time.perf_counter() - start)
         if seconds[-1] < 2:
             break
     assert min(seconds) < 2
-    assert page.locator(".panel").count() == 188
+    assert page.locator(".panel").count() == 100
+    page.select_option("[data-page]", "9")
+    page.wait_for_selector("#graph-900:not([hidden])")
+    assert page.locator(".thumb").count() == 100
+
+
+def test_ten_thousand_graphs_open(open_page, make_model_page):
+    page = open_page(make_model_page(10_000))
+    page.wait_for_selector("#graph-0:not([hidden])")
+    page.select_option("[data-page]", "99")
+    page.wait_for_selector("#graph-9900:not([hidden])")
     assert page.locator(f"{SHOWN} svg circle").count() > 9
 
 
@@ -125,8 +197,18 @@ def test_print_is_dark_on_white_and_without_controls(open_page, report):
     assert not page.is_visible(".controls")
 
 
-def test_every_control_and_picture_has_a_name(open_page, report):
-    page = open_page(report)
+def test_no_table_is_cut_on_a4(open_page, any_page):
+    page = open_page(any_page, width=718)  # A4 at 96 pixels an inch, less the margins that browsers print with
+    page.emulate_media(media="print")
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('table')].filter(part => part.checkVisibility()
+            && part.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length"""
+    )
+    assert cut == 0
+
+
+def test_every_control_and_picture_has_a_name(open_page, any_page):
+    page = open_page(any_page)
     nameless = page.evaluate(
         """() => [...document.querySelectorAll('svg[role=img], select, button')].filter(part => {
             if (part.matches('select')) return part.labels.length === 0;
@@ -136,6 +218,6 @@ def test_every_control_and_picture_has_a_name(open_page, report):
     )
     assert nameless == 0
     assert page.locator("main").count() == 1
-    headings = page.eval_on_selector_all("h1, h2, h3", "all => all.map(one => Number(one.tagName[1]))")
+    headings = page.eval_on_selector_all("h1, h2, h3, h4", "all => all.map(one => Number(one.tagName[1]))")
     assert headings[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(headings))

@@ -126,6 +126,55 @@ def share_bar(share: float) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Interval:
+    """A mean and its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def interval_row(value: Interval, largest: float) -> str:
+    """One line of a forest plot, from -largest to largest: as wide as its place, so that phones show it whole."""
+
+    def place(x: float) -> float:
+        return 100 + 96 * min(max(x / largest, -1.0), 1.0)
+
+    name = "pos" if value.low > 0 else "neg" if value.high < 0 else "open"
+    low, mean, high = place(value.low), place(value.mean), place(value.high)
+    return (
+        '<svg class="interval-row" viewBox="0 0 200 16" preserveAspectRatio="none" aria-hidden="true">'
+        '<path class="middle" d="M100 0v16"/>'
+        f'<path class="{name}" d="M{low:.1f} 8H{high:.1f}M{low:.1f} 5v6M{high:.1f} 5v6"/>'
+        f'<path class="{name} mean" d="M{mean:.1f} 2v12"/></svg>'
+    )
+
+
+def curve_points(lines: Mapping[str, Mapping[int, Sequence[float]]], title: str, across: str) -> str:
+    """Means over some points per name, each line with its own mark and its name at its end."""
+    steps = sorted({step for points in lines.values() for step in points})
+    means = {name: [(step, sum(v) / len(v)) for step, v in sorted(points.items())] for name, points in lines.items()}
+    values = [value for points in means.values() for _, value in points]
+    x, y = _Axis(steps[0], steps[-1], 60, 500), _Axis(min(values), max(values), 210, 10)
+    parts = [_open("chart curves", 640, 250, title), *_grid(x, y, across, steps)]
+    ends: list[float] = []
+    for number, (name, points) in enumerate(means.items()):
+        path, mark = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in points), _MARKS[number % len(_MARKS)]
+        parts.append(f'<path class="thick c{number % 4}" d="M{path}"/>')
+        parts += [f'<text class="mark" x="{x(a):.1f}" y="{y(b) + 4:.1f}">{mark}</text>' for a, b in points]
+        end = y(points[-1][1])
+        while any(abs(end - other) < 13 for other in ends):
+            end += 1
+        ends.append(end)
+        parts.append(f'<text class="name" x="516" y="{end + 4:.1f}">{mark} {escape(_cut(name, 16))}</text>')
+    return "".join([*parts, "</svg>"])
+
+
+#: Marks of lines, which tell them apart without colour.
+_MARKS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2715"
+
+
 class _Axis:
     """From values to pixels, with round numbers for ticks."""
 

@@ -205,6 +205,9 @@ def describe(graph: Graph) -> str:
         '3 nodes, 3 edges'
     """
     rows, columns = graph.edges.T
+    loops = rows == columns
+    if loops.sum() == graph.n > 1:  # the diagonal of a matrix, not edges
+        rows, columns = rows[~loops], columns[~loops]
     low, high = np.minimum(rows, columns), np.maximum(rows, columns)
     links = len(np.unique(low * graph.n + high))
     return f"{graph.n:,} node{'s' * (graph.n != 1)}, {links:,} edge{'s' * (links != 1)}"

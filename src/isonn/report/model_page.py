@@ -264,6 +264,8 @@ def _answer(
     if not first:
         return f"No piece of these {naming.noun}s speaks for {name} in particular."
     text, count = first.most_common(1)[0]
+    if count == 1 < of:
+        return f"No single piece decides {name}: the {of:,} {naming.noun}s predicted so all have different reasons."
     return f"For {count:,} of the {of:,} {naming.noun}s predicted {name}, the strongest reason is {text}."
 
 
@@ -323,7 +325,7 @@ def _hero(
         return None
     panel = min(candidates, key=rank)
     first = panel.reasons[0]
-    where = f" ({first.nodes})" if first.nodes != first.text else ""
+    where = "" if first.nodes in first.text else f" ({first.nodes})"
     return {"panel": panel, "drawing": panel.drawing, "text": f"{first.text}{where}; without it: {first.without}"}
 
 

@@ -14,6 +14,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.progress import bar
 from isonn.report import results
+from isonn.report.compare_page import comparison
 from isonn.report.model_page import GRAPHS, Judged, Tile, model_content, trivial_tile
 from isonn.report.page import render, require_jinja2
 from isonn.report.runs import Collected, Fitted, Group, choose_job, collect, find_graphs, refit, saved
@@ -48,6 +49,8 @@ def report_page(
     """
     require_jinja2()
     found = collect(folder)
+    if len({group.dataset for group in found.groups}) > 1 and data is None and model is None:
+        return _compared(found)
     shown_group = _preferred(found, data)
     blocks, warnings = [], _warnings(found)
     content: dict[str, Any] = {"model": None, "no_model": "", "model_sentence": "", "templates_sentence": ""}
@@ -69,6 +72,8 @@ def report_page(
         judged = Judged(try_model.clf, [(try_model.clf, try_model.test)], try_model.how, try_model.train)
         trivial = _best_trivial(rows) or trivial_tile(graphs, try_model.clf)
         made = model_content(judged, graphs, trivial, graphs_shown, quiet)
+        if (own := _tile_of(rows, try_model.method)) is not None and trivial is not None:
+            made["tiles"] = [own, trivial]  # both over all seeds of the run
         content |= {"model": made, "model_sentence": try_model.sentence}
         content["templates_sentence"] = f"{try_model.sentence} The strongest templates are shown."
     title = ", ".join(dict.fromkeys(group.dataset for group in found.groups))
@@ -94,6 +99,32 @@ def report_page(
         "bytes": len(text.encode()),
     }
     return ReportPage(text, facts)
+
+
+def _compared(found: Collected) -> ReportPage:
+    """Of several datasets, the page that compares the methods; ``data`` names the one whose graphs to show instead."""
+    content = comparison(found)
+    text = render("compare.html", **content)
+    facts = {
+        "datasets": [group.dataset for group in found.groups],
+        "results": sum(job.id in group.results for group in found.groups for job in group.jobs),
+        "missing": sum(group.missing for group in found.groups),
+        "damaged": list(found.damaged),
+        "reasons": 0,
+        "templates": 0,
+        "graphs": 0,
+        "no_model": "",
+        "bytes": len(text.encode()),
+    }
+    return ReportPage(text, facts)
+
+
+def _tile_of(rows: Sequence[Row], method: str) -> Tile | None:
+    """The number of the method whose model is shown, over all seeds."""
+    own = [row for row in rows if row.method == method and row.accuracy is not None]
+    if not own or _best_trivial(rows) is None:
+        return None
+    return Tile(f"Accuracy of {method}", f"{own[0].accuracy} %", "mean over all seeds of the run", main=True)
 
 
 def _best_trivial(rows: Sequence[Row]) -> Tile | None:

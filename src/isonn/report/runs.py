@@ -232,6 +232,7 @@ class Fitted:
         train, test: numbers of graphs; without knowing what a saved model learned from, train is empty.
         sentence: where the model comes from, for the page.
         how: what the predictions shown are, in a sentence.
+        method: the run's name for it; "" for a saved model.
     """
 
     clf: Any
@@ -239,6 +240,7 @@ class Fitted:
     test: NDArray[np.int64]
     sentence: str
     how: str
+    method: str = ""
 
 
 def choose_job(group: Group) -> Job | None:
@@ -263,7 +265,7 @@ def refit(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Fitted:
         f"{'' if same else ', with predictions that differ from the stored ones (another version of a library?)'}."
     )
     how = f"Held out: the {len(test):,} test graphs of one fold, which the model shown was not fitted to."
-    return Fitted(clf, train, test, sentence, how)
+    return Fitted(clf, train, test, sentence, how, job.method)
 
 
 def saved(path: Path, graphs: GraphSet) -> Fitted:
