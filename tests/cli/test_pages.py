@@ -120,3 +120,11 @@ def test_the_command_line_exits_with_two(tmp_path: Path):
     assert run.returncode == 2
     assert run.stderr.startswith("isonn: ")
     assert run.stderr.count("\n") == 1
+
+
+def test_predicting_training_graphs_says_so(made, tmp_path: Path):
+    _, data, model = made
+    result = call("predict", model, data, "--out", tmp_path / "predictions.csv")
+    assert "24 of 24 graphs are training graphs of this model" in result.stderr
+    isonn.as_graphset([np.ones((9, 9)) - np.eye(9)]).save(tmp_path / "new.npz")
+    assert "training graphs" not in call("predict", model, tmp_path / "new.npz").stderr

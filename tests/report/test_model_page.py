@@ -121,6 +121,21 @@ def test_report_writes_one_page_and_says_how_it_was_judged(clf, named, tmp_path:
         isonn.baselines.MajorityClassifier().fit(named).report(named, None, tmp_path / "other.html")
 
 
+def test_a_model_knows_its_training_graphs_and_reports_them_cross_fitted(mutag, tmp_path: Path):
+    train, test = mutag[:40], mutag[40:80]
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(train)
+    assert clf.seen_in_training(train).all()
+    equal = {piece_key(graph, range(graph.n)) for graph in train}
+    for graph, seen in zip(test, clf.seen_in_training(test), strict=True):
+        assert not seen or piece_key(graph, range(graph.n)) in equal
+    assert clf.seen_in_training(test).mean() < 0.2
+    clf.save(tmp_path / "model")
+    again = isonn.load_model(tmp_path / "model")
+    np.testing.assert_equal(again.seen_in_training(mutag), clf.seen_in_training(mutag))
+    again.report(train, None, tmp_path / "page.html")
+    assert "Cross-fitted in 5 folds" in (tmp_path / "page.html").read_text()
+
+
 def test_numbers_are_reported_as_errors_beside_the_mean(named, tmp_path: Path):
     nodes = named.sizes.astype(float)
     few = named[:60].with_y(nodes[:60])

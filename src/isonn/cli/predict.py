@@ -60,26 +60,34 @@ def predict(
         print(f"{done.rows} predictions in {out}", file=sys.stderr)
     if done.problems:
         print(f"isonn: {done.problems} of {done.rows} rows have a problem; see that column", file=sys.stderr)
+    if done.seen:
+        print(
+            f"isonn: {done.seen} of {done.rows} graphs are training graphs of this model; "
+            f"what it says of them is no measure of how good it is",
+            file=sys.stderr,
+        )
     if done.right is not None:
         print(f"accuracy {100 * done.right / done.rows:.1f} % ({done.right} of {done.rows})", file=sys.stderr)
 
 
 class _Done(NamedTuple):
-    """Rows written, rows with a problem, and rows that are right (None if classes are not known)."""
+    """Rows written, rows with a problem, rows that are right (None if classes are not known), and training graphs."""
 
     rows: int
     problems: int
     right: int | None
+    seen: int
 
 
 def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: bool) -> _Done:
     """Predict pieces of DATA."""
     known = set(clf.classes_.tolist()) if hasattr(clf, "classes_") else set()
-    done = wrong = right = 0
+    done = wrong = right = seen = 0
     columns: list[str] = []
     scored = bool(known) and not clf.multilabel_
     for graphs, problems in pieces:
         rows = [] if graphs is None else _rows(clf, graphs, done)
+        seen += 0 if graphs is None else int(clf.seen_in_training(graphs).sum())
         if problems is not None:
             empty = dict.fromkeys(
                 rows[0] if rows else ("graph", "predicted", *(f"p({name})" for name in sorted(known)))
@@ -95,7 +103,7 @@ def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: b
         file.write(_json(rows, first=not done) if as_json else _csv(rows, columns, header=not done))
         done += len(rows)
     file.write("\n]\n" if as_json else "")
-    return _Done(done, wrong, right if scored else None)
+    return _Done(done, wrong, right if scored else None, seen)
 
 
 def _rows(clf: Any, graphs: Any, first: int) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.explain import template_cards
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
@@ -86,9 +87,12 @@ def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | N
     if not hasattr(clf, "explain"):
         raise InputError(f"{type(clf).__name__} gives no reasons; report a model that explains itself")
     if cross_fit is None:
-        cross_fit = seen_in_training(clf, graphs) > 0
-    judged = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs)
-    content = model_content(judged, graphs, trivial_tile(graphs, clf), quiet=True)
+        cross_fit = bool(clf.seen_in_training(graphs).any())
+    with warnings.catch_warnings():
+        if cross_fit:  # a fold lacks rare labels, which is no news of the model
+            warnings.simplefilter("ignore", IsoNNWarning)
+        judged = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs)
+        content = model_content(judged, graphs, trivial_tile(graphs, clf), quiet=True)
     facts = [("model", repr(clf)), ("data", repr(graphs)), ("SHA-256 of the data", graphs.digest)]
     write(Path(path), render("model.html", **content, facts=facts))
 
@@ -125,12 +129,6 @@ def folds_of(graphs: GraphSet) -> list[Fold]:
     order = np.random.default_rng(seed).permutation(len(graphs))
     parts = np.array_split(order, min(FOLDS, len(graphs)))
     return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
-
-
-def seen_in_training(clf: Any, graphs: GraphSet) -> int:
-    """How many of the graphs the model was fitted to; 0 where it does not know."""
-    seen = getattr(clf, "seen_in_training", None)
-    return 0 if seen is None else int(np.sum(seen(graphs)))
 
 
 def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
