@@ -5,7 +5,23 @@ Time series and the interactive brain need nilearn (extra ``connectomes``); the 
 
 from isonn.connectomes.atlas import Atlas, as_atlas
 from isonn.connectomes.convert import from_matrices
+from isonn.connectomes.findings import Connection, Findings, Subnetwork, findings, stability
+from isonn.connectomes.page import brain_page, matrix_svg
 from isonn.connectomes.synthetic import PlantedConnectomes, planted_connectomes
 from isonn.connectomes.timeseries import Connectivity
 
-__all__ = ["Atlas", "Connectivity", "PlantedConnectomes", "as_atlas", "from_matrices", "planted_connectomes"]
+__all__ = [
+    "Atlas",
+    "Connection",
+    "Connectivity",
+    "Findings",
+    "PlantedConnectomes",
+    "Subnetwork",
+    "as_atlas",
+    "brain_page",
+    "findings",
+    "from_matrices",
+    "matrix_svg",
+    "planted_connectomes",
+    "stability",
+]

@@ -18,7 +18,6 @@ from isonn.report.node_link import NodeLinkDrawer
 
 #: Beyond this share of cells a graph of more than `MATRIX_NODES` nodes is a matrix: as nodes and lines it is a blot.
 DENSE, MATRIX_NODES = 0.3, 16
-#: Side of the matrix in pixels, about; and the room at its left and top for importance and numbers.
 SIDE, MARGIN = 440, 34
 #: Share of the cells below the one that gets the strongest colour.
 BRIGHTEST = 0.98
@@ -42,6 +41,8 @@ class MatrixDrawer(Drawer):
     """
 
     name = "matrix"
+    #: Side of the matrix in pixels, about; and the room at its left and top for importance and names.
+    side, margin = SIDE, MARGIN
 
     def draw(
         self,
@@ -55,10 +56,10 @@ class MatrixDrawer(Drawer):
         symbols: Symbols | None = None,
     ) -> Drawing:
         """One graph; see `Drawer.draw`."""
-        size = max(1, round(SIDE / graph.n))
+        size = max(1, round(self.side / graph.n))
         side = size * graph.n
-        whole = side + MARGIN + 8
-        box = f"{-MARGIN} {-MARGIN} {whole} {whole}"
+        whole = side + self.margin + 8
+        box = f"{-self.margin} {-self.margin} {whole} {whole}"
         title = title or self.alternative(graph, [marks[i] for i in shown], symbols)
         steps = levels(node_importance)
         kind = "isonn matrix" if edge_importance is None else "isonn matrix importance"
@@ -71,12 +72,20 @@ class MatrixDrawer(Drawer):
             "<g>",
             *pictures,
             f'<rect class="frame" width="{side}" height="{side}"/>',
-            *_ticks(graph.n, size),
+            *self.ticks(graph, size),
             *(_strips(steps, size) if steps is not None else ()),
             *_frames(marks, shown, size, side),
             "</g></svg>",
         ]
         return Drawing("".join(parts), box, "", self.name)
+
+    def ticks(self, graph: Graph, size: int) -> Iterable[str]:
+        """What stands beside rows and columns of ``size`` pixels: the numbers of some nodes."""
+        step = next(step for step in (5, 10, 20, 50, 100, 200, 500) if graph.n / step <= 12 or step == 500)
+        for node in range(0, graph.n, step):
+            at = size * (node + 0.5)
+            yield f'<text class="tick" x="{at:.0f}" y="-14">{node}</text>'
+            yield f'<text class="tick row" x="-14" y="{at + 3.5:.0f}">{node}</text>'
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """A template has few nodes, and is drawn as nodes and lines."""
@@ -100,14 +109,6 @@ def _clipped(importance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _image(name: str, matrix: NDArray[np.float64], side: int) -> str:
     return f'<image class="{name}" width="{side}" height="{side}" href="data:image/png;base64,{_png(matrix)}"/>'
-
-
-def _ticks(n: int, size: int) -> Iterable[str]:
-    step = next(step for step in (5, 10, 20, 50, 100, 200, 500) if n / step <= 12 or step == 500)
-    for node in range(0, n, step):
-        at = size * (node + 0.5)
-        yield f'<text class="tick" x="{at:.0f}" y="-14">{node}</text>'
-        yield f'<text class="tick row" x="-14" y="{at + 3.5:.0f}">{node}</text>'
 
 
 def _strips(steps: NDArray[np.int64], size: int) -> Iterable[str]:

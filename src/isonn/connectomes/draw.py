@@ -1,0 +1,110 @@
+"""The drawer of connectomes: the matrix with the names of its regions, ordered by network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.explain.explanation import Template
+from isonn.graphs.graph import Graph
+from isonn.packing import IntArray
+from isonn.report.draw import Drawing, Mark, Symbols, register_drawer
+from isonn.report.matrix import MatrixDrawer
+
+#: Height of a line of text; letters of a name that fit beside the matrix.
+LINE, LETTERS = 11, 20
+
+
+class ConnectomeDrawer(MatrixDrawer):
+    """A matrix with a name at every row and column, ordered by network (the node labels) where the atlas has them."""
+
+    name = "matrix"
+    side, margin = 1000, 140
+
+    def draw(
+        self,
+        graph: Graph,
+        *,
+        title: str = "",
+        marks: Sequence[Mark] = (),
+        shown: Sequence[int] = (),
+        node_importance: NDArray[np.float64] | None = None,
+        edge_importance: NDArray[np.float64] | None = None,
+        symbols: Symbols | None = None,
+    ) -> Drawing:
+        """One connectome; see `isonn.report.draw.Drawer.draw`."""
+        title = title or self.alternative(graph, [marks[i] for i in shown], symbols)
+        order = by_network(graph)
+        place = np.argsort(order)
+        return super().draw(
+            _reordered(graph, order),
+            title=title,
+            marks=[_moved(mark, place) for mark in marks],
+            shown=shown,
+            node_importance=None if node_importance is None else node_importance[order],
+            edge_importance=None if edge_importance is None else edge_importance[np.ix_(order, order)],
+            symbols=symbols,
+        )
+
+    def ticks(self, graph: Graph, size: int) -> Iterable[str]:
+        """The names of the regions (of some, where rows are lower than a line of text), and lines between networks."""
+        step = math.ceil(LINE / size)
+        for node in range(0, graph.n, step):
+            at = size * (node + 0.5)
+            name = str(node) if graph.node_names is None else str(graph.node_names[node])
+            text = escape(name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…")
+            whole = f"<title>{escape(name)}</title>" if len(name) > LETTERS else ""
+            yield f'<text class="tick row" text-anchor="end" x="-12" y="{at + 3.5:.1f}">{text}{whole}</text>'
+            yield (
+                f'<text class="tick row" text-anchor="end" transform="translate({at + 3.5:.1f} -12) rotate(90)">'
+                f"{text}{whole}</text>"
+            )
+        if graph.node_labels is not None:
+            side = size * graph.n
+            ends = np.flatnonzero(graph.node_labels[1:] != graph.node_labels[:-1]) + 1
+            lines = "".join(f"M0 {size * end}H{side}M{size * end} 0V{side}" for end in ends.tolist())
+            yield f'<path class="frame" d="{lines}"/>' if lines else ""
+
+    def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
+        """A set of regions as nodes and lines; its title names them."""
+        named = title or f"Connections among {', '.join(template.texts or ())}".strip()
+        return super().draw_template(template, title=named, symbols=symbols)
+
+
+def by_network(graph: Graph) -> IntArray:
+    """The regions of a graph by network, networks in the order in which they first occur."""
+    if graph.node_labels is None:
+        return np.arange(graph.n)
+    _, first, code = np.unique(graph.node_labels, return_index=True, return_inverse=True)
+    return np.lexsort((np.arange(graph.n), first[code.reshape(-1)]))
+
+
+def _reordered(graph: Graph, order: IntArray) -> Graph:
+    """The graph with its nodes in another order."""
+    place = np.argsort(order)
+    edges = place[graph.edges]
+    sorting = np.lexsort((edges[:, 1], edges[:, 0]))
+    return replace(
+        graph,
+        edges=edges[sorting],
+        weights=None if graph.weights is None else graph.weights[sorting],
+        edge_labels=None if graph.edge_labels is None else graph.edge_labels[sorting],
+        node_labels=None if graph.node_labels is None else graph.node_labels[order],
+        node_attributes=None if graph.node_attributes is None else graph.node_attributes[order],
+        node_names=None if graph.node_names is None else graph.node_names[order],
+    )
+
+
+def _moved(mark: Mark, place: IntArray) -> Mark:
+    def at(nodes: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(int(place[node]) if node >= 0 else node for node in nodes)
+
+    return replace(mark, nodes=at(mark.nodes), columns=None if mark.columns is None else at(mark.columns))
+
+
+register_drawer("connectomes", ConnectomeDrawer())

@@ -1,0 +1,196 @@
+"""A page about what a model found: nilearn's interactive brain, the matrix, and tables; it works without a network."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.connectomes.atlas import Atlas, as_atlas
+from isonn.connectomes.draw import ConnectomeDrawer
+from isonn.connectomes.findings import Connection, Findings, Subnetwork, findings
+from isonn.errors import InputError, naming_the_extra
+from isonn.explain.explanation import Explanation
+from isonn.files import atomic_file
+from isonn.graphs.convert import as_graphset
+from isonn.report.draw import standalone
+
+#: Nothing may be fetched: not even by what nilearn puts into the page.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:; frame-src 'self'"
+)
+#: Connections below this share of the strongest are not drawn in the brain; the tables have them.
+FAINT = 0.1
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b;
+  background: #fff; }
+table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem; text-align: left;
+  border-bottom: 1px solid #ddd; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+iframe { width: 100%; height: 36rem; border: 1px solid #ddd; } svg { max-width: 100%; height: auto; }
+.scroll { overflow-x: auto; }
+"""
+
+
+def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any = None, top: int = 50) -> None:
+    """Write a page with the decisive connections in an interactive brain, as a matrix and as tables.
+
+    The page is one file, holds all it needs, and fetches nothing.
+
+    Args:
+        source: `Findings`, an explanation of one subject, or a fitted aligned model.
+        path: the file to write.
+        atlas: whatever `as_atlas` takes; the brain needs coordinates. An explanation of a graph made with an atlas
+            needs none.
+        label: of a model: the class to show.
+        top: connections to show.
+    """
+    known = None if atlas is None else as_atlas(atlas)
+    if known is None and isinstance(source, Explanation):
+        known = _own_atlas(source)
+    found = source if isinstance(source, Findings) else findings(source, label, atlas=known, top=top)
+    known = _ordered(known, found.names)
+    body = [f"<h1>{escape(found.about[:1].upper() + found.about[1:])}</h1>"]
+    if isinstance(source, Explanation):
+        body.append(f"<p>{escape(source.summary(top=0))}</p>")
+    body.append(_subnetworks(found))
+    if known is not None and known.coordinates is not None:
+        body.append("<h2>In the brain</h2>")
+        body.append("<p>Turn it with the mouse. Blue connections speak for it, red ones against it.</p>")
+        inner = escape(_brain(found, known), quote=True)
+        body.append(f'<iframe title="Interactive brain with the decisive connections" srcdoc="{inner}"></iframe>')
+    body += [_connections(found), "<h2>All connections</h2>", f"<p>{escape(_caption(known))}</p>"]
+    body.append(f'<div class="scroll">{_matrix(found, known)}</div>')
+    page = (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="icon" href="data:,"><title>{escape(found.about)}</title><style>{STYLE}</style></head>\n'
+        f"<body><main>{''.join(body)}</main></body></html>\n"
+    )
+    with atomic_file(Path(path)) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connections") -> str:
+    """A matrix with the names of the atlas at its rows and columns, ordered by network, as a self-contained SVG."""
+    return standalone(_draw(np.asarray(weights, dtype=np.float64), as_atlas(atlas), title))
+
+
+def _draw(weights: NDArray[np.float64], atlas: Atlas, title: str) -> str:
+    if weights.shape != (len(atlas), len(atlas)):
+        raise InputError(f"weights have shape {weights.shape} for {len(atlas)} regions; give one row and column each")
+    graphs = as_graphset(weights[None] if weights.any() else np.eye(len(atlas))[None] * 0.0)
+    graph = graphs[0]._but(node_names=atlas.names, node_labels=atlas.networks, kind="connectomes")
+    return ConnectomeDrawer().draw(graph, title=title).svg
+
+
+def _matrix(found: Findings, atlas: Atlas | None) -> str:
+    weights = found.weights
+    return standalone(_draw(weights, atlas or Atlas(found.names), f"Matrix of all {len(weights)} regions"))
+
+
+def _caption(atlas: Atlas | None) -> str:
+    words = "Blue cells speak for it, orange ones against it."
+    if atlas is None or atlas.networks is None:
+        return words
+    return f"{words} Regions are ordered by network: {', '.join(dict.fromkeys(atlas.networks[atlas.order].tolist()))}."
+
+
+def _brain(found: Findings, atlas: Atlas) -> str:
+    """nilearn's view as a page of its own that fetches nothing."""
+    with naming_the_extra("the interactive brain"):
+        from nilearn import plotting
+    place = {name: i for i, name in enumerate(found.names)}
+    shown = np.zeros_like(found.weights)
+    largest = max((abs(one.weight) for one in found.connections), default=0.0)
+    for one in found.connections:
+        if abs(one.weight) < FAINT * largest:
+            continue
+        a, b = place[one.region_1], place[one.region_2]
+        shown[a, b] = shown[b, a] = one.weight
+    used = np.flatnonzero(shown.any(axis=0))
+    used = used if len(used) > 1 else np.arange(min(2, len(shown)))
+    assert atlas.coordinates is not None
+    names = [re.sub(r"[<>&\"'\\]", " ", found.names[i]) for i in used]  # nilearn writes them into a script as they are
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        view = plotting.view_connectome(
+            shown[np.ix_(used, used)],
+            atlas.coordinates[used],
+            edge_cmap="RdBu",
+            node_size=6.0,
+            linewidth=4.0,
+            node_labels=names,
+        )
+        page: str = view.get_standalone()
+    page = re.sub(r"<link[^>]*rel=\"icon\"[^>]*>", '<link rel="icon" href="data:,">', page)
+    return page.replace("<head>", f'<head><meta http-equiv="Content-Security-Policy" content="{POLICY}">', 1)
+
+
+def _own_atlas(e: Explanation) -> Atlas | None:
+    graph = e.graph
+    if graph.kind != "connectomes" or graph.node_names is None:
+        return None
+    places = graph.node_attributes
+    places = places if places is not None and places.shape[1] == 3 else None
+    return Atlas(graph.node_names, places, graph.node_labels)
+
+
+def _ordered(atlas: Atlas | None, names: list[str]) -> Atlas | None:
+    """The atlas in the order of the findings."""
+    if atlas is None:
+        return None
+    place = {name: i for i, name in enumerate(atlas.names.tolist())}
+    unknown = [name for name in names if name not in place]
+    if unknown:
+        if len(atlas) == len(names) and names == [str(i) for i in range(len(names))]:
+            raise InputError("the model knows its regions by number; make graphs with isonn.connectomes.from_matrices")
+        raise InputError(f"region {unknown[0]!r} is not in the atlas; give the atlas the model was fitted with")
+    order = np.array([place[name] for name in names])
+    return Atlas(
+        atlas.names[order],
+        None if atlas.coordinates is None else atlas.coordinates[order],
+        None if atlas.networks is None else atlas.networks[order],
+    )
+
+
+def _subnetworks(found: Findings) -> str:
+    if not found.subnetworks:
+        return "<p>No set of regions counts: what there is to see lies in single connections, or nothing was found.</p>"
+    head = ["Sub-network", "Worth", "p (family-wise)", *(["Folds that find it"] if found.folds else [])]
+    rows = [_row(one, found) for one in found.subnetworks[:10]]
+    return f"<h2>Sub-networks</h2>{_table(head, rows)}"
+
+
+def _connections(found: Findings) -> str:
+    networks = any(one.network_1 for one in found.connections)
+    head = ["Region", "Region", *(["Networks"] if networks else []), "Worth"]
+    head += ["Folds that find it"] if found.folds else []
+    rows = []
+    for one in found.connections[:20]:
+        row = [one.region_1, one.region_2, *([f"{one.network_1} - {one.network_2}"] if networks else [])]
+        rows.append([*row, f"{one.weight:+.3f}", *([f"{one.share:.0%}"] if found.folds else [])])
+    return f"<h2>Strongest connections</h2>{_table(head, rows)}" if rows else "<p>No connection counts.</p>"
+
+
+def _row(one: Subnetwork | Connection, found: Findings) -> list[str]:
+    assert isinstance(one, Subnetwork)
+    p = "" if one.p_value != one.p_value else f"{one.p_value:.2g}"
+    return [one.regions, f"{one.weight:+.3f}", p, *([f"{one.share:.0%}"] if found.folds else [])]
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    lines = ("".join(_cell(cell) for cell in row) for row in rows)
+    return f"<table><tr>{heads}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+def _cell(text: str) -> str:
+    number = bool(re.fullmatch(r"[+-]?[\d.e-]+%?", text))
+    return f'<td class="number">{escape(text)}</td>' if number else f"<td>{escape(text)}</td>"

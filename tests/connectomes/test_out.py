@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import csv
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.connectomes import Atlas, brain_page, findings, from_matrices, matrix_svg, planted_connectomes, stability
+from isonn.connectomes.draw import by_network
+from isonn.errors import InputError
+from isonn.report.draw import Mark, draw_graph
+
+NETWORKS = np.array(["visual", "motor", "default"])
+
+
+@pytest.fixture(scope="module")
+def study():
+    return planted_connectomes(n_regions=24, effect=0.5, seed=2)
+
+
+@pytest.fixture(scope="module")
+def atlas(study):
+    names = [f"</script><b>{name}" for name in study.graphs[0].node_names]
+    return Atlas(names, study.coordinates, NETWORKS[np.arange(24) % 3])
+
+
+@pytest.fixture(scope="module")
+def graphs(study, atlas):
+    return from_matrices(study.graphs.dense(dtype=np.float64), study.graphs.y, atlas=atlas, ids=study.graphs.ids)
+
+
+@pytest.fixture(scope="module")
+def clf(graphs):
+    return isonn.AlignedIsoNNClassifier(shuffles=19, random_state=0).fit(graphs)
+
+
+def planted_names(study, atlas):
+    return set(atlas.names[study.regions].tolist())
+
+
+def test_a_models_findings_name_the_planted_sub_network(study, atlas, clf):
+    found = findings(clf, label="patient")
+    assert set(found.subnetworks[0].regions.split(" + ")) == planted_names(study, atlas)
+    assert found.subnetworks[0].weight > 0
+    assert {name for one in found.connections[:6] for name in (one.region_1, one.region_2)} == planted_names(
+        study, atlas
+    )
+    against = findings(clf, label="control")
+    np.testing.assert_allclose(against.weights, -found.weights)
+    assert against.subnetworks[0].weight == -found.subnetworks[0].weight
+
+
+def test_weaker_connections_have_a_negative_weight(study, graphs):
+    turned = from_matrices(-graphs.dense(dtype=np.float64), graphs.y, atlas=graphs[0].node_names)
+    clf = isonn.AlignedIsoNNClassifier(shuffles=19, random_state=0).fit(turned)
+    found = findings(clf, label="patient")
+    assert found.subnetworks[0].weight < 0
+    assert all(one.weight < 0 for one in found.connections[:6])
+
+
+def test_a_subjects_findings_are_its_contributions(graphs, clf):
+    e = clf.explain(graphs[4])
+    found = findings(e, top=10_000)
+    assert found.about.startswith("sub-005")
+    np.testing.assert_allclose(sum(one.weight for one in found.connections), e.score - e.base, atol=1e-9)
+    assert found.connections[0].network_1 in NETWORKS
+
+
+def test_stability_is_the_share_of_folds_that_agree(study, atlas, graphs, clf):
+    found = stability(clf, graphs, label="patient", cv=3, atlas=atlas, top=20)
+    assert found.folds == 3
+    assert found.subnetworks[0].share == 1.0
+    assert all(one.share == 1.0 for one in found.connections[:6])
+    assert min(one.share for one in found.connections) < 1
+    assert {one.share for one in found.connections} <= {0.0, 1 / 3, 2 / 3, 1.0}
+    assert "in 100% of folds" in str(found)
+
+
+def test_findings_become_a_table(tmp_path, graphs, clf):
+    found = findings(clf, atlas=None)
+    found.to_csv(tmp_path / "connections.csv")
+    found.to_csv(tmp_path / "sets.csv", what="subnetworks")
+    with (tmp_path / "connections.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["weight"]) for row in rows] == [one.weight for one in found.connections]
+    assert rows[0]["share"] == ""
+    assert (tmp_path / "sets.csv").read_text().startswith("regions,weight,p_value,share")
+    with pytest.raises(InputError, match="what='all' is unknown"):
+        found.to_csv(tmp_path / "x.csv", what="all")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda clf: findings(isonn.baselines.MajorityClassifier()), "MajorityClassifier has no connections"),
+        (
+            lambda clf: findings(clf, label="ill"),
+            "label='ill' is no class of this model; use one of 'control', 'patient'",
+        ),
+        (lambda clf: findings(clf, atlas=Atlas(["a"], networks=["b"])), "is not in the atlas"),
+        (lambda clf: matrix_svg(np.eye(3), ["a", "b"]), r"weights have shape \(3, 3\) for 2 regions"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(clf, call, message):
+    with pytest.raises(InputError, match=message):
+        call(clf)
+
+
+def test_a_connectome_is_drawn_with_names_in_the_order_of_networks(graphs, clf):
+    graph = graphs[0]
+    order = by_network(graph)
+    assert [str(label) for label in graph.node_labels[order]] == ["visual"] * 8 + ["motor"] * 8 + ["default"] * 8
+    e = clf.explain(graph)
+    drawing = draw_graph(
+        graph, marks=[Mark((0, 1))], node_importance=e.node_importance, edge_importance=e.edge_importance
+    )
+    root = ElementTree.fromstring(drawing.svg)
+    texts = ["".join(node.itertext()) for node in root.iter("text")]
+    assert sum("region 1" in text for text in texts) >= 2
+    rows = [text for text in texts if "region" in text][::2]
+    assert [re.search(r"region (\d+)", text)[1] for text in rows[:3]] == ["1", "4", "7"]
+    assert "<b>" not in drawing.svg
+    # node 1 is the first of the second network: its frame begins where the ninth row does
+    size = round(1000 / 24)
+    assert f"M{size * 8} {size * 8}H{size * 9}" in drawing.svg
+
+
+def test_a_matrix_with_names_stands_alone(tmp_path, atlas):
+    svg = matrix_svg(np.eye(24) - 0.5, atlas)
+    ElementTree.fromstring(svg)
+    assert 'xmlns="http://www.w3.org/2000/svg"' in svg
+
+
+@pytest.mark.parametrize("kind", ["model", "subject", "stability"])
+def test_a_page_holds_everything_it_needs(tmp_path, graphs, atlas, clf, kind):
+    pytest.importorskip("nilearn")
+    source = {
+        "model": lambda: clf,
+        "subject": lambda: clf.explain(graphs[0]),
+        "stability": lambda: stability(clf, graphs, cv=2, atlas=atlas),
+    }[kind]()
+    brain_page(source, tmp_path / "page.html", atlas=None if kind == "subject" else atlas)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in page
+    assert "<iframe" in page
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']?https?:", page)
+    assert "favicon.ico" not in page
+    assert "</script><b>" not in page
+
+
+def test_a_page_without_coordinates_has_no_brain(tmp_path, graphs, clf, atlas):
+    brain_page(clf, tmp_path / "page.html", atlas=Atlas(atlas.names))
+    assert "<iframe" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="is not in the atlas"):
+        brain_page(clf, tmp_path / "other.html", atlas=["a", "b"])
