@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from isonn.cli.alerts import alerts
 from isonn.cli.audit import audit
 from isonn.cli.cost import cost
 from isonn.cli.data import app as data_app
@@ -38,7 +39,7 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for command in (evaluate, reproduce, fit, predict, explain, report, audit, cost):
+for command in (evaluate, reproduce, fit, predict, explain, alerts, report, audit, cost):
     app.command()(command)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 

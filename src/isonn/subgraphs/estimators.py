@@ -7,6 +7,7 @@ a linear head weighs them (`isonn.subgraphs.vocabulary`). ``c=32`` keeps a short
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
@@ -25,8 +26,10 @@ from isonn.explain.explanation import Explanation, MatchedGraph, Template, expla
 from isonn.explain.reasons import ClassReason
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream, stream
 from isonn.heads import Head, LinearHead, get_head
+from isonn.packing import mix64
 from isonn.params import check_class_weight, check_count, check_widths
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Banked, bank_subgraphs
@@ -109,6 +112,7 @@ class _SubgraphIsoNN(GraphEstimator):
     head_: Head
     size_block_: SizeBlock
     sampled_: dict[int, float]
+    training_hashes_: NDArray[np.uint64]
     student_: LinearHead | None
     agreement_: float
     coverage_: float
@@ -160,6 +164,7 @@ class _SubgraphIsoNN(GraphEstimator):
             use = self._columns(Gathering(()).add(graphs).has)
             self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views, self.regions == "both")
             self._learn(self._bank(graphs), size_counts(graphs), targets, sample_weight, graphs)
+            self.training_hashes_ = np.unique(graph_hashes(graphs, self.hash_salt_))
         self._fitted = True
         return self
 
@@ -169,6 +174,14 @@ class _SubgraphIsoNN(GraphEstimator):
         if self.soft_ is not None:
             return self.soft_.transform(graphs)
         return csr_array(vstack([self._features(part) for part in _in_parts(graphs)], format="csr"))
+
+    def count(self, X: Any) -> csr_array:
+        """How often each graph holds each subgraph of the vocabulary, shape (g, templates)."""
+        graphs = self._checked(X)
+        if self.soft_ is not None:
+            raise InputError("soft templates are not counted; fit with learn_templates=False")
+        own = self.vocabulary_.only("subgraphs")
+        return csr_array(vstack([own.counts(self._pieces(part)) for part in _in_parts(graphs)], format="csr"))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name for each column of `transform`: the nodes of the template, in words."""
@@ -313,6 +326,11 @@ class _SubgraphIsoNN(GraphEstimator):
         if self.view == "auto":
             return SOFT_VIEWS if self.learn_templates else AUTO_VIEWS
         return (self.view,) if isinstance(self.view, str) else tuple(self.view)
+
+    @property
+    def hash_salt_(self) -> int:
+        """What the hashes of training graphs (`isonn.graphs.isomorphism.graph_hashes`) are salted with."""
+        return derive_seed(self.seed_, "hashes")
 
     @property
     def _cut_seed(self) -> int:
@@ -484,6 +502,7 @@ class _SubgraphIsoNN(GraphEstimator):
                 source, self.encoding_, folder, seen, self.max_subgraphs, self._cut_seed, count, self.verbose > 0
             )
             banked = banks_of(folder, seen, source.name)
+        self.training_hashes_ = np.unique(mix64(seen.hashes ^ np.uint64(self.hash_salt_)))
         some = next(iter(source))
         self._learn(banked, seen.sizes, targets, sample_weight, replace(some, name=source.name))
 
@@ -601,6 +620,7 @@ class _SubgraphIsoNN(GraphEstimator):
         if self.soft_ is not None:
             return self.soft_._tensors()
         found: dict[str, NDArray[Any]] = {
+            "training_hashes": self.training_hashes_,
             "evidence": self._evidence,
             "presence": self._presence,
             "graphs_by_class": self._graphs_by_class,
@@ -645,6 +665,7 @@ class _SubgraphIsoNN(GraphEstimator):
         self.head_ = get_head(details["head"]).restore(below("head."))
         self.size_block_ = SizeBlock.restore(below("size."))
         self.sampled_ = {int(graph): float(share) for graph, share in details["sampled"]}
+        self.training_hashes_ = tensors["training_hashes"]
         self._evidence, self._presence = tensors["evidence"], tensors["presence"]
         self._graphs_by_class = tensors["graphs_by_class"]
         self._marks = [Mark(*mark) for mark in details["marks"]]
@@ -752,6 +773,32 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def alerts(self, X: Any, y: Any = None, *, label: Any = None, top: int = 30, min_support: int = 5) -> Any:
+        """Structural alerts: the pieces of molecules that make this model say a class, as SMARTS.
+
+        They are chosen by what the model says of the molecules of ``X``, and judged by ``y`` on molecules that the
+        model was not fitted to. Those it was fitted to are recognised (by salted hashes that the model stores) and
+        judged by cross-fitting. Needs the extra ``molecules``.
+
+        Args:
+            X: molecules: SMILES, or a `GraphSet` of them.
+            y: their classes; a `GraphSet` that has ``y`` needs none here.
+            label: the class to warn of; None takes the second of two.
+            top: alerts at most.
+            min_support: molecules of ``X`` that must hold an alert.
+
+        Example:
+            >>> smiles = [f"{'C' * n}{end}" for n in range(3, 15) for end in ("C(=O)O", "CO", "CN", "C(=O)OC")]
+            >>> y = [int(s.endswith("(=O)O")) for s in smiles]
+            >>> clf = isonn.SubgraphIsoNNClassifier(view="elements", random_state=0).fit(smiles, y)
+            >>> clf.alerts(smiles, y)[0].name
+            'carboxylic acid'
+        """
+        self._require_fit()
+        with naming_the_extra("alerts"):
+            find = importlib.import_module("isonn.molecules.alerts").find_alerts
+        return find(self, X, y, label, top, min_support)
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -29,6 +29,7 @@ from isonn import progress
 from isonn.errors import DatasetError, InputError, IsoNNError, IsoNNWarning
 from isonn.files import atomic_file
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
 from isonn.progress import Report, silent
 from isonn.subgraphs.bank import (
@@ -274,6 +275,7 @@ class Seen:
         largest: nodes of the largest.
         sizes: `size_counts` of all of them.
         label_names: what node and edge labels mean.
+        hashes: `graph_hashes` of all of them.
     """
 
     known: Gathering
@@ -282,6 +284,7 @@ class Seen:
     largest: int
     sizes: NDArray[np.float32]
     label_names: dict[str, dict[Any, str]]
+    hashes: NDArray[np.uint64]
 
 
 def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: bool) -> Seen:
@@ -294,6 +297,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
     known: Gathering | None = None
     classes: list[NDArray[Any] | None] = []
     sizes: list[NDArray[np.float32]] = []
+    hashes: list[NDArray[np.uint64]] = []
     names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}}
     graphs = largest = 0
     with progress.bar("reading", None, show=show) as report:
@@ -308,6 +312,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
             known.add(chunk)
             classes.append(chunk.y)
             sizes.append(size_counts(chunk))
+            hashes.append(graph_hashes(chunk))
             names["node"].update(chunk.node_label_names)
             names["edge"].update(chunk.edge_label_names)
             graphs, largest = graphs + len(chunk), max(largest, int(chunk.sizes.max()))
@@ -319,7 +324,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
         if any(part is None for part in classes)
         else np.concatenate([part for part in classes if part is not None])
     )
-    return Seen(known, y, graphs, largest, np.concatenate(sizes), names)
+    return Seen(known, y, graphs, largest, np.concatenate(sizes), names, np.concatenate(hashes))
 
 
 def cut_to_folder(

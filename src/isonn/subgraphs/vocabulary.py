@@ -181,6 +181,15 @@ class Vocabulary:
         parts = [self._level(level, by_key[level.kind, level.view, level.size]) for level in self.levels]
         return csr_array(hstack(parts, format="csr"))
 
+    def counts(self, pieces: Sequence[Pieces]) -> csr_array:
+        """How often each graph holds each template, ``(g, len(self))``."""
+        by_key = {(own.kind, own.view, own.size): own for own in pieces}
+        parts = []
+        for level in self.levels:
+            own = by_key[level.kind, level.view, level.size]
+            parts.append(own.counts.astype(np.float64) @ level.accepts(own.rows))
+        return csr_array(hstack(parts, format="csr"))
+
     def unseen(self, pieces: Sequence[Pieces]) -> Floats:
         """The share of each graph's pieces that are no templates, shape (g,)."""
         by_key = {(own.kind, own.view, own.size): own for own in pieces}

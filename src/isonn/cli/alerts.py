@@ -1,0 +1,61 @@
+"""`isonn alerts`: the pieces of molecules that make a model warn, as SMARTS."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
+
+
+def alerts(
+    model: Annotated[Path, typer.Argument(help="A folder that `isonn fit` made.", show_default=False)],
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file to write; must not exist. Standard output if not given.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Page to write, with drawings.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The class to warn of.", show_default="the second of two classes")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Alerts at most.")] = 30,
+    min_support: Annotated[int, typer.Option(help="Molecules of DATA that must hold an alert.")] = 5,
+    smiles: SmilesColumn = None,
+    target: TargetColumns = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the structural alerts of a model: SMARTS, how often each is right on molecules it did not learn from.
+
+    Molecules of DATA that the model was fitted to are recognised and judged by cross-fitting.
+    """
+    import isonn
+    from isonn.errors import InputError
+
+    for path in (out, html):
+        if path is not None and path.exists():
+            raise InputError(f"{path} exists already; choose another name, or remove it first")
+    clf = isonn.load_model(model)
+    if not hasattr(clf, "alerts"):
+        raise InputError(f"{model} holds a {type(clf).__name__}, which has no alerts; fit classes with isonn-subgraph")
+    graphs = isonn.load(data, **reading(smiles, target))
+    classes = {str(value): value for value in clf.classes_.tolist()}
+    if label is not None and label not in classes:
+        raise InputError(f"--label {label} is no class of the model; use one of {', '.join(classes)}")
+    found = clf.alerts(graphs, label=None if label is None else classes[label], top=top, min_support=min_support)
+    if html is not None:
+        found.to_html(html)
+    if out is not None:
+        found.to_csv(out)
+    if as_json:
+        facts = {"class": found.label, "base": found.base, "rule": found.rule, "alerts": found.rows()}
+        print(json.dumps(facts, indent=1))
+        return
+    if out is None:
+        found.to_csv(sys.stdout)
+    elif html is None:
+        print(found)
+    print(found.sentence(), file=sys.stderr)

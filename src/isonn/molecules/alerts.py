@@ -1,0 +1,448 @@
+"""Structural alerts: the pieces that make a model say a class, as SMARTS, judged on molecules it did not learn from.
+
+Pieces are chosen by what the model says of the molecules that hold them, never by the classes of these. Greedily, the
+piece that explains most of what no earlier one covers comes next. How often an alert is right is counted on molecules
+that the model was not fitted to. Those it was fitted to are known by their hashes and are judged by cross-fitting: a
+model fitted without a fold chooses alerts, and only an alert that it chooses, too, is counted on that fold.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from rdkit import Chem
+from scipy.sparse import csc_array
+from sklearn.base import clone
+
+from isonn.errors import InputError
+from isonn.explain.explanation import Template
+from isonn.files import atomic_file
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.isomorphism import graph_hashes
+from isonn.graphs.splits import grouped_folds
+from isonn.molecules.convert import to_mol
+from isonn.molecules.smarts import name_of_hits, template_smarts
+from isonn.targets import Labels, as_y
+
+#: Alerts unless asked for more or fewer.
+TOP = 30
+#: Molecules that must hold a piece.
+MIN_SUPPORT = 5
+#: A piece is worth choosing while what the model says of its molecules exceeds the mean by this share of what is left.
+MARGIN = 0.25
+#: Pieces that nearly the same molecules hold are one alert: shared molecules over all that hold either, of those that
+#: no earlier alert covers.
+ALIKE = 0.75
+#: Of pieces whose gain differs less than this the largest is shown.
+NEARLY = 0.2
+#: Folds of cross-fitting.
+FOLDS = 5
+#: Examples that are named, and hits that are looked at to find a name.
+EXAMPLES, NAMED_BY = 3, 25
+
+Columns = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Alert:
+    """A structural alert.
+
+    Attributes:
+        smarts: the pattern.
+        template: the model's template behind it, and its column.
+        column: number of the template.
+        relation, name: the functional group or catalogue alert that it "is", "contains" or is "part of".
+        support: molecules not used for fitting that hold it, of ``judged``.
+        hits: those of the class.
+        precision: hits / support, with a 95 % interval (Wilson); NaN when no such molecule holds it.
+        lift: precision over the share of the class among all judged molecules; its interval takes that share as exact.
+        model: mean probability the model gives to molecules of DATA that hold it.
+        folds: in how many of the folds of cross-fitting it was chosen, too; None without overlap.
+        differs: molecules of DATA where RDKit finds the pattern more or less often than the model does.
+        also: patterns that nearly the same molecules hold.
+        examples: molecules that hold it.
+    """
+
+    smarts: str
+    template: Template
+    column: int
+    relation: str
+    name: str
+    support: int
+    judged: int
+    hits: int
+    precision: float
+    precision_interval: tuple[float, float]
+    lift: float
+    lift_interval: tuple[float, float]
+    model: float
+    folds: int | None
+    differs: int
+    also: tuple[str, ...]
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        what = f" ({self.relation} {self.name})" if self.name else ""
+        return f"{self.smarts}{what}: {self.hits} of {self.support}, lift {self.lift:.2f}"
+
+
+class Alerts(Sequence[Alert]):
+    """Alerts, the most useful first.
+
+    Attributes:
+        label: the class they warn of.
+        base: share of the class among the judged molecules.
+        rule: what the rule "any alert is present" reaches on judged molecules, and the model beside it.
+        overlap: molecules of DATA the model was fitted to.
+    """
+
+    def __init__(self, alerts: list[Alert], label: Any, base: float, rule: dict[str, float], overlap: int) -> None:
+        self._alerts, self.label, self.base, self.rule, self.overlap = alerts, label, base, rule, overlap
+
+    def __len__(self) -> int:
+        return len(self._alerts)
+
+    @overload
+    def __getitem__(self, index: int) -> Alert: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Alert]: ...
+    def __getitem__(self, index: Any) -> Any:
+        return self._alerts[index]
+
+    def __iter__(self) -> Iterator[Alert]:
+        return iter(self._alerts)
+
+    def __repr__(self) -> str:
+        lines = [f"{len(self)} alerts for class {self.label} (share {self.base:.2f})", *map(str, self._alerts[:10])]
+        return "\n  ".join(lines + (["..."] if len(self) > 10 else []))
+
+    def sentence(self) -> str:
+        """How well the alerts do together, in a sentence or two."""
+        words = f"{len(self)} alerts for class {self.label}, which {self.base:.0%} of the molecules are."
+        if self.overlap:
+            words += f" {self.overlap} molecules were used for fitting; they are judged by cross-fitting."
+        if self.rule:
+            words += (
+                f" Warning of every molecule with an alert is right for {self.rule['accuracy']:.1%} of "
+                f"{self.rule['molecules']:.0f} (sensitivity {self.rule['sensitivity']:.1%}, specificity "
+                f"{self.rule['specificity']:.1%}); the model for {self.rule['model_accuracy']:.1%}."
+            )
+        return words
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One flat row per alert."""
+        return [
+            {
+                "smarts": alert.smarts,
+                "relation": alert.relation,
+                "name": alert.name,
+                "support": alert.support,
+                "judged": alert.judged,
+                "hits": alert.hits,
+                "precision": _rounded(alert.precision),
+                "precision_low": _rounded(alert.precision_interval[0]),
+                "precision_high": _rounded(alert.precision_interval[1]),
+                "lift": _rounded(alert.lift),
+                "lift_low": _rounded(alert.lift_interval[0]),
+                "lift_high": _rounded(alert.lift_interval[1]),
+                "model": _rounded(alert.model),
+                "folds": "" if alert.folds is None else alert.folds,
+                "rdkit_differs": alert.differs,
+                "also": " ".join(alert.also),
+                "examples": " ".join(alert.examples),
+            }
+            for alert in self
+        ]
+
+    def to_csv(self, path: str | Path | TextIO) -> None:
+        """Write one row per alert to a new file, or to an open one."""
+        if isinstance(path, (str, Path)):
+            with atomic_file(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+                self.to_csv(file)
+            return
+        rows = self.rows()
+        writer = csv.DictWriter(path, list(rows[0]) if rows else ["smarts"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page with a drawing of each alert (needs the extra ``report``)."""
+        from isonn.report.draw import draw_template
+        from isonn.report.page import render, write
+
+        drawings = [draw_template(alert.template, kind="molecules").svg for alert in self]
+        write(Path(path), render("alerts.html", alerts=self, pairs=list(zip(self, drawings, strict=True))))
+
+
+class _Limits(NamedTuple):
+    """How many alerts at most, and how many molecules must hold each."""
+
+    top: int
+    min_support: int
+
+
+def find_alerts(
+    clf: Any, X: Any, y: Any = None, label: Any = None, top: int = TOP, min_support: int = MIN_SUPPORT
+) -> Alerts:
+    """The alerts of a fitted `SubgraphIsoNNClassifier`; see ``clf.alerts``."""
+    graphs = as_graphset(X)
+    if graphs.kind != "molecules":
+        raise InputError(f"alerts are for molecules, and {graphs.name} holds none; use reasons_ for other graphs")
+    y = graphs.y if y is None else y
+    if y is None:
+        raise InputError("alerts need the classes of X to count how often they are right; pass y")
+    column = _column(clf, label)
+    truth = _truth(clf, as_y(y, len(graphs)), column)
+    known = np.isfinite(truth)
+    graphs, truth = graphs[known], truth[known] == 1
+    if truth.all() or not truth.any():
+        raise InputError("X holds molecules of one class only; give some of both")
+    counts, molecules = csc_array(clf.count(graphs)), _Molecules(graphs)
+    judge = _Judge(clf, graphs, truth, counts, column, _Limits(top, min_support))
+    found = [_alert(clf, graphs, counts, judge, place, molecules) for place in range(len(judge.chosen))]
+    found.sort(key=lambda alert: (-alert.lift_interval[0], -alert.support, alert.smarts))
+    return Alerts(found, clf.classes_[column].item(), judge.base, judge.rule(), int(judge.seen.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """A column that was chosen, and those that nearly the same molecules hold."""
+
+    column: int
+    alike: Columns
+
+
+def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: _Limits) -> list[_Chosen]:
+    """Columns by what the model says of the molecules that hold them, until nothing is left to explain.
+
+    Only a piece that speaks for the class by its own weight is chosen; of pieces that nearly the same molecules hold,
+    which share their weight in any way, the largest is shown.
+    """
+    said = clf.predict_proba(graphs)[:, column]
+    present = csc_array((np.ones(counts.nnz), counts.indices, counts.indptr), shape=counts.shape)
+    frequent = np.flatnonzero(np.diff(present.indptr) >= limits.min_support)
+    templates = {int(i): clf.templates_[int(i)] for i in frequent}
+    usable = np.array([i for i, template in templates.items() if template.node_labels is not None], dtype=np.int64)
+    present = csc_array(present[:, usable])
+    size, speaks = np.array([templates[i].k for i in usable.tolist()]), _speaks_for(clf, column)[usable]
+    base = float(said.mean())
+    worth = said - (base + MARGIN * (1 - base))
+    left = np.ones(len(graphs))  # 0 for molecules that an earlier alert covers
+    chosen: list[_Chosen] = []
+    while len(chosen) < limits.top and speaks.any():
+        gain = np.asarray(present.T @ (worth * left))
+        best = int(np.where(speaks, gain, -np.inf).argmax())
+        if gain[best] < MARGIN:
+            break
+        held = present[:, [best]].toarray()[:, 0] * left
+        shared, own = np.asarray(present.T @ held), np.asarray(present.T @ left)
+        alike = np.flatnonzero(shared >= ALIKE * (own + held.sum() - shared))
+        near = alike[gain[alike] >= (1 - NEARLY) * gain[best]]
+        shown = int(near[np.lexsort((near, -gain[near], -size[near]))[0]])
+        chosen.append(_Chosen(int(usable[shown]), usable[alike[alike != shown]]))
+        left[present[:, [shown]].toarray()[:, 0] > 0] = 0.0
+    return chosen
+
+
+def _speaks_for(clf: Any, column: int) -> NDArray[np.bool_]:
+    """Columns that speak for the class: by their weight where the head has weights, else all."""
+    width = len(clf.templates_)
+    linear = clf.head_.coefficients()
+    if linear is None:
+        return np.ones(width, dtype=bool)
+    outputs = linear[0].shape[0]
+    direction = clf.target_.margin(np.eye(outputs), column) - clf.target_.margin(np.zeros(outputs), column)
+    return np.asarray((direction @ linear[0])[:width] > 0)
+
+
+class _Judge:
+    """Counts alerts on molecules that had no part in choosing them.
+
+    Attributes:
+        base: share of the class.
+        held: which molecule holds which alert, shape (g, alerts).
+        allowed: on which molecules each alert may be judged, shape (g, alerts).
+        folds: by fold of cross-fitting, which alerts were chosen without it; empty without overlap.
+        warned: whether any alert that may be judged on a molecule is present, shape (g,).
+        said: the probability that the model gives, or one fitted without the molecule.
+    """
+
+    def __init__(
+        self, clf: Any, graphs: GraphSet, truth: NDArray[np.bool_], counts: csc_array, column: int, limits: _Limits
+    ) -> None:
+        self.truth, self.base = truth, float(truth.mean())
+        self.chosen = _choose(clf, graphs, counts, column, limits)
+        self.seen = np.isin(graph_hashes(graphs, clf.hash_salt_), clf.training_hashes_)
+        self.held = counts[:, [one.column for one in self.chosen]].toarray() > 0
+        self.allowed = np.repeat(~self.seen[:, None], len(self.chosen), axis=1)
+        self.warned, self.said = self.held.any(axis=1), clf.predict_proba(graphs)[:, column]
+        self.folds: list[NDArray[np.bool_]] = []
+        if self.seen.any():
+            self._cross_fit(clf, graphs, limits)
+        self.judged = ~self.seen | bool(self.folds)
+
+    def _cross_fit(self, clf: Any, graphs: GraphSet, limits: _Limits) -> None:
+        rows = np.flatnonzero(self.seen)
+        truth, groups = self.truth[rows].astype(np.int64), graph_hashes(graphs[rows])
+        if min(np.bincount(truth, minlength=2)) < FOLDS or len(np.unique(groups)) < FOLDS:
+            return
+        patterns = [_pattern(clf, one.column) for one in self.chosen]
+        params = {"random_state": clf.seed_}
+        if not isinstance(clf.class_weight, (str, type(None))):
+            params["class_weight"] = None  # it names classes, and here they are 0 and 1
+        for train, test in grouped_folds(truth, groups, FOLDS):
+            inside, outside = graphs[rows[train]], rows[test]
+            other = clone(clf).set_params(**params).fit(inside, truth[train])
+            theirs = _choose(other, inside, csc_array(other.count(inside)), 1, limits)
+            also = {_pattern(other, int(place)) for one in theirs for place in (one.column, *one.alike)}
+            agreed = np.array([pattern in also for pattern in patterns], dtype=bool)
+            self.folds.append(agreed)
+            self.allowed[outside] = agreed
+            found = other.count(graphs[outside])
+            self.warned[outside] = (csc_array(found)[:, [one.column for one in theirs]].toarray() > 0).any(axis=1)
+            self.said[outside] = other.predict_proba(graphs[outside])[:, 1]
+
+    def rule(self) -> dict[str, float]:
+        """How well "any alert is present" does, beside the model, on judged molecules."""
+        truth, rows = self.truth[self.judged], self.judged
+        if not len(truth):
+            return {}
+        flags, said = self.warned[rows], self.said[rows] > 0.5
+        return {
+            "molecules": float(len(truth)),
+            "accuracy": float((flags == truth).mean()),
+            "sensitivity": float(flags[truth].mean()) if truth.any() else float("nan"),
+            "specificity": float((~flags[~truth]).mean()) if (~truth).any() else float("nan"),
+            "model_accuracy": float((said == truth).mean()),
+        }
+
+
+def _column(clf: Any, label: Any) -> int:
+    """The output of the class to warn of: of two classes the second unless asked otherwise."""
+    classes = clf.classes_
+    if label is None:
+        if len(classes) != 2 or isinstance(clf.target_, Labels):
+            raise InputError(f"label is needed for {len(classes)} classes; use one of {classes.tolist()}")
+        return 1
+    found = np.flatnonzero(classes == label)
+    if len(found) != 1:
+        raise InputError(f"label={label!r} is no class of this model; use one of {classes.tolist()}")
+    return int(found[0])
+
+
+def _truth(clf: Any, y: NDArray[Any], column: int) -> NDArray[np.float64]:
+    """1 for the class, 0 for others, NaN where it is not known."""
+    if y.ndim == 2:
+        return np.asarray(y[:, column], dtype=np.float64)
+    if isinstance(clf.target_, Labels):
+        raise InputError("this model predicts several labels; give y with a column for each")
+    unknown = ~np.isin(y, clf.classes_)
+    if unknown.all():
+        raise InputError(f"y holds classes such as {y[0]!r}, and the model knows {clf.classes_.tolist()}")
+    return np.where(unknown, np.nan, y == clf.classes_[column])
+
+
+def _pattern(clf: Any, column: int) -> tuple[str, str]:
+    """What tells a template from others in every model."""
+    template = clf.templates_[column]
+    return template.view, template_smarts(template)
+
+
+def _alert(clf: Any, graphs: GraphSet, counts: csc_array, judge: _Judge, place: int, molecules: _Molecules) -> Alert:
+    one = judge.chosen[place]
+    template = clf.templates_[one.column]
+    counted = counts[:, [one.column]].toarray()[:, 0]
+    smarts, differs = _searched(template, counted, molecules)
+    held = judge.held[:, place]
+    rows = np.flatnonzero(held & judge.allowed[:, place])
+    support, hits = len(rows), int(judge.truth[rows].sum())
+    low, high = wilson(hits, support)
+    precision = hits / support if support else float("nan")
+    examples = np.flatnonzero(held & judge.truth)[:EXAMPLES] if (held & judge.truth).any() else np.flatnonzero(held)[:1]
+    query = Chem.MolFromSmarts(smarts)
+    looked_at = [molecules[i] for i in np.flatnonzero(held)[:NAMED_BY].tolist()]
+    relation, name = name_of_hits([(m, [frozenset(hit) for hit in m.GetSubstructMatches(query)]) for m in looked_at])
+    texts = graphs.table.get("smiles")
+    return Alert(
+        smarts=smarts,
+        template=template,
+        column=one.column,
+        relation=relation,
+        name=name,
+        support=support,
+        judged=int(judge.judged.sum()),
+        hits=hits,
+        precision=precision,
+        precision_interval=(low, high),
+        lift=precision / judge.base,
+        lift_interval=(low / judge.base, high / judge.base),
+        model=float(judge.said[held].mean()),
+        folds=sum(int(agreed[place]) for agreed in judge.folds) if judge.folds else None,
+        differs=differs,
+        also=tuple(template_smarts(clf.templates_[int(other)]) for other in one.alike[:EXAMPLES]),
+        examples=tuple(str(i) if texts is None else str(texts[i]) for i in examples.tolist()),
+    )
+
+
+class _Molecules:
+    """The molecules of a set, made when first asked for."""
+
+    def __init__(self, graphs: GraphSet) -> None:
+        self._graphs, self._made = graphs, dict[int, Any]()
+
+    def __len__(self) -> int:
+        return len(self._graphs)
+
+    def __getitem__(self, i: int) -> Any:
+        if i not in self._made:
+            self._made[i] = to_mol(self._graphs[i])
+        return self._made[i]
+
+
+def _searched(template: Template, counted: NDArray[np.float64], molecules: _Molecules) -> tuple[str, int]:
+    """The SMARTS that RDKit finds where the model does, and in how many molecules it still does not."""
+    best = ("", len(molecules) + 1)
+    for induced in (False, True):
+        smarts = template_smarts(template, induced)
+        query = Chem.MolFromSmarts(smarts)
+        if query is None:
+            continue
+        if template.others:  # a pattern with a wildcard is one atom in SMARTS: told by being there
+            found = [molecules[i].HasSubstructMatch(query) for i in range(len(molecules))]
+            differs = int((np.array(found) != (counted > 0)).sum())
+        else:
+            found = [len(molecules[i].GetSubstructMatches(query, maxMatches=100_000)) for i in range(len(molecules))]
+            differs = int((np.array(found) != counted).sum())
+        if differs < best[1]:
+            best = (smarts, differs)
+        if differs == 0:
+            break
+    return best
+
+
+def wilson(hits: int, support: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson's score interval); (0, 1) when nothing was counted.
+
+    Example:
+        >>> low, high = wilson(8, 10)
+        >>> round(low, 3), round(high, 3)
+        (0.49, 0.943)
+    """
+    if not support:
+        return 0.0, 1.0
+    z, share = 1.959963984540054, hits / support
+    centre = (share + z * z / (2 * support)) / (1 + z * z / support)
+    half = z * math.sqrt(share * (1 - share) / support + z * z / (4 * support**2)) / (1 + z * z / support)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _rounded(value: float) -> float | str:
+    return "" if math.isnan(value) else round(value, 4)
