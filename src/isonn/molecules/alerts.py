@@ -29,6 +29,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.splits import grouped_folds
 from isonn.molecules.convert import to_mol
+from isonn.molecules.labels import read_atom
 from isonn.molecules.smarts import name_of_hits, template_smarts
 from isonn.targets import Labels, as_y
 
@@ -41,7 +42,7 @@ MARGIN = 0.25
 #: Pieces that nearly the same molecules hold are one alert: shared molecules over all that hold either, of those that
 #: no earlier alert covers.
 ALIKE = 0.75
-#: Of pieces whose gain differs less than this the largest is shown.
+#: Of pieces whose gain differs less than this the one that tells most is shown.
 NEARLY = 0.2
 #: Folds of cross-fitting.
 FOLDS = 5
@@ -224,7 +225,7 @@ def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: 
     """Columns by what the model says of the molecules that hold them, until nothing is left to explain.
 
     Only a piece that speaks for the class by its own weight is chosen; of pieces that nearly the same molecules hold,
-    which share their weight in any way, the largest is shown.
+    which share their weight in any way, the one that tells most is shown.
     """
     said = clf.predict_proba(graphs)[:, column]
     present = csc_array((np.ones(counts.nnz), counts.indices, counts.indptr), shape=counts.shape)
@@ -232,7 +233,8 @@ def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: 
     templates = {int(i): clf.templates_[int(i)] for i in frequent}
     usable = np.array([i for i, template in templates.items() if template.node_labels is not None], dtype=np.int64)
     present = csc_array(present[:, usable])
-    size, speaks = np.array([templates[i].k for i in usable.tolist()]), _speaks_for(clf, column)[usable]
+    speaks = _speaks_for(clf, column)[usable]
+    told = np.array([_told(templates[i]) for i in usable.tolist()])
     base = float(said.mean())
     worth = said - (base + MARGIN * (1 - base))
     left = np.ones(len(graphs))  # 0 for molecules that an earlier alert covers
@@ -246,10 +248,17 @@ def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: 
         shared, own = np.asarray(present.T @ held), np.asarray(present.T @ left)
         alike = np.flatnonzero(shared >= ALIKE * (own + held.sum() - shared))
         near = alike[gain[alike] >= (1 - NEARLY) * gain[best]]
-        shown = int(near[np.lexsort((near, -gain[near], -size[near]))[0]])
+        shown = int(near[np.lexsort((near, -gain[near], -told[near]))[0]])
         chosen.append(_Chosen(int(usable[shown]), usable[alike[alike != shown]]))
         left[present[:, [shown]].toarray()[:, 0] > 0] = 0.0
     return chosen
+
+
+def _told(template: Template) -> int:
+    """How much of a functional group a template tells: atoms other than carbon first, then its size."""
+    assert template.node_labels is not None
+    other = sum(read_atom(str(label)).number not in (1, 6) for label in template.node_labels)
+    return 10 * other + template.k
 
 
 def _speaks_for(clf: Any, column: int) -> NDArray[np.bool_]:

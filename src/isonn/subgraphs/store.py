@@ -276,6 +276,7 @@ class Seen:
         sizes: `size_counts` of all of them.
         label_names: what node and edge labels mean.
         hashes: `graph_hashes` of all of them.
+        kind: of the graphs.
     """
 
     known: Gathering
@@ -285,6 +286,7 @@ class Seen:
     sizes: NDArray[np.float32]
     label_names: dict[str, dict[Any, str]]
     hashes: NDArray[np.uint64]
+    kind: str
 
 
 def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: bool) -> Seen:
@@ -299,7 +301,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
     sizes: list[NDArray[np.float32]] = []
     hashes: list[NDArray[np.uint64]] = []
     names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}}
-    graphs = largest = 0
+    graphs, largest, kind = 0, 0, ""
     with progress.bar("reading", None, show=show) as report:
         for chunk in stream:
             known = known or Gathering(wanted(chunk))
@@ -313,6 +315,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
             classes.append(chunk.y)
             sizes.append(size_counts(chunk))
             hashes.append(graph_hashes(chunk))
+            kind = chunk.kind
             names["node"].update(chunk.node_label_names)
             names["edge"].update(chunk.edge_label_names)
             graphs, largest = graphs + len(chunk), max(largest, int(chunk.sizes.max()))
@@ -324,7 +327,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
         if any(part is None for part in classes)
         else np.concatenate([part for part in classes if part is not None])
     )
-    return Seen(known, y, graphs, largest, np.concatenate(sizes), names, np.concatenate(hashes))
+    return Seen(known, y, graphs, largest, np.concatenate(sizes), names, np.concatenate(hashes), kind)
 
 
 def cut_to_folder(
