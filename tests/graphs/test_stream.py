@@ -99,8 +99,11 @@ def test_a_stream_is_read_again_and_again(folder):
         ({"A": ["1, 2", "2, 3"]}, r"line 2 of .* joins node 2 of graph 1 to node 3"),
         ({"A": ["1"]}, r"A\.txt has 1 columns; a line is 'row, column'"),
         ({"graph_indicator": ["1", "1", "3", "3", "3"]}, r"graph 2 of 2 in .* has no nodes"),
-        ({"graph_indicator": ["0", "1", "2", "2", "2"]}, r"starts with graph 0 \(line 1\); graphs are counted from 1"),
-        ({"graph_labels": ["1"]}, r"graph_indicator\.txt goes on with graph 2 in line 3; graph_labels has 1 lines"),
+        ({"graph_indicator": ["0", "1", "2", "2", "2"]}, r"has graph 0 in line 1; graphs are counted from 1"),
+        (
+            {"graph_labels": ["1"]},
+            r"graph_indicator\.txt goes on with graph 2 in line 3; DS_graph_labels.txt has 1 lines",
+        ),
         ({"node_labels": ["1", "nan", "1", "1", "1"]}, r"line 2 of .*node_labels\.txt is not finite"),
         ({"node_attributes": ["1", "1", "1", "inf", "1"]}, r"line 4 of .*attributes\.txt is not finite"),
         ({"node_labels": ["1"] * 6}, r"node_labels\.txt goes on after line 5 where DS_graph_indicator\.txt ends"),
@@ -116,7 +119,7 @@ def test_a_wrong_or_cut_file_is_named_with_its_line(tmp_path, files, message, at
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"graph_indicator": ["1", "2", "1", "2", "2"], "A": []}, r"line 3 of .* goes back to graph 1"),
+        ({"graph_indicator": ["1", "2", "1", "2", "2"], "A": []}, r"line 3 of .* goes from graph 2 to graph 1"),
         ({"A": ["3, 4", "1, 2"]}, r"line 2 of .*A\.txt goes back to node 1, of a graph before graph 2"),
     ],
 )

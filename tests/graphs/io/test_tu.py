@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from tu_folder import FILES, write, write_tu
 
+import isonn
 from isonn.errors import DatasetError
 from isonn.graphs.io.tu import read_tu
 
@@ -84,30 +85,75 @@ def test_attributes_follow_their_nodes(tmp_path):
         ({"graph_labels": None}, "DS_graph_labels.txt is missing"),
         ({"graph_indicator": None}, "DS_graph_indicator.txt is missing"),
         ({"A": None}, r"holds no \*_A.txt"),
-        ({"graph_labels": ["1"]}, "DS_graph_labels.txt has 1 lines for the 2 graphs"),
+        (
+            {"graph_labels": ["1"]},
+            "graph_indicator.txt goes on with graph 2 in line 3; DS_graph_labels.txt has 1 lines",
+        ),
         ({"graph_labels": ["1", "nan"]}, "line 2 of .*DS_graph_labels.txt is not finite"),
-        ({"node_labels": ["1"] * 4}, "DS_node_labels.txt has 4 lines for 5 nodes"),
-        ({"edge_labels": ["1"] * 5}, "DS_edge_labels.txt has 5 lines for 6 DS_A lines"),
-        ({"node_attributes": ["1"] * 6}, "DS_node_attributes.txt has 6 lines for 5 nodes"),
+        ({"node_labels": ["1"] * 4}, "DS_node_labels.txt ends after line 4, in the middle of graph 2 of 2"),
+        ({"edge_labels": ["1"] * 5}, "DS_edge_labels.txt ends after line 5, in the middle of graph 2 of 2"),
+        (
+            {"node_attributes": ["1"] * 6},
+            "DS_node_attributes.txt goes on after line 5 where DS_graph_indicator.txt ends",
+        ),
         ({"node_attributes": ["1", "2", "inf", "1", "1"]}, "line 3 of .*DS_node_attributes.txt is not finite"),
-        ({"A": ["1, 2", "2, 6"]}, r"line 2 of .*DS_A.txt has the edge \(2, 6\) but nodes are counted from 1 to 5"),
+        (
+            {"A": ["1, 2", "2, 6"]},
+            r"line 2 of .*DS_A.txt joins node 2 of graph 1 to node 6, which is not in that graph",
+        ),
         ({"A": ["1, 2", "0, 1"]}, r"line 2 of .*DS_A.txt has the edge \(0, 1\)"),
-        ({"A": ["1, 2", "2, 3"]}, "line 2 of .*DS_A.txt joins node 2 of graph 1 to node 3 of graph 2"),
+        ({"A": ["1, 2", "2, 3"]}, "line 2 of .*DS_A.txt joins node 2 of graph 1 to node 3, which"),
         ({"A": ["1, 2", "2, x"]}, "line 2 of .*DS_A.txt holds 'x', which is not an integer"),
         ({"A": ["1, 2", "2, 1.5"]}, "line 2 of .*DS_A.txt holds '1.5', which is not an integer"),
         ({"A": ["1, 2", "2, 1, 1"]}, "line 2 of .*DS_A.txt has 3 columns where the lines before have 2"),
         ({"A": ["1", "2"]}, "DS_A.txt has 1 columns; a line is 'row, column'"),
         ({"node_labels": ["1", "2", "C", "1", "1"]}, "line 3 of .*DS_node_labels.txt holds 'C', which is not a number"),
-        ({"graph_indicator": ["0", "0", "1", "1", "1"]}, "starts with graph 0 .*counted from 1"),
-        ({"graph_indicator": ["2", "2", "3", "3", "3"]}, "starts with graph 2 .*counted from 1"),
-        ({"graph_indicator": ["1", "1", "3", "3", "3"]}, "graph 2 of 3 in .* has no nodes"),
-        ({"graph_indicator": ["1", "2", "3", "4", "900000000000"]}, "graph 5 of 900000000000 in .* has no nodes"),
-        ({"graph_indicator": []}, "DS_graph_indicator.txt is empty"),
+        ({"graph_indicator": ["0", "0", "1", "1", "1"]}, "has graph 0 in line 1; graphs are counted from 1"),
+        ({"graph_indicator": ["2", "2", "3", "3", "3"]}, "graph 1 of 2 in .* has no nodes"),
+        ({"graph_indicator": ["1", "1", "3", "3", "3"]}, "graph 2 of 2 in .* has no nodes"),
+        (
+            {"graph_indicator": ["1", "2", "2", "2", "900000000000"], "A": []},
+            "goes on with graph 900000000000 in line 5",
+        ),
+        ({"graph_indicator": ["1", "2", "2", "2", "9" * 30]}, "line 5 of .* holds 9{30}, beyond 64 bits"),
+        ({"graph_labels": ["1e20", "1e30"]}, r"line 1 of .*DS_graph_labels.txt has the label 1e\+20, beyond 2\*\*53"),
+        ({"node_labels": ["1", "1", "1", "9007199254740993", "1"]}, r"line 4 of .*DS_node_labels.txt has .* beyond 2"),
+        ({"edge_labels": ["0.5", "1e300", "1", "1", "1", "1"]}, r"line 2 of .*DS_edge_labels.txt has .* beyond 2"),
+        ({"graph_indicator": []}, "DS_graph_indicator.txt ends after line 0, in graph 0 of 2"),
     ],
 )
 def test_a_wrong_file_is_named(tmp_path, files, message):
     with pytest.raises(DatasetError, match=message):
         read_tu(write(tmp_path, **files))
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"A": ["1, 9"]}, r"line 1 of .*DS_A.txt has the edge \(1, 9\) but nodes are counted from 1 to 5"),
+        ({"A": ["1, 4"]}, r"line 1 of .*DS_A.txt has the edge \(1, 4\) between two graphs"),
+        ({"node_labels": ["1"] * 4}, "DS_node_labels.txt has 4 lines for the 5 of DS_graph_indicator.txt"),
+        ({"edge_labels": ["1"] * 4, "A": ["1, 2"]}, "DS_edge_labels.txt has 4 lines for the 1 of DS_A.txt"),
+        (
+            {"graph_indicator": ["3", "3", "1", "1", "1"], "graph_labels": ["1"] * 3, "A": []},
+            "graph 2 of 3 .* no nodes",
+        ),
+    ],
+)
+def test_a_wrong_file_is_named_where_lines_are_not_sorted(tmp_path, files, message):
+    with pytest.raises(DatasetError, match=message):
+        read_tu(write(tmp_path, **{"graph_indicator": ["2", "2", "1", "1", "1"], **files}))
+
+
+def test_graph_attributes_are_numbers_to_predict(tmp_path):
+    folder = write(tmp_path, graph_attributes=["0.5, 2", "1.5, 3"])
+    assert_array_equal(isonn.load(folder).y, [-1, 1])
+    assert_array_equal(isonn.load(folder, target="attributes").y, [[0.5, 2], [1.5, 3]])
+    assert [piece.y.tolist() for piece in isonn.stream(folder, 1, target="attributes")] == [[[0.5, 2]], [[1.5, 3]]]
+    (folder / "DS_graph_labels.txt").unlink()
+    assert_array_equal(isonn.load(folder).y, [[0.5, 2], [1.5, 3]])
+    with pytest.raises(DatasetError, match="target='age' is not in a TU folder; use 'labels' or 'attributes'"):
+        isonn.load(folder, target="age")
 
 
 def test_two_datasets_in_one_folder_are_refused(tmp_path):

@@ -1,4 +1,8 @@
-"""Reader of TU folders, the format of the public collection of graph-kernel benchmarks."""
+"""TU folders, the format of the public collection of graph-kernel benchmarks, whole or a few graphs at a time.
+
+Lines are read in the order of the graphs. Where a folder lists them in another order, it can only be read whole: its
+lines are sorted in memory first.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,18 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.errors import DatasetError
+from isonn.errors import DatasetError, InputError
 from isonn.graphs.graph import GraphSet, graphset_from_cells
 from isonn.graphs.io.registry import Reader
-from isonn.graphs.io.text import NumberReader, read_numbers
+from isonn.graphs.io.text import EXACT, NumberReader, read_numbers
 from isonn.packing import IntArray
+
+#: Lines read in one go by a stream: some megabytes.
+LINES_AT_ONCE = 2**17
+
+
+class UnsortedError(DatasetError):
+    """The lines of a TU folder are not sorted by graph: it can be read whole, and not in pieces."""
 
 
 class TUReader(Reader):
@@ -28,13 +39,13 @@ class TUReader(Reader):
         """A folder with a ``*_A.txt`` file, or that file itself, for which `read` names the folder."""
         return any(path.glob("*_A.txt")) if path.is_dir() else path.name.endswith("_A.txt")
 
-    def read(self, path: Path) -> GraphSet:
+    def read(self, path: Path, *, target: str | None = None) -> GraphSet:
         """See `read_tu`."""
-        return read_tu(path)
+        return read_tu(path, target)
 
-    def stream(self, path: Path, at_once: int) -> Iterator[GraphSet]:
+    def stream(self, path: Path, at_once: int, *, target: str | None = None) -> Iterator[GraphSet]:
         """See `tu_pieces`."""
-        return tu_pieces(path, at_once)
+        return tu_pieces(path, at_once, target)
 
     def title(self, path: Path) -> str:
         """What stands before ``_A.txt``."""
@@ -44,7 +55,7 @@ class TUReader(Reader):
 READER = TUReader()
 
 
-def read_tu(folder: str | os.PathLike[str]) -> GraphSet:
+def read_tu(folder: str | os.PathLike[str], target: str | None = None) -> GraphSet:
     """The graphs of a TU folder; ``DS`` below is what stands before ``_A.txt``.
 
     ===============================  ================================================================
@@ -52,56 +63,68 @@ def read_tu(folder: str | os.PathLike[str]) -> GraphSet:
                                      graphs; a repeated line counts once
     ``DS_graph_indicator.txt``       the graph of each node, from 1; need not be sorted
     ``DS_graph_labels.txt``          the class of each graph
+    ``DS_graph_attributes.txt``      optional, the numbers to predict for each graph
     ``DS_node_labels.txt``           optional
     ``DS_edge_labels.txt``           optional, one per line of ``DS_A.txt``
     ``DS_node_attributes.txt``       optional, real numbers
     ===============================  ================================================================
 
     Labels of several columns become one number per distinct row, and ``node_label_names`` or
-    ``edge_label_names`` say which row it stands for. Edge attributes and graph attributes are not read:
-    isonn has no place for them.
+    ``edge_label_names`` say which row it stands for. Edge attributes are not read.
+
+    Args:
+        target: what ``y`` is, "labels" or "attributes"; None takes the labels if the folder has them.
     """
     folder = Path(folder)
-    name = tu_name(folder)
-    owner = _indicator(folder / f"{name}_graph_indicator.txt")
-    n_nodes, n_graphs = len(owner), int(owner.max()) + 1
-    y = read_labels(folder / f"{name}_graph_labels.txt")
-    if len(y) != n_graphs:
-        raise DatasetError(
-            f"{name}_graph_labels.txt has {len(y)} lines for the {n_graphs} graphs of {name}_graph_indicator.txt in "
-            f"{folder}; give one class per graph"
-        )
-    cells = _cells(folder / f"{name}_A.txt", owner)
-    node_labels, node_label_names = coded_labels(_optional(folder / f"{name}_node_labels.txt", n_nodes, "nodes"))
-    edge_labels, edge_label_names = coded_labels(
-        _optional(folder / f"{name}_edge_labels.txt", len(cells), f"{name}_A lines")
-    )
-    attributes_file = folder / f"{name}_node_attributes.txt"
-    attributes = read_numbers(attributes_file) if attributes_file.exists() else None
-    if attributes is not None:
-        _check_length(attributes_file, len(attributes), n_nodes, "nodes")
-        bad = ~np.isfinite(attributes).all(axis=1)
-        if bad.any():
-            raise DatasetError(
-                f"line {int(bad.argmax()) + 1} of {attributes_file} is not finite; replace NaN and infinity"
-            )
+    try:
+        (graphs,) = tu_pieces(folder, None, target)
+    except UnsortedError:
+        (graphs,) = tu_pieces(folder, None, target, in_memory=True)
+    return graphs
 
-    order = np.argsort(owner, kind="stable")  # nodes of one graph side by side, otherwise as in the files
-    sizes = np.bincount(owner, minlength=n_graphs)
-    within = np.empty(n_nodes, dtype=np.int64)
-    within[order] = np.arange(n_nodes) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return graphset_from_cells(
-        owner[cells[:, 0]],
-        within[cells],
-        sizes,
-        edge_labels=edge_labels,
-        node_labels=None if node_labels is None else node_labels[order],
-        node_attributes=None if attributes is None else attributes[order],
-        y=y[:, 0] if y.shape[1] == 1 else y,
-        name=name,
-        node_label_names=node_label_names,
-        edge_label_names=edge_label_names,
-    )
+
+def tu_pieces(
+    folder: Path, at_once: int | None, target: str | None = None, in_memory: bool = False
+) -> Iterator[GraphSet]:
+    """Slices of ``at_once`` graphs of what `read_tu` returns, or one of all graphs; only ``y`` is held.
+
+    Args:
+        in_memory: read all lines and sort them by graph first.
+    """
+    name = tu_name(folder)
+    y, y_file = _targets(folder, name, target)
+    with ExitStack() as stack:
+        lines = _sorted_lines(folder, name) if in_memory else _file_lines(folder, name, at_once)
+        for file in lines.values():
+            stack.enter_context(file)
+        labels = {what: _Labels(folder / f"{name}_{what}_labels.txt") for what in ("node", "edge")}
+        indicator, cells, attributes = lines["graph_indicator"], lines["A"], lines["node_attributes"]
+        step = len(y) if at_once is None else at_once
+        for first in range(0, len(y), step):
+            stop = min(first + step, len(y))
+            start = indicator.done
+            owner = _owners(indicator, first, stop, len(y), y_file)
+            pairs = _cells(cells, owner, start, first)
+            sizes = np.bincount(owner)
+            within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            cell_owner = owner[pairs[:, 0]]
+            rows = {
+                "node": lines["node_labels"].take(first + 1 + owner, len(y)),
+                "edge": lines["edge_labels"].take(first + 1 + cell_owner, len(y)),
+            }
+            yield graphset_from_cells(
+                cell_owner,
+                within[pairs],
+                sizes,
+                edge_labels=labels["edge"].codes(rows["edge"], lines["edge_labels"]),
+                node_labels=labels["node"].codes(rows["node"], lines["node_labels"]),
+                node_attributes=_finite(attributes.take(first + 1 + owner, len(y)), attributes),
+                y=y[first:stop],
+                name=name,
+                node_label_names=labels["node"].names,
+                edge_label_names=labels["edge"].names,
+            )
+        _check_end(lines, len(y), y_file)
 
 
 def tu_name(folder: Path) -> str:
@@ -112,142 +135,64 @@ def tu_name(folder: Path) -> str:
         raise DatasetError(f"{folder} is one file of a TU dataset; give its folder {folder.parent}")
     found = sorted(path.name[: -len("_A.txt")] for path in folder.glob("*_A.txt"))
     if len(found) != 1:
-        what = f"those of {', '.join(found)}" if found else "no *_A.txt"
+        what = f"those of {', '.join(found):.100}" if found else "no *_A.txt"
         raise DatasetError(f"{folder} holds {what}; a TU folder holds the files of one dataset")
     return found[0]
 
 
-def _indicator(path: Path) -> IntArray:
-    """The graph of each node, from 0."""
-    table = read_numbers(path, int)
-    if not table.size:
-        raise DatasetError(f"{path} is empty; it holds one graph number per node")
-    if table.shape[1] != 1:
-        raise DatasetError(f"{path} has {table.shape[1]} columns; it holds one graph number per node")
-    owner = table[:, 0].astype(np.int64)
-    if owner.min() != 1:
-        line = int(owner.argmin()) + 1
-        raise DatasetError(f"{path} starts with graph {owner.min()} (line {line}); graphs are counted from 1")
-    present = np.unique(owner)
-    if present[-1] != len(present):
-        empty = int((present != np.arange(1, len(present) + 1)).argmax()) + 1
-        raise DatasetError(f"graph {empty} of {owner.max()} in {path} has no nodes; drop it and relabel the rest")
-    return owner - 1
+def _targets(folder: Path, name: str, target: str | None) -> tuple[NDArray[Any], str]:
+    """``y``, and the name of the file it is from."""
+    if target not in (None, "labels", "attributes"):
+        raise InputError(f"target={target!r:.60} is not in a TU folder; use 'labels' or 'attributes'")
+    attributes = folder / f"{name}_graph_attributes.txt"
+    file = folder / f"{name}_graph_labels.txt"
+    if target == "attributes" or (target is None and attributes.exists() and not file.exists()):
+        file, y = attributes, read_numbers(attributes)
+    else:
+        y = _as_labels(read_numbers(file), file, 1)
+    if not len(y):
+        raise DatasetError(f"{file} is empty; it holds a line per graph")
+    return (y[:, 0] if y.shape[1] == 1 else y), file.name
 
 
-def _cells(path: Path, owner: IntArray) -> IntArray:
-    """Row and column of each line, counted from 0 over all graphs."""
-    table = read_numbers(path, int)
-    if not table.size:
-        return np.zeros((0, 2), dtype=np.int64)
-    if table.shape[1] != 2:
-        raise DatasetError(f"{path} has {table.shape[1]} columns; a line is 'row, column'")
-    outside = ((table < 1) | (table > len(owner))).any(axis=1)
-    if outside.any():
-        line = int(outside.argmax())
-        raise DatasetError(
-            f"line {line + 1} of {path} has the edge {tuple(table[line].tolist())} but nodes are counted from 1 to "
-            f"{len(owner)}; correct the line or graph_indicator"
-        )
-    cells = table.astype(np.int64) - 1
-    apart = owner[cells[:, 0]] != owner[cells[:, 1]]
-    if apart.any():
-        line = int(apart.argmax())
-        first, second = (owner[cells[line]] + 1).tolist()
-        raise DatasetError(
-            f"line {line + 1} of {path} joins node {table[line, 0]} of graph {first} to node {table[line, 1]} of graph "
-            f"{second}; an edge stays within its graph"
-        )
-    return cells
-
-
-def read_labels(path: Path) -> NDArray[Any]:
-    """Labels of shape (lines, columns), as integers when all of them are."""
-    table = read_numbers(path)
-    bad = ~np.isfinite(table).all(axis=1)
+def _as_labels(rows: NDArray[Any], path: Path, first: int, integers: bool | None = None) -> NDArray[Any]:
+    """Labels as integers, if all of them are; ``first`` is the line of the first row."""
+    bad = ~np.isfinite(rows).all(axis=1)
     if bad.any():
-        raise DatasetError(f"line {int(bad.argmax()) + 1} of {path} is not finite; a label is a finite number")
-    return table.astype(np.int64) if (table == np.rint(table)).all() else table
+        raise DatasetError(f"line {first + int(bad.argmax())} of {path} is not finite; a label is a finite number")
+    whole = bool((rows == np.rint(rows)).all()) if integers is None else integers
+    large = (np.abs(rows) >= EXACT).any(axis=1)
+    if large.any():
+        at = int(large.argmax())
+        raise DatasetError(
+            f"line {first + at} of {path} has the label {rows[at].max():g}, beyond 2**53; use smaller ones"
+        )
+    return rows.astype(np.int64) if whole else rows
 
 
-def _optional(path: Path, needed: int, what: str) -> NDArray[Any] | None:
-    if not path.exists():
-        return None
-    labels = read_labels(path)
-    _check_length(path, len(labels), needed, what)
-    return labels
+# The files of a folder, a few lines at a time or sorted in memory.
 
-
-def _check_length(path: Path, found: int, needed: int, what: str) -> None:
-    if found != needed:
-        raise DatasetError(f"{path} has {found} lines for {needed} {what}; give one line each")
-
-
-def coded_labels(labels: NDArray[Any] | None) -> tuple[NDArray[Any] | None, dict[Any, str]]:
-    """Labels of one column, and what each stands for if they had several."""
-    if labels is None or labels.shape[1] <= 1:
-        return (None if labels is None else labels.reshape(-1)), {}
-    rows, codes = np.unique(labels, axis=0, return_inverse=True)
-    return codes.reshape(-1), {i: ", ".join(map(str, row)) for i, row in enumerate(rows.tolist())}
-
-
-# TU folders read a few thousand graphs at a time: what `read_tu` reads, where nothing but the classes is held.
-#
-# The lines of all files have to be sorted by graph, as they are in the public collection.
-
-
-#: Lines read in one go: some megabytes.
-LINES_AT_ONCE = 2**17
-
-
-class UnsortedError(DatasetError):
-    """The lines of a TU folder are not sorted by graph: it can be read whole, and not in pieces."""
-
-
-def tu_pieces(folder: Path, at_once: int) -> Iterator[GraphSet]:
-    """Slices of ``at_once`` graphs of what `read_tu` makes of the folder."""
-    name = tu_name(folder)
-    y = read_labels(folder / f"{name}_graph_labels.txt")
-    classes = y[:, 0] if y.shape[1] == 1 else y
-    labels: dict[str, _Labels] = {}
-    with ExitStack() as stack:
-        for what in ("node", "edge"):
-            labels[what] = _Labels.of(folder / f"{name}_{what}_labels.txt")
-            stack.enter_context(labels[what].lines)
-        indicator = stack.enter_context(_Lines(folder / f"{name}_graph_indicator.txt", int, 1))
-        cells = stack.enter_context(_Lines(folder / f"{name}_A.txt", int, 2))
-        attributes = stack.enter_context(_Lines(folder / f"{name}_node_attributes.txt", float, None, optional=True))
-        for first in range(0, len(y), at_once):
-            stop = min(first + at_once, len(y))
-            start = indicator.done
-            owner = _owners(indicator, first, stop, len(y))
-            pairs = _tu_pieces_cells(cells, owner, start, first)
-            sizes = np.bincount(owner)
-            within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            cell_owner = owner[pairs[:, 0]]
-            yield graphset_from_cells(
-                cell_owner,
-                within[pairs],
-                sizes,
-                edge_labels=labels["edge"].take(first + 1 + cell_owner, len(y)),
-                node_labels=labels["node"].take(first + 1 + owner, len(y)),
-                node_attributes=_finite(attributes.take(first + 1 + owner, len(y)), attributes),
-                y=classes[first:stop],
-                name=name,
-                node_label_names=labels["node"].names,
-                edge_label_names=labels["edge"].names,
-            )
-        _check_end(indicator, cells, [attributes, labels["node"].lines, labels["edge"].lines], len(y))
+_FILES = {
+    "graph_indicator": (int, 1),
+    "A": (int, 2),
+    "node_labels": (float, None),
+    "edge_labels": (float, None),
+    "node_attributes": (float, None),
+}
 
 
 class _Lines:
-    """A file of numbers that is read as far as is asked for."""
+    """Lines of numbers that are read as far as is asked for.
 
-    def __init__(self, path: Path, dtype: type, columns: int | None, optional: bool = False) -> None:
-        self.path, self.done, self._columns = path, 0, columns
-        self.there = path.exists() or not optional
-        self._reader = NumberReader(path, dtype) if self.there else None
-        self._ahead: NDArray[Any] = np.zeros((0, columns or 1), dtype=dtype)
+    Attributes:
+        path: of the file.
+        done: lines given so far.
+    """
+
+    def __init__(self, path: Path, reader: NumberReader | None, ahead: NDArray[Any], at_once: int | None) -> None:
+        self.path, self.done = path, 0
+        self._reader, self._ahead, self._at_once = reader, ahead, at_once
+        self._there = reader is not None or len(ahead) > 0
 
     def __enter__(self) -> _Lines:
         return self
@@ -255,6 +200,11 @@ class _Lines:
     def __exit__(self, *about: object) -> None:
         if self._reader is not None:
             self._reader.close()
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all lines are here, sorted by graph."""
+        return self._reader is None
 
     def until(self, last: int) -> NDArray[Any]:
         """The next lines up to the first whose first number is above ``last``."""
@@ -264,7 +214,7 @@ class _Lines:
 
     def take(self, graphs: IntArray, total: int) -> NDArray[Any] | None:
         """As many lines as there are in ``graphs``, which says of which graph each is; None without a file."""
-        if not self.there:
+        if not self._there:
             return None
         while len(self._ahead) < len(graphs) and self._more():
             pass
@@ -276,7 +226,7 @@ class _Lines:
         return self._give(len(graphs))
 
     def at_end(self) -> bool:
-        return not self.there or not (len(self._ahead) or self._more())
+        return not (len(self._ahead) or self._more())
 
     def peek(self) -> list[int]:
         """The next line."""
@@ -286,13 +236,12 @@ class _Lines:
         raise DatasetError(f"{self.path} {what}; {remedy}")
 
     def _more(self) -> bool:
-        assert self._reader is not None
-        rows = self._reader.read(LINES_AT_ONCE)
+        if self._reader is None:
+            return False
+        rows = self._reader.read(self._at_once)
         if not len(rows):
             return False
-        if self._columns is not None and rows.shape[1] != self._columns:
-            needed = "it holds one graph number per node" if self._columns == 1 else "a line is 'row, column'"
-            self.stop(f"has {rows.shape[1]} columns", needed)
+        _check_width(self.path, rows)
         self._ahead = np.concatenate([self._ahead, rows]) if len(self._ahead) else rows
         return True
 
@@ -302,51 +251,110 @@ class _Lines:
         return rows
 
 
-class _Labels:
-    """Labels of nodes or edges, coded as they would be if all of them were known."""
+def _check_width(path: Path, rows: NDArray[Any]) -> None:
+    for what, (_, columns) in _FILES.items():
+        if columns is not None and path.name.endswith(f"_{what}.txt") and rows.shape[1] != columns:
+            needed = "it holds one graph number per node" if columns == 1 else "a line is 'row, column'"
+            raise DatasetError(f"{path} has {rows.shape[1]} columns; {needed}")
 
-    def __init__(self, lines: _Lines, integers: bool, rows: NDArray[Any] | None) -> None:
-        self.lines, self._integers, self._rows = lines, integers, rows
-        self.names: dict[Any, str] = {} if rows is None else coded_labels(rows)[1]
 
-    @classmethod
-    def of(cls, path: Path) -> _Labels:
-        if not path.exists():
-            return cls(_Lines(path, float, None, optional=True), True, None)
-        with path.open("rb") as file:
-            blocks = iter(lambda: file.read(2**20), b"")
-            telling = any(sign in block for block in blocks for sign in (b",", b".", b"e", b"E", b"n", b"N"))
-        rows: NDArray[Any] | None = None
-        integers = True
-        if telling:  # several columns or fractions: what the labels are depends on all of them
-            reader = NumberReader(path)
-            while len(block := reader.read(LINES_AT_ONCE)):
-                integers = integers and bool((block == np.rint(block)).all())
-                if block.shape[1] > 1:
-                    rows = np.unique(block if rows is None else np.concatenate([rows, block]), axis=0)
-            reader.close()
-        return cls(
-            _Lines(path, float, None), integers, rows.astype(np.int64) if rows is not None and integers else rows
+def _file_lines(folder: Path, name: str, at_once: int | None) -> dict[str, _Lines]:
+    lines = {}
+    for what, (dtype, columns) in _FILES.items():
+        path = folder / f"{name}_{what}.txt"
+        reader = NumberReader(path, dtype) if columns is not None or path.exists() else None
+        nothing: NDArray[Any] = np.zeros((0, columns or 1), dtype=dtype)
+        lines[what] = _Lines(path, reader, nothing, None if at_once is None else LINES_AT_ONCE)
+    return lines
+
+
+def _sorted_lines(folder: Path, name: str) -> dict[str, _Lines]:
+    """All lines in the order of the graphs; nodes get the numbers they have in this order."""
+    paths = {what: folder / f"{name}_{what}.txt" for what in _FILES}
+    tables = {
+        what: read_numbers(paths[what], dtype) if columns is not None or paths[what].exists() else np.zeros((0, 1))
+        for what, (dtype, columns) in _FILES.items()
+    }
+    for what in ("graph_indicator", "A"):
+        if not tables[what].size:
+            tables[what] = np.zeros((0, 2 if what == "A" else 1), dtype=np.int64)
+        _check_width(paths[what], tables[what])
+    graph_of_node, cells = tables["graph_indicator"][:, 0], tables["A"]
+    wrong = ((cells < 1) | (cells > len(graph_of_node))).any(axis=1)
+    problem = f"but nodes are counted from 1 to {len(graph_of_node)}"
+    if not wrong.any():
+        wrong = graph_of_node[cells[:, 0] - 1] != graph_of_node[cells[:, 1] - 1]
+        problem = "between two graphs"
+    if wrong.any():
+        line = int(wrong.argmax())
+        edge = tuple(cells[line].tolist())
+        raise DatasetError(
+            f"line {line + 1} of {paths['A']} has the edge {edge} {problem}; correct it or graph_indicator"
         )
-
-    def take(self, graphs: IntArray, total: int) -> NDArray[Any] | None:
-        first = self.lines.done + 1
-        labels = self.lines.take(graphs, total)
-        if labels is None:
-            return None
-        bad = ~np.isfinite(labels).all(axis=1)
-        if bad.any():
+    order = np.argsort(graph_of_node, kind="stable")
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(1, len(order) + 1)
+    cell_order = np.argsort(graph_of_node[cells[:, 0] - 1], kind="stable")
+    in_order = {"graph_indicator": order, "node_labels": order, "node_attributes": order, "edge_labels": cell_order}
+    tables["A"] = number[cells[cell_order] - 1]
+    for what, rows in in_order.items():
+        if len(tables[what]) not in (0, len(rows)):
+            needed = "A" if what == "edge_labels" else "graph_indicator"
             raise DatasetError(
-                f"line {first + int(bad.argmax())} of {self.lines.path} is not finite; a label is a finite number"
+                f"{paths[what]} has {len(tables[what])} lines for the {len(rows)} of {paths[needed].name}; give as many"
             )
-        labels = labels.astype(np.int64) if self._integers else labels
+        tables[what] = tables[what][rows] if len(tables[what]) else tables[what]
+    return {what: _Lines(paths[what], None, table, None) for what, table in tables.items()}
+
+
+class _Labels:
+    """Labels of nodes or edges, coded as they would be if all of them were known.
+
+    Attributes:
+        names: what codes of several columns stand for.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.names: dict[Any, str] = {}
+        self._integers = True
+        self._rows: NDArray[Any] | None = None  # the distinct rows of labels of several columns, sorted
+        if not path.exists() or not _not_only_integers(path):
+            return
+        reader, first = NumberReader(path), 1
+        try:
+            while len(block := reader.read(LINES_AT_ONCE)):
+                block = _as_labels(block, path, first, integers=False)
+                first += len(block)
+                self._integers = self._integers and bool((block == np.rint(block)).all())
+                if block.shape[1] > 1:
+                    self._rows = np.unique(block if self._rows is None else np.concatenate([self._rows, block]), axis=0)
+        finally:
+            reader.close()
+        if self._rows is not None:
+            rows = self._rows.astype(np.int64) if self._integers else self._rows
+            self.names = {i: ", ".join(map(str, row)) for i, row in enumerate(rows.tolist())}
+
+    def codes(self, rows: NDArray[Any] | None, lines: _Lines) -> NDArray[Any] | None:
+        """One label per row."""
+        if rows is None:
+            return None
+        labels = _as_labels(rows, lines.path, lines.done - len(rows) + 1, self._integers)
         if self._rows is None:
             return labels.reshape(-1)
-        both = np.concatenate([self._rows, labels])  # all rows are known, so the numbers are their places
+        both = np.concatenate([self._rows, rows])  # all rows are known, so the codes are their places
         return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)[len(self._rows) :]
 
 
-def _owners(indicator: _Lines, first: int, stop: int, total: int) -> IntArray:
+def _not_only_integers(path: Path) -> bool:
+    """Whether there may be several columns or fractions, so that what labels are depends on all of them."""
+    with path.open("rb") as file:
+        return any(sign in block for block in iter(lambda: file.read(2**20), b"") for sign in b",.eEnN")
+
+
+# Lines of the next graphs, checked.
+
+
+def _owners(indicator: _Lines, first: int, stop: int, total: int, y_file: str) -> IntArray:
     """The graph of each node of the next graphs, from 0 for the first of them."""
     line = indicator.done + 1
     numbers = indicator.until(stop)[:, 0].astype(np.int64)
@@ -354,30 +362,30 @@ def _owners(indicator: _Lines, first: int, stop: int, total: int) -> IntArray:
     if (wrong := np.flatnonzero((steps < 0) | (steps > 1) | (numbers <= first))).size:
         at = int(wrong[0])
         number, before = int(numbers[at]), int(numbers[at - 1] if at else first)
-        if number < 1 or (first == 0 and at == 0):
-            indicator.stop(f"starts with graph {number} (line {line + at})", "graphs are counted from 1")
-        if number > before:
-            raise DatasetError(
-                f"graph {before + 1} of {total} in {indicator.path} has no nodes; drop it and relabel the rest"
-            )
+        if number < 1:
+            indicator.stop(f"has graph {number} in line {line + at}", "graphs are counted from 1")
+        if indicator.in_memory:
+            raise _empty(before + 1, total, indicator)
         raise UnsortedError(
-            f"line {line + at} of {indicator.path} goes back to graph {number} after graph {before}; a stream needs "
-            f"lines sorted by graph, so sort them, or read the folder whole with isonn.load"
+            f"line {line + at} of {indicator.path} goes from graph {before} to graph {number}; a stream needs lines "
+            f"sorted by graph, so sort them, or read the folder whole with isonn.load"
         )
     if not len(numbers) or numbers[-1] < stop:
         reached = int(numbers[-1]) if len(numbers) else first
         if indicator.at_end():
             indicator.stop(
                 f"ends after line {indicator.done}, in graph {reached} of {total}",
-                "get the whole file again, or correct graph_labels, which has a line per graph",
+                f"get the whole file again, or correct {y_file}, which has a line per graph",
             )
-        raise DatasetError(
-            f"graph {reached + 1} of {total} in {indicator.path} has no nodes; drop it and relabel the rest"
-        )
+        raise _empty(reached + 1, total, indicator)
     return numbers - first - 1
 
 
-def _tu_pieces_cells(cells: _Lines, owner: IntArray, start: int, first: int) -> IntArray:
+def _empty(graph: int, total: int, indicator: _Lines) -> DatasetError:
+    return DatasetError(f"graph {graph} of {total} in {indicator.path} has no nodes; drop it and renumber the rest")
+
+
+def _cells(cells: _Lines, owner: IntArray, start: int, first: int) -> IntArray:
     """Rows and columns in the next graphs, counted from 0 over them.
 
     Args:
@@ -418,12 +426,13 @@ def _finite(rows: NDArray[Any] | None, lines: _Lines) -> NDArray[Any] | None:
     return rows
 
 
-def _check_end(indicator: _Lines, cells: _Lines, others: list[_Lines], graphs: int) -> None:
+def _check_end(lines: dict[str, _Lines], graphs: int, y_file: str) -> None:
     """Nothing may be left once all graphs have been read."""
+    indicator, cells = lines["graph_indicator"], lines["A"]
     if not indicator.at_end():
         indicator.stop(
             f"goes on with graph {indicator.peek()[0]} in line {indicator.done + 1}",
-            f"graph_labels has {graphs} lines, so give one class per graph",
+            f"{y_file} has {graphs} lines; it needs one per graph",
         )
     if not cells.at_end():
         cells.stop(
@@ -431,9 +440,10 @@ def _check_end(indicator: _Lines, cells: _Lines, others: list[_Lines], graphs: i
             f"{indicator.done}",
             "correct the line or graph_indicator",
         )
-    for lines in others:
-        if not lines.at_end():
-            short = cells if "edge_labels" in lines.path.name else indicator
-            lines.stop(
-                f"goes on after line {lines.done} where {short.path.name} ends", "give one line each, or the whole file"
+    for what in ("node_attributes", "node_labels", "edge_labels"):
+        if not lines[what].at_end():
+            short = cells if what == "edge_labels" else indicator
+            lines[what].stop(
+                f"goes on after line {lines[what].done} where {short.path.name} ends",
+                "give one line each, or the whole file",
             )
