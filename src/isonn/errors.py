@@ -11,9 +11,20 @@ from contextlib import contextmanager
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
+#: Characters of the longest message; what is quoted in it may be of any length.
+LONGEST = 300
+
 
 class IsoNNError(Exception):
-    """Root of every exception isonn raises on purpose."""
+    """Root of every exception isonn raises on purpose; its message is one line."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(_one_line(part) if isinstance(part, str) else part for part in args))
+
+
+def _one_line(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 3 :]}"
 
 
 class InputError(IsoNNError, ValueError):

@@ -352,7 +352,10 @@ def _with_gaps(values: NDArray[Any]) -> NDArray[Any]:
             at = missing[0] // (values.shape[1] if values.ndim == 2 else 1)
             raise InputError(f"y[{at}] is {flat[missing[0]]}; give every graph a class, or drop it")
         return values
-    if not all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in known):
+    numbers = (bool, int, float, np.number, np.bool_)
+    if odd := [value for value in known if not isinstance(value, (*numbers, str))]:
+        raise InputError(f"y holds {odd[0]!r:.60} of type {type(odd[0]).__name__}; use numbers or strings")
+    if not all(isinstance(value, numbers) for value in known):
         return values
     if too_large := [value for value in known if abs(value) >= 2**63]:
         raise InputError(f"y holds {too_large[0]!r:.60}, which is beyond 64 bits; use smaller numbers or strings")

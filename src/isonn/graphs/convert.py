@@ -95,15 +95,30 @@ def as_graphset(
     graphs = X if isinstance(X, GraphSet) else _convert(X, label_from, edge_label_from)
     if y is not None:
         graphs = graphs.with_y(as_y(y, len(graphs)))
-    given: dict[str, Any] = {
-        "name": name,
-        "ids": None if ids is None else to_numpy(ids).astype(np.str_),
-        "class_names": None if class_names is None else dict(class_names),
-        "target_names": None if target_names is None else tuple(target_names),
-        "table": None if table is None else {column: to_numpy(values) for column, values in table.items()},
-    }
+    given = {"name": name, "ids": ids, "class_names": class_names, "target_names": target_names, "table": table}
     given = {column: value for column, value in given.items() if value is not None}
-    return replace(graphs, **given) if given else graphs
+    return replace(graphs, **_named(given)) if given else graphs
+
+
+def _named(given: dict[str, Any]) -> dict[str, Any]:
+    """What is given beside the graphs, in the types of `GraphSet`."""
+    named: dict[str, Any] = {}
+    for column, value in given.items():
+        try:
+            if column == "name":
+                named[column] = str(value)
+            elif column == "ids":
+                named[column] = to_numpy(value).astype(np.str_)
+            elif column == "class_names":
+                named[column] = {key: str(called) for key, called in dict(value).items()}
+            elif column == "target_names":
+                named[column] = (value,) if isinstance(value, str) else tuple(map(str, value))
+            else:
+                named[column] = {key: to_numpy(values) for key, values in dict(value).items()}
+        except (TypeError, ValueError) as error:
+            what = {"ids": "a list of strings", "target_names": "a list of strings"}.get(column, "a dict")
+            raise InputError(f"{column}={value!r:.60} cannot be used ({error!s:.80}); give {what}") from error
+    return named
 
 
 def as_one_graph(X: Any) -> GraphSet:
@@ -211,8 +226,11 @@ def _from_stack(array: NDArray[Any]) -> GraphSet:
     if rows != columns:
         raise InputError(f"graph 0 of {g} is {rows} x {columns}, not square; adjacency matrices have shape (g, n, n)")
     array = _numbers(array, "X")
-    owner, row, column = np.nonzero(array)
-    return _from_nonzero(owner, np.column_stack([row, column]), np.full(g, rows), array[owner, row, column])
+    cells = np.flatnonzero(array)  # numbered over all matrices; np.nonzero would hold three times as much
+    edges = np.empty((len(cells), 2), dtype=np.int64)
+    edges[:, 0], edges[:, 1] = cells // rows % rows if rows else 0, cells % rows if rows else 0
+    counts = np.bincount(cells // max(rows * rows, 1), minlength=g)
+    return _from_nonzero(counts, edges, np.full(g, rows), array.reshape(-1)[cells])
 
 
 def _from_matrices(items: Sequence[Any]) -> GraphSet:
@@ -221,15 +239,17 @@ def _from_matrices(items: Sequence[Any]) -> GraphSet:
         where = f"graph {i} of {len(items)}"
         try:
             matrix = to_numpy(item)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
         except ValueError as error:
             raise InputError(f"{where} has rows of different lengths; give n rows of n numbers") from error
         _check_square(where, matrix.shape)
         matrices.append(_numbers(matrix, where))
     cells = [np.nonzero(matrix) for matrix in matrices]
-    owner = np.repeat(np.arange(len(cells)), [len(row) for row, _ in cells])
     edges = np.concatenate([np.column_stack(cell) for cell in cells])
     weights = np.concatenate([matrix[cell] for matrix, cell in zip(matrices, cells, strict=True)])
-    return _from_nonzero(owner, edges, np.array([len(matrix) for matrix in matrices]), weights)
+    counts = np.array([len(row) for row, _ in cells])
+    return _from_nonzero(counts, edges, np.array([len(matrix) for matrix in matrices]), weights)
 
 
 def _from_sparse(items: Sequence[Any]) -> GraphSet:
@@ -237,20 +257,42 @@ def _from_sparse(items: Sequence[Any]) -> GraphSet:
     for i, item in enumerate(items):
         where = f"graph {i} of {len(items)}"
         _check_square(where, item.shape)
-        matrix = item.tocsr().tocoo()  # to rows and back: adds up repeated entries, as SciPy does
-        cells.append((matrix.row, matrix.col))
+        edges, weights = _sparse_cells(where, item)
+        edges, summed, _ = _merge_parallel(where, item.shape[0], edges, weights, None, None)  # as SciPy adds them up
+        cells.append(edges)
         sizes.append(item.shape[0])
-        values.append(_numbers(matrix.data, where))
-    owner = np.repeat(np.arange(len(cells)), [len(row) for row, _ in cells])
-    edges = np.concatenate([np.column_stack(cell) for cell in cells])
-    return graphset_from_cells(owner, edges, sizes, np.concatenate(values))
+        values.append(weights if summed is None else summed)
+    owner = np.repeat(np.arange(len(cells)), [len(edges) for edges in cells])
+    return graphset_from_cells(owner, np.concatenate(cells), sizes, np.concatenate(values))
 
 
-def _from_nonzero(owner: IntArray, edges: IntArray, sizes: IntArray, weights: NDArray[Any]) -> GraphSet:
+def _sparse_cells(where: str, item: Any) -> tuple[IntArray, NDArray[np.float64]]:
+    """Rows and columns, and weights; SciPy's own conversions crash the process when an index is wrong."""
+    try:
+        if hasattr(item, "check_format"):
+            item.check_format(full_check=True)
+        matrix = item.tocoo()
+        row, column, values = (np.asarray(part).reshape(-1) for part in (matrix.row, matrix.col, matrix.data))
+    except (ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
+        raise InputError(f"{where} is a damaged sparse matrix ({error!s:.100}); build it again") from error
+    weights = _numbers(values, where).astype(np.float64)
+    if not len(row) == len(column) == len(weights) or row.dtype.kind not in "iu" or column.dtype.kind not in "iu":
+        raise InputError(f"{where} has {len(row)} rows, {len(column)} columns, {len(weights)} values; build it again")
+    edges = np.column_stack([row, column]).astype(np.int64)
+    outside = ((edges < 0) | (edges >= item.shape[0])).any(axis=1)
+    if outside.any():
+        raise InputError(
+            f"{where} has an entry at {tuple(edges[outside][0].tolist())} but only nodes 0 to {item.shape[0] - 1}; "
+            f"correct its indices"
+        )
+    return edges, weights
+
+
+def _from_nonzero(counts: IntArray, edges: IntArray, sizes: IntArray, weights: NDArray[Any]) -> GraphSet:
     """Cells as np.nonzero lists them: in order and distinct, so that sorting them can be saved."""
     return GraphSet(
         node_offsets=np.concatenate([[0], np.cumsum(sizes)]),
-        edge_offsets=np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(sizes)))]),
+        edge_offsets=np.concatenate([[0], np.cumsum(counts)]),
         edges=edges,
         weights=None if (weights == 1).all() else weights.astype(np.float64),
     )
@@ -516,11 +558,13 @@ def _from_links(
 
 
 def _weights(where: str, weights: list[Any]) -> NDArray[np.float64]:
-    values = np.array([1.0 if weight is None else weight for weight in weights])
-    if values.dtype.kind not in "biuf" or values.ndim != 1:
-        bad = next((w for w in weights if w is not None and np.asarray(w).dtype.kind not in "biuf"), weights[0])
-        raise InputError(f"{where} has an edge of weight {bad!r}, which is not a number; use real numbers as weights")
-    return values.astype(np.float64)
+    for weight in weights:
+        if weight is not None and not isinstance(weight, (bool, int, float, np.number, np.bool_)):
+            raise InputError(f"{where} has an edge of weight {weight!r:.60}, which is not a number; use real numbers")
+    try:
+        return np.array([1.0 if weight is None else float(weight) for weight in weights])
+    except (TypeError, OverflowError) as error:  # complex numbers, integers beyond floats
+        raise InputError(f"{where} has an edge of weight beyond real numbers ({error}); use real numbers") from error
 
 
 def _labels(where: str, what: str, values: list[Any]) -> NDArray[Any] | None:
@@ -539,7 +583,8 @@ def _labels(where: str, what: str, values: list[Any]) -> NDArray[Any] | None:
     mixed = labels.dtype.kind == "U" and not all(isinstance(value, str) for value in values)
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or mixed:
         raise InputError(
-            f"{where} has {what} labels such as {values[0]!r} and {values[-1]!r}; use numbers only or strings only"
+            f"{where} has {what} labels such as {values[0]!r:.40} and {values[-1]!r:.40}; use numbers only or strings "
+            f"only, of at most 64 bits"
         )
     return labels
 
@@ -563,8 +608,8 @@ def _merge_parallel(
         if len(clash):
             cell = clash[0]
             raise InputError(
-                f"{where} has parallel edges {tuple(cells[cell].tolist())} labelled {kept[merged[cell]].item()!r} and "
-                f"{labels[cell].item()!r}; keep one edge, or give both one label"
+                f"{where} has parallel edges {tuple(cells[cell].tolist())} labelled {kept[merged[cell]].item()!r:.40} "
+                f"and {labels[cell].item()!r:.40}; keep one edge, or give both one label"
             )
         labels = kept
     if weights is not None:

@@ -223,7 +223,12 @@ class GraphSet(Sequence[Graph]):
         """The distinct classes, sorted; for a matrix ``y`` its column numbers; None without ``y``."""
         if self.y is None:
             return None
-        return np.unique(self.y) if self.y.ndim == 1 else np.arange(self.y.shape[1])
+        if self.y.ndim == 2:
+            return np.arange(self.y.shape[1])
+        try:
+            return np.unique(self.y)
+        except TypeError:  # numbers and strings, which have no order; an estimator refuses them
+            return np.array(list(dict.fromkeys(self.y.tolist())), dtype=object)
 
     @cached_property
     def graph_of_cell(self) -> IntArray:
@@ -545,24 +550,25 @@ def _ranges(offsets: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
 
 def _check_graph(graph: Graph) -> None:
     """Check a hand-made graph, turn lists into arrays, and sort its cells."""
-    n, m = graph.n, np.asarray(graph.edges).size // 2
+    n, m = graph.n, 0
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= MAX_NODES:
         raise InputError(f"n={n!r:.60} is not a number of nodes; use an integer from 1 to {MAX_NODES}")
     columns: dict[str, Any] = {"n": int(n)}
-    for name, kinds, expected in (
-        ("edges", "iu", m),
-        ("weights", "biuf", m),
-        ("edge_labels", "biufU", m),
-        ("node_labels", "biufU", n),
-        ("node_attributes", "biuf", n),
-        ("node_names", "U", n),
+    for name, kinds in (
+        ("edges", "iu"),
+        ("weights", "biuf"),
+        ("edge_labels", "biufU"),
+        ("node_labels", "biufU"),
+        ("node_attributes", "biuf"),
+        ("node_names", "U"),
     ):
         if getattr(graph, name) is None and name != "edges":
             continue
+        expected = n if name in OF_NODES else m
         try:
             array = np.array(getattr(graph, name))
-        except (ValueError, TypeError, OverflowError) as error:
-            raise InputError(f"{name} of the graph cannot be read as an array; give {expected} rows") from error
+        except (ValueError, TypeError, OverflowError, RuntimeError) as error:
+            raise InputError(f"{name} of the graph cannot be read as an array; give rows of one length") from error
         dimensions = 2 if name in ("edges", "node_attributes") else 1
         if not array.size and name != "node_attributes":
             array = array.astype(np.int64).reshape((0, 2) if name == "edges" else (0,))
@@ -570,7 +576,9 @@ def _check_graph(graph: Graph) -> None:
             what = {"edges": "integers of shape (m, 2)", "node_attributes": "numbers of shape (n, d)"}.get(name)
             what = what or {"U": "strings", "biuf": "numbers"}.get(kinds, "numbers only or strings only")
             raise InputError(f"{name} of the graph has shape {array.shape} and type {array.dtype}; use {what}")
-        if len(array) != expected:
+        if name == "edges":
+            m = len(array)
+        elif len(array) != expected:
             raise InputError(f"the graph has {len(array)} {name} where {expected} are needed; give one each")
         columns[name] = array
     edges = columns["edges"] = columns["edges"].astype(np.int64)

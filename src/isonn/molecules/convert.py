@@ -248,6 +248,8 @@ def reason_of(parse: Callable[[], Any]) -> str:
     try:
         rdBase.LogToPythonLogger()
         parse()
+    except SystemError:  # how RDKit ends when a message of its own is not UTF-8
+        lines.append("its text is damaged")
     finally:
         rdBase.LogToCppStreams()
         logger.handlers, logger.propagate = handlers, propagate

@@ -9,62 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from graph_samples import SAMPLES
 from numpy.testing import assert_array_equal
-from tu_folder import write
 
 import isonn
 from isonn.errors import DatasetError, InputError, IsoNNError, MissingDependencyError
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io import Reader, register_reader, registry
-
-MATRIX = "0,1,0\n1,0,1\n0,1,0\n"
-
-
-def tu_folder(folder: Path) -> Path:
-    return write(folder)
-
-
-def text_file(folder: Path) -> Path:
-    path = folder / "sample.txt"
-    path.write_text("2\n2 0\n0 1 1\n0 1 0\n3 1\n1 1 1\n2 2 0 2\n1 1 1\n")
-    return path
-
-
-def npz_file(folder: Path) -> Path:
-    path = folder / "sample.npz"
-    np.savez(path, adjacency=np.eye(3)[None] + np.ones((4, 3, 3)), labels=[0, 1, 1, 0])
-    return path
-
-
-def saved_set(folder: Path) -> Path:
-    path = folder / "saved.npz"
-    isonn.as_graphset(np.eye(3)[None] + np.ones((4, 3, 3)), name="mine", ids=["a", "b", "c", "d"]).save(path)
-    return path
-
-
-def csv_folder(folder: Path) -> Path:
-    for name in ("a", "b"):
-        (folder / f"{name}.csv").write_text(MATRIX)
-    return folder
-
-
-def smiles_table(folder: Path) -> Path:
-    path = folder / "sample.csv"
-    path.write_text("smiles,id,active\nCCO,a,0\nc1ccccc1O,b,1\nCC(=O)O.Cl,c,1\n")
-    return path
-
-
-def sdf_file(folder: Path) -> Path:
-    Chem = pytest.importorskip("rdkit.Chem")
-    path = folder / "sample.sdf"
-    blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(smiles)) for smiles in ("CCO", "c1ccccc1O", "CC(=O)O.Cl")]
-    path.write_text("".join(f"{block}> <active>\n{i % 2}\n\n$$$$\n" for i, block in enumerate(blocks)))
-    return path
-
-
-#: A small dataset of every format; a new reader adds a line.
-SAMPLES = {"tu": tu_folder, "text": text_file, "matrices": npz_file, "matrices-folder": csv_folder, "saved": saved_set}
-SAMPLES |= {"smiles": smiles_table, "sdf": sdf_file}
 
 
 @pytest.fixture(params=SAMPLES)
@@ -83,7 +34,7 @@ def assert_equal_sets(one: GraphSet, two: GraphSet) -> None:
         assert_array_equal(one.table[column], two.table[column])
 
 
-def test_every_reader_of_the_package_has_a_sample_here():
+def test_every_reader_of_the_package_has_a_sample():
     assert {reader.name for reader in registry.readers()} <= {name.partition("-")[0] for name in SAMPLES}
 
 

@@ -133,8 +133,8 @@ def _checked(file: Path, url: str, name: str, known: str | None, checksums: Path
     digest = str(pooch.file_hash(str(file)))
     if known not in (None, digest):
         raise DatasetError(
-            f"{url} changed: its SHA-256 is {digest}, and was {known} when {name} was first fetched; if you trust the "
-            f"new file, delete {name} from {checksums} and fetch again"
+            f"{url} changed: its SHA-256 is {digest:.12}..., and was {known:.12}... at first; if you trust the new "
+            f"file, delete {name} from {checksums} and fetch again"
         )
     return digest
 

@@ -114,12 +114,9 @@ def _totals(class_counts: tuple[int, ...] | None) -> dict[str, Any]:
     return {} if class_counts is None else {"graphs": sum(class_counts), "classes": len(class_counts)}
 
 
-_PRIVATE = "human-subject data without a public download"
-_HIV = f"{_PRIVATE}, ask the authors of Cao et al. 2015 (Identifying HIV-induced subgraph patterns in brain networks)"
-_BP = (
-    f"{_PRIVATE}, ask the authors of Cao et al. 2015 (Identification of discriminative subgraph patterns in fMRI brain "
-    f"networks in bipolar affective disorder)"
-)
+_PRIVATE = "human-subject data without a public download, ask the authors of Cao et al. 2015"
+_HIV = f"{_PRIVATE} (HIV-induced subgraph patterns)"
+_BP = f"{_PRIVATE} (subgraph patterns in bipolar affective disorder)"
 
 ENTRIES: tuple[Entry, ...] = (
     tu_entry(
@@ -337,10 +334,9 @@ def _fetch(entry: Entry, on_progress: OnProgress | None) -> Path:
     if entry.url is None and entry not in ENTRIES:
         raise DatasetError(f"there is no dataset and no file {entry.name!r:.100}{_nearest(entry.name)}")
     if entry.url is None:
-        root = _data_folder()
-        wanted = " or ".join(str((root or cache_folder()) / file) for file in entry.files)
-        hint = "" if root else ", or set ISONN_DATA to the folder that holds it"
-        raise DatasetError(f"{entry.name} is not on this machine: {entry.source}; put it at {wanted}{hint}")
+        root, files = _data_folder(), " or ".join(entry.files)
+        where = f"put {files} into {root or cache_folder()}{'' if root else ' or the folder ISONN_DATA names'}"
+        raise DatasetError(f"{entry.name} is not on this machine: {entry.source}; {where}")
     return download(
         entry.url,
         cache_folder() / entry.files[0],

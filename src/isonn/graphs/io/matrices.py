@@ -85,6 +85,7 @@ def _read_npz(path: Path) -> GraphSet:
 
 def _read_mat(path: Path) -> GraphSet:
     from scipy.io import loadmat, whosmat
+    from scipy.io.matlab import MatReadError
 
     try:
         most_numbers, most_bytes = room(path)
@@ -97,7 +98,7 @@ def _read_mat(path: Path) -> GraphSet:
         ) from error
     except DatasetError:
         raise
-    except (OSError, *DAMAGE) as error:
+    except (OSError, MatReadError, *DAMAGE) as error:
         raise DatasetError(
             f"{path} cannot be read as a MATLAB file ({short(error)}); save it again with -v7"
         ) from error

@@ -94,9 +94,7 @@ def tu_pieces(
     name = tu_name(folder)
     y, y_file = _targets(folder, name, target)
     with ExitStack() as stack:
-        lines = _sorted_lines(folder, name) if in_memory else _file_lines(folder, name, at_once)
-        for file in lines.values():
-            stack.enter_context(file)
+        lines = _sorted_lines(folder, name) if in_memory else _file_lines(folder, name, at_once, stack)
         labels = {what: _Labels(folder / f"{name}_{what}_labels.txt") for what in ("node", "edge")}
         indicator, cells, attributes = lines["graph_indicator"], lines["A"], lines["node_attributes"]
         step = len(y) if at_once is None else at_once
@@ -194,13 +192,6 @@ class _Lines:
         self._reader, self._ahead, self._at_once = reader, ahead, at_once
         self._there = reader is not None or len(ahead) > 0
 
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(self, *about: object) -> None:
-        if self._reader is not None:
-            self._reader.close()
-
     @property
     def in_memory(self) -> bool:
         """Whether all lines are here, sorted by graph."""
@@ -258,11 +249,14 @@ def _check_width(path: Path, rows: NDArray[Any]) -> None:
             raise DatasetError(f"{path} has {rows.shape[1]} columns; {needed}")
 
 
-def _file_lines(folder: Path, name: str, at_once: int | None) -> dict[str, _Lines]:
+def _file_lines(folder: Path, name: str, at_once: int | None, stack: ExitStack) -> dict[str, _Lines]:
+    """The lines of the files, which the stack closes."""
     lines = {}
     for what, (dtype, columns) in _FILES.items():
         path = folder / f"{name}_{what}.txt"
         reader = NumberReader(path, dtype) if columns is not None or path.exists() else None
+        if reader is not None:
+            stack.callback(reader.close)
         nothing: NDArray[Any] = np.zeros((0, columns or 1), dtype=dtype)
         lines[what] = _Lines(path, reader, nothing, None if at_once is None else LINES_AT_ONCE)
     return lines
