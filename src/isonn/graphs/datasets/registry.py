@@ -115,8 +115,8 @@ def _totals(class_counts: tuple[int, ...] | None) -> dict[str, Any]:
 
 
 _PRIVATE = "human-subject data without a public download, ask the authors of Cao et al. 2015"
-_HIV = f"{_PRIVATE} (HIV-induced subgraph patterns)"
-_BP = f"{_PRIVATE} (subgraph patterns in bipolar affective disorder)"
+_HIV = f"{_PRIVATE} (on HIV)"
+_BP = f"{_PRIVATE} (on bipolar disorder)"
 
 ENTRIES: tuple[Entry, ...] = (
     tu_entry(
