@@ -165,3 +165,29 @@ def test_classes_have_their_names_or_say_that_they_are_classes():
     assert Naming().class_("well") == "well"
     assert Naming(targets=("solubility",)).target(0) == "solubility"
     assert len(Naming({0: "x" * 10_000}).class_(0)) == 60
+
+
+@pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")  # one atom kind is in a test molecule only
+def test_the_first_reason_is_the_rule_that_made_the_classes(mutag, tmp_path: Path):
+    """Molecules labelled by a rule: a nitrogen in a ring, which is a nitrogen with two aromatic bonds."""
+
+    def ring_nitrogens(graph):
+        cells = zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True)
+        aromatic = [row for (row, _), label in cells if label == 0]
+        return {node for node in range(graph.n) if graph.node_labels[node] == 1 and aromatic.count(node) >= 2}
+
+    y = np.array([int(bool(ring_nitrogens(graph))) for graph in mutag])
+    train, test = np.arange(0, 188, 2), np.arange(1, 188, 2)
+    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(mutag[train], y[train])
+    held = mutag[test].with_y(y[test])
+    content = model_content(held_out(clf, held), held, None, quiet=True)
+    first = content["pieces"][0][1][0]
+    assert content["pieces"][0][0] == "class 1"
+    assert "N" in first.text
+    assert first.counted("class 0")[0] == 0 or first.counted("class 1")[0] > 0.9 * first.counted("class 1")[1]
+    positive = [panel for panel in content["panels"] if y[test][panel.number] == 1]
+    hits = [
+        bool(set(panel.reasons[0].members) & ring_nitrogens(held[panel.number])) for panel in positive if panel.reasons
+    ]
+    assert np.mean(hits) >= 0.95
+    assert len(hits) == len(positive)

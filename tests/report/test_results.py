@@ -43,7 +43,7 @@ def test_loss_is_drawn_for_methods_that_keep_it(group):
 
 
 def test_the_table_marks_trivial_rows_and_has_intervals(group):
-    table = results.table(group, group.rows())
+    table = results.table(group.rows())
     assert [row.kind for row in table] == ["isonn", "trivial", "trivial"]
     assert all(" to " in row.interval for row in table)
     assert table[1].flips == "0.0"

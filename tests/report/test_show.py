@@ -75,3 +75,13 @@ def test_drawings_need_no_extra():
         "graphs = isonn.load('MUTAG')\nassert '<svg' in graphs._repr_html_() and '<svg' in graphs[0]._repr_html_()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_plain_prints_are_short_and_name_nodes(explanation):
+    printed = str(explanation)
+    assert printed.count("\n") <= 7
+    first = explanation.reasons[0]
+    assert ", ".join(first.names) in printed
+    assert len(repr(explanation.templates)) < 100
+    assert len(repr(explanation.templates[0])) < 200
+    assert len(repr(first)) < 300

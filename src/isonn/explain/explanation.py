@@ -153,7 +153,7 @@ class Explanation:
         return self.target.link(logits)
 
     def summary(self, top: int = 5) -> str:
-        """A few lines: the prediction, the score, and the matches that count most."""
+        """A few lines: the prediction, the score, and the reasons; the strongest matches where there is no reason."""
         if isinstance(self.target, Numbers):
             what = f"predicted {self.score:.3g}"
         else:
@@ -161,7 +161,11 @@ class Explanation:
         lines = [f"{what}: score {self.score:+.2f} (no matches at all: {self.base:+.2f})"]
         if self.padding:
             lines.append(f"  {self.padding:+.3f}  everything read beyond the graph's {self.graph.n} nodes")
-        for match in self.matches[:top]:
+        for reason in self.reasons[:top]:
+            lines.append(f"  {reason}")
+        if self.reasons and self.count:
+            lines.append(f"  {self.count:,} matches in all, see matches")
+        for match in self.matches[:top] if not self.reasons else ():
             rows = ", ".join(map(self.node_name, match.nodes))
             columns = "" if match.columns is None else " to " + ", ".join(map(self.node_name, match.columns))
             lines.append(f"  {match.contribution:+.3f}  template {match.template} at {rows}{columns}")
@@ -312,7 +316,7 @@ def _key(match: Match) -> tuple[Any, ...]:
 # A learned template, as people meet it.
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Template:
     """One learned template.
 
@@ -352,6 +356,9 @@ class Template:
         if self.others:
             words += f", or {len(self.others)} like it"
         return words
+
+    def __repr__(self) -> str:
+        return f"Template({self.text()})"
 
     def to_networkx(self, threshold: float = 0.5) -> networkx.DiGraph:
         """The template as a NetworkX graph: an edge wherever a cell exceeds the threshold, its value as the weight."""

@@ -26,7 +26,7 @@ STRONGEST = 200
 LEAST = 0.1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reason:
     """A connected piece of a graph that speaks for or against the explained class.
 
@@ -51,13 +51,16 @@ class Reason:
     def __str__(self) -> str:
         return f"{self.contribution:+.2f}  {self.text} ({', '.join(self.names)})"
 
+    def __repr__(self) -> str:
+        return f"Reason({self})"
+
     def found_in(self, graphs: GraphSet) -> NDArray[np.bool_]:
         """Which of the graphs contain the piece, labels of nodes and edges included, shape (g,)."""
         piece = _igraph_of(self.graph, self.nodes)
         return np.array([_contains(_igraph_of(graph), piece) for graph in graphs])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassReason:
     """A piece that marks a class in the training graphs.
 
@@ -87,6 +90,9 @@ class ClassReason:
     def __str__(self) -> str:
         counts = ", ".join(f"{held} of {of} in {value}" for value, (held, of) in self.graphs.items())
         return f"{self.text}: {counts}"
+
+    def __repr__(self) -> str:
+        return f"ClassReason({self})"
 
 
 def find_reasons(explanation: Explanation) -> list[Reason]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from isonn.experiments.metrics import shown
+from isonn.experiments.statistics import corrected_interval
 from isonn.experiments.tables import Row, failures
 from isonn.report import results
 from isonn.report.charts import Interval, curve_points, interval_row
@@ -16,8 +18,6 @@ from isonn.report.model_page import Tile
 from isonn.report.page import render, require_jinja2
 from isonn.report.runs import EXPLAINED, Collected, Group, collect
 
-#: Level of the intervals.
-LEVEL = 0.95
 #: Columns of one table of results: more do not fit on A4.
 COLUMNS = 4
 
@@ -28,12 +28,14 @@ class Difference:
 
     Attributes:
         dataset: where.
-        mean: of the accuracy of the first minus that of the second, in points of percent.
+        metric: of what, with its unit.
+        mean: of the first minus the second method; turned round where smaller is better, so that above 0 is better.
         low, high: the corrected interval of the mean; equal to it for a single fold.
         folds: how many distinct test folds both have.
     """
 
     dataset: str
+    metric: str
     mean: float
     low: float
     high: float
@@ -47,13 +49,16 @@ class Difference:
 
 @dataclass(frozen=True)
 class Rank:
-    """A method among all: its mean rank over the datasets that all ranked methods have, and how often it is best."""
+    """A method among all: its mean rank over the datasets that all ranked methods have, and how often it is best.
+
+    ``mean`` is that of the first metric over these datasets, None where they have different metrics.
+    """
 
     method: str
     kind: str
     rank: float
     best: int
-    mean: float
+    mean: float | None
     seconds: float | None
 
 
@@ -81,8 +86,9 @@ def comparison(found: Collected) -> dict[str, Any]:
         own = [difference(one, reference, method) for one in sets]
         if known := [one for one in own if one is not None]:
             against[method] = known
-    ends = [abs(value) for own in against.values() for d in own for value in (d.low, d.high)]
-    largest = max(ends, default=1.0) or 1.0
+    largest: dict[str, float] = {}  # metrics have scales of their own
+    for d in (d for own in against.values() for d in own):
+        largest[d.metric] = max(largest.get(d.metric, 0.0), abs(d.low), abs(d.high)) or 1.0
     warnings = [sentence for one in sets for sentence in failures(one.rows)]
     return {
         "title": f"{len(sets)} dataset{'s' * (len(sets) != 1)}, {len(ranks)} methods",
@@ -93,10 +99,9 @@ def comparison(found: Collected) -> dict[str, Any]:
         "ranks": ranks,
         "ranked_on": _ranked_on(sets),
         "against": {
-            method: [(d, interval_row(Interval(d.mean, d.low, d.high), largest)) for d in own]
+            method: [(d, interval_row(Interval(d.mean, d.low, d.high), largest[d.metric])) for d in own]
             for method, own in against.items()
         },
-        "largest": largest,
         "tables": _tables(sets, ranks),
         "curves": learning_curves(sets),
         "warnings": [*warnings, *(f"{name} could not be read." for name in found.damaged)],
@@ -128,13 +133,19 @@ def ranking(sets: Sequence[Measured]) -> list[Rank]:
             results.kind_of(method),
             statistics.fmean(places[method]),
             best[method],
-            statistics.fmean(own[method] for own in complete if method in own),
+            _mean(method, complete, sets),
             statistics.median(seconds[method]) if method in seconds else None,
         )
         for method in every
         if places[method]
     ]
-    return sorted(made, key=lambda rank: (rank.rank, -rank.mean, rank.method))
+    return sorted(made, key=lambda rank: (rank.rank, rank.method))
+
+
+def _mean(method: str, scores: Sequence[Mapping[str, float]], sets: Sequence[Measured]) -> float | None:
+    """The mean of a method's first metric, if all datasets have the same."""
+    own = [score[method] for score in scores if method in score]
+    return abs(statistics.fmean(own)) if own and len({_metric(where) for where in sets}) == 1 else None
 
 
 def difference(where: Measured, first: str, second: str) -> Difference | None:
@@ -148,35 +159,29 @@ def difference(where: Measured, first: str, second: str) -> Difference | None:
         return None
     by_test: dict[Any, list[float]] = {}  # seeds that share their test graphs are repetitions of one measurement
     for key in both:
-        by_test.setdefault(one[key].test, []).append(100 * (one[key].accuracy - two[key].accuracy))
+        by_test.setdefault(one[key].test, []).append(one[key].value - two[key].value)
     values = [statistics.fmean(repeated) for repeated in by_test.values()]
     mean = statistics.fmean(values)
-    half = 0.0
-    if len(values) > 1:
-        from scipy.stats import t
-
-        ratio = statistics.fmean(one[key].ratio for key in both)
-        spread = math.sqrt((1 / len(values) + ratio) * statistics.variance(values))
-        half = float(t.ppf((1 + LEVEL) / 2, len(values) - 1)) * spread
-    return Difference(where.name, mean, mean - half, mean + half, len(values))
+    low, high = corrected_interval(values, statistics.fmean(one[key].ratio for key in both)) or (mean, mean)
+    return Difference(where.name, _metric(where), mean, low, high, len(values))
 
 
 def learning_curves(sets: Sequence[Measured]) -> list[tuple[str, str]]:
-    """Accuracy by the number of training graphs, of datasets where a method has results of several numbers."""
+    """The first metric by the number of training graphs, where a method has results of several numbers."""
     charts = []
-    for name, group, own in sets:
+    for where in sets:
         lines: dict[str, dict[int, list[float]]] = {}
-        for row in own:
-            for _, result in group.of(row):
-                if result is not None:
+        for row in where.rows:
+            name = next(iter(row.metrics), "")
+            for _, result in where.group.of(row) if name else ():
+                value = None if result is None else shown(name, result["metrics"])
+                if result is not None and value is not None:
                     points = lines.setdefault(row.method, {})
-                    points.setdefault(_rounded(int(result["n_train"])), []).append(
-                        100 * float(result["metrics"]["accuracy"])
-                    )
+                    points.setdefault(_rounded(int(result["n_train"])), []).append(value)
         several = {method: points for method, points in lines.items() if len(points) > 1}
         if several:
-            chart = curve_points(several, f"Accuracy on {name} by training graphs", "training graphs")
-            charts.append((name, chart))
+            title = f"{_metric(where)} on {where.name} by training graphs"
+            charts.append((f"{where.name}, {_metric(where)}", curve_points(several, title, "training graphs")))
     return charts
 
 
@@ -186,35 +191,38 @@ def _rounded(n: int) -> int:
     return int(round(n, -digits))
 
 
+def _metric(where: Measured) -> str:
+    """The metric that is compared, with its unit."""
+    return next(iter(results.headings(where.rows)), "")
+
+
 class _Fold(NamedTuple):
-    accuracy: float
+    value: float  # of the first metric, turned so that larger is better
     ratio: float  # test graphs per training graph
     test: tuple[int, ...]
 
 
 def _folds(where: Measured, method: str) -> dict[tuple[int, int], _Fold]:
     """By seed and fold what the method's best settings gave."""
-    own = [row for row in where.rows if row.method == method and row.accuracy is not None]
-    if not own:
+    best = results.best_of([row for row in where.rows if row.method == method])
+    if best is None:
         return {}
-    best = max(own, key=lambda row: row.accuracy.mean if row.accuracy else 0.0)
-    return {
-        (job.seed, job.fold): _Fold(
-            float(result["metrics"]["accuracy"]),
-            float(result["n_test"]) / float(result["n_train"]),
-            tuple(sorted(result.get("test", (job.seed, job.fold)))),
-        )
-        for job, result in where.group.of(best)
-        if result is not None
-    }
+    name, sign = next(iter(best.metrics)), 1 if best.larger else -1
+    found = {}
+    for job, result in where.group.of(best):
+        value = None if result is None else shown(name, result["metrics"])
+        if result is not None and value is not None:
+            test = tuple(sorted(result.get("test", (job.seed, job.fold))))
+            found[job.seed, job.fold] = _Fold(sign * value, float(result["n_test"]) / float(result["n_train"]), test)
+    return found
 
 
 def _scores(rows: Sequence[Row]) -> dict[str, float]:
-    """The best mean of each method."""
+    """The best mean of each method, turned so that larger is better."""
     scores: dict[str, float] = {}
     for row in rows:
-        if row.accuracy is not None:
-            scores[row.method] = max(scores.get(row.method, -math.inf), row.accuracy.mean)
+        if row.first is not None:
+            scores[row.method] = max(scores.get(row.method, -math.inf), results.goodness(row))
     return scores
 
 
@@ -244,11 +252,10 @@ def _answer(ranks: Sequence[Rank], reference: str, against: Mapping[str, Sequenc
 
 def _tiles(ranks: Sequence[Rank], reference: str) -> list[Tile]:
     own = next(rank for rank in ranks if rank.method == reference)
-    tiles = [Tile(reference, f"{own.mean:.1f} %", f"mean accuracy, mean rank {own.rank:.1f}", main=True)]
+    tiles = [Tile(reference, f"{own.rank:.1f}", f"mean rank of {len(ranks)} methods", main=True)]
     trivial = min((rank for rank in ranks if rank.kind == "trivial"), key=lambda rank: rank.rank, default=None)
-    if trivial is not None:
-        about = f"mean accuracy, mean rank {trivial.rank:.1f}"
-        tiles.append(Tile(f"Best trivial method: {trivial.method}", f"{trivial.mean:.1f} %", about))
+    if trivial is not None and trivial.method != reference:
+        tiles.append(Tile(f"Best trivial method: {trivial.method}", f"{trivial.rank:.1f}", "mean rank"))
     return tiles
 
 
@@ -261,12 +268,11 @@ def _tables(sets: Sequence[Measured], ranks: Sequence[Rank]) -> list[dict[str, A
         for rank in ranks:
             cells = []
             for one in part:
-                own = [row for row in one.rows if row.method == rank.method and row.accuracy is not None]
-                best = max(own, key=lambda row: row.accuracy.mean if row.accuracy else 0.0, default=None)
+                best = results.best_of([row for row in one.rows if row.method == rank.method])
                 top = max(_scores(one.rows).values(), default=0.0)
-                cells.append((str(best.accuracy), best.accuracy.mean == top) if best and best.accuracy else ("", False))
+                cells.append(("", False) if best is None else (str(best.first), results.goodness(best) == top))
             lines.append((rank, cells))
-        tables.append({"datasets": [one.name for one in part], "lines": lines})
+        tables.append({"datasets": [(one.name, _metric(one)) for one in part], "lines": lines})
     return tables
 
 

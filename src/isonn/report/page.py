@@ -36,7 +36,7 @@ def render(name: str, **content: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        percent=percent_text, signed=signed, capitalize_first=_capitalized, index=_index, share=_share
+        percent=percent_text, signed=signed, capitalize_first=_capitalized, index=_index, share=_share, short=_short
     )
     environment.filters["blocks"] = _blocks(environment)
     style, script = _file("style.css") + _file("drawing.css"), _file("page.js")
@@ -88,6 +88,10 @@ def signed(value: float) -> str:
 
 def _share(pair: tuple[int, int]) -> str:
     return share_bar(pair[0] / max(pair[1], 1))
+
+
+def _short(value: float) -> str:
+    return f"{value:+.1f}" if abs(value) >= 1 else f"{value:+.2g}"
 
 
 def _capitalized(text: str) -> str:

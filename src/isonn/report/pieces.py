@@ -140,7 +140,7 @@ def class_pieces(clf: Any, graphs: GraphSet, look: Symbols) -> dict[Any, list[Pi
 def _piece(
     reason: Any, held: NDArray[np.bool_], clf: Any, graphs: GraphSet, look: Symbols, naming: Naming, largest: float
 ) -> Piece:
-    holding = np.flatnonzero(held)
+    holding, text = np.flatnonzero(held), shortened(reason.text, 160)
     if graphs.y is not None and graphs.y.ndim == 1 and reason.explained in graphs.y.tolist():
         own = holding[graphs.y[holding] == reason.explained]
         holding = own if len(own) else holding
@@ -152,13 +152,13 @@ def _piece(
         example = draw_graph(
             graphs[number],
             symbols=look,
-            title=f"Graph {number} with {reason.text} highlighted",
+            title=f"Graph {number} with {text} highlighted",
             marks=[Mark(nodes)],
             shown=[0],
         )
-    drawing = draw_template(reason.template, graphs.kind, title=reason.text, symbols=look)
+    drawing = draw_template(reason.template, graphs.kind, title=text, symbols=look)
     return Piece(
-        text=shortened(reason.text, 160),
+        text=text,
         column=reason.column,
         drawing=drawing,
         bar=share_bar(reason.effect / largest if largest else 0.0),

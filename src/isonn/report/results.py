@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.experiments.metrics import METRICS, shown
 from isonn.experiments.protocols import PROTOCOLS
 from isonn.experiments.tables import Row
 from isonn.graphs.graph import GraphSet
@@ -20,6 +21,8 @@ from isonn.report.runs import TRIVIAL, Group
 
 #: Classes beyond this make a confusion matrix nobody reads.
 MAX_CLASSES = 12
+#: Metrics in a table.
+COLUMNS = 3
 
 
 @dataclass(frozen=True)
@@ -28,16 +31,16 @@ class TableRow:
 
     Attributes:
         kind: "isonn", "trivial" or "other".
-        interval: the 95 % interval of the accuracy, or "".
-        against: the p of a test that it differs from IsoNN's, or "".
+        values: each metric of `headings`.
+        interval: the 95 % interval of the first metric, or "".
+        against: the p of a test that the first metric differs from the reference's, or "".
     """
 
     method: str
     settings: str
     kind: str
-    accuracy: str
+    values: tuple[str, ...]
     interval: str
-    f1: str
     printed: str
     seconds: str
     flips: str
@@ -71,20 +74,52 @@ def kind_of(method: str) -> str:
     return "isonn" if method == "isonn" or method.startswith("isonn-") else "other"
 
 
-def table(group: Group, rows: Sequence[Row]) -> list[TableRow]:
+def metric_names(rows: Sequence[Row]) -> list[str]:
+    """The metrics of a table's columns; the first is the one that is tested."""
+    return list(dict.fromkeys(name for row in rows for name in row.metrics))[:COLUMNS]
+
+
+def headings(rows: Sequence[Row]) -> list[str]:
+    """What the columns of metrics are called."""
+    return [METRICS[name].heading + (" (%)" if METRICS[name].percent else "") for name in metric_names(rows)]
+
+
+def metric_text(row: Row) -> str:
+    """The first metric of a row with its unit."""
+    return f"{row.first}{' %' if METRICS[next(iter(row.metrics))].percent else ''}"
+
+
+def metric_heading(row: Row) -> str:
+    """What the first metric of a row is called."""
+    return METRICS[next(iter(row.metrics))].heading
+
+
+def best_of(rows: Sequence[Row]) -> Row | None:
+    """The row whose first metric is best."""
+    judged = [row for row in rows if row.first is not None]
+    return max(judged, key=lambda row: goodness(row), default=None)
+
+
+def goodness(row: Row) -> float:
+    """The first metric, turned so that larger is better."""
+    if row.first is None:
+        return -math.inf
+    return row.first.mean if row.larger else -row.first.mean
+
+
+def table(rows: Sequence[Row]) -> list[TableRow]:
     """The result table."""
-    made = []
+    made, names = [], metric_names(rows)
     for row in rows:
         printed = "" if row.printed is None else f"{row.printed.accuracy:.1f} / {row.printed.f1:.1f}"
-        low_high = row.accuracy.interval if row.accuracy else None
+        low_high = row.first.interval if row.first else None
         made.append(
             TableRow(
                 method=row.method,
                 settings=row.settings_text,
                 kind=kind_of(row.method),
-                accuracy="none" if row.accuracy is None else str(row.accuracy),
-                interval="" if low_high is None else f"{low_high[0]:.1f} to {low_high[1]:.1f}",
-                f1="none" if row.f1 is None else str(row.f1),
+                values=tuple(str(row.metrics[name]) if name in row.metrics else "none" for name in names),
+                interval="" if low_high is None or not row.first else " to ".join(map(row.first.text, low_high)),
                 printed=printed,
                 seconds="" if row.fit_seconds is None else f"{row.fit_seconds:.3g}",
                 flips="" if row.flip_rate is None else f"{row.flip_rate:.1f}",
@@ -99,20 +134,26 @@ def dots(group: Group, rows: Sequence[Row]) -> str:
     """Every fold and seed of every row as a dot."""
     strips = []
     for row in rows:
-        if row.accuracy is None:
+        if row.first is None:
             continue
-        folds = [100 * float(result["metrics"]["accuracy"]) for _, result in group.of(row) if result is not None]
+        name = next(iter(row.metrics))
+        values = [shown(name, result["metrics"]) for _, result in group.of(row) if result is not None]
+        folds = [value for value in values if value is not None]
         strips.append(
             Strip(
                 name_of(row, rows),
                 folds,
-                list(row.accuracy.by_seed.values()),
-                row.accuracy.mean,
-                (row.accuracy.interval if row.accuracy else None),
+                list(row.first.by_seed.values()),
+                row.first.mean,
+                row.first.interval,
                 kind_of(row.method) == "isonn",
             )
         )
-    return dot_plot(strips, "Accuracy of each method: small dots are folds, large dots seeds, the bar their mean")
+    names = metric_names(rows)
+    unit = "%" if names and METRICS[names[0]].percent else ""
+    heading = METRICS[names[0]].heading if names else "results"
+    title = f"{heading} of each method: small dots are folds, large dots seeds, the bar their mean"
+    return dot_plot(strips, title, unit)
 
 
 def times(group: Group, rows: Sequence[Row]) -> str:
@@ -142,20 +183,20 @@ def sweeps(rows: Sequence[Row]) -> dict[str, str]:
     """Accuracy by a setting, where a method ran with several values of it and nothing else differs."""
     charts = {}
     for method in dict.fromkeys(row.method for row in rows):
-        same = [row for row in rows if row.method == method and row.accuracy is not None]
+        same = [row for row in rows if row.method == method and row.first is not None]
         for key in sorted({key for row in same for key in row.settings}):
             rest: dict[str, dict[float, list[float]]] = {}
             for row in same:
                 value = row.settings.get(key)
-                if row.accuracy is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+                if row.first is None or isinstance(value, bool) or not isinstance(value, (int, float)):
                     continue
                 others = {name: v for name, v in row.settings.items() if name != key}
                 points = rest.setdefault(json.dumps(others, sort_keys=True), {})
-                points[float(value)] = list(row.accuracy.by_seed.values())
+                points[float(value)] = list(row.first.by_seed.values())
             for others_text, points in rest.items():
                 fixed = ", ".join(f"{name}={value}" for name, value in json.loads(others_text).items())
                 title = f"{method} by {key}{f' ({fixed})' if fixed else ''}"
-                chart = sweep(points, f"Accuracy of {title}, one dot a seed", key)
+                chart = sweep(points, f"{title}, one dot a seed", key)
                 if chart:
                     charts[title] = chart
     return charts
@@ -248,5 +289,7 @@ def _numbers(values: Any) -> bool:
 
 
 def _against(row: Row) -> str:
-    """Whether the accuracy differs from IsoNN's, where the table has a test of it."""
-    return "" if row.p is None else "p < 0.001" if row.p < 0.001 else f"p = {row.p:.3f}"
+    """Whether the first metric differs from the reference's, where the table has a test of it."""
+    if row.p is None:
+        return ""
+    return f"{'p < 0.001' if row.p < 0.001 else f'p = {row.p:.3f}'} against {row.against or 'isonn'}"

@@ -121,19 +121,20 @@ def _compared(found: Collected) -> ReportPage:
 
 def _tile_of(rows: Sequence[Row], method: str) -> Tile | None:
     """The number of the method whose model is shown, over all seeds."""
-    own = [row for row in rows if row.method == method and row.accuracy is not None]
-    if not own or _best_trivial(rows) is None:
+    own = results.best_of([row for row in rows if row.method == method])
+    if own is None or _best_trivial(rows) is None:
         return None
-    return Tile(f"Accuracy of {method}", f"{own[0].accuracy} %", "mean over all seeds of the run", main=True)
+    about = f"{results.metric_heading(own)} over all seeds of the run"
+    return Tile(method, results.metric_text(own), about, main=True)
 
 
 def _best_trivial(rows: Sequence[Row]) -> Tile | None:
     """The best trivial row of the run's own table."""
-    judged = [row for row in rows if row.accuracy is not None and results.kind_of(row.method) == "trivial"]
-    if not judged:
+    best = results.best_of([row for row in rows if results.kind_of(row.method) == "trivial"])
+    if best is None:
         return None
-    best = max(judged, key=lambda row: row.accuracy.mean if row.accuracy else 0.0)
-    return Tile(f"Best trivial method: {best.method}", f"{best.accuracy} %", "mean over all seeds of the run")
+    about = f"{results.metric_heading(best)} over all seeds of the run"
+    return Tile(f"Best trivial method: {best.method}", results.metric_text(best), about)
 
 
 def _preferred(found: Collected, data: str | None) -> Group:
@@ -159,18 +160,18 @@ def _fitted(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> 
 
 def _block(group: Group, rows: Sequence[Row], graphs: GraphSet | None, why: str) -> dict[str, Any]:
     """What the page says of one dataset under one protocol."""
-    lines = results.table(group, rows)
+    lines = results.table(rows)
     found = results.confusions(group, rows, graphs) if graphs is not None else []
     twins, matter = _twins(graphs, group) if graphs is not None else ("", False)
     seeds = f"mean ± standard deviation over {group.seeds} seeds" if group.seeds > 1 else "one seed"
-    compared = "; p: corrected resampled t-test against isonn" if any(line.against for line in lines) else ""
+    compared = "; p: corrected resampled t-test" if any(line.against for line in lines) else ""
     return {
         "name": f"{group.dataset}, {group.protocol} protocol",
         "rows": rows,
         "facts": _facts(group, graphs),
         "table": lines,
-        "metrics": ("Accuracy", "F1"),
-        "caption": f"In percent, {seeds}{compared}. Trivial rows are what a learned method has to beat.",
+        "headings": results.headings(rows),
+        "caption": f"{seeds[0].upper()}{seeds[1:]}{compared}. Trivial rows are what a learned method has to beat.",
         "intervals": any(line.interval for line in lines),
         "printed": any(line.printed for line in lines),
         "flips": any(line.flips for line in lines),
@@ -221,17 +222,18 @@ def _headline(blocks: Sequence[dict[str, Any]]) -> list[str]:
     """The best learned row beside the best trivial one, of each dataset."""
     sentences = []
     for block in blocks:
-        judged = [row for row in block["rows"] if row.accuracy is not None]
-        best: dict[str, Row] = {}
-        for row in judged:
-            kind = results.kind_of(row.method)
-            if kind not in best or row.accuracy.mean > best[kind].accuracy.mean:  # type: ignore[union-attr]
-                best[kind] = row
         kinds = (("isonn", "best template model"), ("other", "best other method"), ("trivial", "best trivial method"))
-        words = [f"{best[kind].method} {best[kind].accuracy} % ({name})" for kind, name in kinds if kind in best]
+        words = []
+        for kind, name in kinds:
+            best = results.best_of([row for row in block["rows"] if results.kind_of(row.method) == kind])
+            words += (
+                []
+                if best is None
+                else [f"{best.method} {results.metric_text(best)} {results.metric_heading(best)} ({name})"]
+            )
         if words:
             text = ", ".join(words)
-            lead = f"{block['name']}: " if len(blocks) > 1 else "Accuracy: "
+            lead = f"{block['name']}: " if len(blocks) > 1 else ""
             sentences.append(f"{lead}{text}.")
     return sentences
 

@@ -63,7 +63,8 @@ class Group:
 
     def rows(self) -> list[Row]:
         """The result table."""
-        return summarize(self.jobs, self.results, self.errors, load_spec("table"))
+        every = summarize(self.jobs, self.results, self.errors, load_spec("table"))
+        return [row for row in every if row.target in ("", "mean")]  # of several targets, their mean
 
     def of(self, row: Row) -> list[tuple[Job, Mapping[str, Any] | None]]:
         """The jobs behind a row of the table, each with its result or None."""
@@ -71,6 +72,7 @@ class Group:
             (job, self.results.get(job.id))
             for job in self.jobs
             if job.method == row.method
+            and not job.permutation
             and dict(job.settings) == dict(row.settings)
             and len(job.candidates) == row.candidates
         ]
@@ -214,6 +216,10 @@ def _json(path: Path) -> dict[str, Any]:
 #: Methods that can explain themselves, the preferred one first.
 EXPLAINED = (
     "isonn-subgraph",
+    "isonn-aligned",
+    "isonn-subgraph-both",
+    "isonn-subgraph-short",
+    "isonn-subgraph-learned",
     "isonn-subgraph-frozen",
     "isonn-subgraph-ensemble",
     "isonn",
@@ -245,7 +251,9 @@ class Fitted:
 
 def choose_job(group: Group) -> Job | None:
     """The finished job whose model is shown: the preferred method, its first seed and fold."""
-    finished = [job for job in group.jobs if job.id in group.results and job.method in EXPLAINED]
+    finished = [
+        job for job in group.jobs if job.id in group.results and job.method in EXPLAINED and not job.permutation
+    ]
     return min(finished, key=lambda job: (EXPLAINED.index(job.method), job.seed, job.fold), default=None)
 
 

@@ -1,0 +1,85 @@
+"""The comparison page against the definitions of rank and paired difference."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sample_run import make_comparison
+from scipy.stats import t
+
+from isonn.report.compare_page import Measured, compare_page, comparison, difference, ranking
+from isonn.report.run_page import report_page
+from isonn.report.runs import collect
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return make_comparison(tmp_path_factory.mktemp("comparison"))
+
+
+@pytest.fixture(scope="module")
+def sets(folder):
+    return [Measured(group.dataset, group, group.rows()) for group in collect(folder).groups]
+
+
+def stored(folder: Path, dataset: str, method: str):
+    """Accuracy by seed and fold, read from the files themselves."""
+    found = {}
+    for path in folder.rglob("*.json"):
+        content = json.loads(path.read_text())
+        job = content.get("job") or content.get("task") or {}
+        if job.get("dataset") == dataset and job.get("method") == method:
+            ratio = content["n_test"] / content["n_train"]
+            found[job["seed"], job["fold"]] = (100 * content["metrics"]["accuracy"], ratio)
+    return found
+
+
+def test_a_difference_is_the_mean_over_folds_with_the_corrected_interval(folder, sets):
+    for where in sets:
+        one, two = stored(folder, where.name, "degrees"), stored(folder, where.name, "majority")
+        values = [one[key][0] - two[key][0] for key in one]
+        assert len(values) == 9
+        found = difference(where, "degrees", "majority")
+        assert found.mean == pytest.approx(statistics.fmean(values))
+        ratio = statistics.fmean(one[key][1] for key in one)
+        half = t.ppf(0.975, 8) * np.sqrt((1 / 9 + ratio) * np.var(values, ddof=1))
+        assert found.high - found.mean == pytest.approx(half)
+        assert found.verdict == (
+            "better" if found.mean - half > 0 else "worse" if found.mean + half < 0 else "undecided"
+        )
+
+
+def test_ranks_are_places_by_the_mean_and_ties_share(folder, sets):
+    methods = ("size", "degrees", "majority")
+    places = {method: [] for method in methods}
+    for where in sets:
+        means = {m: statistics.fmean(v for v, _ in stored(folder, where.name, m).values()) for m in methods}
+        for method in methods:
+            above = sum(v > means[method] + 1e-9 for v in means.values())
+            equal = sum(abs(v - means[method]) < 1e-9 for v in means.values())
+            places[method].append(above + (equal + 1) / 2)
+    for rank in ranking(sets):
+        assert rank.rank == pytest.approx(statistics.fmean(places[rank.method]))
+
+
+def test_the_page_leads_with_the_best_method_and_holds_every_number(folder):
+    content = comparison(collect(folder))
+    text = compare_page(folder)
+    assert content["answer"].startswith(f"{content['ranks'][0].method} has the best mean rank")
+    assert text.index('id="differences"') < text.index('id="ranking"') < text.index('id="provenance"')
+    for table in content["tables"]:
+        assert len(table["datasets"]) <= 4
+        assert all(
+            any(best for _, best in [cells[i] for _, cells in table["lines"]]) for i in range(len(table["datasets"]))
+        )
+
+
+def test_report_of_several_datasets_compares_them(folder):
+    page = report_page(folder, quiet=True)
+    assert page.facts["datasets"] == ["set 0", "set 1", "set 2"]
+    assert page.facts["results"] == 81
+    assert "Which method is best, and by how much?" in page.text
