@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
+from threadpoolctl import threadpool_limits
 from typing_extensions import Self
 
 from isonn import progress
@@ -399,7 +400,9 @@ class _SubgraphIsoNN(GraphEstimator):
         labelled = np.concatenate([np.full(len(level), self.encoding_.labelled(level.view)) for level in levels])
         self._marks = class_marks(own, linear, targets, self.target_, labelled, self.seed_)
         known = {i for mark in self._marks for i in mark.examples} if self.keep_examples else set()
-        self._examples = [str(i) if i in known else "" for i in range(len(targets))] if known else []
+        ids = some.ids if some.ids is not None and len(some) == len(targets) else None
+        names = [str(i) if ids is None else str(ids[i]) for i in range(len(targets))] if known else []
+        self._examples = [name if i in known else "" for i, name in enumerate(names)]
 
     def _shorten(
         self,
@@ -418,10 +421,11 @@ class _SubgraphIsoNN(GraphEstimator):
             every = with_wildcards(every, pieces, self.min_support)
         features = every.features(pieces)
         c = self.c
-        if c == "auto":
-            c = auto_size(features, wanted, self._losses(full, targets), derive_seed(self.seed_, "auto"))
-        assert isinstance(c, (int, np.integer))
-        chosen = np.sort(short_list(features, wanted, int(c)))
+        with threadpool_limits(1, "blas"):  # hundreds of small systems: threads would wait for each other
+            if c == "auto":
+                c = auto_size(features, wanted, self._losses(full, targets), derive_seed(self.seed_, "auto"))
+            assert isinstance(c, (int, np.integer))
+            chosen = np.sort(short_list(features, wanted, int(c)))
         self.vocabulary_, features = standardised(every.keep(chosen), csr_array(features[:, chosen]))
         self.size_block_ = SizeBlock.empty()
         head = LinearHead().fit(features, targets, self.target_, weights, seed)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Regions, Template
 from isonn.graphs.graph import Graph
@@ -92,23 +92,21 @@ class VocabularyMatches(MatchedGraph):
     ) -> None:
         self.graph, self.templates, self.target = graph, templates, target
         self._vocabulary, self._head, self._size, self._model = vocabulary, head, size_part, model_outputs
-        self._levels, accepted = found.place(vocabulary)
+        self._levels, pair_piece, columns = found.place(vocabulary)
         self._piece, self._weights = found.piece, found.weights
         self._counts = np.bincount(found.piece, found.weights, minlength=len(found.rows)).astype(np.float64)
         # templates this graph holds, and which pieces each accepts
-        self._held, local = np.unique(accepted.indices, return_inverse=True)
-        self._member = csr_array(
-            (np.ones(accepted.nnz), local.reshape(-1).astype(np.int32), accepted.indptr),
-            shape=(len(found.rows), len(self._held)),
-        )
+        self._held, local = np.unique(columns, return_inverse=True)
+        self._pair_piece, self._pair_held = pair_piece, local.reshape(-1)
         self._held_levels = np.zeros(len(self._held), dtype=np.int64)
-        owner = np.repeat(np.arange(len(found.rows)), np.diff(accepted.indptr))
-        self._held_levels[self._member.indices] = self._levels[owner]
+        self._held_levels[self._pair_held] = self._levels[pair_piece]
         # a match is an occurrence of a piece together with a template that accepts it
-        many = np.diff(accepted.indptr)[found.piece]
+        self._accepting = np.bincount(pair_piece, minlength=len(found.rows))
+        first = np.concatenate([[0], np.cumsum(self._accepting)])
+        many = self._accepting[found.piece]
         region = np.repeat(np.arange(len(found.piece)), many)
-        pair = np.repeat(accepted.indptr[found.piece] - np.cumsum(many) + many, many) + np.arange(len(region))
-        self._match_held = self._member.indices[pair]
+        pair = np.repeat(first[found.piece] - np.cumsum(many) + many, many) + np.arange(len(region))
+        self._match_held = self._pair_held[pair]
         self.occurrences = Occurrences(found.nodes, None, region, self._held[self._match_held], np.zeros(len(region)))
 
     @property
@@ -178,13 +176,27 @@ class VocabularyMatches(MatchedGraph):
         elif self._vocabulary.row_norm:
             each = self._norm_corrected(linear[0], column)
         else:
-            each = self._member @ self._unit_worth(linear[0], column)
+            each = self._by_piece(self._unit_worth(linear[0], column))
         return np.asarray(each[self._piece] * self._weights)
 
     def evidence(self, table: Floats, column: int) -> Floats:
         """What the data say of every occurrence: the mean of a table's entries of the templates that accept it."""
-        sums = self._member @ table[column, self._held]
-        return np.asarray((sums / np.maximum(np.diff(self._member.indptr), 1))[self._piece])
+        sums = self._by_piece(table[column, self._held])
+        return np.asarray((sums / np.maximum(self._accepting, 1))[self._piece])
+
+    def _by_piece(self, values: Floats) -> Floats:
+        """Values of held templates added up for each piece that they accept, ``(d,)``."""
+        return np.bincount(self._pair_piece, values[self._pair_held], minlength=len(self._counts)).astype(np.float64)
+
+    def _by_template(self, counts: Floats) -> Floats:
+        """Counts of pieces ``(b, d)`` added up for each held template, ``(b, h)``."""
+        if len(self._held) == len(self._pair_piece):  # every template accepts one piece
+            found = np.empty((len(counts), len(self._held)))
+            found[:, self._pair_held] = counts[:, self._pair_piece]
+            return found
+        found = np.zeros((len(self._held), len(counts)))
+        np.add.at(found, self._pair_held, counts.T[self._pair_piece])
+        return found.T
 
     def _direction(self, coef: Floats, column: int) -> Floats:
         """What one unit of each held feature adds to the margin, scale included, ``(h,)``."""
@@ -194,7 +206,7 @@ class VocabularyMatches(MatchedGraph):
 
     def _unit_worth(self, coef: Floats, column: int) -> Floats:
         """What one occurrence of each held template adds, ``(h,)``; without the norm."""
-        counts = self._counts @ self._member
+        counts = self._by_template(self._counts[None])[0]
         return np.asarray(self._direction(coef, column) * np.log1p(counts) / np.maximum(counts, 1e-12))
 
     def _norm_corrected(self, coef: Floats, column: int) -> Floats:
@@ -202,7 +214,7 @@ class VocabularyMatches(MatchedGraph):
         logs, number = np.log1p(self._counts), len(self._vocabulary.levels)
         norms = np.sqrt(np.bincount(self._levels, logs**2, minlength=number))
         unit = logs / np.maximum(norms, 1e-300)[self._levels]
-        worth = (self._member @ self._direction(coef, column)) * unit
+        worth = self._by_piece(self._direction(coef, column)) * unit
         score = np.bincount(self._levels, worth, minlength=number)
         every = np.bincount(self._levels, self._counts, minlength=number)
         share = (score / np.maximum(every, 1e-12))[self._levels]
@@ -221,11 +233,11 @@ class VocabularyMatches(MatchedGraph):
     def count_equal(self, other: MatchedGraph, row: int) -> int:
         """How often this graph holds the template of another graph's match."""
         column = int(other.occurrences.template[row])
-        return round(float((self._counts @ self._member)[self._held == column].sum()))
+        return round(float(self._by_template(self._counts[None])[0, self._held == column].sum()))
 
     def _values(self, counts: Floats) -> Floats:
         """Features of the held templates for rows of counts of the distinct pieces, ``(b, h)``."""
-        values = np.log1p(counts @ self._member)
+        values = np.log1p(self._by_template(counts))
         if self._vocabulary.row_norm:
             level = np.zeros((len(self._levels), len(self._vocabulary.levels)))
             level[np.arange(len(self._levels)), self._levels] = 1.0
@@ -238,15 +250,15 @@ class VocabularyMatches(MatchedGraph):
 
     def _head_outputs(self, values: Floats) -> Logits:
         """Outputs for features of the held templates, ``(b, h)``."""
-        width = len(self._vocabulary) + self._size.shape[1]
-        columns = np.concatenate([self._held, len(self._vocabulary) + np.arange(self._size.shape[1])])
+        linear, p = self._head.coefficients(), len(self._vocabulary)
+        if linear is not None:
+            coef, intercept = linear
+            return np.asarray(values @ coef[:, self._held].T + self._size @ coef[:, p:].T + intercept)
+        columns = np.concatenate([self._held, p + np.arange(self._size.shape[1])])
         data = np.concatenate([values, np.repeat(self._size, len(values), axis=0)], axis=1)
-        rows = np.arange(0, data.size + 1, max(data.shape[1], 1))[: len(data) + 1]
-        if not data.shape[1]:
-            rows = np.zeros(len(data) + 1, dtype=np.int64)
-        return self._head.outputs(
-            csr_array((data.ravel(), np.tile(columns, len(data)), rows), shape=(len(data), width))
-        )
+        rows = np.arange(len(data) + 1) * data.shape[1]
+        shape = (len(data), p + self._size.shape[1])
+        return self._head.outputs(csr_array((data.ravel(), np.tile(columns, len(data)), rows), shape=shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,17 +277,19 @@ class Found:
     weights: Floats
     rows: IntArray
 
-    def place(self, vocabulary: Vocabulary) -> tuple[IntArray, csr_array]:
-        """The level of each distinct piece, and which templates accept it, ``(d, len(vocabulary))``."""
-        levels, parts = np.zeros(len(self.rows), dtype=np.int64), []
+    def place(self, vocabulary: Vocabulary) -> tuple[IntArray, IntArray, IntArray]:
+        """The level of each distinct piece, and pairs of a piece and the column of a template that accepts it."""
+        levels = np.zeros(len(self.rows), dtype=np.int64)
+        pieces, columns = [], []
         for number, level in enumerate(vocabulary.levels):
             own = np.flatnonzero((self.rows[:, 0] == level.view) & (self.rows[:, 1] == level.size))
             levels[own] = number
-            accepted = level.accepts(self.rows[own, 2 : 2 + level.size * (level.size + 1) // 2]).tocoo()
-            parts.append(
-                csr_array((accepted.data, (own[accepted.row], accepted.col)), shape=(len(self.rows), len(level)))
-            )
-        return levels, csr_array(hstack(parts, format="csr"))
+            row, template = level.accepts(self.rows[own, 2 : 2 + level.size * (level.size + 1) // 2])
+            pieces.append(own[row])
+            columns.append(template + level.first)
+        piece, column = np.concatenate(pieces), np.concatenate(columns)
+        order = np.argsort(piece, kind="stable")
+        return levels, piece[order], column[order]
 
 
 def find_occurrences(coded: CodedGraphs, limit: int, seed: int) -> Found:

@@ -72,10 +72,13 @@ def _greedy(features: csr_array, values: NDArray[np.float64], c: int) -> IntArra
         score[chosen], score[passed] = -1, -1
         batch = 1 if len(chosen) < SINGLE else 4 if len(chosen) < FEW else 16
         added: list[NDArray[np.float64]] = []
-        for column in np.argsort(-score, kind="stable")[: 20 * batch].tolist():
+        for column in np.argsort(-score, kind="stable")[: 100 * batch].tolist():
             if score[column] < 0 or len(added) == batch or len(chosen) == c:
                 break
-            own = (features[:, [column]].toarray()[:, 0] - mean[column]) / deviation[column]
+            own = np.full(g, -mean[column])
+            entries = slice(features.indptr[column], features.indptr[column + 1])
+            own[features.indices[entries]] += features.data[entries]
+            own /= deviation[column]
             if dense.shape[1] and np.abs(own @ dense).max() > ALIKE_IN_LIST * g:
                 passed.append(column)
             elif all(abs(float(own @ other)) <= ALIKE_IN_BATCH * g for other in added):

@@ -117,12 +117,16 @@ class Level:
         used = np.flatnonzero(np.diff(members.indptr))
         return replace(self, rows=self.rows[used], first=first, scale=scale, members=csr_array(members[used]))
 
-    def accepts(self, rows: IntArray) -> csr_array:
-        """Which templates accept each of the given rows, ``(len(rows), len(self))``."""
+    def accepts(self, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """Which templates accept each of the given rows: pairs of a row's number and a template's, by rows."""
         place = self.find(rows)
         known = np.flatnonzero(place >= 0)
-        found = csr_array((np.ones(len(known)), (known, place[known])), shape=(len(rows), len(self.rows)))
-        return found if self.members is None else csr_array(found @ self.members)
+        if self.members is None:
+            return known, place[known]
+        starts, stops = self.members.indptr[place[known]], self.members.indptr[place[known] + 1]
+        many = (stops - starts).astype(np.int64)
+        pair = np.repeat(starts - np.cumsum(many) + many, many) + np.arange(many.sum())
+        return np.repeat(known, many), self.members.indices[pair].astype(np.int64)
 
     @cached_property
     def _keys(self) -> NDArray[Any]:
@@ -208,7 +212,9 @@ class Vocabulary:
         if level.members is None:
             found = _moved(_logs(own.counts), level.find(own.rows), len(level))
         else:  # counts of what a wildcard accepts are added up first
-            found = _logs(csr_array(own.counts.astype(np.float64) @ level.accepts(own.rows)))
+            row, template = level.accepts(own.rows)
+            accepted = csr_array((np.ones(len(row)), (row, template)), shape=(len(own.rows), len(level)))
+            found = _logs(csr_array(own.counts.astype(np.float64) @ accepted))
         found.data *= np.broadcast_to(np.asarray(level.scale, dtype=found.dtype), len(level))[found.indices]
         return found
 
