@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ def show(rows: Iterable[Row]) -> None:
     """The table, printed line by line as the rows come, for some take a minute."""
     console = Console(width=150)
     widths = (62, 58, 8, 8)
-    for cells in (("what", "against", "ratio", "wanted"), *map(_cells, rows)):
+    for cells in itertools.chain([("what", "against", "ratio", "wanted")], map(_cells, rows)):
         line = Table.grid(padding=(0, 2))
         for width, justify in zip(widths, ("left", "left", "right", "left"), strict=True):
             line.add_column(width=width, justify=justify)

@@ -1,8 +1,8 @@
 """Do explanations find the truth? Molecules labelled by the presence of a group, so that the decisive edges are known.
 
-Each rule labels the molecules of a CSV file by SMARTS; 5 % of the training labels are flipped. A model is fitted on half
-of them, and for every positive test molecule that it classifies as positive, the importances of edges are ranked against
-the bonds inside the group. The trivial row takes the log-odds of each kind of bond instead of a model.
+Each rule labels the molecules of a CSV file by SMARTS; 5 % of the training labels are flipped. A model is fitted on
+half of them, and for every positive test molecule the importances of edges are ranked against the bonds inside the
+group. The last column takes the log-odds of each kind of bond instead of a model.
 
     ISONN_DATA=... python benchmarks/rules.py [--molecules 3000] [--seed 0]
 

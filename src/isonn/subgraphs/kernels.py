@@ -27,6 +27,8 @@ MAX_K = 6
 DONE, RAW_FULL, COLUMNS_FULL, OUTPUT_FULL, TOO_MANY, PAUSED = range(6)
 #: Subgraphs after which a kernel comes back, so that Ctrl-C is heard within a second.
 PAUSE = 4_000_000
+#: Marks a free row of the table of entries, and takes the lower half of what is packed there.
+EMPTY, LOWER = np.uint64(2**64 - 1), np.int64(2**32 - 1)
 
 
 @compiled(inline="always")
@@ -158,38 +160,31 @@ def insert_columns(rows, start, stop, columns, slots, weak):  # type: ignore[no-
             slots[-1 - place] = n
 
 
+@compiled(inline="always")
+def _bucket(a, word):  # type: ignore[no-untyped-def]
+    """Where to look for an entry first."""
+    h = (a * np.uint64(0x9E3779B97F4A7C15)) ^ (word * np.uint64(0xC2B2AE3D27D4EB4F))
+    h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return h ^ (h >> np.uint64(32))
+
+
 @compiled()
-def insert_raw(count, key_a, key_b, slots, weak):  # type: ignore[no-untyped-def]
+def insert_raw(count, key_a, key_b, canon, raw, weak):  # type: ignore[no-untyped-def]
     """Put all entries into an empty, larger table."""
-    mask = np.uint64(len(slots) - 1)
+    mask = np.uint64(len(raw) - 1)
     for n in range(count):
-        i = _mix(key_a[n] + _mix(key_b[n])) & mask & weak
-        while slots[np.int64(i)] >= 0:
+        i = _bucket(key_a[n], key_b[n]) & mask & weak
+        while raw[np.int64(i), 2] != EMPTY:
             i = (i + np.uint64(1)) & mask
-        slots[np.int64(i)] = n
+        raw[np.int64(i), 0], raw[np.int64(i), 1] = key_a[n], key_b[n]
+        raw[np.int64(i), 2] = (np.uint64(n) << np.uint64(32)) | np.uint64(canon[n])
 
 
 @compiled()
-def _column_of(parent, code, word, size, view, state, raw, keys, canon, slots, columns, scratch, weak):  # type: ignore[no-untyped-def]
-    """The column of a subgraph, and its entry (in ``state[3]``); -1 and -2 when a table is full.
-
-    Args:
-        parent: entry of the subgraph without its last node.
-        code, word: codes of the last node, and of its edges to the earlier ones.
-    """
+def _add_entry(a, word, size, view, state, raw, keys, canon, slots, columns, scratch, weak):  # type: ignore[no-untyped-def]
+    """A new entry and its column, packed as `_column_of` does; -1 and -2 when a table is full."""
     key_a, key_b = keys
     row, codes, pairs, place, best = scratch
-    a = (np.uint64(parent) << np.uint64(32)) | np.uint64(code)
-    mask = np.uint64(len(raw) - 1)
-    i = _mix(a + _mix(word)) & mask & weak
-    while True:
-        entry = raw[np.int64(i)]
-        if entry < 0:
-            break
-        if key_a[entry] == a and key_b[entry] == word:
-            state[3] = entry
-            return np.int64(canon[entry])
-        i = (i + np.uint64(1)) & mask
     if state[0] * 2 >= len(raw):
         return np.int64(-1)
     entry = state[0]
@@ -204,10 +199,41 @@ def _column_of(parent, code, word, size, view, state, raw, keys, canon, slots, c
         columns[column] = row
         state[1] += 1
     canon[entry] = column
-    raw[np.int64(i)] = entry
+    mask = np.uint64(len(raw) - 1)
+    i = _bucket(a, word) & mask & weak
+    while raw[np.int64(i), 2] != EMPTY:
+        i = (i + np.uint64(1)) & mask
+    packed = (np.uint64(entry) << np.uint64(32)) | np.uint64(column)
+    raw[np.int64(i), 0], raw[np.int64(i), 1], raw[np.int64(i), 2] = a, word, packed
     state[0] += 1
-    state[3] = entry
-    return np.int64(column)
+    return np.int64(packed)
+
+
+@compiled(inline="always")
+def _column_of(parent, code, word, size, view, state, raw, keys, canon, slots, columns, scratch, weak):  # type: ignore[no-untyped-def]
+    """Entry and column of a subgraph in the upper and lower 32 bits; -1 and -2 when a table is full.
+
+    An entry that was met before, nearly all of them, is one look into one row of the table.
+
+    Args:
+        parent: entry of the subgraph without its last node.
+        code, word: codes of the last node, and of its edges to the earlier ones.
+    """
+    a = (np.uint64(parent) << np.uint64(32)) | np.uint64(code)
+    mask = np.uint64(len(raw) - 1)
+    i = _bucket(a, word) & mask & weak
+    found = np.int64(-3)
+    while True:
+        packed = raw[np.int64(i), 2]
+        if packed == EMPTY:
+            break
+        if raw[np.int64(i), 0] == a and raw[np.int64(i), 1] == word:
+            found = np.int64(packed)
+            break
+        i = (i + np.uint64(1)) & mask
+    if found == -3:
+        found = _add_entry(a, word, size, view, state, raw, keys, canon, slots, columns, scratch, weak)
+    return found
 
 
 @compiled()
@@ -249,8 +275,8 @@ def count_graphs(  # type: ignore[no-untyped-def]
         node_codes, edge_codes: by view.
         wanted: by view and size, whether to count.
         depths: by graph, the largest size to list.
-        state: entries, columns, numbers written, entry just found.
-        raw, keys, canon: the table of entries. slots, columns: the table of columns.
+        state: entries, columns, numbers written, nothing, subgraphs found.
+        raw: the table of entries: parent and code, word, entry and column. keys, canon: the same by entry. slots, columns: the table of columns.
         counts, touched: scratch by column, all 0.
         out_columns, out_counts, out_ends: the counts, graph after graph.
         emit: also write each subgraph's nodes and column.
@@ -292,7 +318,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
             by_size[1] += 1
             work += 1
             for view in range(views):
-                column = _column_of(
+                packed = _column_of(
                     view,
                     node_codes[view, root],
                     np.uint64(0),
@@ -307,10 +333,11 @@ def count_graphs(  # type: ignore[no-untyped-def]
                     scratch,
                     weak,
                 )
-                if column < 0:
-                    status = RAW_FULL if column == -1 else COLUMNS_FULL
+                if packed < 0:
+                    status = RAW_FULL if packed == -1 else COLUMNS_FULL
                     break
-                entries[1, view] = state[3]
+                entries[1, view] = packed >> 32
+                column = packed & LOWER
                 if wanted[view, 1]:
                     if counts[column] == 0:
                         touched[n_touched] = column
@@ -383,7 +410,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
                     status, bad = TOO_MANY, size
                 else:
                     for view in range(views):
-                        column = _column_of(
+                        packed = _column_of(
                             entries[level, view],
                             node_codes[view, w],
                             words[view],
@@ -398,10 +425,11 @@ def count_graphs(  # type: ignore[no-untyped-def]
                             scratch,
                             weak,
                         )
-                        if column < 0:
-                            status = RAW_FULL if column == -1 else COLUMNS_FULL
+                        if packed < 0:
+                            status = RAW_FULL if packed == -1 else COLUMNS_FULL
                             break
-                        entries[size, view] = state[3]
+                        entries[size, view] = packed >> 32
+                        column = packed & LOWER
                         if wanted[view, size]:
                             if counts[column] == 0:
                                 touched[n_touched] = column
@@ -467,7 +495,7 @@ def code_node_sets(  # type: ignore[no-untyped-def]
                 edge = _edge_between(first, neighbours, edge_of, nodes[n, i], nodes[n, j])
                 if edge >= 0:
                     word |= np.uint64(edge_codes[view, edge]) << np.uint64(EDGE_BITS * j)
-            column = _column_of(
+            packed = _column_of(
                 parent,
                 node_codes[view, nodes[n, i]],
                 word,
@@ -482,9 +510,10 @@ def code_node_sets(  # type: ignore[no-untyped-def]
                 scratch,
                 weak,
             )
-            if column < 0:
-                return n, column
-            parent = state[3]
+            if packed < 0:
+                return n, packed
+            parent = packed >> 32
+            column = packed & LOWER
         out[n] = column
     return len(nodes), np.int64(0)
 
@@ -544,7 +573,7 @@ class Counter:
         weak_hash: use one bucket for everything, for tests of what a collision does.
     """
 
-    _raw: NDArray[np.int32]
+    _raw: NDArray[np.uint64]
     _keys: tuple[NDArray[np.uint64], ...]
     _canon: NDArray[np.int32]
     _slots: NDArray[np.int32]
@@ -655,8 +684,8 @@ class Counter:
         else:  # "no parent" entries are never looked up
             keys[0][:used] = np.uint64(2**64 - 1)
         self._keys, self._canon = keys, canon
-        self._raw = np.full(size, -1, dtype=np.int32)
-        insert_raw(used, *keys, self._raw, self._weak)
+        self._raw = np.full((size, 3), EMPTY, dtype=np.uint64)
+        insert_raw(used, *keys, canon, self._raw, self._weak)
 
     def _grow_columns(self, size: int) -> None:
         used = int(self._state[1])
