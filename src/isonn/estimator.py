@@ -37,6 +37,8 @@ FORMAT = "isonn-model-2"
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
 #: The tensor that says which graphs a model was fitted to.
 TRAINED_ON = "trained_on"
+#: Bytes of a description beyond which it is not read.
+MOST_JSON = 2**28
 
 #: Where each estimator that can be saved is defined. A model file can name no other class.
 SAVED = {
@@ -376,6 +378,8 @@ def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDAr
             **description,
             "sha256": hashlib.sha256((folder / TENSORS_NAME).read_bytes()).hexdigest(),
         }
+        description = json.loads(json.dumps(description, default=_plain))
+        description["digest"] = _digest(description)
         (folder / JSON_NAME).write_text(json.dumps(description, indent=2, default=_plain) + "\n", encoding="utf-8")
 
 
@@ -386,9 +390,11 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     for name in (JSON_NAME, TENSORS_NAME):
         if not (path / name).is_file():
             raise ModelFileError(f"{path} holds no {name}; save the model again")
+    if (path / JSON_NAME).stat().st_size > MOST_JSON:
+        raise ModelFileError(f"{path / JSON_NAME} is larger than {MOST_JSON >> 20} MB; save the model again")
     try:
         description = json.loads((path / JSON_NAME).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path / JSON_NAME} is damaged ({error}); save the model again") from error
     found = description.get("format") if isinstance(description, dict) else description
     if found == "isonn-model-1":
@@ -397,6 +403,8 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise ModelFileError(
             f"{path / JSON_NAME} has format {found!r} where {FORMAT!r} is needed; save the model again"
         )
+    if _digest(description) != description.get("digest"):
+        raise ModelFileError(f"{path / JSON_NAME} was changed after it was saved; save the model again")
     if hashlib.sha256((path / TENSORS_NAME).read_bytes()).hexdigest() != description.get("sha256"):
         raise ModelFileError(
             f"{path / TENSORS_NAME} is not the file {JSON_NAME} was written with; save the model again"
@@ -439,6 +447,12 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
+
+
+def _digest(description: dict[str, Any]) -> str:
+    """SHA-256 of a description; it shows damage and edits, and does not stop a forger."""
+    content = {name: value for name, value in description.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:

@@ -9,11 +9,22 @@ import numpy as np
 
 from isonn.errors import InputError
 
+#: The most that makes sense, by parameter: beyond, a process would hang or be killed.
+LIMITS = {"n_jobs": 1024, "c": 1_000_000, "epochs": 10_000_000, "max_subgraphs": 100_000_000}
+
 
 def check_count(name: str, value: Any) -> None:
-    """Refuse what is not an integer of at least 1."""
+    """Refuse what is not an integer of at least 1, or more than makes sense."""
+    most = LIMITS.get(name, 2**31 - 1)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name}={value!r} is not a count; use an integer >= 1")
+        raise InputError(f"{name}={_short(value)} is not a count; use an integer >= 1")
+    if value > most:
+        raise InputError(f"{name}={_short(value)} is too large; use at most {most:,}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def check_learning_rate(value: Any) -> None:

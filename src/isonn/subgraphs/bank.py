@@ -147,6 +147,15 @@ def bank_block(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
     return join_banks([bank_in_numpy(graphs.part(*bound), limit, seed) for bound in bounds], bounds)
 
 
+def neighbourhood_codes_of(ends: IntArray, node_codes: IntArray, edge_codes: IntArray, radius: int) -> IntArray:
+    """`isonn.subgraphs.enumerate.neighbourhood_codes`, compiled where numba is installed."""
+    if not compiled():
+        return neighbourhood_codes(ends, node_codes, edge_codes, radius)
+    from isonn.subgraphs import kernels
+
+    return kernels.neighbourhood_codes(ends, node_codes, edge_codes, radius)
+
+
 def bank_neighbourhoods(graphs: CodedGraphs) -> tuple[dict[int, SubgraphBank], ...]:
     """The distinct rooted neighbourhoods of graphs, by view and radius."""
     if not any(view.radii for view in graphs.views):
@@ -154,16 +163,11 @@ def bank_neighbourhoods(graphs: CodedGraphs) -> tuple[dict[int, SubgraphBank], .
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.node_offsets))
     cells = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
     ends = graphs.edges + graphs.node_offsets[cells, None]
-    codes_of = neighbourhood_codes
-    if compiled():
-        from isonn.subgraphs import kernels
-
-        codes_of = kernels.neighbourhood_codes
     banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in graphs.views)
     for bank, view in zip(banks, graphs.views, strict=True):
         if not view.radii:
             continue
-        codes = codes_of(ends, view.node_codes, view.edge_codes, max(view.radii))
+        codes = neighbourhood_codes_of(ends, view.node_codes, view.edge_codes, max(view.radii))
         for r in view.radii:
             number, place = merge_equal(iter(codes[r]))
             counts = coo_array((np.ones(len(number)), (owner, number)), shape=(len(graphs), len(place))).tocsr()

@@ -28,6 +28,8 @@ from isonn.seeding import numpy_stream
 
 #: A graph of 100 nodes can have a billion subgraphs of six nodes, and 720 orderings of each are tried.
 MAX_K = 6
+#: Subgraphs drawn from a graph with too many to list; the error of a frequent one's count is then below one percent.
+MOST_SAMPLES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,8 @@ def cut_subgraphs(
     order = _order_of(n, edges, node_codes, edge_codes)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
-    nodes, weights = _merge(*_sample(n, place[edges], k, limit, numpy_stream(seed, "subgraphs", k)))
+    count = min(limit, MOST_SAMPLES)
+    nodes, weights = _merge(*_sample(n, place[edges], k, count, numpy_stream(seed, "subgraphs", k)))
     return Cut(order[nodes], weights)
 
 

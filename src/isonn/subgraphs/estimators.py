@@ -47,6 +47,7 @@ from isonn.subgraphs.views import (
     encoding_from_json,
     encoding_of,
     fit_encoding,
+    fold_leaves,
     get_view,
 )
 from isonn.subgraphs.vocabulary import (
@@ -90,6 +91,7 @@ class _SubgraphIsoNN(GraphEstimator):
     c: int | str | None
     view: str | Sequence[str]
     regions: str
+    fold: Any
     wildcards: bool
     keep_examples: bool
     head: str
@@ -165,9 +167,10 @@ class _SubgraphIsoNN(GraphEstimator):
         else:
             graphs, targets = self._start(X, y)
             check_undirected(graphs)
-            use = self._columns(Gathering(()).add(graphs).has)
-            self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views_of(graphs.kind), self.regions == "both")
-            self._learn(self._bank(graphs), size_counts(graphs), targets, sample_weight, graphs)
+            folded = self._folded(graphs)
+            use = self._columns(Gathering(()).add(folded).has)
+            self.encoding_ = fit_encoding(folded, use, self._sizes, self._views_of(graphs.kind), self.regions == "both")
+            self._learn(self._bank(folded), size_counts(folded), targets, sample_weight, graphs)
             self.training_hashes_ = np.unique(graph_hashes(graphs, self.hash_salt_))
         self._fitted = True
         return self
@@ -177,7 +180,7 @@ class _SubgraphIsoNN(GraphEstimator):
         graphs = self._checked(X)
         if self.soft_ is not None:
             return self.soft_.transform(graphs)
-        return csr_array(vstack([self._features(part) for part in _in_parts(graphs)], format="csr"))
+        return csr_array(vstack([self._features(part) for part in _in_parts(self._folded(graphs))], format="csr"))
 
     def count(self, X: Any) -> csr_array:
         """How often each graph holds each subgraph of the vocabulary, shape (g, templates)."""
@@ -185,7 +188,9 @@ class _SubgraphIsoNN(GraphEstimator):
         if self.soft_ is not None:
             raise InputError("soft templates are not counted; fit with learn_templates=False")
         own = self.vocabulary_.only("subgraphs")
-        return csr_array(vstack([own.counts(self._pieces(part)) for part in _in_parts(graphs)], format="csr"))
+        return csr_array(
+            vstack([own.counts(self._pieces(part)) for part in _in_parts(self._folded(graphs))], format="csr")
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name for each column of `transform`: the nodes of the template, in words."""
@@ -269,7 +274,8 @@ class _SubgraphIsoNN(GraphEstimator):
         graphs = self._checked(X)
         if self.soft_ is not None:
             raise InputError("soft templates know no unseen subgraphs; fit with learn_templates=False")
-        return np.concatenate([self.vocabulary_.unseen(self._pieces(part)) for part in _in_parts(graphs)])
+        parts = _in_parts(self._folded(graphs))
+        return np.concatenate([self.vocabulary_.unseen(self._pieces(part)) for part in parts])
 
     @property
     def templates_(self) -> Sequence[Template]:
@@ -343,6 +349,14 @@ class _SubgraphIsoNN(GraphEstimator):
     @property
     def _cut_seed(self) -> int:
         return derive_seed(self.seed_, "cut")
+
+    def _folded(self, graphs: GraphSet) -> GraphSet:
+        """The graphs as the model counts them: leaf nodes of one label folded into their neighbours, if asked."""
+        if self.fold is None:
+            return graphs
+        folded, _ = fold_leaves(graphs, self.fold)
+        self.label_names_["node"] = {**self.label_names_["node"], **folded.node_label_names}
+        return folded
 
     def _class_weights(self, targets: NDArray[Any]) -> NDArray[np.float64] | None:
         return None
@@ -499,6 +513,11 @@ class _SubgraphIsoNN(GraphEstimator):
         self, X: Any, y: Any, sample_weight: Any, bank: str | Path | None, workers: int | Run | None
     ) -> None:
         source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
+        if self.fold is not None:
+            whole = source
+            source = GraphStream(
+                lambda: (fold_leaves(chunk, self.fold)[0] for chunk in whole), whole.name, whole.at_once
+            )
         with bank_folder(bank) as folder:
             seen = look(source, self._gathered, self.verbose > 0)
             y = seen.y if y is None else y
@@ -516,7 +535,7 @@ class _SubgraphIsoNN(GraphEstimator):
             )
             banked = banks_of(folder, seen, source.name)
         self.training_hashes_ = np.unique(mix64(seen.hashes ^ np.uint64(self.hash_salt_)))
-        some = next(iter(source))
+        some = next(iter(source if self.fold is None else whole))
         self._learn(banked, seen.sizes, targets, sample_weight, replace(some, name=source.name))
 
     def _fit_soft(
@@ -554,6 +573,7 @@ class _SubgraphIsoNN(GraphEstimator):
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         if self.soft_ is not None:
             return self.soft_._answers(graphs)
+        graphs = self._folded(graphs)
         self.encoding_.warn_of_unseen(graphs)
         outputs, strange = [], 0
         for part in _in_parts(graphs):
@@ -588,17 +608,23 @@ class _SubgraphIsoNN(GraphEstimator):
         graphs = self._checked(as_one_graph(X))
         if self.soft_ is not None:
             return self.soft_._matched_graph(graphs)
-        self.encoding_.warn_of_unseen(graphs)
-        outputs = None if self.student_ is None else self.head_.outputs(self._features(graphs))[0]
+        folded = self._folded(graphs)
+        self.encoding_.warn_of_unseen(folded)
+        outputs = None if self.student_ is None else self.head_.outputs(self._features(folded))[0]
         return self._matches(graphs, self._explaining(), outputs)
 
     def _matches(self, graphs: GraphSet, model: Model, outputs: Any = None) -> VocabularyMatches:
         """The matches of a model of subgraphs in a set of one graph."""
         vocabulary, head, size_block = model
+        graph, kept = graphs[0], None
+        if self.fold is not None and graphs.node_labels is not None:
+            graphs, kept = fold_leaves(graphs, self.fold)
         found = find_occurrences(self.encoding_.encode(graphs), self.max_subgraphs, self._cut_seed)
+        if kept is not None:
+            found = replace(found, nodes=np.where(found.nodes >= 0, kept[found.nodes], -1))
         plain = size_block.features(size_counts(graphs))
         templates = Templates(vocabulary, self.encoding_, self.label_names_)
-        return VocabularyMatches(graphs[0], templates, vocabulary, head, self.target_, found, plain, outputs)
+        return VocabularyMatches(graph, templates, vocabulary, head, self.target_, found, plain, outputs)
 
     def _columns(self, has: dict[str, bool]) -> dict[str, bool]:
         """Which columns templates carry, of those that the graphs have."""
@@ -706,9 +732,13 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
 
     Args:
         k: nodes per template, 1 to 6, or several sizes.
-        c: number of templates. None takes the whole vocabulary; a number a short list that can be read whole.
+        c: number of templates. None takes the whole vocabulary; a number a short list that can be read whole; "auto"
+            the shortest list within one standard error of the whole vocabulary.
         view: what nodes and edges carry, a name of `isonn.subgraphs.views.VIEWS` or several; "auto" takes labels as
             they are, and labels refined by degree and cycles, side by side; of molecules, elements and labels.
+        regions: "subgraphs", or "both" for rooted neighbourhoods beside them: often more accurate, and explained
+            through a student that sees subgraphs alone.
+        fold: a node label whose leaf nodes are folded into their neighbours as a count, such as explicit hydrogens.
         head: "linear" (contributions add up), "forest" or "ensemble" (the mean of both); "mlp" with soft templates.
         learn_templates: train soft templates by gradient (needs torch); "frozen" leaves them where they start.
         node_labels, edge_labels: whether templates carry them: True, False, or "auto" for what the graphs have.
@@ -716,6 +746,8 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         edge_weights: likewise.
         min_support: training graphs that must hold a subgraph for it to be a template.
         max_subgraphs: subgraphs of one size a graph may have before they are sampled; nodes and edges never are.
+        wildcards: whether templates of a short list may accept several labels at one node or edge.
+        keep_examples: whether the model keeps the ids of training graphs that show the reasons of each class.
         class_weight: weights of classes: None, "balanced", or a dict from class to weight.
         hidden, epochs, learning_rate, batch_size, patience, device: of soft templates; see `IsoNNClassifier`.
         n_jobs: threads that count subgraphs. The result does not depend on it.
@@ -723,7 +755,10 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
-        vocabulary_: the templates as codes. ``templates_`` shows them as graphs.
+        templates_: the templates. reasons_: the pieces that mark each class.
+        held_out_score_: leave-one-out metrics of the training graphs, of the whole vocabulary with a linear head.
+        coverage_: of a short list, the share of the whole vocabulary's important edges that it covers.
+        agreement_: with ``regions="both"``, how often the student that explains agrees with the model.
         sampled_: training graphs whose subgraphs were sampled, with the share that was.
 
     Example:
@@ -741,6 +776,7 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         *,
         view: str | Sequence[str] = "auto",
         regions: str = "subgraphs",
+        fold: Any = None,
         head: str = "linear",
         learn_templates: bool | str = False,
         node_labels: bool | str = "auto",
@@ -766,6 +802,7 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         self.c = c
         self.view = view
         self.regions = regions
+        self.fold = fold
         self.head = head
         self.learn_templates = learn_templates
         self.node_labels = node_labels
@@ -835,8 +872,8 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
     Args:
         k: nodes per template, 1 to 6, or several sizes.
         c: number of templates; None takes the whole vocabulary.
-        view, head, node_labels, edge_labels, node_attributes, edge_weights: as in `SubgraphIsoNNClassifier`.
-        min_support, max_subgraphs, n_jobs, random_state, verbose: as in `SubgraphIsoNNClassifier`.
+        view, regions, fold, head, node_labels, edge_labels, node_attributes, edge_weights, min_support, max_subgraphs,
+            wildcards, keep_examples, n_jobs, random_state, verbose: as in `SubgraphIsoNNClassifier`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -855,6 +892,7 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
         *,
         view: str | Sequence[str] = "auto",
         regions: str = "subgraphs",
+        fold: Any = None,
         head: str = "linear",
         node_labels: bool | str = "auto",
         edge_labels: bool | str = "auto",
@@ -872,6 +910,7 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
         self.c = c
         self.view = view
         self.regions = regions
+        self.fold = fold
         self.head = head
         self.node_labels = node_labels
         self.edge_labels = edge_labels

@@ -276,7 +276,8 @@ def count_graphs(  # type: ignore[no-untyped-def]
         wanted: by view and size, whether to count.
         depths: by graph, the largest size to list.
         state: entries, columns, numbers written, nothing, subgraphs found.
-        raw: the table of entries: parent and code, word, entry and column. keys, canon: the same by entry. slots, columns: the table of columns.
+        raw: the table of entries: parent and code, word, entry and column. keys, canon: the same by entry.
+        slots, columns: the table of columns.
         counts, touched: scratch by column, all 0.
         out_columns, out_counts, out_ends: the counts, graph after graph.
         emit: also write each subgraph's nodes and column.

@@ -16,7 +16,7 @@ import importlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -539,6 +539,60 @@ def encoding_from_json(stored: dict[str, Any]) -> Encoding:
         sizes,
         bool(stored["neighbourhoods"]),
     )
+
+
+def fold_leaves(graphs: GraphSet, leaf: Any) -> tuple[GraphSet, IntArray]:
+    """Graphs without the leaf nodes of one label; the label of their neighbour tells how many it had.
+
+    Hydrogens, say, are then a count at the atom that holds them. A leaf whose neighbour is such a leaf, too, stays.
+
+    Returns:
+        The graphs, and for each of their nodes its number in the graph it came from.
+
+    Example:
+        >>> methane = isonn.as_graphset([np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])])
+        >>> folded, kept = fold_leaves(replace(methane, node_labels=np.array(["C", "H", "H"])), "H")
+        >>> folded.node_labels.tolist(), kept.tolist()
+        (['C+2xH'], [0])
+    """
+    if graphs.node_labels is None:
+        raise InputError(f"fold={leaf!r} needs node labels, and {graphs.name} has none; leave fold out")
+    n = int(graphs.node_offsets[-1])
+    ends = graphs.edges + graphs.node_offsets[graphs.graph_of_cell, None]
+    leafy = (graphs.node_labels == leaf) & (np.bincount(ends[:, 0], minlength=n) == 1)
+    gone = leafy.copy()
+    from_leaf = leafy[ends[:, 0]]
+    gone[ends[from_leaf & leafy[ends[:, 1]], 0]] = False
+    counts = np.bincount(ends[gone[ends[:, 0]], 1], minlength=n)
+    both = zip(graphs.node_labels.tolist(), counts.tolist(), strict=True)
+    labels = np.array([f"{label}+{count}x{leaf}" if count else str(label) for label, count in both])
+    names = {str(label): name for label, name in graphs.node_label_names.items()}
+    own = graphs.node_label_names.get(leaf, str(leaf))
+    for label, count in sorted({(str(a), int(b)) for a, b in zip(graphs.node_labels, counts, strict=True) if b}):
+        names[f"{label}+{count}x{leaf}"] = f"{names.get(label, label)}{own}{count if count > 1 else ''}"
+    kept = np.flatnonzero(~gone)
+    number = np.cumsum(~gone) - 1
+    owner = np.repeat(np.arange(len(graphs)), graphs.sizes)
+    offsets = np.concatenate([[0], np.bincount(owner[kept], minlength=len(graphs)).cumsum()])
+    cells = ~gone[ends].any(axis=1)
+    edges = number[ends[cells]] - offsets[graphs.graph_of_cell[cells], None]
+
+    def rows(column: NDArray[Any] | None, which: NDArray[Any]) -> NDArray[Any] | None:
+        return None if column is None else column[which]
+
+    folded = replace(
+        graphs,
+        node_offsets=offsets,
+        edge_offsets=np.concatenate([[0], np.bincount(graphs.graph_of_cell[cells], minlength=len(graphs)).cumsum()]),
+        edges=edges,
+        weights=rows(graphs.weights, cells),
+        node_labels=labels[kept],
+        edge_labels=rows(graphs.edge_labels, cells),
+        node_attributes=rows(graphs.node_attributes, kept),
+        node_names=rows(graphs.node_names, kept),
+        node_label_names=names,
+    )
+    return folded, kept - np.repeat(graphs.node_offsets[:-1], np.diff(offsets))
 
 
 def directed_graph(graphs: GraphSet) -> int | None:

@@ -1,0 +1,52 @@
+"""Model files that were damaged or edited."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import isonn
+from isonn.errors import InputError, ModelFileError
+
+
+@pytest.fixture
+def model(mutag, tmp_path):
+    isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(mutag).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def edit(path, change):
+    file = path / "model.json"
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content["target"]["classes"]["values"].reverse(),
+        lambda content: content["params"].update(n_jobs=100_000),
+        lambda content: content["params"].update(k=10**9),
+        lambda content: content["details"]["encoding"].update(views=["refined", "labels"]),
+        lambda content: content["label_names"].update(node=[[0, "gold"]]),
+        lambda content: content.pop("digest"),
+    ],
+)
+def test_an_edited_description_is_refused_in_one_sentence(model, change):
+    edit(model, change)
+    with pytest.raises(ModelFileError, match="was changed after it was saved; save the model again"):
+        isonn.load_model(model)
+
+
+def test_nested_brackets_are_refused_in_one_sentence(model):
+    (model / "model.json").write_text("[" * 100_000)
+    with pytest.raises(ModelFileError, match="is damaged"):
+        isonn.load_model(model)
+
+
+@pytest.mark.parametrize("settings", [{"n_jobs": 10**6}, {"c": 10**9}, {"max_subgraphs": 10**30}])
+def test_values_that_would_exhaust_the_machine_are_refused(mutag, settings):
+    with pytest.raises(InputError, match="is too large; use at most"):
+        isonn.SubgraphIsoNNClassifier(**settings).fit(mutag)
