@@ -14,6 +14,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 PROMISES = {
     "molecules.py": (r"template node -> atom: 0 -> [A-Z][a-z]?\d+", "grakel"),
     "brain_networks.py": (r"(left  \(planted\)\s+[^\n]*){3}", "numpy"),
+    "connectome.py": (r"found exactly: True", "nilearn"),
     "own_data_networkx.py": (r"edges that say so:\n  \+\d\.\d+  tank - (meter|filter)", "networkx"),
     "own_data_pyg.py": (
         r"roads that say so[^\n]*\n  \+\d\.\d+  (3 - 4|4 - 5)\n  \+\d\.\d+  (3 - 4|4 - 5)",

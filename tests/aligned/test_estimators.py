@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import ttest_ind
+from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
@@ -12,6 +13,7 @@ import isonn
 from isonn.connectomes import planted_connectomes
 from isonn.errors import InputError, ModelFileError
 from isonn.graphs.graph import join_graphs
+from isonn.heads.linear import PENALTIES
 
 FAST = {"shuffles": 19, "random_state": 0}
 
@@ -224,8 +226,12 @@ def test_permuted_patterns_do_not_care_which_region_of_the_set_is_which():
     np.testing.assert_allclose(
         clf.transform(turned * np.where(spread > 0, spread, 1) + mean)[:, 0], clf.transform(matrices)[:, 0]
     )
-    match = next(m for m in clf.explain(matrices[0], top=None).matches if m.template == 0)
-    assert sorted(match.nodes) == sorted(nodes)
+    assert clf.coef_.any()
+    for matrix, expected in zip(matrices, clf.predict_proba(matrices), strict=True):
+        e = clf.explain(matrix, top=None)
+        np.testing.assert_allclose(e.probabilities, expected, atol=1e-12)
+        match = next(m for m in e.matches if m.template == 0)
+        assert sorted(match.nodes) == sorted(nodes)
 
 
 def test_weights_of_counts_and_correlations_are_scaled():
@@ -297,3 +303,19 @@ def test_sample_weights_are_checked_and_used():
     plain = clf.fit(matrices, y).predict_proba(matrices)
     heavy = clf.fit(matrices, y, sample_weight=np.where(y == 1, 20.0, 1.0)).predict_proba(matrices)
     assert heavy[:, 1].mean() > plain[:, 1].mean()
+
+
+def test_where_nothing_can_be_held_out_the_model_is_a_ridge_regression():
+    """With one graph of a class no inner fold can be made; the direction is that of scikit-learn's ridge."""
+    draw = np.random.default_rng(0)
+    upper = np.triu_indices(6, 1)
+    values = draw.normal(size=(20, 15)) * draw.uniform(0.2, 3, size=15)  # connections of different spread
+    matrices = np.zeros((20, 6, 6))
+    matrices[:, upper[0], upper[1]] = matrices[:, upper[1], upper[0]] = values
+    y = (np.arange(20) == 4).astype(int)
+    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(matrices, y)
+    ours = clf.connections_[1][upper] / values.std(axis=0)
+    scaled = (values - values.mean(axis=0)) / clf.scaling_.whole
+    solutions = [Ridge(alpha=penalty).fit(scaled, y).coef_ for penalty in PENALTIES]
+    cosines = [float(ours @ one / np.linalg.norm(ours) / np.linalg.norm(one)) for one in solutions]
+    assert max(cosines) == pytest.approx(1, abs=1e-9)

@@ -7,7 +7,7 @@ from isonn.connectomes.atlas import Atlas, as_atlas
 from isonn.connectomes.convert import from_matrices
 from isonn.connectomes.findings import Connection, Findings, Subnetwork, findings, stability
 from isonn.connectomes.page import brain_page, matrix_svg
-from isonn.connectomes.synthetic import PlantedConnectomes, planted_connectomes
+from isonn.connectomes.synthetic import PlantedConnectomes, planted_connectomes, planted_series
 from isonn.connectomes.timeseries import Connectivity
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "from_matrices",
     "matrix_svg",
     "planted_connectomes",
+    "planted_series",
     "stability",
 ]

@@ -103,8 +103,9 @@ class Findings:
         lines = [self.about]
         stable = self.folds > 0
         for one in self.subnetworks[:5]:
+            known = "" if one.p_value != one.p_value else f"  (p {one.p_value:.2g}"
             found = f", in {one.share:.0%} of folds" if stable else ""
-            lines.append(f"  {one.weight:+.2f}  {one.regions}  (p {one.p_value:.2g}{found})")
+            lines.append(f"  {one.weight:+.2f}  {one.regions}{known}{f'{found})' if known else ''}")
         for line in self.connections[:10]:
             found = f"  ({line.share:.0%} of folds)" if stable else ""
             lines.append(f"  {line.weight:+.2f}  {line.region_1} - {line.region_2}{found}")

@@ -92,6 +92,36 @@ def planted_connectomes(
     return PlantedConnectomes(graphs, truth, regions.astype(np.int64), _places(n_regions))
 
 
+def planted_series(
+    n_subjects: int = 60, n_regions: int = 60, n_points: int = 150, shared: float = 0.5, k: int = 4, seed: int = 0
+) -> tuple[list[NDArray[np.float64]], NDArray[np.str_], IntArray]:
+    """Time series in which k regions of patients share a signal.
+
+    Args:
+        n_subjects: half of them patients.
+        n_regions, n_points: of each series.
+        shared: deviation of the shared signal; that of the noise is 1.
+        k: regions that share it.
+        seed: the same seed gives the same data.
+
+    Returns:
+        Series of shape (n_points, n_regions), one per subject; "patient" or "control"; and the k regions.
+
+    Example:
+        >>> series, y, regions = planted_series(n_subjects=4, n_regions=10, n_points=50, seed=0)
+        >>> series[0].shape, sorted(y.tolist()), len(regions)
+        ((50, 10), ['control', 'control', 'patient', 'patient'], 4)
+    """
+    draw = numpy_stream(seed, "series")
+    regions = np.sort(draw.choice(n_regions, k, replace=False)).astype(np.int64)
+    patient = draw.permutation(np.arange(n_subjects) % 2) == 1
+    everywhere = 0.5 * draw.normal(size=(n_subjects, n_points, 1))
+    series = draw.normal(size=(n_subjects, n_points, n_regions)) + everywhere
+    own = shared * draw.normal(size=(n_subjects, n_points, 1))
+    series[:, :, regions] += np.where(patient[:, None, None], own, 0.0)
+    return list(series), np.where(patient, "patient", "control"), regions
+
+
 def _places(n: int) -> NDArray[np.float64]:
     """Points spread evenly over an ellipsoid about the size of the cortex."""
     height = 1 - 2 * (np.arange(n) + 0.5) / n
