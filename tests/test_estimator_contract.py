@@ -21,12 +21,14 @@ from isonn.baselines import (
     AutoEncoderClassifier,
     CNNClassifier,
     DegreeHistogramClassifier,
+    EdgesSVMClassifier,
     FrequentClassifier,
     GCNClassifier,
     GINClassifier,
     GraphSizeClassifier,
     LinearEdgesClassifier,
     MajorityClassifier,
+    NBSEdgesClassifier,
     SDBNClassifier,
     WLClassifier,
 )
@@ -58,13 +60,15 @@ ESTIMATORS = {
     "wl": WLClassifier(iterations=3),
     "wl-svm": WLClassifier(decision="svm", iterations=2, random_state=0),
     "edges": LinearEdgesClassifier(size=20),
+    "edges-svm": EdgesSVMClassifier(size=20),
+    "edges-nbs": NBSEdgesClassifier(size=20),
     "majority": MajorityClassifier(),
     "size": GraphSizeClassifier(),
     "degrees": DegreeHistogramClassifier(),
 }
 
-#: What some of them cannot do without; grakel has no wheels for Python 3.13 and later.
-NEEDS = {"freq": ("fast_gspan", "igraph"), "wl": ("grakel",), "wl-svm": ("grakel",)}
+#: What some of them cannot do without.
+NEEDS = {"freq": ("fast_gspan", "igraph")}
 
 pytestmark = pytest.mark.parametrize("name", ESTIMATORS)
 

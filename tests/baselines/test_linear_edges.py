@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 import isonn
-from isonn.baselines import LinearEdgesClassifier
+from isonn.baselines import EdgesSVMClassifier, LinearEdgesClassifier, LinearEdgesRegressor, NBSEdgesClassifier
 from isonn.errors import InputError
 
 
@@ -91,3 +92,49 @@ def test_hiv_fmri_is_within_two_points_of_what_was_measured(data_folder: Path) -
         train, test = graphs[graphs.folds != fold], graphs[graphs.folds == fold]
         scores.append(LinearEdgesClassifier().fit(train).score(test, test.y))
     assert np.mean(scores) == pytest.approx(0.732, abs=0.02)
+
+
+def planted(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Sixty symmetric matrices of 12 regions; the connections among regions 2, 5, 9 and the lone 0-1 differ."""
+    draw = np.random.default_rng(seed)
+    y = np.arange(60) % 2
+    noise = draw.normal(size=(60, 12, 12))
+    matrices = (noise + noise.transpose(0, 2, 1)) / 4
+    for one, other in ((2, 5), (5, 9), (2, 9), (0, 1)):
+        matrices[:, one, other] += 1.0 * y
+        matrices[:, other, one] = matrices[:, one, other]
+    matrices[:, range(12), range(12)] = 0
+    return matrices, y
+
+
+def test_nbs_keeps_the_largest_connected_set_of_edges_that_differ() -> None:
+    matrices, y = planted()
+    model = NBSEdgesClassifier(threshold=0.001, fisher=False).fit(matrices[:40], y[:40])
+    assert {(2, 5), (5, 9), (2, 9)} <= set(map(tuple, model.edges_.tolist()))
+    assert (0, 1) not in set(map(tuple, model.edges_.tolist()))
+    assert model.score(matrices[40:], y[40:]) > 0.9
+
+
+def test_nbs_keeps_the_best_edge_where_none_is_below_the_threshold() -> None:
+    matrices, y = planted()
+    model = NBSEdgesClassifier(threshold=1e-200, fisher=False).fit(matrices, y)
+    assert len(model.edges_) == 1
+
+
+def test_the_svm_equals_scikit_learns_on_the_same_cells() -> None:
+    matrices, y = planted()
+    model = EdgesSVMClassifier(C=0.5, fisher=False).fit(matrices[:40], y[:40])
+    cells = matrices[(slice(None), *np.triu_indices(12))]
+    expected = SVC(C=0.5, kernel="linear").fit(cells[:40], y[:40]).predict(cells[40:])
+    np.testing.assert_array_equal(model.predict(matrices[40:]), expected)
+
+
+def test_numbers_with_gaps_are_ridge_on_the_graphs_that_have_them() -> None:
+    matrices, _ = planted()
+    cells = matrices[(slice(None), *np.triu_indices(12))]
+    weights = np.random.default_rng(1).normal(size=(cells.shape[1], 2))
+    y = cells @ weights
+    y[::4, 1] = np.nan
+    model = LinearEdgesRegressor(alpha=1e-6, fisher=False).fit(matrices, y)
+    known = ~np.isnan(y)
+    np.testing.assert_allclose(model.predict(matrices)[known], y[known], atol=1e-3)

@@ -146,7 +146,7 @@ def test_a_full_disk_ends_fit_in_one_sentence_and_leaves_nothing_behind(every, t
 
 def test_cost_says_what_it_would_cost(tmp_path):
     facts = json.loads(run("cost", "MUTAG", "--k", 4, "--c", 1, "--json").stdout)
-    assert facts["orderings"] == 24
+    assert facts["permutations"] == 24
     assert facts["regions"] == 188 * 25 * 25
     assert facts["distinct"] < facts["regions"] / 100
     assert facts["matchings"]["exact"]["rank_correlation"] == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""`isonn cost`: what a template size costs on a dataset, before paying for it."""
+"""`isonn cost`: estimate what a template size costs on a dataset."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def cost(
 ) -> None:
     """Print what matching C templates of K nodes costs on DATA, measured on a sample of its regions."""
     import isonn
-    from isonn.experiments.cost import estimate_cost
+    from isonn.errors import naming_the_extra
+
+    with naming_the_extra("isonn cost"):
+        from isonn.experiments.cost import estimate_cost
 
     graphs = isonn.load(data, **reading(smiles, target))
     found = estimate_cost(graphs, k, c)
@@ -29,7 +32,7 @@ def cost(
         print(json.dumps({"data": graphs.name, "k": k, "c": c, **asdict(found)}, indent=1))
         return
     print(f"{graphs.name}: {len(graphs)} graphs, templates of k={k} nodes, c={c}")
-    print(f"  orderings k!      {found.orderings:,}")
+    print(f"  permutations k!   {found.permutations:,}")
     print(f"  regions           {found.regions:,}")
     print(f"  distinct          {found.distinct:,}")
     print(f"  memory            {found.memory / 1e6:,.1f} MB")

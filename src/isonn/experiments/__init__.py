@@ -1,6 +1,6 @@
-"""Methods on datasets under one protocol: plan jobs, run each once, keep every result, tabulate.
+"""Compare methods on datasets: plan jobs, run each once, keep every result, make tables.
 
-Import from the modules: ``spec`` (published results as data), ``methods`` and ``protocols`` (by name), ``run``
-(one job), ``store`` (results on disk), ``execute`` (many jobs), ``tables``. Nothing is imported here, because
-the command line reads the names of the methods before it knows whether anything will run.
+Import from the modules: ``spec`` (published results as data), ``methods``, ``protocols`` and ``metrics`` (by name),
+``jobs`` (one method on one fold), ``store`` (results on disk), ``run`` and ``cluster`` (many jobs), ``study``,
+``tables`` and ``statistics``. Nothing is imported here, so that the command line can list methods quickly.
 """

@@ -21,10 +21,10 @@ from isonn.windows.bank import bank_windows
 from isonn.windows.cut import cut_windows
 from isonn.windows.layer import check_sizes, map_shape
 
-#: Product of the orderings and cells one sample may cost, so that the answer comes within seconds.
+#: Product of permutations and cells that a sample may have, so that the answer comes within seconds.
 SAMPLE_COST = 2e9
 MAX_SAMPLE = 2000
-#: Times a sample is matched; the shortest counts, for something else may run beside the others.
+#: Times a sample is matched; the shortest counts, since other programs may slow the rest down.
 REPEATS = 3
 
 
@@ -48,14 +48,14 @@ class Cost:
     """What ``c`` templates of ``k`` nodes cost on a dataset.
 
     Attributes:
-        orderings: k!.
+        permutations: k!.
         regions: windows of all graphs.
         distinct: regions to match: the distinct ones up to relabelling, or all of a weighted dataset.
         memory: bytes of the regions, of the index into them, and of the maps.
         matchings: per name of `isonn.matching.MATCHERS`.
     """
 
-    orderings: int
+    permutations: int
     regions: int
     distinct: int
     memory: int
@@ -80,7 +80,7 @@ def estimate_cost(graphs: GraphSet, k: int, c: int, seed: int = 0) -> Cost:
     distinct = n_regions if bank is None else len(bank.regions)
     index = 0 if bank is None else 8 * n_regions
     return Cost(
-        orderings=math.factorial(k),
+        permutations=math.factorial(k),
         regions=n_regions,
         distinct=distinct,
         memory=4 * distinct * k * k + index + 4 * c * n_regions,
@@ -89,7 +89,7 @@ def estimate_cost(graphs: GraphSet, k: int, c: int, seed: int = 0) -> Cost:
 
 
 def _timed(match: Callable[[Tensor, Tensor], Tensor], templates: Tensor, regions: Tensor) -> tuple[Tensor, float]:
-    """Distances, and the seconds of a forward and backward pass with one thread, which is what ``fit`` has."""
+    """Distances, and the seconds of a forward and backward pass with one thread, as in ``fit``."""
     with torch_threads(1):
         start = time.perf_counter()
         distances = match(templates, regions)
@@ -107,7 +107,7 @@ def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, Matc
             regions = sample[: max(20, int(SAMPLE_COST / (c * math.factorial(k) * k * k)))]
         learnable = templates.clone().requires_grad_()
         try:
-            match(learnable, regions[:2])  # tables that are made once are not part of a pass
+            match(learnable, regions[:2])  # tables that are computed once are not part of a pass
         except InputError as error:
             costs[name] = MatchingCost(reason=str(error))
             continue

@@ -1,4 +1,4 @@
-"""Run jobs: in this process, in several, or on a cluster; the numbers are the same."""
+"""Run jobs in this process, in several, or on a cluster; the numbers are the same."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from isonn.experiments.jobs import Job, run_job
 from isonn.experiments.store import Store, failure
 from isonn.graphs.graph import GraphSet
 
-#: A worker that dies is most often out of memory; its jobs get this many further chances beside others.
+#: A worker that dies is most often out of memory; its jobs are tried this many more times beside others.
 RESTARTS = 2
-#: Jobs that may kill their process though nothing runs beside them, with no job finished between, before it is the
-#: machine and not the job.
+#: If this many jobs in a row kill their process although nothing runs beside them, the machine is at fault.
 DEATHS = 5
 
 
@@ -32,10 +31,10 @@ def execute(
     n_jobs: int = 1,
     scheduler: str | None = None,
 ) -> Generator[dict[str, Any], None, None]:
-    """Run every one of the jobs, keep each outcome in the store as it comes, and yield it.
+    """Run jobs, store each outcome as it comes, and yield it.
 
-    An outcome is a result of `run_job`, or, of a job that failed, its ``id``, ``job``, ``error`` (a sentence)
-    and ``traceback``; the other jobs go on. Stopping the iteration, or Ctrl-C, leaves what is finished.
+    An outcome is a result of `run_job`, or for a job that failed its ``id``, ``job``, ``error`` (a sentence) and
+    ``traceback``; the other jobs go on. What is finished stays when the iteration is stopped, or at Ctrl-C.
 
     Args:
         jobs: usually ``store.missing(jobs)``.
@@ -68,8 +67,8 @@ def _in_processes(
     todo = {job.id: job for job in jobs}
     restarts = deaths = 0
     while todo:
-        # A pool does not say which job its worker died of; a process that has one job does. Those that were under
-        # way come first among the rest, so it is soon found, and the others go on side by side.
+        # A pool does not say which job killed its worker, so after some restarts jobs run one at a time. Those that
+        # were under way come first, so the deadly one is found soon and the others go on side by side.
         alone = restarts > RESTARTS
         try:
             with closing(_pool(list(todo.values())[: 1 if alone else None], datasets, n_jobs)) as outcomes:
@@ -103,7 +102,7 @@ def _pool(jobs: Sequence[Job], datasets: Mapping[str, GraphSet], n_jobs: int) ->
         parallel = Parallel(n_jobs=max(n_jobs, 2), return_as="generator_unordered")
         outcomes = parallel(delayed(_attempt)(job, datasets[job.dataset]) for job in jobs)
     with closing(outcomes), warnings.catch_warnings():
-        # loky replaces a worker that has grown large, as networks make them; nothing is lost by it
+        # loky replaces workers that have grown large, as networks do; nothing is lost
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
         yield from outcomes
 
@@ -111,17 +110,17 @@ def _pool(jobs: Sequence[Job], datasets: Mapping[str, GraphSet], n_jobs: int) ->
 def _attempt(job: Job, graphs: GraphSet) -> dict[str, Any]:
     try:
         return run_job(job, graphs)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other jobs go on
+    except Exception as error:  # noqa: BLE001 - the other jobs go on
         sentence = str(error) if isinstance(error, IsoNNError) else f"{type(error).__name__}: {error}"
         return failure(job, sentence, traceback.format_exc())
 
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Processes started within inherit that Ctrl-C is ignored: it is this process that stops them, in order.
+    """Processes started in this block ignore Ctrl-C; this process stops them.
 
-    A terminal sends Ctrl-C to every process of the command, and each worker would print its own traceback.
-    Blocking the signal instead does not last: starting multiprocessing's resource tracker unblocks it.
+    A terminal sends Ctrl-C to every process of the command, and each worker would print its own traceback. Blocking
+    the signal does not work: starting multiprocessing's resource tracker unblocks it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python sets signal handlers in the main thread only

@@ -1,4 +1,4 @@
-"""A whole experiment: which datasets can be had, what is to be run on each, and what it comes to."""
+"""A whole experiment: load its datasets, plan its jobs, and collect its rows."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from isonn.graphs.graph import GraphSet
 
 @dataclass(frozen=True)
 class Datasets:
-    """What was asked for.
+    """The datasets of an experiment.
 
     Attributes:
         graphs: by name, in the order asked for.
-        absent: of those that cannot be had, why, by name; ``private`` are those nobody can download.
+        absent: by name, why a dataset could not be loaded; ``private`` are those nobody can download.
     """
 
     graphs: Mapping[str, GraphSet] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Part:
     Attributes:
         sweep: None for the table of an experiment without figures.
         dataset: its name; its graphs are in `Datasets`, unless they are absent.
-        left_out: methods, or values of a sweep, that cannot be used on the dataset, and why.
+        left_out: methods, or values of a sweep, that cannot be used on the dataset, with the reason.
     """
 
     sweep: Sweep | None
@@ -59,7 +59,7 @@ class Part:
 
 
 def gather(names: Iterable[str]) -> Datasets:
-    """Load datasets; one that is known but cannot be had is noted, an unknown one is refused."""
+    """Load datasets. One that is known but cannot be loaded is noted; an unknown one is refused."""
     entries = {entry.name.casefold(): entry for entry in known()}
     graphs: dict[str, GraphSet] = {}
     absent: dict[str, str] = {}
@@ -71,7 +71,7 @@ def gather(names: Iterable[str]) -> Datasets:
         except DatasetError as error:
             if entry is None:
                 raise
-            if entry.url is None:  # said without the folders of this machine: tables are for everybody
+            if entry.url is None:  # the reason must not name folders of this machine: tables are published
                 private.add(entry.name)
                 absent[entry.name] = f"{entry.source}; `isonn data info {entry.name}` says where to put it"
             else:
@@ -86,12 +86,12 @@ def gather(names: Iterable[str]) -> Datasets:
 
 
 def plan_study(spec: Spec, datasets: Datasets, methods: Sequence[str] | None, protocol: str, seeds: int) -> list[Part]:
-    """Everything the experiment runs on these datasets.
+    """Every job of the experiment on these datasets.
 
-    A figure is of the datasets it names; where none of those was asked for, of all that were.
+    A figure uses the datasets it names, or all if none of those was asked for.
 
     Args:
-        methods: instead of those of the spec; a figure keeps its own where none of these is among them.
+        methods: instead of those of the spec; a figure keeps its own if none of these is among them.
     """
     every = (*datasets.graphs, *datasets.absent)
     order = sorted(every, key=lambda name: spec.datasets.index(name) if name in spec.datasets else len(every))
@@ -140,14 +140,14 @@ def _part(
                 reason = str(error)
             if reason is not None:
                 left_out[name] = reason
-    jobs.sort(key=lambda job: job.seed)  # seed by seed: what is finished early can be compared
+    jobs.sort(key=lambda job: job.seed)  # seed by seed, so that early results can be compared
     return Part(sweep, graphs.name, methods, tuple(jobs), left_out)
 
 
 def table_settings(
     spec: Spec, dataset: str, method: str, protocol: str, changes: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
-    """Settings of a method under a protocol, and those to choose from where the protocol chooses."""
+    """Settings of a method under a protocol, and the candidates if the protocol chooses."""
     if not find_protocol(protocol).chooses:
         return spec.settings_for(dataset, method, changes), ()
     return spec.candidates_for(dataset, method, changes)
@@ -170,7 +170,7 @@ def why_not(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str |
 
 
 def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[Row]:
-    """What the store holds of a part, as rows."""
+    """The rows of a part, from the store."""
     if part.dataset in datasets.absent:
         why = "data not public" if part.dataset in datasets.private else "not loaded"
         return absent_rows(part.dataset, part.methods, spec, why)
@@ -179,7 +179,7 @@ def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[
 
 
 def finished_part(part: Part, store: Store) -> Part:
-    """The part without the seeds whose folds are not all in the store; of methods that differ, each has its own."""
+    """The part without seeds whose folds are not all in the store, method by method."""
     whole: dict[tuple[str, str, int], list[Job]] = {}
     for job in part.jobs:
         settings = json.dumps([job.settings, list(job.candidates)], sort_keys=True, default=list)
@@ -189,7 +189,7 @@ def finished_part(part: Part, store: Store) -> Part:
 
 
 def stored_rows(jobs: Iterable[Job], store: Store, spec: Spec, losses: bool = False) -> list[Row]:
-    """What the store holds of some jobs, as rows."""
+    """The rows of some jobs, from the store."""
     jobs = tuple(jobs)
     results, errors = {}, {}
     for job in jobs:
@@ -197,12 +197,12 @@ def stored_rows(jobs: Iterable[Job], store: Store, spec: Spec, losses: bool = Fa
         if result is not None:
             results[job.id] = result
         else:
-            errors[job.id] = store.error(job) or "it has no result: not run yet, or removed since"
+            errors[job.id] = store.error(job) or "there is no result; it was not run yet, or was removed"
     return summarize(jobs, results, errors, spec, losses)
 
 
 def check_seeds(protocol: str, seeds: int) -> str | None:
-    """What is to be said about so few seeds, or None."""
+    """A sentence if these seeds are too few for the protocol, or None."""
     least = find_protocol(protocol).seeds
     if seeds >= least:
         return None
@@ -230,7 +230,7 @@ def about(graphs: GraphSet) -> dict[str, Any]:
 
 
 def nothing_left(parts: Sequence[Part], datasets: Datasets) -> IsoNNError | None:
-    """The error of a study in which nothing can be run, or None."""
+    """The error if nothing can be run, or None."""
     if any(part.jobs for part in parts):
         return None
     reasons = [*datasets.absent.values(), *(reason for part in parts for reason in part.left_out.values())]
