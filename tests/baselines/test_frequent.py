@@ -181,11 +181,11 @@ def test_graphs_without_a_common_subgraph_are_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"n_patterns": 0}, "n_patterns=0 cannot be used; give an integer >= 1"),
-        ({"min_nodes": 1}, "min_nodes=1 cannot be used; give an integer >= 2"),
-        ({"min_nodes": 4, "max_nodes": 3}, "max_nodes=3 cannot be used; give an integer >= 4"),
-        ({"min_support": 0.0}, "min_support=0.0 is no share gBolt can mine"),
-        ({"time_limit": 0}, "time_limit=0 leaves no time to mine"),
+        ({"n_patterns": 0}, "n_patterns=0 must be an integer >= 1"),
+        ({"min_nodes": 1}, "min_nodes=1 must be an integer >= 2"),
+        ({"min_nodes": 4, "max_nodes": 3}, "max_nodes=3 must be an integer >= 4"),
+        ({"min_support": 0.0}, "min_support=0.0 must be from 0.01 to 1"),
+        ({"time_limit": 0}, "time_limit=0 must be above 0 seconds"),
         ({"hidden": (0,)}, r"hidden=\(0,\) has a layer without units"),
         ({"labels": "edges"}, "labels='edges' is unknown"),
         ({"density": 2}, "density=2 is not a share of the pairs"),

@@ -71,9 +71,9 @@ def test_a_graph_larger_than_there_is_room_for_is_refused(name, graphs):
         (CNNClassifier(channels=0), "channels=0 is not a count"),
         (CNNClassifier(hidden=(0,)), r"hidden=\(0,\) are not layer widths"),
         (AutoEncoderClassifier(encoder=()), r"encoder=\(\) are not layer widths"),
-        (SDBNClassifier(dropout=1), "dropout=1 is not a share to drop"),
+        (SDBNClassifier(dropout=1), "dropout=1 must be at least 0 and below 1"),
         (SDBNClassifier(reconstruction=-1), "reconstruction=-1 is not a weight"),
-        (GINClassifier(features="colour"), "features='colour' is not known; use one of adjacency, labels, degree"),
+        (GINClassifier(features="colour"), "features='colour' is unknown; use one of adjacency, labels, degree"),
         (GCNClassifier(layers=0), "layers=0 is not a count"),
     ],
 )

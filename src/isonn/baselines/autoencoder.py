@@ -21,10 +21,10 @@ class AutoEncoderClassifier(NeuralClassifier):
 
     The autoencoder of Vincent et al., "Stacked denoising autoencoders" (JMLR 2010), as the IsoNN paper uses it:
     two encoder and two decoder layers on the padded matrix written as one vector, trained on the squared error
-    of the reconstruction; then the encoder is frozen and an MLP learns the classes from the codes. Where ours
-    departs: both parts train end to end without noise or layer-wise pre-training, and the widths, which the IsoNN
-    paper does not give, are ours. Its results of 50 % with one class answered for every graph are those of a
-    network that did not learn; ours does. Nodes are known by their number, so relabelling changes the answer.
+    of the reconstruction; then the encoder is frozen and an MLP learns the classes from the codes. Ours differs:
+    both parts train end to end without noise or layer-wise pre-training, and the widths, which the IsoNN
+    paper does not give, are ours. The paper's 50 % with one class for every graph is the result of a network
+    that did not learn; ours does. Nodes are known by their number, so relabelling changes predictions.
 
     Args:
         encoder: widths of the encoder's two layers, the second that of the code; the decoder mirrors them.
@@ -66,7 +66,7 @@ class AutoEncoderClassifier(NeuralClassifier):
         self.verbose = verbose
 
     def _check_params(self) -> None:
-        """Refuse constructor arguments that mean nothing."""
+        """Validate parameters."""
         super()._check_params()
         check_widths("encoder", self.encoder)
         check_widths("hidden", self.hidden)

@@ -20,10 +20,10 @@ class CNNClassifier(NeuralClassifier):
     """CNN: one layer of 5 x 5 filters over the adjacency matrix, max-pooling, ReLU and an MLP.
 
     The convolutional network of Krizhevsky et al. (NeurIPS 2012), cut down as the IsoNN paper does: 50 filters,
-    2 x 2 max-pooling, ReLU, fully connected layers of 1024 and 128. Where ours departs: the paper gives neither
+    2 x 2 max-pooling, ReLU, fully connected layers of 1024 and 128. Ours differs: the paper gives neither
     epochs nor learning rate, so they are ours; graphs of fewer than 6 nodes are padded to 6, the least that can
     be filtered and pooled. Nearly all of the cost is the first layer of the MLP, 138 million weights on graphs of
-    109 nodes (2.2 GB with Adam's state). Nodes are known by their number, so relabelling changes the answer.
+    109 nodes (2.2 GB with Adam's state). Nodes are known by their number, so relabelling changes predictions.
 
     Args:
         channels: number of filters.
@@ -62,7 +62,7 @@ class CNNClassifier(NeuralClassifier):
         self.verbose = verbose
 
     def _check_params(self) -> None:
-        """Refuse constructor arguments that mean nothing."""
+        """Validate parameters."""
         super()._check_params()
         check_count("channels", self.channels)
         check_widths("hidden", self.hidden)

@@ -24,8 +24,8 @@ from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
 from isonn.seeding import derive_seed, resolve_seed
 
-#: Matrix products of so few graphs are fastest on one thread (on two busy cores: 2 s against 12), which is a setting of
-#: the process: two threads that change it and change it back at a time would not leave it as it was.
+#: Matrix products of so few graphs are fastest on one thread (on two busy cores: 2 s against 12). That is a setting of
+#: the whole process, so two threads must not change and restore it at the same time.
 _TRAINING = threading.Lock()
 
 
@@ -35,16 +35,16 @@ class FrequentClassifier(GraphClassifier):
     The paper's Freq, after Wang et al., "Structural Deep Brain Network Mining" (KDD 2017): the 100 most frequent
     subgraphs, then layers of 1024, 128 and one unit per class. Mined by gSpan (Yan and Han, ICDM 2002; the gBolt of
     fast-gspan) on the training graphs only; whether another graph holds a pattern is decided by subgraph isomorphism
-    (VF2 of igraph), so training and new graphs are read in the same way. What the paper leaves open: a pattern is a
+    (VF2 of igraph), so training and new graphs are read in the same way. What the paper does not say: a pattern is a
     connected subgraph, induced or not, of ``min_nodes`` to ``max_nodes`` nodes, and of equally frequent ones the
     smaller is taken; node labels have to agree where there are any, edge labels are not read; an edge in either
     direction is an edge; graphs with weights keep their strongest pairs (``density``) as edges. Without labels,
-    graphs as dense as brains hold every small pattern, and the features say nothing: ``labels="position"`` tells
+    graphs as dense as brains hold every small pattern, so that all features are equal; ``labels="position"`` tells
     their nodes apart.
 
-    Mining ends, with what was found (``stopped_`` says so), after ``time_limit`` seconds, or at the first size whose
-    patterns may occur more often than gBolt keeps track of. Where the time limit is reached the patterns depend on
-    the machine's speed, though patterns of a size are found all or none.
+    Mining stops early (``stopped_`` says why) after ``time_limit`` seconds, or at the first size whose patterns may
+    occur more often than gBolt can count. At the time limit the patterns depend on the speed of the machine, but
+    all patterns of a size are found or none.
 
     Args:
         n_patterns: how many patterns at most.
@@ -88,15 +88,15 @@ class FrequentClassifier(GraphClassifier):
         self.random_state = random_state
 
     def _check_params(self) -> None:
-        """Refuse limits that leave no pattern, and layers without units."""
+        """Validate parameters."""
         for name, least in (("n_patterns", 1), ("min_nodes", 2), ("max_nodes", self.min_nodes), ("epochs", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise InputError(f"{name}={value!r} cannot be used; give an integer >= {least}")
+                raise InputError(f"{name}={value!r} must be an integer >= {least}")
         if not _is_number(self.min_support) or not 0.01 <= self.min_support <= 1:
-            raise InputError(f"min_support={self.min_support!r} is no share gBolt can mine; use from 0.01 to 1")
+            raise InputError(f"min_support={self.min_support!r} must be from 0.01 to 1, the shares gBolt can mine")
         if not _is_number(self.time_limit) or not self.time_limit > 0:
-            raise InputError(f"time_limit={self.time_limit!r} leaves no time to mine; give seconds above 0")
+            raise InputError(f"time_limit={self.time_limit!r} must be above 0 seconds")
         if not all(isinstance(units, Integral) and units >= 1 for units in self.hidden):
             raise InputError(f"hidden={self.hidden!r} has a layer without units; give integers >= 1")
         check_shape_settings(self.labels, self.density)
@@ -115,8 +115,8 @@ class FrequentClassifier(GraphClassifier):
                 f"lower min_support or min_nodes, or raise time_limit"
             )
         seed = derive_seed(resolve_seed(self.random_state), "mlp") % 2**32  # as much as scikit-learn takes
-        # A stream, not a seed: partial_fit would start a seed anew, and shuffle alike, in every epoch. Unlike fit it
-        # does not warn that the loss still falls, and silencing a warning is not safe in threads.
+        # A generator, not a seed: partial_fit would restart a seed, and shuffle alike, in every epoch. Unlike fit it
+        # does not warn that the loss still falls, and silencing warnings is not safe in threads.
         self.mlp_ = MLPClassifier(tuple(self.hidden), random_state=np.random.RandomState(seed))
         features, wanted = presence(shapes, self.patterns_), targets.astype(np.int64)
         with _TRAINING, threadpool_limits(limits=1):
@@ -136,8 +136,8 @@ def _is_number(value: Any) -> bool:
 # The most frequent subgraphs of a set: mined by gBolt (fast-gspan), found again by VF2 (igraph).
 
 
-#: gBolt keeps every place where a pattern occurs; of patterns with more places than this (its own constant) it says
-#: nothing, nor of those that grow from them. A brain of 90 nodes and 400 edges holds some of 4 nodes that often.
+#: gBolt keeps every place where a pattern occurs. Patterns with more places than this (its own constant), and those
+#: that grow from them, are missing from its output. A brain of 90 nodes and 400 edges holds some of 4 nodes that often.
 MAX_PLACES = 500_000
 
 
@@ -156,7 +156,7 @@ class Pattern:
 
 
 class Mined(NamedTuple):
-    """The most frequent patterns, most frequent first, and why others may be missing; None where none should be."""
+    """The most frequent patterns, most frequent first, and why others may be missing, or None."""
 
     patterns: list[Pattern]
     stopped: str | None
@@ -167,10 +167,10 @@ def mine(
 ) -> Mined:
     """The ``n_patterns`` patterns that occur in most of the graphs, in at least ``support`` of them.
 
-    Sizes are mined one after the other, the smallest first, and of equally frequent patterns the smaller is taken.
-    So a pattern of the next size counts only when more graphs hold it than the last of the ``n_patterns`` found so
-    far: that bound rises from size to size and keeps mining short. gBolt runs as a process of its own; when the
-    time is over it is ended, and what the sizes before have given is returned.
+    Sizes are mined one after the other, the smallest first, and of equally frequent patterns the smaller is taken. So
+    a pattern of the next size counts only if more graphs hold it than the last of the ``n_patterns`` found so far:
+    this bound rises from size to size and keeps mining short. gBolt runs as a process of its own; it is ended when the
+    time is over, and the patterns of the sizes before are returned.
     """
     deadline = time.monotonic() + time_limit
     best: list[Pattern] = []
@@ -181,7 +181,7 @@ def mine(
             return Mined(best, None)
         left = deadline - time.monotonic()
         all_found = _patterns_up_to(shapes, size, support, left) if left > 0 else None
-        died = not all_found and any(pattern.support >= support for pattern in best)  # of memory; it has warned
+        died = not all_found and any(pattern.support >= support for pattern in best)  # out of memory; it has warned
         if all_found is None or died:
             return Mined(best, f"gBolt was stopped at patterns of {size} nodes, limit {time_limit:g} s")
         found = [pattern for pattern in all_found if len(pattern.labels) == size]
@@ -213,7 +213,7 @@ def _rank(pattern: Pattern) -> tuple[Any, ...]:
 
 
 def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: float) -> list[Pattern] | None:
-    """All patterns of at most ``size`` nodes with that support, or None when gBolt had to be ended."""
+    """All patterns of at most ``size`` nodes with that support, or None if gBolt was ended."""
     networkx, fast_gspan = _import("networkx"), _import("fast_gspan")
     graphs = []
     for shape in shapes:
@@ -221,7 +221,7 @@ def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: f
         graph.add_nodes_from((node, {"label": label}) for node, label in enumerate(shape.labels.tolist()))
         graph.add_edges_from(shape.edges.tolist())
         graphs.append(graph)
-    # gBolt wants a share and rounds it; half a graph less is on the safe side of the rounding.
+    # gBolt takes a share and rounds it; half a graph less is safe.
     try:
         wrapper = fast_gspan.GBoltWrapper(min_support=support - 0.5, max_vertices=size, num_threads=1, timeout=seconds)
     except RuntimeError as error:
@@ -244,7 +244,7 @@ def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: f
 
 
 def _places(shapes: Sequence[Shape], size: int) -> float:
-    """Walks of ``size`` nodes that never turn back, in all graphs: about as often can a pattern of that size occur."""
+    """Walks of ``size`` nodes that never turn back, in all graphs: about how often a pattern of that size can occur."""
     total = 0.0
     for shape in shapes:
         n = len(shape.labels)

@@ -18,7 +18,7 @@ class GCNClassifier(GraphNetworkClassifier):
     PyTorch Geometric's layers. With ``features="adjacency"`` it is the IsoNN paper's set-up: a node is known by
     its row of the padded matrix, the features of all nodes stand side by side, so the order of the nodes matters.
     With "labels" or "degree" it is what anyone would use: batch-norm after each convolution, node features
-    averaged, graphs of any size. Where ours departs: a weight counts by its absolute value, since the
+    averaged, graphs of any size. Ours differs: a weight counts by its absolute value, since the
     normalisation divides by the root of a node's summed weights (the rows in "adjacency" keep their signs); the
     paper's widths, epochs and learning rate are not given and are ours.
 

@@ -18,7 +18,7 @@ class GINClassifier(GraphNetworkClassifier):
     fixed at 0: MLPs of two layers with batch-norm, sum-pooling after every layer and of the input, dropout 0.5
     on the scores of each, batches of 32. With ``features="adjacency"`` it is the IsoNN paper's set-up (a node is
     known by its row of the padded matrix, so the order of the nodes matters); with "labels" or "degree" it is GIN
-    as published. Where ours departs: the learning rate is 0.001 throughout, not 0.01 halved every 50 epochs
+    as published. Ours differs: the learning rate is 0.001 throughout, not 0.01 halved every 50 epochs
     (left at 0.01, the running means of batch-norm lag behind the weights and accuracy on new graphs suffers);
     the number of epochs is fixed, not chosen on the test folds; with "adjacency" the batch statistics include
     the padding. As published, GIN has no edge weights: a neighbour is a neighbour whatever the weight (the rows

@@ -1,4 +1,4 @@
-"""What graph networks share: what a node is known by, and where the layers come from."""
+"""Base of the graph networks: node features, batches, and layers of PyTorch Geometric."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ class GraphNetworkClassifier(NeuralClassifier):
     max_degree: int
 
     def _check_params(self) -> None:
-        """Refuse constructor arguments that mean nothing."""
+        """Validate parameters."""
         super()._check_params()
         if self.features not in FEATURES:
-            raise InputError(f"features={self.features!r} is not known; use one of {', '.join(FEATURES)}")
+            raise InputError(f"features={self.features!r} is unknown; use one of {', '.join(FEATURES)}")
         for name in ("layers", "hidden", "max_degree"):
             check_count(name, getattr(self, name))
         check_dropout(self.dropout)
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
-        """Labels that are not there cannot be features."""
+        """Graphs without node labels cannot use them as features."""
         if self.features == "labels" and graphs.node_labels is None:
             return _no_labels(graphs)
         return super()._unsupported(graphs)
@@ -110,13 +110,12 @@ def geometric_layers(method: str) -> Any:
             return importlib.import_module("torch_geometric.nn")
     except ImportError as error:
         raise MissingDependencyError(
-            f"{method} is built on torch_geometric, which is not installed; pip install 'isonn[baselines]'"
+            f"{method} needs torch_geometric, which is not installed; pip install 'isonn[baselines]'"
         ) from error
 
 
-# What graph networks are fed: graphs as padded matrices, or as one big graph with a number per node.
-#
-# Both offer the same to a network: ``x`` (features of the nodes), ``links(weighted)`` (what a layer is called with
+# Inputs of graph networks: padded matrices, or one big graph with a number per node. Both offer
+# ``x`` (features of the nodes), ``links(weighted)`` (what a layer is called with
 # next to the features), ``pool(h, mean)`` (node features to graph features), and ``[rows]``.
 
 

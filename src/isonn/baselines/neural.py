@@ -1,4 +1,4 @@
-"""What the comparison methods that are torch networks share: seeds, threads, training, prediction."""
+"""Base of the comparison methods that are torch networks: seeds, threads, training, prediction."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class NeuralClassifier(GraphClassifier):
     model_: nn.Module
 
     def _check_params(self) -> None:
-        """Refuse constructor arguments that mean nothing."""
+        """Validate parameters."""
         for name in ("epochs", "n_jobs"):
             check_count(name, getattr(self, name))
         if self.batch_size is not None:
@@ -59,7 +59,7 @@ class NeuralClassifier(GraphClassifier):
         check_learning_rate(self.learning_rate)
 
     def _prepare(self, graphs: GraphSet) -> None:
-        """Learn what comes before the network; nothing unless a method says so."""
+        """Learn what comes before the network; nothing by default."""
 
     def _inputs(self, graphs: GraphSet) -> Inputs:
         raise TypeError(f"{type(self).__name__} does not say what its network is fed")
@@ -148,7 +148,7 @@ def draw_weights(build: Callable[[], nn.Module], generator: torch.Generator) -> 
     Weights and biases are uniform in plus and minus one over the root of the inputs per output, torch's rule for
     linear and convolution layers; a bias that stands alone (a graph convolution's) is 0.
     """
-    with torch.device("meta"):  # layers draw weights as they are made: here, none exist yet
+    with torch.device("meta"):  # layers draw weights when they are made; on this device there are none
         model = build()
     model.to_empty(device="cpu")
     for module in model.modules():
@@ -168,6 +168,6 @@ def draw_weights(build: Callable[[], nn.Module], generator: torch.Generator) -> 
 
 
 def check_dropout(value: float) -> None:
-    """Refuse what is no share to drop."""
+    """Validate a share to drop."""
     if not 0 <= value < 1:
-        raise InputError(f"dropout={value!r} is not a share to drop; use 0 <= dropout < 1")
+        raise InputError(f"dropout={value!r} must be at least 0 and below 1")

@@ -31,7 +31,7 @@ class SDBNClassifier(NeuralClassifier):
     the reordered matrix, the network gets a second channel in which every cell is the mean of its block, the
     cells between its row's module and its column's. Two rounds of 3 x 3 convolution (16, then 32 filters), 2 x 2
     max-pooling and ReLU, a layer of 100 units and dropout lead to the classes; a decoder (upsampling and
-    convolution, twice) redraws both channels, and its squared error is added to the loss. Where ours departs:
+    convolution, twice) redraws both channels, and its squared error is added to the loss. Ours differs:
     the published network is 3-D and larger, and the number of modules, filters and the decoder's weight, which
     the IsoNN paper does not give, are ours. On graphs whose nodes are not aligned (molecules) the mean matrix
     only says which node *numbers* tend to be linked, so the modules mean little there, and node numbers that
@@ -81,7 +81,7 @@ class SDBNClassifier(NeuralClassifier):
         self.verbose = verbose
 
     def _check_params(self) -> None:
-        """Refuse constructor arguments that mean nothing."""
+        """Validate parameters."""
         super()._check_params()
         check_count("modules", self.modules)
         check_dropout(self.dropout)
@@ -158,7 +158,9 @@ def find_modules(affinity: NDArray[np.float64], count: int, seed: int) -> IntArr
     if count < 2:
         return np.zeros(n, dtype=np.int64)
     links = (affinity + affinity.T) / 2
-    links += 1e-6 * max(float(links.max()), 1e-6)  # a touch between all nodes: nodes without links belong somewhere
+    links += 1e-6 * max(
+        float(links.max()), 1e-6
+    )  # a weak link between all nodes, so that lone nodes belong to a module
     found = SpectralClustering(count, affinity="precomputed", random_state=seed).fit(links).labels_
     _, first, label = np.unique(found, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[label]

@@ -1,4 +1,4 @@
-"""Graphs as the methods for plain labelled graphs read them: undirected, without weights and loops."""
+"""Graphs without directions, weights and loops, for methods that read plain labelled graphs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ShapeReader:
 
 
 def check_shape_settings(labels: bool | str, density: float) -> None:
-    """Refuse what `ShapeReader` cannot use."""
+    """Validate parameters of `ShapeReader`."""
     if not (isinstance(labels, bool) or labels in ("auto", "position")):
         raise InputError(f'labels={labels!r} is unknown; use "auto", "position", True or False')
     if isinstance(density, bool) or not isinstance(density, (int, float, np.number)) or not 0 < density <= 1:
