@@ -30,7 +30,9 @@ from isonn.errors import InputError, IsoNNError, ModelFileError, NotFittedError
 from isonn.files import atomic_directory
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
+from isonn.packing import mix64
 from isonn.targets import Classes, Labels, Numbers, Target, as_y, target_from
 
 FORMAT = "isonn-model-2"
@@ -125,7 +127,7 @@ class GraphEstimator(BaseEstimator):
         graphs = as_graphset(X)
         if self._trained_on is None:
             return np.zeros(len(graphs), dtype=bool)
-        return np.isin(_fingerprints(graphs, self._trained_on[0]), self._trained_on[1:])
+        return np.isin(graph_hashes(graphs, int(self._trained_on[0])), self._trained_on[1:])
 
     def report(self, X: Any, y: Any, path: str | Path, *, cross_fit: bool | None = None) -> None:
         """Write an HTML page: the answer with its reason, how good the model is, every graph with its reasons.
@@ -180,9 +182,13 @@ class GraphEstimator(BaseEstimator):
         targets = self._encode(y, len(graphs))
         self.size_ = self._room(graphs)
         self.label_names_ = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
-        salt = np.uint64(int(graphs.digest[:16], 16))  # of the set itself, so that equal fits give equal files
-        self._trained_on = np.concatenate([[salt], np.unique(_fingerprints(graphs, salt))])
+        self._remember(graph_hashes(graphs))
         return graphs, targets
+
+    def _remember(self, hashes: NDArray[np.uint64]) -> None:
+        """Keep salted hashes of the training graphs; the salt comes from them, so that equal fits give equal files."""
+        salt = np.bitwise_xor.reduce(mix64(np.unique(hashes)))
+        self._trained_on = np.concatenate([[salt], np.unique(mix64(hashes ^ salt))])
 
     def _encode(self, y: Any, g: int) -> NDArray[Any]:
         values = as_y(y, g)
@@ -413,40 +419,6 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return description, load_file(path / TENSORS_NAME)
     except SafetensorError as error:
         raise ModelFileError(f"{path / TENSORS_NAME} is damaged ({error}); save the model again") from error
-
-
-def _fingerprints(graphs: GraphSet, salt: np.uint64) -> NDArray[np.uint64]:
-    """A 64-bit hash of each graph with its labels, weights and attributes, as its nodes are numbered, shape (g,)."""
-
-    def sums(values: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
-        total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
-        return np.asarray(total[offsets[1:]] - total[offsets[:-1]])
-
-    cells = _mixed(graphs.edges[:, 0].astype(np.uint64) ^ salt) ^ graphs.edges[:, 1].astype(np.uint64)
-    nodes = np.arange(graphs.node_offsets[-1], dtype=np.uint64)
-    nodes = nodes - np.repeat(graphs.node_offsets[:-1], graphs.sizes).astype(np.uint64) + salt
-    for column in (graphs.weights, graphs.edge_labels):
-        cells = cells if column is None else _mixed(cells) ^ _hashed(column)
-    for column in (graphs.node_labels, graphs.node_attributes):
-        for part in () if column is None else column.reshape(len(column), -1).T:
-            nodes = _mixed(nodes) ^ _hashed(part)
-    return sums(_mixed(cells), graphs.edge_offsets) ^ _mixed(sums(_mixed(nodes), graphs.node_offsets))
-
-
-def _hashed(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Values as 64-bit integers: numbers by their bits, others by their text."""
-    if values.dtype.kind in "biuf":
-        return np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-    texts, number = np.unique(np.array([str(value) for value in values.tolist()]), return_inverse=True)
-    hashes = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") for text in texts.tolist()]
-    return np.array(hashes, dtype=np.uint64)[number.reshape(-1)]
-
-
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Splitmix64: every bit of the result depends on every bit of the value."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 def _digest(description: dict[str, Any]) -> str:

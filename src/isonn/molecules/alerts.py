@@ -289,7 +289,7 @@ class _Judge:
     ) -> None:
         self.truth, self.base = truth, float(truth.mean())
         self.chosen = _choose(clf, graphs, counts, column, limits)
-        self.seen = np.isin(graph_hashes(graphs, clf.hash_salt_), clf.training_hashes_)
+        self.seen = clf.seen_in_training(graphs)
         self.held = counts[:, [one.column for one in self.chosen]].toarray() > 0
         self.allowed = np.repeat(~self.seen[:, None], len(self.chosen), axis=1)
         self.warned, self.said = self.held.any(axis=1), clf.predict_proba(graphs)[:, column]

@@ -27,10 +27,8 @@ from isonn.explain.explanation import Explanation, MatchedGraph, Template, expla
 from isonn.explain.reasons import ClassReason
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream, stream
 from isonn.heads import Head, LinearHead, get_head
-from isonn.packing import mix64
 from isonn.params import check_class_weight, check_count, check_widths
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Banked, bank_subgraphs
@@ -118,7 +116,6 @@ class _SubgraphIsoNN(GraphEstimator):
     head_: Head
     size_block_: SizeBlock
     sampled_: dict[int, float]
-    training_hashes_: NDArray[np.uint64]
     student_: LinearHead | None
     agreement_: float
     coverage_: float
@@ -171,7 +168,6 @@ class _SubgraphIsoNN(GraphEstimator):
             use = self._columns(Gathering(()).add(folded).has)
             self.encoding_ = fit_encoding(folded, use, self._sizes, self._views_of(graphs.kind), self.regions == "both")
             self._learn(self._bank(folded), size_counts(folded), targets, sample_weight, graphs)
-            self.training_hashes_ = np.unique(graph_hashes(graphs, self.hash_salt_))
         self._fitted = True
         return self
 
@@ -340,11 +336,6 @@ class _SubgraphIsoNN(GraphEstimator):
     def _views_of(self, kind: str) -> tuple[str, ...]:
         """The views for graphs of a kind."""
         return AUTO_VIEWS_OF.get(kind, self._views) if self.view == "auto" else self._views
-
-    @property
-    def hash_salt_(self) -> int:
-        """What the hashes of training graphs (`isonn.graphs.isomorphism.graph_hashes`) are salted with."""
-        return derive_seed(self.seed_, "hashes")
 
     @property
     def _cut_seed(self) -> int:
@@ -534,7 +525,7 @@ class _SubgraphIsoNN(GraphEstimator):
                 source, self.encoding_, folder, seen, self.max_subgraphs, self._cut_seed, count, self.verbose > 0
             )
             banked = banks_of(folder, seen, source.name)
-        self.training_hashes_ = np.unique(mix64(seen.hashes ^ np.uint64(self.hash_salt_)))
+        self._remember(seen.hashes)
         some = next(iter(source if self.fold is None else whole))
         self._learn(banked, seen.sizes, targets, sample_weight, replace(some, name=source.name))
 
@@ -659,7 +650,6 @@ class _SubgraphIsoNN(GraphEstimator):
         if self.soft_ is not None:
             return self.soft_._tensors()
         found: dict[str, NDArray[Any]] = {
-            "training_hashes": self.training_hashes_,
             "evidence": self._evidence,
             "presence": self._presence,
             "graphs_by_class": self._graphs_by_class,
@@ -704,7 +694,6 @@ class _SubgraphIsoNN(GraphEstimator):
         self.head_ = get_head(details["head"]).restore(below("head."))
         self.size_block_ = SizeBlock.restore(below("size."))
         self.sampled_ = {int(graph): float(share) for graph, share in details["sampled"]}
-        self.training_hashes_ = tensors["training_hashes"]
         self._evidence, self._presence = tensors["evidence"], tensors["presence"]
         self._graphs_by_class = tensors["graphs_by_class"]
         self._marks = [Mark(*mark) for mark in details["marks"]]
