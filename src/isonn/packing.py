@@ -57,16 +57,37 @@ def words_of(columns: Sequence[IntArray], bits: Sequence[int]) -> Iterator[IntAr
 
 def merge_equal(words: Iterator[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A number for every entry such that equal entries share it, and a place where each number occurs."""
-    number = None
+    number, count = None, 1
     for word in words:
-        distinct, inverse = np.unique(word, return_inverse=True)
-        if number is not None:
-            distinct, inverse = np.unique(number * len(distinct) + inverse, return_inverse=True)
-        number = inverse
+        for piece, size in _pieces(word):
+            number, count = _rank(piece if number is None else number * size + piece, count * size)
     assert number is not None
-    place = np.empty(len(distinct), dtype=np.int64)
+    place = np.empty(count, dtype=np.int64)
     place[number] = np.arange(len(number))
     return number, place
+
+
+def _pieces(word: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """A word's bits, the highest first, in pieces that a table can count, and how many values each piece can have."""
+    bits = bits_of(word)
+    step = bits if 1 << bits <= _table_size(len(word)) else 8
+    for shift in range((bits - 1) // step * step, -1, -step):
+        yield (word >> shift) & ((1 << step) - 1), 1 << step
+
+
+def _rank(values: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], int]:
+    """The rank of each value among the distinct ones, and how many those are; values are below ``size``."""
+    if size > _table_size(len(values)):
+        distinct, rank = np.unique(values, return_inverse=True)
+        return rank, len(distinct)
+    seen = np.zeros(size, dtype=bool)  # a table instead of sorting: a fifth of the time for windows of 0/1 graphs
+    seen[values] = True
+    ranks = np.cumsum(seen)
+    return ranks[values] - 1, int(ranks[-1])
+
+
+def _table_size(values: int) -> int:
+    return 2**16 + 4 * values
 
 
 def mix64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -117,3 +117,16 @@ def test_eigenvectors_computed_once_match_as_those_of_every_epoch(weighted, gene
     torch.testing.assert_close(layer(merged.prepared_for(matcher_named("fast"))), layer(adjacency), rtol=0, atol=0)
     some = torch.tensor([2, 0])
     torch.testing.assert_close(layer(merged.prepared_for(matcher_named("fast"))[some]), layer(adjacency[some]))
+
+
+def test_values_are_spread_to_every_position_and_their_gradient_is_added_up(generator, dtype):
+    adjacency = zero_one(generator).to(dtype)
+    merged = bank_windows(adjacency, 3)
+    values = torch.randn(2, len(merged.regions), dtype=dtype, generator=generator, requires_grad=True)
+    weights = torch.randn(2, 4, 7, 7, dtype=dtype, generator=generator)
+    for some, rows in ((merged, slice(None)), (merged[torch.tensor([2, 0])], [2, 0])):
+        chosen = values if some is merged else values[:, : len(some.regions)]
+        torch.testing.assert_close(some.spread(chosen), chosen[:, some.index], rtol=0, atol=0)
+        part = weights[:, rows]
+        ours = torch.autograd.grad((some.spread(chosen) * part).sum(), values)[0]
+        torch.testing.assert_close(ours, torch.autograd.grad((chosen[:, some.index] * part).sum(), values)[0])

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -167,7 +168,8 @@ def template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad:
 
 
 def _small(templates: Tensor, regions: Tensor, layout: Layout) -> bool:
-    return templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(layout.k) <= BLOCK_ORDERINGS
+    small = templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(layout.k) <= BLOCK_ORDERINGS
+    return small and regions.device.type == "cpu" and regions.is_contiguous()
 
 
 def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
@@ -199,10 +201,11 @@ def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: 
 def _template_gradient_at_once(
     templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout
 ) -> Tensor:
-    """The same by one gather over all pairs: fewer steps, more memory."""
-    back = _all_cells_back(layout).to(templates.device)
-    seen = regions.expand(len(templates), -1, -1).gather(2, back[winners])  # (c, w, entries)
-    return torch.bmm(grad.t().unsqueeze(1), templates.unsqueeze(1) - seen).squeeze(1).mul_(2)
+    """The same by one gather over all pairs, in numpy: fewer steps, more memory."""
+    places = _all_cells_back(layout)[winners.numpy()]  # (c, w, entries)
+    places += np.arange(0, regions.numel(), regions.shape[1])[:, None]
+    gap = templates.detach().numpy()[:, None] - regions.numpy().ravel().take(places)
+    return torch.from_numpy(2 * np.einsum("wc,cwe->ce", grad.numpy(), gap))
 
 
 @lru_cache(maxsize=16)
@@ -212,9 +215,9 @@ def all_cells(layout: Layout) -> Tensor:
 
 
 @lru_cache(maxsize=16)
-def _all_cells_back(layout: Layout) -> Tensor:
+def _all_cells_back(layout: Layout) -> NDArray[np.int64]:
     """The other way round: from an entry of the template to that of the relabelled region."""
-    return all_cells(layout).argsort(1)
+    return all_cells(layout).argsort(1).numpy()
 
 
 def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
@@ -258,10 +261,10 @@ def centred(templates: Tensor) -> Tensor | None:
 
     A number added to all entries adds the same to the product with every ordering, so which one is best stays.
     """
-    mean = templates.mean(1, keepdim=True)
-    centred = templates - mean
-    off = mean.abs() > FAR_FROM_ZERO * torch.linalg.vector_norm(centred, dim=1, keepdim=True)
-    return torch.where(off, centred, templates) if off.any() else None
+    values = templates.cpu().numpy()
+    mean = values.sum(1, keepdims=True) / max(1, values.shape[1])
+    off = np.abs(mean) > FAR_FROM_ZERO * np.linalg.norm(values - mean, axis=1, keepdims=True)
+    return templates - torch.from_numpy(np.where(off, mean, 0)).to(templates) if off.any() else None
 
 
 def _match_at_once(table: Tensor, ranked: Tensor, regions: Tensor, c: int) -> tuple[Tensor, Tensor]:

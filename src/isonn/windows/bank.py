@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from isonn.matching.exact import exact_winners
 from isonn.matching.matcher import Matcher
 from isonn.matching.permutations import MAX_ENUMERABLE_K, permutations
-from isonn.packing import merge_equal, words_of
+from isonn.packing import IntArray, merge_equal, words_of
 from isonn.seeding import numpy_stream
 from isonn.windows.cut import check_windows, cut_windows
 
@@ -38,11 +40,13 @@ class WindowBank:
         regions: the distinct windows, ``(d, k, k)``.
         index: which of them stands at each position, ``(graphs, m, m)``.
         prepared: what a matcher computes once of each region, or None.
+        places: the positions sorted by region, and where in them each region begins; None where sorting does not pay.
     """
 
     regions: Tensor
     index: Tensor
     prepared: Tensor | None = None
+    places: tuple[IntArray, IntArray] | None = None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -50,7 +54,7 @@ class WindowBank:
     def __getitem__(self, rows: Tensor) -> WindowBank:
         index = self.index[rows]
         if len(self.regions) <= index.numel():
-            return replace(self, index=index)
+            return replace(self, index=index, places=None)
         used, index = torch.unique(index, return_inverse=True)  # a small batch of a large bank: only what it needs
         return WindowBank(self.regions[used], index, None if self.prepared is None else self.prepared[used])
 
@@ -59,9 +63,33 @@ class WindowBank:
         prepared = None if self.prepared is None else self.prepared.to(device)
         return WindowBank(self.regions.to(device), self.index.to(device), prepared)
 
+    def spread(self, values: Tensor) -> Tensor:
+        """Values of the distinct regions at every position: ``(c, d)`` to ``(c, graphs, m, m)``."""
+        index = self.index.flatten()
+        if self.places is None or values.device.type != "cpu":
+            spread = values.index_select(1, index)
+        else:
+            spread = _Spread.apply(values, index, self.places)
+        return spread.view(len(values), *self.index.shape)
+
     def prepared_for(self, matcher: Matcher) -> WindowBank:
         """The bank with what the matcher computes of each region, which templates do not change."""
         return replace(self, prepared=matcher.prepare(self.regions))
+
+
+class _Spread(torch.autograd.Function):
+    """``index_select`` whose gradient is added up region by region: a third of the time of torch's ``index_add_``."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, index: Tensor, places: tuple[IntArray, IntArray]) -> Tensor:
+        ctx.places = places
+        return values.index_select(1, index)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        order, first = ctx.places
+        return torch.from_numpy(np.add.reduceat(grad.numpy().take(order, axis=1), first, axis=1)), None, None
 
 
 def all_windows(adjacency: Tensor, k: int) -> WindowBank:
@@ -107,10 +135,20 @@ def bank_windows(adjacency: Tensor, k: int, relabelled: bool = True) -> WindowBa
         regions, merged = _merge_relabelled(regions)
     if len(regions) * MIN_SHRINKAGE > position.size:
         return None
+    index = merged[position]
     return WindowBank(
         regions=torch.from_numpy(values[regions]).to(adjacency),
-        index=torch.from_numpy(merged[position].reshape(len(digits), m, m)).to(adjacency.device),
+        index=torch.from_numpy(index.reshape(len(digits), m, m)).to(adjacency.device),
+        places=_sorted_places(index, len(regions)),
     )
+
+
+def _sorted_places(index: IntArray, d: int) -> tuple[IntArray, IntArray] | None:
+    """The positions sorted by region, and where each region begins; None beyond 16 bits, where sorting is slow."""
+    if d > 2**16:
+        return None
+    counts = np.bincount(index, minlength=d)
+    return np.argsort(index.astype(np.uint16), kind="stable"), np.cumsum(counts) - counts
 
 
 def _distinct_values(matrices: NDArray[np.floating]) -> NDArray[np.floating] | None:

@@ -86,20 +86,18 @@ class IsoLayer(nn.Module):
         matcher = matcher_named(self.matching)
         if isinstance(graphs, WindowBank):
             distance = matcher.distance(self.templates, graphs.regions, graphs.prepared)
-            maps = (-distance).t().index_select(1, graphs.index.flatten())
-            batch, m, _ = graphs.index.shape
+            return graphs.spread(-distance.t()).transpose(0, 1)
+        batch, m, half = len(graphs), self._side(graphs), self._halves(graphs)
+        if isinstance(graphs, CertifiedWindows):
+            maps = -graphs.distance(self.templates).t()
+        elif matcher.exact and matches_in_place(self.templates, graphs):
+            maps = -window_distance(self.templates, graphs, half)
         else:
-            batch, m, half = len(graphs), self._side(graphs), self._halves(graphs)
-            if isinstance(graphs, CertifiedWindows):
-                maps = -graphs.distance(self.templates).t()
-            elif matcher.exact and matches_in_place(self.templates, graphs):
-                maps = -window_distance(self.templates, graphs, half)
-            else:
-                windows = cut_half(graphs, self.k) if half else cut_windows(graphs, self.k)
-                maps = -matcher.distance(self.templates, windows.reshape(-1, self.k, self.k)).t()
-            if half:
-                places = half_places(m)[1].to(maps.device)
-                maps = maps.reshape(self.c * batch, -1).index_select(1, places)
+            windows = cut_half(graphs, self.k) if half else cut_windows(graphs, self.k)
+            maps = -matcher.distance(self.templates, windows.reshape(-1, self.k, self.k)).t()
+        if half:
+            places = half_places(m)[1].to(maps.device)
+            maps = maps.reshape(self.c * batch, -1).index_select(1, places)
         return maps.reshape(self.c, batch, m, m).transpose(0, 1)
 
     def _side(self, graphs: Tensor | CertifiedWindows) -> int:
