@@ -203,7 +203,7 @@ def _template_gradient_at_once(
 ) -> Tensor:
     """The same by one gather over all pairs, in numpy: fewer steps, more memory."""
     places = _all_cells_back(layout)[winners.numpy()]  # (c, w, entries)
-    places += np.arange(0, regions.numel(), regions.shape[1])[:, None]
+    places += np.arange(len(regions))[:, None] * regions.shape[1]
     gap = templates.detach().numpy()[:, None] - regions.numpy().ravel().take(places)
     return torch.from_numpy(2 * np.einsum("wc,cwe->ce", grad.numpy(), gap))
 
