@@ -18,6 +18,7 @@ from isonn.matching import exact_distance
 from isonn.nn import IsoNN
 from isonn.windows.cut import cut_windows
 from isonn.windows.incremental import CertifiedWindows
+from isonn.windows.match import MAX_IN_PLACE_K, window_distance
 
 ROUNDS, STEPS_A_ROUND = 3, 4
 
@@ -49,9 +50,10 @@ def near_peak() -> Iterator[Row]:
 
 
 def training() -> Iterator[Row]:
-    """Weighted graphs of 90 nodes, c=1, Adam 0.001, after the first step; the rival matches every region in full."""
+    """Weighted graphs of 90 nodes, c=1, Adam 0.001, after the first step; the rival matches every window in full."""
     for k, graphs, bar in ((5, 23, ""), (6, 23, ">= 10"), (7, 23, ">= 30"), (8, 2, "trains")):
         adjacency = torch.randn(graphs, 90, 90)
+        Training(adjacency[:1, :20, :20], k).step()  # compiles
         run = Training(adjacency, k)
         first, steps, full = run.step(), [], []
         for _ in range(ROUNDS):  # in turns, so that both meet the same machine
@@ -69,10 +71,9 @@ class Training:
     """A model in training, fed certified windows; each step tells the CPU seconds of its matching, and of all of it."""
 
     def __init__(self, adjacency: Tensor, k: int) -> None:
-        self.windows, self.k = CertifiedWindows(adjacency, k), k
-        self.regions = cut_windows(adjacency, k).reshape(-1, k, k)
+        self.windows, self.k, self.adjacency = CertifiedWindows(adjacency, k), k, adjacency
         self.targets = torch.arange(len(adjacency)) % 2
-        self.model = IsoNN(90, 2, layers=((1, k),))
+        self.model = IsoNN(adjacency.shape[-1], 2, layers=((1, k),))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3, fused=True)
         self.layer = self.model.features[0]
 
@@ -93,4 +94,8 @@ class Training:
 
     def match_in_full(self) -> None:
         templates = self.layer.templates.detach().clone().requires_grad_()
-        exact_distance(templates, self.regions).sum().backward()
+        if self.k <= MAX_IN_PLACE_K:
+            distance = window_distance(templates, self.adjacency)
+        else:
+            distance = exact_distance(templates, cut_windows(self.adjacency, self.k).reshape(-1, self.k, self.k))
+        distance.sum().backward()
