@@ -51,9 +51,9 @@ def agreement() -> Iterator[Row]:
         templates = torch.rand(4, k, k)
         for name, regions in samples.items():
             exact = exact_distance(templates, regions)
-            # up to k = 6 all orderings are screened; with 24 of them the swaps have to find the optimum
+            # up to k = 6 all permutations are screened; with 24 of them the swaps have to find the optimum
             found = searched(templates, regions) if k == 6 else assigned_distance(templates, regions)
-            screened = ", 24 orderings screened" if k == 6 else ""
+            screened = ", 24 permutations screened" if k == 6 else ""
             yield Row(
                 f"assigned, {name} regions, k={k}{screened}", "share with the exact distance", equal_share(found, exact)
             )

@@ -392,6 +392,8 @@ def _masked_loss(name: str) -> nn.Module:
     class MaskedLoss(nn.Module):
         def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
             known = ~targets.isnan()
+            if not known.any():  # a batch without a measurement teaches nothing; the mean of nothing is not a number
+                return outputs.sum() * 0
             loss: Tensor = getattr(torch.nn.functional, name)(outputs[known], targets[known].to(outputs.dtype))
             return loss
 

@@ -184,7 +184,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     offline = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     refused(run(*fit, "--k", 0), "k=0", ">= 1")
     refused(run(*fit, "--c", 0), "c=0")
-    refused(run(*fit, "--k", 12), "479,001,600 orderings", "assigned")
+    refused(run(*fit, "--k", 12), "479,001,600 permutations", "assigned")
     refused(run(*fit, "--k", 1, "--matching", "assigned"), "nothing to assign")
     refused(run(*fit, "--matching", "magic"), "magic", "exact")
     refused(run(*fit, "--layers", "3"), "2x3,3x4")

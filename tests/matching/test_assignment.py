@@ -38,7 +38,7 @@ def test_is_an_upper_bound_that_ranks_regions_as_exact_matching_does(k, generato
 
 @pytest.mark.parametrize("k", [4, 5, 6])
 def test_the_search_alone_finds_the_optimum_of_most_windows(k, generator, mutag, monkeypatch):
-    """With 24 screened orderings the swaps have to do the work that enumeration does at these k."""
+    """With 24 screened permutations the swaps have to do the work that enumeration does at these k."""
     monkeypatch.setattr(assigned, "SCREENED", 24)
     templates = torch.rand(2, k, k, generator=generator)
     windows = bank_windows(torch.from_numpy(mutag.dense()), k).regions
@@ -63,7 +63,7 @@ def test_no_swap_improves_the_answer(generator):
 
 
 @pytest.mark.parametrize("k", [5, 12, 20])
-def test_orderings_are_permutations_that_attain_the_distance(k, generator, dtype):
+def test_permutations_are_permutations_that_attain_the_distance(k, generator, dtype):
     templates, regions = draw(generator, dtype, 2, 3, k)
     orders = assigned.assigned_permutations(templates, regions)
     np.testing.assert_array_equal(orders.sort(2).values, torch.arange(k).expand(3, 2, k))
@@ -112,7 +112,7 @@ def test_the_same_input_gives_the_same_bits(generator):
     )
 
 
-def test_zero_one_regions_with_many_equal_orderings_come_to_an_end(generator):
+def test_zero_one_regions_with_many_equal_permutations_come_to_an_end(generator):
     regions = torch.stack([torch.zeros(10, 10), torch.ones(10, 10), torch.eye(10)])
     templates = torch.stack([torch.ones(10, 10), torch.zeros(10, 10)])
     torch.testing.assert_close(assigned_distance(templates, regions), torch.tensor([[100.0, 0], [0, 100], [90, 10]]))

@@ -63,14 +63,14 @@ def test_a_relabelled_copy_of_the_template_is_at_distance_zero_exactly(dtype, ge
 
 
 @pytest.mark.parametrize(
-    ("k", "numbers", "orderings"),
+    ("k", "numbers", "permutations"),
     [(4, 1, 1), (4, 7, 5), (4, 2**30, 2**30), (6, 2**12, 64), (7, 2**12, 999), (7, 2**30, 2**30)],
 )
-def test_chunking_changes_nothing(k, numbers, orderings, dtype, generator, monkeypatch):
+def test_chunking_changes_nothing(k, numbers, permutations, dtype, generator, monkeypatch):
     templates, regions = draw(generator, dtype, 2, 30, k)
     expected = exact_distance(templates, regions)
     monkeypatch.setattr(exact, "BLOCK_NUMBERS", numbers)
-    monkeypatch.setattr(exact, "BLOCK_ORDERINGS", orderings)
+    monkeypatch.setattr(exact, "BLOCK_PERMUTATIONS", permutations)
     torch.testing.assert_close(exact_distance(templates, regions), expected)
 
 
@@ -146,7 +146,7 @@ def test_k_8_runs_exactly(generator):
         (torch.zeros(2, 3, 3), torch.zeros(1, 4, 4), "k=3 nodes and regions 4"),
         (torch.zeros(2, 3, 3), torch.zeros(1, 3, 3, dtype=torch.float64), "float32.*float64"),
         (torch.zeros(2, 3, 3, dtype=torch.int64), torch.zeros(1, 3, 3), "convert them to float32"),
-        (torch.zeros(1, 12, 12), torch.zeros(1, 12, 12), "k=12 means 479,001,600 orderings.*matching='assigned'"),
+        (torch.zeros(1, 12, 12), torch.zeros(1, 12, 12), "k=12 means 479,001,600 permutations.*matching='assigned'"),
     ],
 )
 def test_refuses_what_it_cannot_match(templates, regions, message):

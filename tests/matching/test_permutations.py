@@ -64,7 +64,7 @@ def test_the_winning_order_is_one_with_that_distance(shape, generator):
         torch.testing.assert_close((templates[i][cells] - regions[w]).square().sum(), distance[w, i])
 
 
-@pytest.mark.parametrize("small", [0, 2**20], ids=["by ordering", "at once"])
+@pytest.mark.parametrize("small", [0, 2**20], ids=["by permutation", "at once"])
 @pytest.mark.parametrize("layout", [GraphLayout(3, 2, 2), GraphLayout(4, 0, 1), GraphLayout(1, 2, 1), MatrixLayout(3)])
 def test_gradients_to_templates_and_regions_are_right_on_both_paths(layout, small, generator, monkeypatch):
     monkeypatch.setattr(exact, "SMALL_GRADIENT", small)

@@ -44,6 +44,48 @@ def test_features_feed_another_classifier_in_a_pipeline(mutag):
     assert pipeline.score(mutag, mutag.y) > 0.6
 
 
+@pytest.mark.parametrize("layers", [None, ((2, 3), (2, 2))])
+def test_features_have_names_and_come_as_a_data_frame(mutag, layers):
+    clf = small(epochs=1, layers=layers).fit(mutag)
+    plain, names = clf.transform(mutag[:4]), clf.get_feature_names_out()
+    frame = clf.set_output(transform="pandas").transform(mutag[:4])
+    assert frame.columns.tolist() == names.tolist()
+    np.testing.assert_array_equal(frame.to_numpy(), plain)
+    if layers is None:  # the map of template 1 at row 2, column 3
+        maps = clf.model_.features[0](torch.from_numpy(mutag[:4].dense(28))).detach()
+        np.testing.assert_allclose(frame["template1_row2_column3"], maps[:, 1, 2, 3], atol=1e-6)
+
+
+@pytest.mark.parametrize("batch_size", [None, 5])
+def test_a_regressor_learns_several_measurements_with_gaps(mutag, batch_size, tmp_path):
+    y = np.column_stack([mutag.sizes, np.sqrt(mutag.sizes)]).astype(float)
+    y[::2, 0] = np.nan
+    y[:60] = np.nan  # whole batches without a single measurement
+    reg = isonn.IsoNNRegressor(k=3, c=2, hidden=(16,), epochs=40, learning_rate=0.01, random_state=0)
+    reg.set_params(batch_size=batch_size).fit(mutag, y)
+    predicted = reg.predict(mutag)
+    assert predicted.shape == (188, 2)
+    assert reg.score(mutag, y) > 0.5
+    reg.save(tmp_path / "model")
+    np.testing.assert_array_equal(isonn.load_model(tmp_path / "model").predict(mutag), predicted)
+
+
+def test_gaps_in_an_indicator_matrix_change_nothing_for_the_labels_beside_them(mutag):
+    y = np.column_stack([mutag.y == 1, mutag.sizes > 15]).astype(float)
+    y[::3, 0] = np.nan
+    clf = small(epochs=30, learning_rate=0.01).fit(mutag, y)
+    assert (clf.predict(mutag)[:, 1] == y[:, 1]).mean() > 0.8
+
+
+def test_class_weight_moves_predictions_towards_the_heavier_class(mutag):
+    def share(weight):
+        clf = small(epochs=20, class_weight=weight).fit(mutag)
+        return (clf.predict_proba(mutag)[:, 1]).mean()
+
+    assert share({1: 10.0}) > share(None) > share({-1: 10.0})
+    assert small(epochs=1, class_weight="balanced").fit(mutag).predict(mutag).shape == (188,)
+
+
 def test_training_moves_templates_and_lowers_the_loss(mutag):
     one, many = small(epochs=1).fit(mutag), small(epochs=60, learning_rate=0.01).fit(mutag)
     assert many.history_.loss[-1] < 0.8 * many.history_.loss[0]
@@ -319,7 +361,8 @@ def test_graphs_smaller_than_the_template_are_padded_like_all_others(mutag):
     [
         ({"k": 0}, "k=0 is not a number of nodes"),
         ({"c": 0}, "c=0 is not a number of templates"),
-        ({"k": 30}, "k=30 means .* orderings .*; use k <= 9"),
+        ({"k": np.array([2, 3])}, r"k=array\(\[2, 3\]\) is not a number of nodes"),
+        ({"k": 30}, "k=30 means .* permutations .*; use k <= 9"),
         ({"size": 8}, "size=8 is too small for a graph of 28 nodes"),
         ({"epochs": 0}, "epochs=0 is not a count"),
         ({"n_jobs": 1.5}, "n_jobs=1.5 is not a count"),

@@ -190,7 +190,7 @@ def test_an_unsound_certificate_would_be_caught(name, generator, monkeypatch):
     if name == "drift":  # as if templates had moved a tenth of the way they did
         drift = certified.TemplateLog.drift
         monkeypatch.setattr(certified.TemplateLog, "drift", lambda self, template: drift(self, template) / 10)
-    else:  # as if the list, a short one, held all orderings
+    else:  # as if the list, a short one, held all permutations
         monkeypatch.setattr(certified, "KEPT", 2)
         in_full = certified._Step._match_in_full
 

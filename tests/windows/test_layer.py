@@ -95,7 +95,7 @@ def test_layers_that_leave_no_region_are_refused_by_name():
         ({"k": 2, "c": 1, "matching": "magic"}, "matching='magic' is unknown; use one of 'exact'"),
         ({"k": 2, "c": 2, "normalize": "rows"}, "normalize='rows'"),
         ({"k": 2, "c": 1, "normalize": "templates"}, "c=1 makes every feature 1"),
-        ({"k": 11, "c": 1}, "k=11 means 39,916,800 orderings"),
+        ({"k": 11, "c": 1}, "k=11 means 39,916,800 permutations"),
     ],
 )
 def test_impossible_layers_are_refused(settings, message):

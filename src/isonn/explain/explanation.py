@@ -38,7 +38,7 @@ class Match:
         names: the names of ``nodes`` (and, for a window off the diagonal, then of ``columns``), or None.
         distance: squared distance between the template and the region, as the model computed it.
         contribution: the explained class's score with this match minus the score without it.
-        ordered: False for matching="fast", which finds no ordering: ``nodes`` are then in the region's own order.
+        ordered: False for matching="fast", which finds no permutation: ``nodes`` are then in the region's own order.
     """
 
     template: int

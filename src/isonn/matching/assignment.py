@@ -1,12 +1,12 @@
 r"""Approximate matching by true permutations, for k beyond enumeration.
 
-Good starting orderings come from two sources: the spectral P of IsoNN-fast, assigned to a permutation, and the
-best of a fixed set of orderings, screened with one matrix product as in exact matching. From each start,
+Good starting permutations come from two sources: the spectral P of IsoNN-fast, assigned to a permutation, and the
+best of a fixed set of permutations, screened with one matrix product as in exact matching. From each start,
 the pair of nodes whose swap helps most is swapped until no swap helps; the best end is the answer. All regions,
 templates and starts advance together as one batch.
 
 Every answer is a real permutation, so the distance is never below the exact one, and it can be explained. While
-there are no more orderings than would be screened, trying all is cheaper than searching: exact matching does it.
+there are no more permutations than would be screened, trying all is cheaper than searching: exact matching does it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isonn.matching.permutations import MAX_ENUMERABLE_K, cells_of, permutations
 from isonn.matching.spectral import absolute_eigenvectors
 from isonn.seeding import torch_stream
 
-#: Orderings screened per region. When k! is not larger (k <= 6) exact matching tries them all.
+#: Permutations screened per region. When k! is not larger (k <= 6) exact matching tries them all.
 SCREENED = 720
 #: Numbers in one block of problems improved together.
 BLOCK_NUMBERS = 2**21
@@ -45,7 +45,7 @@ def assigned_distance(templates: Tensor, regions: Tensor) -> Tensor:
         tensor([[0.]])
     """
     _check(templates, regions)
-    if _few_orderings(templates.shape[-1]):
+    if _few_permutations(templates.shape[-1]):
         return exact_distance(templates, regions)
     orders = assigned_permutations(templates, regions)
     # the region as the template sees it; gathered, so that autograd gives the gradients of both
@@ -55,10 +55,10 @@ def assigned_distance(templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def assigned_permutations(templates: Tensor, regions: Tensor) -> Tensor:
-    """The ordering found for each pair, ``(w, c, k)``; ``template[p][:, p]`` is near the region."""
+    """The permutation found for each pair, ``(w, c, k)``; ``template[p][:, p]`` is near the region."""
     _check(templates, regions)
     k = templates.shape[-1]
-    if _few_orderings(k):
+    if _few_permutations(k):
         return permutations(k).to(regions.device)[exact_winners(templates, regions)]
     if len(regions) == 0:
         return torch.empty(0, len(templates), k, dtype=torch.int64, device=regions.device)
@@ -70,10 +70,10 @@ def assigned_permutations(templates: Tensor, regions: Tensor) -> Tensor:
 def _check(templates: Tensor, regions: Tensor) -> None:
     check_pair(templates, regions)
     if templates.shape[-1] < 2:
-        raise InputError("k=1 leaves nothing to assign: one node has one ordering; use matching='exact'")
+        raise InputError("k=1 leaves nothing to assign: one node has one permutation; use matching='exact'")
 
 
-def _few_orderings(k: int) -> bool:
+def _few_permutations(k: int) -> bool:
     return k <= MAX_ENUMERABLE_K and math.factorial(k) <= SCREENED
 
 
@@ -103,7 +103,7 @@ def _relabel(templates: Tensor, orders: Tensor) -> Tensor:
 
 
 def _screened(templates: Tensor, regions: Tensor) -> Tensor:
-    """The best of each of several groups of fixed orderings, ``(w, c, starts, k)``."""
+    """The best of each of several groups of fixed permutations, ``(w, c, starts, k)``."""
     k = templates.shape[-1]
     groups = _starts(k)
     each = math.ceil(SCREENED / groups)

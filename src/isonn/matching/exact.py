@@ -1,10 +1,10 @@
-r"""Exact matching: every ordering of the template's nodes, as one product and one maximum.
+r"""Exact matching: every permutation of the template's nodes, as one product and one maximum.
 
 .. math::
     \min_P \lVert P K P^\top - M \rVert^2
         = \lVert K \rVert^2 + \lVert M \rVert^2 - 2 \max_P \langle P K P^\top, M \rangle
 
-so the best of the k! orderings is found by multiplying the flat regions with the k! relabelled templates
+so the best of the k! permutations is found by multiplying the flat regions with the k! relabelled templates
 and taking the maximum. The product is made in blocks that stay in the cache and is never held whole. Once
 the winner is known its distance is computed from the definition: no cancellation, and a perfect match is 0.
 The backward pass needs only the winner.
@@ -33,10 +33,10 @@ from isonn.matching.permutations import Layout, MatrixLayout, check_enumerable, 
 #: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache,
 #: measured best here for k = 4 to 7.
 BLOCK_NUMBERS = 2**20
-#: Orderings in one block, so that at k >= 7 a block still has enough regions to be an efficient product. A divisor of
-#: 7!, so that no block is left with a few.
-BLOCK_ORDERINGS = 1008
-#: Up to this k the places of all entries under all orderings are kept: 21 MB at k = 8.
+#: Permutations in one block, so that at k >= 7 a block still has enough regions for an efficient product. A divisor
+#: of 7!, so that no block is left with a few.
+BLOCK_PERMUTATIONS = 1008
+#: Up to this k the places of all entries under all permutations are kept: 21 MB at k = 8.
 MAX_KEPT_K = 8
 #: Multiplications a second of one core of the machine this was written on; only used to warn of long passes.
 MULTIPLICATIONS_A_SECOND = 2.5e10
@@ -48,16 +48,16 @@ SMALL_GRADIENT = 2**20
 SMALL_PRODUCT = 2**17
 #: From this many times their spread on, the mean of a template's entries is left out of the products.
 FAR_FROM_ZERO = 8.0
-#: Up to this many orderings (k <= 4) three vectorised passes find the winner faster than argmax does.
-FEW_ORDERINGS = 24
+#: Up to this many permutations (k <= 4) three vectorised passes find the winner faster than argmax does.
+FEW_PERMUTATIONS = 24
 
 
 def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
-    r"""Squared distance of every region to every template, over all orderings of the template's nodes.
+    r"""Squared distance of every region to every template, over all permutations of the template's nodes.
 
     .. math:: z_{wi} = \min_P \lVert P K_i P^\top - M_w \rVert_F^2
 
-    Gradients flow to both arguments, through the winning ordering.
+    Gradients flow to both arguments, through the winning permutation.
 
     Args:
         templates: the :math:`K_i`.
@@ -94,12 +94,12 @@ def exact_flat_distance(templates: Tensor, regions: Tensor, layout: Layout) -> T
 
 
 def exact_flat_winners(templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
-    """The winning ordering of each pair, as a row of :func:`permutations`; shapes as in `exact_flat_distance`."""
+    """The winning permutation of each pair, as a row of :func:`permutations`; shapes as in `exact_flat_distance`."""
     return _match(templates.detach(), regions.detach(), layout)[1].t()
 
 
 def exact_winners(templates: Tensor, regions: Tensor) -> Tensor:
-    """The winning ordering of each pair, as a row of :func:`permutations`; shapes as in `exact_distance`."""
+    """The winning permutation of each pair, as a row of :func:`permutations`; shapes as in `exact_distance`."""
     check_pair(templates, regions)
     warn_of_cost(templates.shape[-1], len(templates), len(regions))
     return exact_flat_winners(templates.flatten(1), regions.flatten(1), MatrixLayout(templates.shape[-1]))
@@ -168,22 +168,22 @@ def template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad:
 
 
 def _small(templates: Tensor, regions: Tensor, layout: Layout) -> bool:
-    small = templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(layout.k) <= BLOCK_ORDERINGS
+    small = templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(layout.k) <= BLOCK_PERMUTATIONS
     return small and regions.device.type == "cpu" and regions.is_contiguous()
 
 
 def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
-    """d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP, by ordering."""
-    # Regions with the same winner are added before they are relabelled, so entries are permuted once per ordering.
-    orderings = permutations(layout.k).to(templates.device)
+    """d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP, by permutation."""
+    # Regions with the same winner are added before they are relabelled, so entries are permuted once per permutation.
+    every = permutations(layout.k).to(templates.device)
     gradient = 2 * templates * grad.sum(0)[:, None]
-    by_winner = _sum_by_winner(regions, grad, winners, len(orderings))
+    by_winner = _sum_by_winner(regions, grad, winners, len(every))
     for i in range(len(templates)):
-        if len(orderings) <= BLOCK_ORDERINGS:  # finding out which of so few were used costs more than it saves
+        if len(every) <= BLOCK_PERMUTATIONS:  # finding out which of so few were used costs more than it saves
             cells, sums = all_cells(layout).to(templates.device), by_winner[i]
         else:
-            used = torch.bincount(winners[i], minlength=len(orderings)).nonzero().squeeze(1)
-            cells, sums = layout.cells(orderings[used]), by_winner[i, used]
+            used = torch.bincount(winners[i], minlength=len(every)).nonzero().squeeze(1)
+            cells, sums = layout.cells(every[used]), by_winner[i, used]
         gradient[i].index_add_(0, cells.flatten(), sums.flatten(), alpha=-2)
     return gradient
 
@@ -210,7 +210,7 @@ def _template_gradient_at_once(
 
 @lru_cache(maxsize=16)
 def all_cells(layout: Layout) -> Tensor:
-    """``layout.cells`` of all orderings, kept."""
+    """``layout.cells`` of all permutations, kept."""
     return layout.cells(permutations(layout.k))
 
 
@@ -221,17 +221,17 @@ def _all_cells_back(layout: Layout) -> NDArray[np.int64]:
 
 
 def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
-    """Distance and winning ordering of every pair, each ``(c, w)``: all regions of one template lie together."""
+    """Distance and winning permutation of every pair, each ``(c, w)``: all regions of one template lie together."""
     (c, area), w = templates.shape, len(regions)
-    orderings = math.factorial(layout.k)
-    if c > 1 and orderings > BLOCK_ORDERINGS:  # one template fills its blocks; together they would only fill memory
+    count = math.factorial(layout.k)
+    if c > 1 and count > BLOCK_PERMUTATIONS:  # one template fills its blocks; together they would only fill memory
         each = [_match(template[None], regions, layout) for template in templates]
         return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
     table = _relabelled(templates, layout)  # (c * k!, entries)
     ranked = table if (middle := centred(templates)) is None else _relabelled(middle, layout)
     if templates.device.type == "cpu" and len(table) * w <= SMALL_PRODUCT:
         return _match_at_once(table, ranked, regions, c)
-    parts = ranked.split(c * BLOCK_ORDERINGS)
+    parts = ranked.split(c * BLOCK_PERMUTATIONS)
     distance = templates.new_empty(c, w)
     winners = torch.empty(c, w, dtype=torch.int64, device=templates.device)
     rows = max(1, min(w, BLOCK_NUMBERS // len(parts[0])))
@@ -246,7 +246,7 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
             winner = winners[:, block] = _winners_of_block(parts, regions[block], c, products)
             for i in range(c):
                 gap = difference[: winner.shape[1]]
-                torch.index_select(table[i * orderings : (i + 1) * orderings], 0, winner[i], out=gap)
+                torch.index_select(table[i * count : (i + 1) * count], 0, winner[i], out=gap)
                 gap.sub_(regions[block]).square_()
                 torch.mv(gap, ones, out=distance[i, block])  # a product: sum(1) over so short an axis is slow
 
@@ -259,7 +259,7 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
 def centred(templates: Tensor) -> Tensor | None:
     """The templates less their means where those would drown the rest in rounding, or None.
 
-    A number added to all entries adds the same to the product with every ordering, so which one is best stays.
+    A number added to all entries adds the same to the product with every permutation, so which one is best stays.
     """
     values = templates.cpu().numpy()
     mean = values.sum(1, keepdims=True) / max(1, values.shape[1])
@@ -270,26 +270,26 @@ def centred(templates: Tensor) -> Tensor | None:
 def _match_at_once(table: Tensor, ranked: Tensor, regions: Tensor, c: int) -> tuple[Tensor, Tensor]:
     """The same without blocks, in a few steps of numpy, which each take half as long to begin as torch's."""
     product = torch.mm(regions, ranked.t()).numpy()  # numpy's product would start threads of its own
-    orderings = len(table) // c
-    winners = product.reshape(-1, c, orderings).argmax(2).T
-    first = np.arange(0, len(table), orderings)[:, None]
+    count = len(table) // c
+    winners = product.reshape(-1, c, count).argmax(2).T
+    first = np.arange(0, len(table), count)[:, None]
     gap = table.numpy().take(winners + first, axis=0)
     gap -= regions.numpy()
     return torch.from_numpy(np.einsum("cwe,cwe->cw", gap, gap)), torch.from_numpy(winners)
 
 
 def _relabelled(templates: Tensor, layout: Layout) -> Tensor:
-    """Every template under every ordering, ``(c * k!, entries)``."""
+    """Every template under every permutation, ``(c * k!, entries)``."""
     if layout.k <= MAX_KEPT_K:
         cells = all_cells(layout).to(templates.device)
         return templates.index_select(1, cells.flatten()).view(len(templates) * len(cells), cells.shape[1])
-    orderings = permutations(layout.k).to(templates.device)
-    return torch.cat([template[layout.cells(some)] for template in templates for some in orderings.split(2**15)])
+    every = permutations(layout.k).to(templates.device)
+    return torch.cat([template[layout.cells(some)] for template in templates for some in every.split(2**15)])
 
 
 def _winners_of_block(parts: Sequence[Tensor], regions: Tensor, c: int, buffer: Tensor) -> Tensor:
-    """The ordering of each template whose product with each region is largest, ``(c, rows)``; of equals the first."""
-    if len(parts[0]) <= c * FEW_ORDERINGS and len(parts) == 1:
+    """The permutation with the largest product of each template and region, ``(c, rows)``; of equals the first."""
+    if len(parts[0]) <= c * FEW_PERMUTATIONS and len(parts) == 1:
         return _winners_of_few(parts[0], regions, c, buffer)
     best, winners, first = None, regions.new_empty(0, dtype=torch.int64), 0
     for part in parts:
@@ -309,7 +309,7 @@ def _winners_of_block(parts: Sequence[Tensor], regions: Tensor, c: int, buffer: 
 
 
 def _winners_of_few(relabelled: Tensor, regions: Tensor, c: int, buffer: Tensor) -> Tensor:
-    """The same for a handful of orderings, by passes that go along the regions."""
+    """The same for a handful of permutations, by passes that go along the regions."""
     f, rows = len(relabelled) // c, len(regions)
     product = torch.mm(relabelled, regions.t(), out=buffer[: c * f * rows].view(c * f, rows)).view(c, f, rows)
     top = product.amax(1)
@@ -322,7 +322,7 @@ def _countdown(f: int, dtype: torch.dtype, device: torch.device) -> Tensor:
 
 
 def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) -> Tensor:
-    """Sum of ``factor * region`` over the regions each ordering won, ``(c, f, k*k)``; factors are ``(w, c)``."""
+    """Sum of ``factor * region`` over the regions each permutation won, ``(c, f, k*k)``; factors are ``(w, c)``."""
     c = factors.shape[1]
     if regions.device.type == "cpu":
         # index_add_ on the CPU spends six times as long on rows this short as a product with a sparse matrix
@@ -349,7 +349,7 @@ def _numbers(winners: Tensor, relabelled: int) -> Tensor:
 
 def argmax(values: Tensor) -> Tensor:
     """Where the last axis is largest; of equals the first."""
-    # NumPy's argmax is vectorised, torch's on the CPU is not: 12 times as fast over the 720 orderings of k = 6.
+    # NumPy's argmax is vectorised, torch's on the CPU is not: 12 times as fast over the 720 permutations of k = 6.
     return torch.from_numpy(values.numpy().argmax(-1)) if values.device.type == "cpu" else values.argmax(-1)
 
 

@@ -1,4 +1,4 @@
-"""Every ordering of k nodes, as index tensors."""
+"""Every permutation of k nodes, as index tensors."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from torch import Tensor
 
 from isonn.errors import InputError
 
-#: 9! = 362,880 orderings of 81 cells are 29 million numbers a template; 10! would be 363 million.
+#: 9! = 362,880 permutations of 81 cells are 29 million numbers a template; 10! would be 363 million.
 MAX_ENUMERABLE_K = 9
 
 
 def check_enumerable(k: int) -> None:
-    """Refuse a ``k`` whose k! orderings cannot be tried one by one."""
+    """Refuse a ``k`` whose k! permutations cannot be tried one by one."""
     if k > MAX_ENUMERABLE_K:
         raise InputError(
-            f"k={k} means {math.factorial(k):,} orderings of every template in every region, "
+            f"k={k} means {math.factorial(k):,} permutations of every template in every region, "
             f"{math.factorial(k) // math.factorial(MAX_ENUMERABLE_K):,} times the largest exact matching tries; "
-            f"use k <= {MAX_ENUMERABLE_K}, or matching='assigned', which finds good orderings without trying all"
+            f"use k <= {MAX_ENUMERABLE_K}, or matching='assigned', which finds good permutations without trying all"
         )
 
 
 @lru_cache(maxsize=16)
 def permutations(k: int) -> Tensor:
-    """All orderings of ``range(k)``, lexicographic, shape ``(k!, k)``; shared, not to be written to.
+    """All permutations of ``range(k)``, lexicographic, shape ``(k!, k)``; shared, not to be written to.
 
     Example:
         >>> permutations(2).tolist()
@@ -40,15 +40,15 @@ def permutations(k: int) -> Tensor:
     return torch.tensor(list(itertools.permutations(range(k))), dtype=torch.int64).reshape(-1, k)
 
 
-def cells_of(orderings: Tensor) -> Tensor:
+def cells_of(permutations: Tensor) -> Tensor:
     """Where each cell of a relabelled matrix comes from: ``matrix[p][:, p].flatten() == matrix.flatten()[cells]``.
 
     Shapes:
-        - orderings ``(f, k)``
+        - permutations ``(f, k)``
         - output ``(f, k*k)``
     """
-    k = orderings.shape[1]
-    return (orderings[:, :, None] * k + orderings[:, None, :]).reshape(-1, k * k)
+    k = permutations.shape[1]
+    return (permutations[:, :, None] * k + permutations[:, None, :]).reshape(-1, k * k)
 
 
 # How a k-node region is written as a flat vector, and where its entries go when its nodes are relabelled.
@@ -63,8 +63,8 @@ class Layout(Protocol):
 
     def __hash__(self) -> int: ...
 
-    def cells(self, orderings: Tensor) -> Tensor:
-        """Where each entry of a relabelled region comes from, ``(f, entries)``, for orderings ``(f, k)``."""
+    def cells(self, permutations: Tensor) -> Tensor:
+        """Where each entry of a relabelled region comes from, ``(f, entries)``, for permutations ``(f, k)``."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class MatrixLayout:
 
     k: int
 
-    def cells(self, orderings: Tensor) -> Tensor:
+    def cells(self, permutations: Tensor) -> Tensor:
         """As in `cells_of`."""
-        return cells_of(orderings)
+        return cells_of(permutations)
 
 
 @dataclass(frozen=True)
@@ -102,18 +102,18 @@ class GraphLayout:
         """Entries of a region."""
         return self.k * self.node_channels + self.pairs * self.edge_channels
 
-    def cells(self, orderings: Tensor) -> Tensor:
+    def cells(self, permutations: Tensor) -> Tensor:
         """Where each entry of a relabelled region comes from.
 
         Example:
             >>> GraphLayout(k=2, node_channels=2, edge_channels=1).cells(torch.tensor([[1, 0]])).tolist()
             [[2, 3, 0, 1, 4]]
         """
-        rows, columns = torch.from_numpy(np.stack(np.triu_indices(self.k, 1))).to(orderings.device)
-        number = orderings.new_zeros(self.k, self.k)
-        number[rows, columns] = number[columns, rows] = torch.arange(self.pairs, device=orderings.device)
-        pairs = number[orderings[:, rows], orderings[:, columns]]
-        parts = [(orderings, self.node_channels, 0), (pairs, self.edge_channels, self.k * self.node_channels)]
+        rows, columns = torch.from_numpy(np.stack(np.triu_indices(self.k, 1))).to(permutations.device)
+        number = permutations.new_zeros(self.k, self.k)
+        number[rows, columns] = number[columns, rows] = torch.arange(self.pairs, device=permutations.device)
+        pairs = number[permutations[:, rows], permutations[:, columns]]
+        parts = [(permutations, self.node_channels, 0), (pairs, self.edge_channels, self.k * self.node_channels)]
         return torch.cat(
             [
                 (first + place[:, :, None] * channels + torch.arange(channels, device=place.device)).flatten(1)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
 from torch import Tensor, nn
 
 from isonn.errors import InputError
@@ -31,7 +32,7 @@ from isonn.windows.model import IsoNN
 MIN_CERTIFIED_K = 6
 
 
-class _IsoNN(TorchEstimator):
+class _IsoNN(TransformerMixin, TorchEstimator):
     """What the classifier and the regressor share: everything but ``y``."""
 
     model_: IsoNN
@@ -74,6 +75,18 @@ class _IsoNN(TorchEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def transform(self, X: Any) -> Any:
+        """The maps of the last layer, one row per graph; one feature for each map and window."""
+        return super().transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The map of each feature of `transform`, and where its window begins."""
+        self._require_fit()
+        maps, side = map_shape(self.size_, self._layers)
+        kind = "template" if len(self._layers) == 1 else "map"
+        names = [f"{kind}{i}_row{s}_column{t}" for i in range(maps) for s in range(side) for t in range(side)]
+        return np.array(names, dtype=object)
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -32,7 +32,7 @@ from isonn.windows.model import IsoNN
 BLOCK_NUMBERS = 2**22
 #: Multiplications a deep model may spend on leaving out matches one by one: about ten seconds of one core.
 MAX_DEEP_COST = 1e11
-#: What matching a template with a window costs besides the orderings, in multiplications: measured at n=90, k=3.
+#: What matching a template with a window costs besides the permutations, in multiplications: measured at n=90, k=3.
 WINDOW_COST = 4500
 #: Fewer than this are never computed, however large the model.
 MIN_DEEP_REMOVALS = 64
@@ -225,8 +225,8 @@ class WindowMatches(MatchedGraph):
         side, maps, cost = self._maps.shape[1], 1, 0.0
         for later in self._later:
             side = side - later.k + 1
-            orderings = math.factorial(later.k) if later.k <= 6 else 720
-            cost += maps * later.c * side * side * (later.k**2 * orderings + WINDOW_COST)
+            tried = math.factorial(later.k) if later.k <= 6 else 720
+            cost += maps * later.c * side * side * (later.k**2 * tried + WINDOW_COST)
             maps *= later.c
         wanted = max(MIN_DEEP_REMOVALS, int(MAX_DEEP_COST / cost))
         rows = np.arange(len(self.occurrences))

@@ -30,7 +30,7 @@ class IsoLayer(nn.Module):
     .. math:: z_i(s,t) = \min_P \lVert P K_i P^\top - M_{st} \rVert_F^2, \qquad q_i = \mathrm{softmax}(-z_i)
 
     so :math:`q_i` is a map over windows, large where the graph looks like template i under some
-    ordering of its nodes.
+    permutation of its nodes.
 
     Args:
         k: nodes per template. Cost grows as k!.
