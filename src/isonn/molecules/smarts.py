@@ -132,8 +132,7 @@ def _write(atoms: Sequence[str], bonds: dict[tuple[int, int], str]) -> str:
                 continue
             done.add(edge)
             if other in parent:
-                number = len(done)
-                name = str(number) if number < 10 else f"%{number}"
+                name = str(1 + sum(map(len, closures)) // 2)
                 closures[other].append(f"{bond(node, other)}{name}")
                 closures[node].append(f"{bond(node, other)}{name}")
             else:
