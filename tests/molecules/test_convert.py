@@ -101,7 +101,7 @@ def test_a_set_knows_its_kind_its_smiles_and_what_labels_mean():
     assert graphs.kind == graphs[0].kind == "molecules"
     assert graphs[1].id == "benzene"
     assert graphs[1].row["smiles"] == "c1ccccc1"
-    assert graphs.node_label_names["[c;H1;+0;R;D2]"] == "aromatic CH with 2 neighbours"
+    assert graphs.node_label_names["[c;H1;+0;R;D2]"] == "aromatic CH"
     assert graphs.edge_label_names[":;@"] == "aromatic"
 
 

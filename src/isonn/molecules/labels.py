@@ -68,14 +68,11 @@ class Atom:
 
     @property
     def words(self) -> str:
-        """The atom for people: "aromatic CH with 2 neighbours"."""
+        """The atom for people: "aromatic CH"; how many neighbours it has is left to the drawing."""
         place = "aromatic " if self.aromatic else "ring " if self.ring else ""
-        if self.degree < 0:
-            return f"{place}{symbol(self.number)}"
         hydrogens = "" if not self.hydrogens else "H" if self.hydrogens == 1 else f"H{self.hydrogens}"
         charge = "" if not self.charge else "+-"[self.charge < 0] * abs(self.charge)
-        neighbours = f"{self.degree} neighbour{'s' * (self.degree != 1)}"
-        return f"{place}{symbol(self.number)}{hydrogens}{charge} with {neighbours}"
+        return f"{place}{symbol(self.number)}{hydrogens}{charge}"
 
 
 def symbol(number: int) -> str:
@@ -89,7 +86,7 @@ def read_atom(label: str) -> Atom:
 
     Example:
         >>> read_atom("[c;H1;+0;R;D2]").words
-        'aromatic CH with 2 neighbours'
+        'aromatic CH'
     """
     found = _ATOM.fullmatch(label)
     if found is None:
