@@ -127,6 +127,14 @@ def test_a_molecule_that_cannot_be_read_is_named_with_the_reason(text, reason, c
     assert capfd.readouterr().err == ""  # RDKit says nothing on its own
 
 
+def test_rdkit_prints_nothing_meanwhile_and_as_before_afterwards(capfd):
+    with pytest.raises(InputError, match="3 molecules of molecules cannot be read"):
+        from_smiles(["C1CC", "CC", "CC(", "c1cccc1"])
+    assert capfd.readouterr().err == ""
+    Chem.MolFromSmiles("C1CC")
+    assert "unclosed ring" in capfd.readouterr().err
+
+
 def test_an_error_lists_three_and_counts_the_rest():
     with pytest.raises(InputError, match="5 molecules of mine cannot be read: .*row 2.*; and 2 more; correct or drop"):
         from_smiles(["C("] * 5, name="mine")

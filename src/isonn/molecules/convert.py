@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,8 +18,9 @@ from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
 from isonn.graphs.io.registry import Problem
 from isonn.molecules.labels import BONDS, Atom, bond_smarts, bond_words, read_atom, read_bond
 
-#: Reads an item of a list: the molecule or the reason why it is none, and the text to show.
-Parse = Callable[[Any], tuple[Mol | str, str]]
+#: Reads an item of a list; what RDKit logs meanwhile is in the second argument. Returns the molecule or the reason why
+#: it is none, and the text to show.
+Parse = Callable[[Any, list[str]], tuple[Mol | str, str]]
 
 #: Problems that an error lists.
 _LISTED = 3
@@ -65,9 +66,13 @@ def read_molecules(
     """
     parse = parse_smiles if parse is None else parse
     molecules, texts, problems = [], [], []
-    with silence():
+    with collected_log() as log:
         for row, item in enumerate(given):
-            molecule, text = parse(item)
+            log.clear()
+            try:
+                molecule, text = parse(item, log)
+            except SystemError:  # how RDKit ends when a message of its own is not UTF-8
+                molecule, text = "its text is damaged", str(item).partition("\n")[0]
             if isinstance(molecule, str):
                 problems.append(Problem(row, text[:60], molecule))
             elif not molecule.GetNumAtoms():
@@ -128,7 +133,7 @@ def to_mol(graph: Graph) -> Mol:
     return result
 
 
-def parse_smiles(item: Any) -> tuple[Mol | str, str]:
+def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
     """A molecule, or the reason why it is none; and its SMILES."""
     if isinstance(item, Mol):
         if item.NeedsUpdatePropertyCache():  # made without sanitizing: hydrogens are not counted yet
@@ -140,7 +145,7 @@ def parse_smiles(item: Any) -> tuple[Mol | str, str]:
         return ("there is no SMILES" if missing else f"{type(item).__name__} is not a SMILES"), f"{item}"
     text = item.strip()
     molecule = Chem.MolFromSmiles(text) if text else None
-    return (_why_not(text) if molecule is None else molecule), text
+    return (_why_not(text, log) if molecule is None else molecule), text
 
 
 def _graphs_of(molecules: list[Mol], texts: list[str], name: str) -> GraphSet:
@@ -220,7 +225,7 @@ def silence() -> Iterator[None]:
         del block
 
 
-def _why_not(text: str) -> str:
+def _why_not(text: str, log: list[str]) -> str:
     """Why a text is not the SMILES of a molecule."""
     if not text:
         return "there is no SMILES"
@@ -228,11 +233,21 @@ def _why_not(text: str) -> str:
         return "this is an InChI; convert it to SMILES (Chem.MolFromInchi)"
     if ">" in text.replace("->", ""):
         return "this is a reaction; give one molecule"
-    return reason_of(lambda: Chem.MolFromSmiles(text))
+    return reason_in(log)
 
 
-def reason_of(parse: Callable[[], Any]) -> str:
-    """Why RDKit cannot read something, in its own words, which are only in its log."""
+def reason_in(log: Sequence[str]) -> str:
+    """Why RDKit could not read something, in its own words, which are only in its log."""
+    for mark in ("unclosed ring", "valence", "kekulize"):
+        if found := [line for line in log if mark in line]:
+            return found[0]
+    position = next((line.partition("position ")[2].rstrip(":") for line in log if "position " in line), "")
+    return f"syntax error at character {position}" if position else next(iter(log), "RDKit cannot read it")
+
+
+@contextmanager
+def collected_log() -> Iterator[list[str]]:
+    """Collect what RDKit logs instead of printing it; what was switched off before is off again afterwards."""
     lines: list[str] = []
 
     class Collect(logging.Handler):
@@ -241,21 +256,20 @@ def reason_of(parse: Callable[[], Any]) -> str:
             line = line.partition("] ")[2] or line  # the time of day comes first
             lines.append(" ".join(line.removeprefix("SMILES Parse Error: ").partition(" for input:")[0].split()))
 
+    off = [
+        name for name, _, state in (line.partition(":") for line in rdBase.LogStatus().split()) if state == "disabled"
+    ]
     logger = logging.getLogger("rdkit")
     handlers, propagate, level = logger.handlers[:], logger.propagate, logger.level
     logger.handlers, logger.propagate = [Collect()], False
     logger.setLevel(logging.INFO)
+    rdBase.LogToPythonLogger()
+    rdBase.EnableLog("rdApp.error")
     try:
-        rdBase.LogToPythonLogger()
-        parse()
-    except SystemError:  # how RDKit ends when a message of its own is not UTF-8
-        lines.append("its text is damaged")
+        yield lines
     finally:
         rdBase.LogToCppStreams()
+        for name in off:
+            rdBase.DisableLog(name)
         logger.handlers, logger.propagate = handlers, propagate
         logger.setLevel(level)
-    for mark in ("unclosed ring", "valence", "kekulize"):
-        if found := [line for line in lines if mark in line]:
-            return found[0]
-    position = next((line.partition("position ")[2].rstrip(":") for line in lines if "position " in line), "")
-    return f"syntax error at character {position}" if position else next(iter(lines), "RDKit cannot read it")

@@ -84,9 +84,9 @@ class MoleculeReader(Reader):
     keeps_rows = True
     suffixes: tuple[str, ...]
 
-    def parse(self, source: str) -> tuple[Mol | str, str]:
+    def parse(self, source: str, log: list[str]) -> tuple[Mol | str, str]:
         """The molecule of a record, or the reason why it is none; and its SMILES, or what to show instead."""
-        return parse_smiles(source)
+        return parse_smiles(source, log)
 
     @abstractmethod
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:

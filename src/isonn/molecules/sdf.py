@@ -8,7 +8,7 @@ from pathlib import Path
 from rdkit import Chem
 from rdkit.Chem import Mol
 
-from isonn.molecules.convert import reason_of
+from isonn.molecules.convert import reason_in
 from isonn.molecules.files import MoleculeReader, Record
 from isonn.molecules.smiles import open_text
 
@@ -22,14 +22,14 @@ class SdfReader(MoleculeReader):
     expects = "an .sdf file"
     suffixes = (".sdf", ".sdf.gz", ".sd", ".sd.gz")
 
-    def parse(self, source: str) -> tuple[Mol | str, str]:
+    def parse(self, source: str, log: list[str]) -> tuple[Mol | str, str]:
         """The molecule of a record, or the reason why it is none; and its SMILES, or its title."""
         title = source.partition("\n")[0].strip()
         if "M  END" not in source:
             return "the record is cut off before M  END", title
         molecule = Chem.MolFromMolBlock(source)
         if molecule is None:
-            return reason_of(lambda: Chem.MolFromMolBlock(source)), title
+            return reason_in(log), title
         return molecule, Chem.MolToSmiles(molecule)
 
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
