@@ -69,6 +69,13 @@ def test_a_subjects_findings_are_its_contributions(graphs, clf):
     assert found.connections[0].network_1 in NETWORKS
 
 
+def test_a_reason_names_its_regions(study, atlas, graphs, clf):
+    patient = graphs[int((graphs.y == "patient").argmax())]
+    e = clf.explain(patient, label="patient")
+    assert set(e.reasons[0].names) <= planted_names(study, atlas)
+    assert e.reasons[0].text in ("connection", f"connections among {len(e.reasons[0].nodes)} regions")
+
+
 def test_stability_is_the_share_of_folds_that_agree(study, atlas, graphs, clf):
     found = stability(clf, graphs, label="patient", cv=3, atlas=atlas, top=20)
     assert found.folds == 3

@@ -164,6 +164,8 @@ def _connected(n: int, edges: NDArray[np.int64]) -> list[list[int]]:
 
 def piece_text(graph: Graph, nodes: Sequence[int], label_names: Mapping[Any, str]) -> str:
     """A piece of a graph in words: its nodes by label, linked as they are; without labels, its shape."""
+    if graph.kind == "connectomes":  # nearly all regions are linked; which regions they are is what matters
+        return f"connections among {len(nodes)} regions" if len(nodes) > 2 else "connection"
     inside = np.ix_(nodes, nodes)
     adjacency = graph.adjacency[inside] != 0
     labels = None if graph.node_labels is None else graph.node_labels[list(nodes)].tolist()
