@@ -87,7 +87,7 @@ def test_relabelling_keeps_the_graph_and_takes_every_column_along():
     adjacency = np.triu(generator.random((6, 6)) * (generator.random((6, 6)) < 0.5), 1)
     source = networkx.from_numpy_array(adjacency + adjacency.T)
     for node in source:
-        source.nodes[node].update(label=f"n{node}", name=f"n{node}")
+        source.nodes[node]["label"] = f"n{node}"
     for one, other in source.edges:
         source.edges[one, other]["label"] = f"{min(one, other)}-{max(one, other)}"
     graphs = isonn.as_graphset([source, source])

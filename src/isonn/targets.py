@@ -129,7 +129,7 @@ class Classes(Target):
             classes = np.unique(y)
         except TypeError as error:
             raise InputError(
-                f"y mixes classes such as {y[0]!r} that cannot be sorted; use numbers only or strings only"
+                f"y mixes classes such as {y.tolist()[0]!r} that cannot be sorted; use numbers only or strings only"
             ) from error
         if len(classes) < 2:
             raise InputError(f"y holds one class only ({classes.tolist()[0]!r}); give graphs of at least two classes")
@@ -203,7 +203,7 @@ class Labels(Target):
         known = np.isfinite(values)
         wrong = (known & ~np.isin(values, (0, 1))) | np.isinf(values)
         if wrong.any():
-            raise InputError(f"y is a matrix holding {y[wrong].flat[0]!r}; an indicator matrix holds 0 and 1 only")
+            raise InputError(f"y is a matrix holding {y[wrong].tolist()[0]!r}; an indicator matrix holds 0 and 1 only")
         empty = ~known.any(axis=0)
         if empty.any():
             raise InputError(f"column {int(empty.argmax())} of y has no measured value; drop the column")
@@ -262,7 +262,7 @@ class Numbers(Target):
     def fit(cls, y: NDArray[Any]) -> Numbers:
         """Mean and deviation of each column."""
         if y.dtype.kind in "US" or (y.dtype.kind == "O" and any(isinstance(value, str) for value in y.flat)):
-            raise InputError(f"y holds text such as {y.flat[0]!r}, not numbers; use a classifier")
+            raise InputError(f"y holds text such as {y.reshape(-1).tolist()[0]!r}, not numbers; use a classifier")
         values = _floats(y).reshape(len(y), -1)
         if np.isinf(values).any():
             raise InputError("y holds infinity; replace it by a number, or by NaN where nothing was measured")
@@ -381,7 +381,9 @@ def _floats(y: NDArray[Any]) -> Floats:
     try:
         return np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"y holds {y.flat[0]!r}, which is not a number; give numbers, NaN where unknown") from error
+        raise InputError(
+            f"y holds {y.reshape(-1).tolist()[0]!r}, which is not a number; give numbers, NaN where unknown"
+        ) from error
 
 
 def _masked_loss(name: str) -> nn.Module:

@@ -6,41 +6,12 @@ from collections import Counter
 import networkx
 import numpy as np
 import pytest
+from coded_graphs import SIZES, coded, labelled
 
 from isonn.subgraphs import bank as subgraph_bank
 from isonn.subgraphs import canonical
-from isonn.subgraphs.bank import CodedGraphs, Codes, bank_subgraphs
+from isonn.subgraphs.bank import bank_subgraphs
 from isonn.subgraphs.canonical import canonical_regions
-
-SIZES = (1, 2, 3, 4)
-
-
-def labelled(n, p, seed, labels=2, bonds=2):
-    """A random graph whose nodes and edges carry codes."""
-    graph, generator = networkx.gnp_random_graph(n, p, seed=seed), np.random.default_rng(seed)
-    networkx.set_node_attributes(graph, {v: int(generator.integers(labels)) for v in graph}, "code")
-    networkx.set_edge_attributes(graph, {e: 1 + int(generator.integers(bonds)) for e in graph.edges}, "code")
-    return graph
-
-
-def coded(graphs, sizes=SIZES, second=None):
-    edges = [sorted(map(sorted, graph.edges)) for graph in graphs]
-    views = [
-        Codes(
-            np.array([graph.nodes[v]["code"] for graph in graphs for v in range(len(graph))], dtype=np.int64),
-            np.array([graph.edges[e]["code"] for graph, es in zip(graphs, edges, strict=True) for e in es], dtype=int),
-            sizes,
-        )
-    ]
-    if second:
-        degree = np.array([graph.degree[v] for graph in graphs for v in range(len(graph))], dtype=np.int64)
-        views.append(Codes(degree, np.ones(sum(map(len, edges)), dtype=np.int64), second))
-    return CodedGraphs(
-        np.cumsum([0, *map(len, graphs)]),
-        np.cumsum([0, *map(len, edges)]),
-        np.array([e for es in edges for e in es], dtype=np.int64).reshape(-1, 2),
-        tuple(views),
-    )
 
 
 def as_graph(region, k):

@@ -106,6 +106,13 @@ def test_memory_does_not_grow_with_the_neighbours_of_a_node():
 
 def test_a_graph_far_beyond_the_limit_is_not_listed_to_its_end(monkeypatch):
     monkeypatch.setattr(listing, "GROWN_AT_ONCE", 100)
-    offsets, edges = side_by_side([networkx.complete_graph(60), networkx.path_graph(4)])  # 5 million of five nodes
+    even = networkx.random_regular_graph(8, 400, seed=0)  # no node has more than 70 of its own
+    offsets, edges = side_by_side([even, networkx.path_graph(4)])
     listed = list_subgraphs(offsets, edges, 5, 1000)
     assert (listed.done, listed.too_many, len(listed.nodes)) == (1, (0,), 0)
+
+
+def test_a_graph_whose_hubs_alone_are_beyond_the_limit_is_not_listed_at_all():
+    offsets, edges = side_by_side([networkx.complete_graph(60), networkx.path_graph(5)])  # 5 million of five nodes
+    listed = list_subgraphs(offsets, edges, 5, 1000)
+    assert (listed.done, listed.too_many, len(listed.nodes)) == (2, (0,), 1)

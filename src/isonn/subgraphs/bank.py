@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -32,6 +33,8 @@ NODES_PER_BLOCK = 2**14
 GRAPHS_PER_BLOCK = 512
 #: The largest edge code the compiled path takes; a test holds it to the kernels' own.
 MAX_EDGE_CODE = 2**12 - 1
+#: The largest node code the compiled path takes: codes are 32-bit integers there.
+MAX_NODE_CODE = 2**31 - 2
 #: Pairs of nodes of a block for which a table is made; beyond, edges are looked up by binary search.
 MOST_PAIRS = 2**22
 #: Regions of blocks that are merged with those known already in one go.
@@ -131,18 +134,37 @@ def bank_subgraphs(
         report: told how many graphs are done.
     """
     bounds = blocks(graphs, n_jobs)
-    parts = []
-    with ThreadPoolExecutor(n_jobs) as threads:
-        for part in threads.map(lambda bound: bank_block(graphs.part(*bound), limit, seed), bounds):
+    parts: list[Banked] = []
+    stop = threading.Event()
+
+    def banked(bound: tuple[int, int]) -> Banked:
+        return bank_block(graphs.part(*bound), limit, seed, stop)
+
+    def gather(every: Iterable[Banked]) -> None:
+        for part in every:
             parts.append(part)
             report(bounds[len(parts) - 1][1], "graphs cut")
+
+    if len(bounds) == 1:  # in this thread, which is the one that hears Ctrl-C
+        gather(map(banked, bounds))
+    else:
+        with ThreadPoolExecutor(n_jobs) as threads:
+            try:
+                gather(threads.map(banked, bounds))
+            except BaseException:
+                stop.set()
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
     return join_banks(parts, bounds)
 
 
-def bank_block(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
-    """The banks of some graphs, regions canonical and sorted; compiled where numba is installed."""
-    if compiled() and all(view.edge_codes.max(initial=0) <= MAX_EDGE_CODE for view in graphs.views):
-        return _bank_compiled(graphs, limit, seed)
+def bank_block(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None) -> Banked:
+    """The banks of some graphs, regions canonical and sorted; compiled where numba is installed.
+
+    Once ``stop`` is set by another thread, a compiled count gives up within a second.
+    """
+    if fits_kernels(graphs):
+        return _bank_compiled(graphs, limit, seed, stop)
     bounds = list(itertools.pairwise([*range(0, len(graphs), GRAPHS_PER_BLOCK), len(graphs)]))
     return join_banks([bank_in_numpy(graphs.part(*bound), limit, seed) for bound in bounds], bounds)
 
@@ -180,6 +202,14 @@ def compiled() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
+def fits_kernels(graphs: CodedGraphs) -> bool:
+    """Whether the compiled kernels can be used for these graphs: numba is installed and no code is too large."""
+    return compiled() and all(
+        view.edge_codes.max(initial=0) <= MAX_EDGE_CODE and view.node_codes.max(initial=0) <= MAX_NODE_CODE
+        for view in graphs.views
+    )
+
+
 def counter_of(graphs: CodedGraphs, limit: int) -> Counter:
     """The compiled counter of coded graphs."""
     from isonn.subgraphs.kernels import Counter
@@ -200,9 +230,9 @@ def _unsorted(ends: IntArray) -> bool:
     return bool(((step[:, 0] == 0) & (step[:, 1] <= 0)).any())
 
 
-def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
+def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None) -> Banked:
     counter = counter_of(graphs, limit)
-    stops, columns, counts, skipped = counter.count(0, len(graphs))
+    stops, columns, counts, skipped = counter.count(0, len(graphs), stop=stop)
     owner = np.repeat(np.arange(len(graphs), dtype=np.int32), np.diff(stops, prepend=0))
     more: list[tuple[IntArray, IntArray, NDArray[np.float64]]] = []  # graph, column and weight of what was sampled
     sampled: dict[tuple[int, int], float] = {}

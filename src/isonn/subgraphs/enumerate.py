@@ -14,6 +14,7 @@ used: what it keeps is not the product of its probabilities.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -220,6 +221,9 @@ def list_subgraphs(offsets: IntArray, edges: IntArray, k: int, limit: int) -> Li
     if k <= 2:
         nodes = np.arange(offsets[-1])[:, None] if k == 1 else np.asarray(edges, dtype=np.int64)
         return Listed(nodes, _owner(offsets, nodes), graphs)
+    hubs = _graphs_with_hubs(offsets, edges, k, limit)
+    if hubs.any():
+        edges = edges[~hubs[_owner(offsets, edges)]]
     parts: list[NDArray[np.int32]] = []
     counts = np.zeros(graphs, dtype=np.int64)
     last = -1  # the graph at which listing stopped
@@ -232,13 +236,29 @@ def list_subgraphs(offsets: IntArray, edges: IntArray, k: int, limit: int) -> Li
             last = current
             break
     done = graphs if last < 0 else last + int(counts[last] > limit)
-    too_many = np.flatnonzero(counts[:done] > limit)
+    too_many = np.flatnonzero((counts[:done] > limit) | hubs[:done])
     listed = np.concatenate(parts) if parts else np.zeros((0, k), dtype=np.int32)
     owner = _owner(offsets, listed)
     whole = (owner < done) & (counts[owner] <= limit)
     if not whole.all():
         listed, owner = listed[whole], owner[whole]
     return Listed(listed.astype(np.int64), owner, done, tuple(too_many.tolist()))
+
+
+def _graphs_with_hubs(offsets: IntArray, edges: IntArray, k: int, limit: int) -> NDArray[np.bool_]:
+    """Graphs with a node of so many neighbours that it alone has more than ``limit`` subgraphs, ``(g,)``.
+
+    A node with any k - 1 of its neighbours is a connected subgraph, so there is no need to list those of a hub, which
+    would take memory as the square of its degree.
+    """
+    found = np.zeros(len(offsets) - 1, dtype=bool)
+    degree = np.bincount(np.asarray(edges).ravel(), minlength=int(offsets[-1]))
+    if math.comb(int(degree.max(initial=0)), k - 1) > limit:
+        once = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)
+        degree = np.bincount(once.ravel(), minlength=int(offsets[-1]))
+        large = [d for d in np.unique(degree).tolist() if math.comb(d, k - 1) > limit]
+        found[_owner(offsets, np.flatnonzero(np.isin(degree, large))[:, None])] = True
+    return found
 
 
 def _owner(offsets: IntArray, nodes: NDArray[Any]) -> IntArray:

@@ -15,12 +15,11 @@ from isonn.graphs.graph import Graph
 from isonn.heads import Head
 from isonn.packing import IntArray
 from isonn.subgraphs.bank import (
-    MAX_EDGE_CODE,
     CodedGraphs,
-    compiled,
     counter_of,
     cut_graph,
     edge_numbers,
+    fits_kernels,
     region_codes,
 )
 from isonn.subgraphs.canonical import canonical_regions
@@ -296,7 +295,7 @@ def find_occurrences(coded: CodedGraphs, limit: int, seed: int) -> Found:
     """Every subgraph of a single coded graph, with its nodes, in one pass."""
     sizes = sorted({k for view in coded.views for k in view.sizes})
     widest = sizes[-1]
-    if not compiled() or any(view.edge_codes.max(initial=0) > MAX_EDGE_CODE for view in coded.views):
+    if not fits_kernels(coded):
         return _found_in_numpy(coded, sizes, limit, seed)
     counter = counter_of(coded, limit)
     _, _, _, skipped = counter.count(0, 1, emit=True)

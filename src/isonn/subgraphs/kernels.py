@@ -14,6 +14,8 @@ oracle of the tests, and runs where numba is not installed.
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -614,9 +616,9 @@ class Counter:
         return found
 
     def count(
-        self, start: int, stop: int, emit: bool = False
+        self, start: int, end: int, emit: bool = False, stop: threading.Event | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], list[tuple[int, int]]]:
-        """Count the subgraphs of a run of graphs.
+        """Count the subgraphs of a run of graphs; once ``stop`` is set, KeyboardInterrupt is raised.
 
         Returns:
             Where each graph's counts end, columns, counts, and (graph, size) of what has too many subgraphs to list:
@@ -624,7 +626,7 @@ class Counter:
         """
         announce("count subgraphs", count_graphs)
         depths = np.full(len(self.node_offsets) - 1, self.k, dtype=np.int64)
-        out_columns = np.empty(max(1024, 16 * int(self.node_offsets[stop] - self.node_offsets[start])), dtype=np.int32)
+        out_columns = np.empty(max(1024, 16 * int(self.node_offsets[end] - self.node_offsets[start])), dtype=np.int32)
         out_counts = np.empty_like(out_columns)
         ends = np.zeros(len(depths), dtype=np.int64)
         self._state[2] = 0
@@ -633,9 +635,11 @@ class Counter:
         self.found_columns = np.empty(found, dtype=np.int32)
         skipped: list[tuple[int, int]] = []
         graph = start
-        while graph < stop:
+        while graph < end:
+            if stop is not None and stop.is_set():
+                raise KeyboardInterrupt
             status, graph, size = count_graphs(
-                graph, stop, self.limit, PAUSE, self.node_offsets, self.first, self.neighbours, self.edge_of,
+                graph, end, self.limit, PAUSE, self.node_offsets, self.first, self.neighbours, self.edge_of,
                 self.node_codes, self.edge_codes, self.wanted, depths, self._state, self._raw, self._keys, self._canon,
                 self._slots, self._columns, self._counts, self._touched, out_columns, out_counts, ends, emit,
                 self.found_nodes, self.found_columns, self._weak,
@@ -656,7 +660,7 @@ class Counter:
         if emit:
             self.found_nodes = self.found_nodes[: int(self._state[4])]
             self.found_columns = self.found_columns[: int(self._state[4])]
-        return ends[start:stop], out_columns[:written], out_counts[:written], skipped
+        return ends[start:end], out_columns[:written], out_counts[:written], skipped
 
     def columns_of(self, nodes: Ints, view: int) -> NDArray[np.int32]:
         """The column of each set of nodes, numbered over all graphs, ``(w, k)``."""

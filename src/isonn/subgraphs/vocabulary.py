@@ -134,7 +134,7 @@ class Level:
 
     def _as_keys(self, rows: IntArray) -> NDArray[Any]:
         """Rows as byte strings that sort as the rows do: big-endian, not negative."""
-        wide = np.ascontiguousarray(rows.astype(">i8" if self.kind == "neighbourhoods" else ">i4"))
+        wide = np.ascontiguousarray(rows.astype(">i4" if self.rows.dtype.itemsize <= 4 else ">i8"))
         return wide.view(f"V{wide.shape[1] * wide.itemsize}").ravel()
 
 

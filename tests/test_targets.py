@@ -1,0 +1,143 @@
+"""Targets: one contract for all kinds, and one registered from outside."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, r2_score
+
+from isonn.errors import InputError
+from isonn.targets import TARGETS, Classes, Labels, Numbers, Target, register_target, target_from
+
+GAP = np.nan
+
+
+class Signs(Target):
+    """Whether a number is positive: a target from outside."""
+
+    name = "signs"
+
+    def __init__(self):
+        self.classes = np.array([0])
+
+    @classmethod
+    def fit(cls, y):
+        return cls()
+
+    def encode(self, y):
+        return np.sign(np.asarray(y, dtype=float))[:, None]
+
+    def link(self, outputs):
+        return np.tanh(outputs)
+
+    def decide(self, answers):
+        return np.sign(answers[:, 0])
+
+    def margin(self, outputs, column):
+        return outputs[..., column]
+
+    def loss(self):
+        from torch import nn
+
+        return nn.MSELoss()
+
+    def metrics(self, y, predicted):
+        return {"accuracy": float((y == predicted).mean())}
+
+
+KINDS = {
+    "classes": (Classes, np.array(["a", "b", "a", "c"])),
+    "two classes": (Classes, np.array([-1, 1, 1, -1])),
+    "labels": (Labels, np.array([[0, 1], [1, GAP], [1, 1], [GAP, 0]])),
+    "a number": (Numbers, np.array([1.0, -2.5, 3.25, 8.0])),
+    "numbers": (Numbers, np.array([[1.0, GAP], [2.0, 5.0], [GAP, 7.0], [0.5, 6.0]])),
+    "from outside": (Signs, np.array([1.0, -1.0, 1.0, 1.0])),
+}
+
+
+@pytest.fixture
+def signs():
+    register_target(Signs)
+    yield
+    del TARGETS[Signs.name]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_target_keeps_the_contract(kind, signs):
+    cls, y = KINDS[kind]
+    target = cls.fit(y)
+    codes = target.encode(y)
+    assert len(codes) == len(y)
+    outputs = np.random.default_rng(0).normal(size=(4, target.outputs))
+    answers = target.link(outputs)
+    assert answers.shape == outputs.shape
+    predicted = target.decide(answers)
+    assert predicted.shape == y.shape
+    # a margin is linear in the outputs, whichever class it is about: explanations rest on that
+    for column in range(target.outputs):
+        zero = target.margin(np.zeros(target.outputs), column)
+        weights = np.array([target.margin(row, column) - zero for row in np.eye(target.outputs)])
+        np.testing.assert_allclose(target.margin(outputs, column), outputs @ weights + zero)
+        assert weights[column] > 0
+    same = target_from(json.loads(json.dumps(target.describe())))
+    assert type(same) is cls
+    np.testing.assert_array_equal(same.classes, target.classes)
+    np.testing.assert_array_equal(same.link(outputs), answers)
+    np.testing.assert_array_equal(same.decide(answers), predicted)
+    assert all(np.isfinite(value) for value in target.metrics(y, predicted).values())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_loss_is_finite_whatever_the_gaps(kind, signs):
+    torch = pytest.importorskip("torch")
+    cls, y = KINDS[kind]
+    target = cls.fit(y)
+    outputs = torch.zeros(4, target.outputs, dtype=torch.float64, requires_grad=True)
+    loss = target.loss()(outputs, torch.as_tensor(target.encode(y)))
+    loss.backward()
+    assert torch.isfinite(outputs.grad).all()
+
+
+def test_metrics_are_those_of_scikit_learn():
+    generator = np.random.default_rng(0)
+    y, guess = generator.integers(0, 2, 50), generator.integers(0, 2, 50)
+    found = Classes.fit(y).metrics(y, guess)
+    assert found == pytest.approx({"accuracy": accuracy_score(y, guess), "f1": f1_score(y, guess)})
+    y, guess = generator.integers(0, 3, 50), generator.integers(0, 3, 50)
+    assert Classes.fit(y).metrics(y, guess)["f1"] == pytest.approx(f1_score(y, guess, average="macro"))
+    y, guess = generator.integers(0, 2, (50, 3)), generator.integers(0, 2, (50, 3))
+    found = Labels.fit(y).metrics(y, guess)
+    assert found == pytest.approx({"accuracy": accuracy_score(y, guess), "f1": f1_score(y, guess, average="micro")})
+    y, guess = generator.normal(size=(50, 2)), generator.normal(size=(50, 2))
+    found = Numbers.fit(y).metrics(y, guess)
+    assert found["r2"] == pytest.approx(r2_score(y, guess))
+    assert found["mae"] == pytest.approx(mean_absolute_error(y, guess))
+    assert found["rmse"] == pytest.approx(np.sqrt(((y - guess) ** 2).mean(axis=0)).mean())
+
+
+def test_numbers_come_back_in_their_units():
+    y = np.array([[3.0, 1e6], [5.0, GAP], [GAP, 2e6]])
+    target = Numbers.fit(y)
+    np.testing.assert_allclose(target.link(target.encode(y)), y)
+    np.testing.assert_allclose(np.nanmean(target.encode(y), axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(np.nanstd(target.encode(y), axis=0), 1)
+
+
+@pytest.mark.parametrize(
+    ("cls", "y", "complaint"),
+    [
+        (Classes, np.array([0.5, 1.0, 2.0]), "measurements such as 0.5, not classes; use a regressor"),
+        (Classes, np.array([1, 1]), "one class only"),
+        (Classes, np.array(["a", None], dtype=object), "give every graph a class"),
+        (Labels, np.array([[0, 2], [1, 1]]), "an indicator matrix holds 0 and 1 only"),
+        (Labels, np.array([[0, GAP], [1, GAP]]), "column 1 of y has no measured value"),
+        (Numbers, np.array(["high", "low"]), "text such as 'high', not numbers; use a classifier"),
+        (Numbers, np.array([[GAP, 1.0], [GAP, 2.0]]), "column 0 of y has no measured value"),
+        (Numbers, np.array([1.0, np.inf]), "infinity"),
+    ],
+)
+def test_bad_targets_are_refused_in_a_sentence(cls, y, complaint):
+    with pytest.raises(InputError, match=complaint):
+        cls.fit(y)
