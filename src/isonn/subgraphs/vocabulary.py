@@ -191,7 +191,7 @@ class Vocabulary:
         parts = []
         for level in self.levels:
             own = by_key[level.kind, level.view, level.size]
-            parts.append(own.counts.astype(np.float64) @ level.accepts(own.rows))
+            parts.append(_template_counts(level, own))
         return csr_array(hstack(parts, format="csr"))
 
     def unseen(self, pieces: Sequence[Pieces]) -> Floats:
@@ -212,9 +212,7 @@ class Vocabulary:
         if level.members is None:
             found = _moved(_logs(own.counts), level.find(own.rows), len(level))
         else:  # counts of what a wildcard accepts are added up first
-            row, template = level.accepts(own.rows)
-            accepted = csr_array((np.ones(len(row)), (row, template)), shape=(len(own.rows), len(level)))
-            found = _logs(csr_array(own.counts.astype(np.float64) @ accepted))
+            found = _logs(_template_counts(level, own))
         found.data *= np.broadcast_to(np.asarray(level.scale, dtype=found.dtype), len(level))[found.indices]
         return found
 
@@ -253,6 +251,13 @@ def learn_vocabulary(
                 f"{min_support}"
             )
     return Vocabulary(tuple(levels), row_norm), csr_array(hstack(parts, format="csr"))
+
+
+def _template_counts(level: Level, own: Pieces) -> csr_array:
+    """How often each graph has a piece that each template of a level accepts."""
+    row, template = level.accepts(own.rows)
+    accepted = csr_array((np.ones(len(row)), (row, template)), shape=(len(own.rows), len(level)))
+    return csr_array(own.counts.astype(np.float64) @ accepted)
 
 
 def _logs(counts: csr_array) -> csr_array:
