@@ -19,8 +19,6 @@ from isonn.report.node_link import NodeLinkDrawer
 #: Beyond this share of cells a graph of more than `MATRIX_NODES` nodes is a matrix: as nodes and lines it is a blot.
 DENSE, MATRIX_NODES = 0.3, 16
 SIDE, MARGIN = 440, 34
-#: Share of the cells below the one that gets the strongest colour.
-BRIGHTEST = 0.98
 #: Steps of the colour scale to either side of zero.
 _STEPS = 24
 #: Positive and negative values: a blue and an orange that all kinds of colour vision tell apart.
@@ -65,7 +63,7 @@ class MatrixDrawer(Drawer):
         kind = "isonn matrix" if edge_importance is None else "isonn matrix importance"
         pictures = [_image("weights", graph.adjacency, side)]
         if edge_importance is not None:
-            pictures.append(_image("cells", _clipped(edge_importance), side))
+            pictures.append(_image("cells", _lifted(edge_importance), side))
         parts = [
             f'<svg class="{kind}" role="img" viewBox="{box}" width="{whole}" height="{whole}">',
             f"<title>{escape(title)}</title>",
@@ -100,11 +98,9 @@ class MatrixDrawer(Drawer):
         ]
 
 
-def _clipped(importance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Contributions with the few largest cut down to the rest: one of them would leave all other cells white."""
-    size = np.abs(importance)
-    largest = float(np.quantile(size[size > 0], BRIGHTEST)) if size.any() else 1.0
-    return np.clip(importance, -largest, largest)
+def _lifted(importance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Square roots with their sign: one strong cell would else leave all others white."""
+    return np.asarray(np.sign(importance) * np.sqrt(np.abs(importance)))
 
 
 def _image(name: str, matrix: NDArray[np.float64], side: int) -> str:

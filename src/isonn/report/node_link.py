@@ -81,9 +81,13 @@ class NodeLinkDrawer(Drawer):
 
 
 def template_graph(template: Template) -> Graph:
-    """A template as a graph: cells above `THRESHOLD` are edges, whose widths count where they have no labels."""
+    """A template as a graph: cells above `THRESHOLD` are edges, whose widths count where they have no labels.
+
+    Of a template whose values are all small, cells above half of the largest are edges.
+    """
     adjacency = np.asarray(template.adjacency, dtype=np.float64)
-    cells = np.where(adjacency > THRESHOLD, 1.0 if template.edge_labels is not None else adjacency, 0.0)
+    threshold = THRESHOLD * min(1.0, float(adjacency.max(initial=0.0)) or 1.0)
+    cells = np.where(adjacency > threshold, 1.0 if template.edge_labels is not None else adjacency, 0.0)
     return matrix_graph(cells, 0.0, template.node_labels, template.edge_labels)
 
 

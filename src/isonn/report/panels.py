@@ -16,7 +16,7 @@ from isonn.explain.explanation import Explanation, Match
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.charts import bar
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph, shortened, symbols
-from isonn.report.pieces import Holders, Naming, reason_marks, reason_words
+from isonn.report.pieces import Holders, Naming, brief, reason_marks, reason_words
 from isonn.targets import Labels, Numbers
 
 #: Matches listed for a graph of a gallery, and on a page of single graphs.
@@ -177,7 +177,7 @@ def panel_of(
         rows.append(
             ReasonRow(
                 text=reason_words(reason),
-                nodes=_listed(reason.names),
+                nodes=_listed([brief(name, found.graph.kind) for name in reason.names]),
                 members=reason.nodes,
                 contribution=reason.contribution,
                 bar=bar(reason.contribution, largest),

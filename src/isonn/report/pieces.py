@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,9 @@ from isonn.report.node_link import induced
 PIECES, CLASSES, EXAMPLES = 5, 8, 30
 #: Reasons of single graphs are looked for in at most this many graphs: each piece is compared with every graph.
 COUNTED = 1000
+#: Pieces with less than this share of the largest effect are not shown.
+LEAST = 0.005
+_NEIGHBOURS = re.compile(r" with \d+ neighbours?")
 #: Larger pieces are not looked for elsewhere.
 LARGEST = 12
 
@@ -95,11 +99,21 @@ class Piece:
 
 def reason_words(reason: Any) -> str:
     """A reason in words: its formula; where nodes have names, or the graph is dense, its nodes."""
-    names = ", ".join(shortened(name) for name in reason.names[:12])
+    names = ", ".join(shortened(brief(name, reason.graph.kind)) for name in reason.names[:12])
     if reason.graph.node_names is not None:
         return names
     dense = reason.graph.node_labels is None and suits(reason.graph)
-    return f"nodes {names}" if dense else shortened(reason.text, 120)
+    return f"nodes {names}" if dense else shortened(brief(reason.text, reason.graph.kind), 120)
+
+
+def brief(text: str, kind: str) -> str:
+    """Atoms of molecules without their number of neighbours, which the drawing shows.
+
+    Example:
+        >>> brief("O with 1 neighbour-N+ with 3 neighbours", "molecules"), brief("ring C with 3 neighbours", "")
+        ('O-N+', 'ring C with 3 neighbours')
+    """
+    return _NEIGHBOURS.sub("", text) if kind == "molecules" else text
 
 
 def reason_marks(reasons: Sequence[Any]) -> list[Mark]:
@@ -133,6 +147,7 @@ def class_pieces(clf: Any, graphs: GraphSet, look: Symbols) -> dict[Any, list[Pi
                 largest,
             )
             for reason in reasons[:PIECES]
+            if abs(reason.effect) >= LEAST * largest
         ]
     return made
 
@@ -140,7 +155,9 @@ def class_pieces(clf: Any, graphs: GraphSet, look: Symbols) -> dict[Any, list[Pi
 def _piece(
     reason: Any, held: NDArray[np.bool_], clf: Any, graphs: GraphSet, look: Symbols, naming: Naming, largest: float
 ) -> Piece:
-    holding, text = np.flatnonzero(held), shortened(reason.text, 160)
+    holding, text = np.flatnonzero(held), shortened(brief(reason.text, graphs.kind), 160)
+    if brief(reason.text, graphs.kind) != reason.text:
+        text += " (neighbours as drawn)"
     if graphs.y is not None and graphs.y.ndim == 1 and reason.explained in graphs.y.tolist():
         own = holding[graphs.y[holding] == reason.explained]
         holding = own if len(own) else holding
