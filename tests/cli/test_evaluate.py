@@ -209,7 +209,7 @@ def test_several_targets_with_gaps_have_a_row_each_and_a_mean(tmp_path: Path) ->
     list(execute(jobs, {graphs.name: sets[0]}, store))
     rows = stored_rows(jobs, store, load_spec("table"))
     assert [(row.target, row.method) for row in rows] == [
-        (target, method) for target in ("0", "1", "mean") for method in ("majority", "size")
+        (target, method) for target in ("0", "1", "(mean)") for method in ("majority", "size")
     ]
     first, second, mean = (row.metrics["accuracy"].mean for row in rows if row.method == "size")
     assert mean == pytest.approx((first + second) / 2)

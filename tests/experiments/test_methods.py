@@ -54,6 +54,38 @@ def test_listing_methods_loads_no_numerical_library() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+WITHOUT_TORCH = """
+import sys
+
+class NoTorch:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+sys.meta_path.insert(0, NoTorch)
+import isonn
+from isonn.experiments.jobs import plan, run_job
+from isonn.experiments.methods import METHODS, build
+from isonn.experiments.study import why_not
+
+graphs = isonn.load("MUTAG")
+for method in ("isonn-subgraph", "wl-svm", "edges", "size"):
+    assert why_not(method, {}, graphs) is None, method
+    run_job(plan(graphs, [method], {}, "paper", 1)[0], graphs)
+for method in ("isonn", "cnn", "ae", "sdbn", "gcn", "gin"):
+    print(method, why_not(method, {}, graphs))
+"""
+
+
+def test_without_torch_methods_that_need_it_are_left_out_and_the_extra_is_named() -> None:
+    run = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    said = run.stdout.splitlines()
+    assert len(said) == 6
+    assert all("needs torch" in line and "pip install 'isonn[torch]'" in line for line in said), said
+
+
 def test_the_paper_protocol_is_balanced_folds_of_the_seed(graphs: GraphSet) -> None:
     assert graphs.y is not None
     for ours, theirs in zip(find_protocol("paper").split(graphs, 7), balanced_folds(graphs.y, 3, 7), strict=True):

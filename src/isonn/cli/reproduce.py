@@ -1,4 +1,4 @@
-"""``isonn reproduce``: a table or a figure of the paper with our numbers beside the printed ones."""
+"""``isonn reproduce``: a table or figure of the paper, with our numbers beside the printed ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from isonn.cli.options import (
     write_text,
 )
 
-if TYPE_CHECKING:  # what runs is imported when it runs: `isonn --help` waits for nothing
+if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is quick
     from isonn.experiments.spec import Spec, Sweep
     from isonn.experiments.study import Datasets, Part
     from isonn.experiments.tables import Row
@@ -48,7 +48,7 @@ def reproduce(
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     protocol: Annotated[
-        str | None, typer.Option(help="paper, fair or released.", show_default="the experiment's")
+        str | None, typer.Option(help="paper, fair, random or released.", show_default="the experiment's")
     ] = None,
     out: Annotated[
         Path | None,
@@ -59,7 +59,7 @@ def reproduce(
 ) -> None:
     """Run an experiment of the paper and print our numbers beside the printed ones.
 
-    Finished jobs are kept: the same command again runs what is missing, more seeds, methods or datasets what is new.
+    Finished jobs are kept: the same command again runs what is missing, and more seeds, methods or datasets add to it.
     """
     from isonn.experiments.methods import resolve_methods
     from isonn.experiments.protocols import find_protocol
@@ -127,7 +127,7 @@ def _seeds(seeds: int | None, spec: Spec, protocol: str) -> int:
 
 
 def _unfinished(asked: Sequence[Part], finished: Sequence[Part]) -> list[str]:
-    """Which methods have no seed to show yet."""
+    """Which methods have no finished seed yet."""
     names = [
         f"{method} on {part.dataset}"
         for part, left in zip(asked, finished, strict=True)
@@ -177,7 +177,7 @@ def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
 
 
 def _notes(shown: Shown, found: Datasets) -> list[str]:
-    """Everything a reader of the tables has to know."""
+    """The notes below the tables."""
     from isonn.experiments.tables import failures, findings, legend, remarks
 
     rows = [row for _, own in shown for row in own]
@@ -222,7 +222,7 @@ def _plots(shown: Shown, folder: Path) -> list[Path]:
 
     try:
         return [path for sweep, rows in _figures(shown) if (path := plot_sweep(sweep, rows, folder)) is not None]
-    except MissingDependencyError as error:  # the numbers are there, and the same command draws them later
+    except MissingDependencyError as error:  # the numbers are there; the same command draws them later
         typer.echo(f"No plots: {error}", err=True)
         return []
 

@@ -157,8 +157,8 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     """Train and test; the result is ready for JSON and, except for ``timings``, the same wherever it runs.
 
     Returns:
-        ``id``, ``job``, ``metrics`` (see `isonn.experiments.metrics`; of several targets their means, and each under
-        ``by_target``), ``timings`` (fit_seconds, predict_seconds), ``n_train``, ``n_test``, ``test`` (which graphs),
+        ``id``, ``job``, ``metrics`` (see `isonn.experiments.metrics`; of several ``targets`` their means, and each
+        under ``by_target``), ``timings`` (fit_seconds, predict_seconds), ``n_train``, ``n_test``, ``test`` (numbers),
         ``predictions`` (in that order), ``audit`` (of classifiers; flip_rate: the share of predictions that change
         when the test graphs are relabelled), ``loss`` (by epoch, if the method keeps it), ``warnings`` (of isonn),
         ``chosen`` and ``inner`` (of a job with candidates: which one, and the first metric of each), and where it
@@ -200,7 +200,8 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         **provenance(),
     }
     if isinstance(scores, list):
-        result["by_target"] = dict(zip(target_names(graphs), scores, strict=True))
+        result["targets"] = list(target_names(graphs))  # their order: JSON sorts what comes next
+        result["by_target"] = dict(zip(result["targets"], scores, strict=True))
     if flips is not None:
         result["audit"] = {"flip_rate": flips}
     if said:

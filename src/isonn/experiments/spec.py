@@ -1,12 +1,12 @@
-"""Experiments as data: a TOML file holds the settings of a published result and the numbers printed there.
+"""Experiments as data: a TOML file with the settings of a published result and the numbers printed there.
 
 ```toml
 title = "..."                   # what the experiment is
 protocol = "paper"              # a name of `protocols.PROTOCOLS`
-seeds = 10                      # when the caller names no number
-jobs = 1                        # likewise; left out, one per core
-methods = ["isonn", "freq"]     # likewise
-[settings]                      # per method, for datasets the file says nothing of
+seeds = 10                      # the default of --seeds
+jobs = 1                        # the default of --jobs; one per core if left out
+methods = ["isonn", "freq"]     # the default of --methods
+[settings]                      # per method, for datasets that are not in the file
 isonn = { k = 4, c = 2 }
 [grid]                          # per method, values to choose from under a protocol that chooses settings
 isonn = { k = [2, 3], c = [1, 2] }
@@ -19,9 +19,9 @@ title = "..."
 measure = "accuracy"            # or "seconds" (of a fit), or "loss" (by epoch: nothing varies)
 vary = "k"
 values = [2, 3, 4]
-settings = { c = 1 }            # replace those above
-datasets = ["MUTAG"]            # left out, all of the file
-methods = ["isonn"]             # left out, those of the file
+settings = { c = 1 }            # instead of those above
+datasets = ["MUTAG"]            # all of the file if left out
+methods = ["isonn"]             # those of the file if left out
 claim = "..."                   # what the publication says of its figure
 paper = { MUTAG = 4 }           # the value it calls best, or the epoch by which it sees the loss settle
 ```
@@ -60,7 +60,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One figure; see the module's text for the file.
+    """One figure; the module's docstring describes the file.
 
     Attributes:
         vary: the setting on the horizontal axis; None for the loss, which has the epoch there.
@@ -81,7 +81,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Spec:
-    """One experiment; see the module's text for the file.
+    """One experiment; the module's docstring describes the file.
 
     Attributes:
         settings: by method.
@@ -108,9 +108,9 @@ class Spec:
         return tuple(self.dataset_settings)
 
     def settings_for(self, dataset: str, method: str, changes: Settings | None = None) -> dict[str, Any]:
-        """The settings of a method on a dataset; where there are none of the dataset's own, the general ones.
+        """The settings of a method on a dataset, or the general ones if the dataset has none.
 
-        A variant that the file says nothing of takes those of the method it is a variant of.
+        A variant that is not in the file takes those of the method it is a variant of.
 
         Args:
             changes: settings that replace those of the file.
@@ -126,10 +126,10 @@ class Spec:
     def candidates_for(
         self, dataset: str, method: str, changes: Settings | None = None
     ) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
-        """What a protocol that chooses settings chooses from: the settings in common, and the candidates.
+        """For a protocol that chooses settings: those that all candidates share, and the candidates.
 
-        A variant without a grid of its own takes the grid of the method it is a variant of. What the caller fixes
-        by ``changes`` is not chosen. Where one candidate is left, there are none to choose from.
+        A variant without a grid takes that of the method it is a variant of. Settings in ``changes`` are not chosen.
+        A single candidate is no choice: then there are none.
         """
         fixed = dict(changes or {})
         owner = method

@@ -190,6 +190,7 @@ _ENTRIES = {
     "audit?": lambda value: _is_number(value["flip_rate"]),
     "loss?": lambda value: _is_list(value, _is_number),
     "warnings?": lambda value: _is_list(value, lambda entry: isinstance(entry, str)),
+    "targets?": lambda value: _is_list(value, lambda entry: isinstance(entry, str)),
     "by_target?": lambda value: _is_table(value, lambda scores: _is_table(scores, _is_number_or_none)),
     "chosen?": lambda value: isinstance(value, dict),
     "inner?": lambda value: _is_list(value, _is_number),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The method every other is compared with: the first of these that the table has.
 REFERENCES = ("isonn", "isonn-subgraph")
+#: The target of a row that is the mean over targets.
+MEAN = "(mean)"
 #: A loss has settled when what is left to fall is less than this share of its whole fall.
 SETTLED = 0.05
 LAST = 0.8
@@ -60,7 +62,7 @@ class Row:
 
     Attributes:
         metrics: by name, the first one tested; over the seeds whose folds are all finished.
-        target: which of several targets, "mean" for their mean, "" where there is one.
+        target: which of several targets, `MEAN` for their mean, "" where there is one.
         printed: the paper's numbers for these settings, or None.
         fit_seconds: median over jobs, so that neither loading libraries nor a pause counts.
         jobs, finished: how many were asked for, how many have a result.
@@ -133,7 +135,7 @@ class Row:
     def settled(self) -> int | None:
         """The epoch (from 1) after which the loss falls by less than a twentieth of its whole fall.
 
-        None for a loss that still fell in the last fifth of its epochs: where it ends is not known.
+        None if it still fell in the last fifth of the epochs.
         """
         if not self.loss:
             return None
@@ -211,13 +213,13 @@ def _references(groups: Mapping[tuple[str, str, str, str], list[Job]]) -> dict[t
 
 
 def _targets(group: Sequence[Job], results: Results) -> list[str]:
-    """The targets of a method's results: "" for one, else the name of each and "mean"."""
-    names = next((list(results[job.id]["by_target"]) for job in group if "by_target" in results.get(job.id, {})), [])
-    return [*names, "mean"] if len(names) > 1 else names or [""]
+    """The targets of a method's results: "" for one, else the name of each and `MEAN`."""
+    names: list[str] = next((results[job.id]["targets"] for job in group if "targets" in results.get(job.id, {})), [])
+    return [*names, MEAN] if len(names) > 1 else names or [""]
 
 
 def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> list[Row]:
-    """Rows of a dataset that cannot be had: the paper's numbers, and why there are none of ours."""
+    """Rows of a dataset that is not there: the paper's numbers, and why there are none of ours."""
     return [
         Row(
             dataset=dataset,
@@ -240,7 +242,7 @@ def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> l
 def failures(rows: Sequence[Row]) -> list[str]:
     """One sentence per row that is incomplete."""
     several = len({row.dataset for row in rows}) > 1
-    rows = [row for row in rows if row.target in ("", "mean")] or rows
+    rows = [row for row in rows if row.target in ("", MEAN)] or rows
     return [
         f"{row.method}{f' on {row.dataset}' if several else ''} failed in {row.jobs - row.finished} of {row.jobs} "
         f"jobs: {row.errors[0]}" + (f" (and {len(row.errors) - 1} other errors)" if len(row.errors) > 1 else "")
@@ -252,7 +254,7 @@ def failures(rows: Sequence[Row]) -> list[str]:
 def remarks(rows: Sequence[Row]) -> list[str]:
     """What else a reader of the rows should know: warnings, and whether several versions made the results."""
     several = len({row.dataset for row in rows}) > 1
-    rows = [row for row in rows if row.target in ("", "mean")] or rows
+    rows = [row for row in rows if row.target in ("", MEAN)] or rows
     said = [
         f"{row.method}{f' on {row.dataset}' if several else ''} warned in {row.warned} of {row.finished} jobs"
         f"{', such as' if len(row.warnings) > 1 else ''}: {row.warnings[0][0]}."
@@ -300,7 +302,7 @@ def _row(
     warnings = Counter(sentence for result in finished for sentence in result.get("warnings", ()))
     sources = Counter(_source(result) for result in finished)
     printed = spec.printed_for(first.dataset, first.method, first.settings)
-    if first.candidates:  # whatever is chosen, it is the method the paper has a number for
+    if first.candidates:  # the paper's number is for the method, whatever settings are chosen
         printed = spec.printed.get(first.dataset, {}).get(first.method)
     return Row(
         dataset=first.dataset,
@@ -342,7 +344,9 @@ def _metrics(jobs: Sequence[Job], results: Results, target: str) -> dict[str, Sp
 
 
 def _scores(result: Mapping[str, Any], target: str) -> Mapping[str, Any]:
-    scores: Mapping[str, Any] = result["metrics"] if target in ("", "mean") else result["by_target"].get(target, {})
+    scores: Mapping[str, Any] = (
+        result["metrics"] if target in ("", MEAN) else result.get("by_target", {}).get(target, {})
+    )
     return scores
 
 
@@ -424,17 +428,17 @@ def _permutation_p(jobs: Sequence[Job], permuted: Sequence[Job], results: Result
 
 
 def _loss(finished: Sequence[Mapping[str, Any]]) -> tuple[float, ...] | None:
-    """The mean over jobs, as far as all of them were trained; to six digits, for what comes after is noise."""
+    """The mean over jobs, up to the shortest; six digits, since the rest is noise."""
     curves = [result["loss"] for result in finished if result.get("loss")]
     if not curves:
         return None
     return tuple(float(f"{statistics.fmean(epoch):.6g}") for epoch in zip(*curves, strict=False))
 
 
-# Rows for people and for other programs: a terminal, Markdown, CSV.
+# Rows as text: a terminal, Markdown, CSV.
 
 
-#: What columns mean, for the foot of a table.
+#: What columns mean, below a table.
 _LEGEND = {
     "p perm.": "share of permutations of the targets that do at least as well",
     "flips": "percent of predictions that change when nodes are relabelled",
@@ -489,7 +493,7 @@ def _cell(row: Row, name: str, first: bool) -> str:
 
 
 def _seeds(rows: Sequence[Row]) -> list[str]:
-    """How many seeds each row has, where they differ."""
+    """How many seeds each row has, if they differ."""
     counts = [len(row.first.by_seed) if row.first is not None else 0 for row in rows]
     known = [count for count in counts if count]
     return [str(count) if count and len(set(known)) > 1 else "-" for count in counts]
@@ -512,10 +516,10 @@ def legend(rows: Sequence[Row]) -> list[str]:
 
 
 def render(rows: Sequence[Row], width: int | None = None) -> Table:
-    """The rows for a terminal; `tables.failures` says why a row is incomplete.
+    """The rows for a terminal.
 
     Args:
-        width: of the terminal; where it is too narrow, columns are left out, and settings go over several lines.
+        width: of the terminal; if it is too narrow, columns are left out and settings are wrapped.
     """
     from rich import box
     from rich.table import Table
@@ -535,19 +539,19 @@ def render(rows: Sequence[Row], width: int | None = None) -> Table:
         else:
             table.add_column(heading, justify="right", no_wrap=True)
     for line in lines:
-        table.add_row(*map(Text, line))  # Text: brackets in a setting are no markup
+        table.add_row(*map(Text, line))  # as Text, so that brackets are not read as markup
     return table
 
 
 def _width(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
-    """What a table needs: its numbers and the names of its methods whole; settings can be broken anywhere."""
+    """The width of a table with whole numbers and method names; settings can be wrapped."""
     names = [line[0].partition(" ")[0] for line in lines]
     numbers = [max(len(cell) for cell in column) for column in zip(headings, *lines, strict=True)][1:]
     return max(map(len, names), default=0) + sum(numbers) + 2 * len(numbers)
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The rows as a table; bold as `tables.outstanding` says."""
+    """The rows as a Markdown table; bold as in `outstanding`."""
     headings, lines = cells(rows)
     first = next((METRICS[next(iter(row.metrics))].heading for row in rows if row.metrics), "")
     bold = outstanding(rows)
@@ -561,7 +565,7 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def findings(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
-    """What the figure shows in words, beside what the paper says of its own; one sentence per dataset."""
+    """What a figure shows and what the paper says of its own, one sentence per dataset."""
     sentences = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
         own = [row for row in rows if row.dataset == dataset and row.method == rows[0].method]
