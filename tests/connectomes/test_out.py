@@ -131,7 +131,7 @@ def test_a_connectome_is_drawn_with_names_in_the_order_of_networks(graphs, clf):
     assert [re.search(r"region (\d+)", text)[1] for text in rows[:3]] == ["1", "4", "7"]
     assert "<b>" not in drawing.svg
     # node 1 is the first of the second network: its frame begins where the ninth row does
-    size = round(1000 / 24)
+    size = round(440 / 24)
     assert f"M{size * 8} {size * 8}H{size * 9}" in drawing.svg
 
 

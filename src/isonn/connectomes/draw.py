@@ -18,13 +18,15 @@ from isonn.report.matrix import MatrixDrawer
 
 #: Height of a line of text; letters of a name that fit beside the matrix.
 LINE, LETTERS = 11, 20
+#: Side of the matrix in pixels at which names give way to cells.
+LARGEST = 1320
 
 
 class ConnectomeDrawer(MatrixDrawer):
     """A matrix with a name at every row and column, ordered by network (the node labels) where the atlas has them."""
 
     name = "matrix"
-    side, margin = 1000, 140
+    margin = 140
 
     def draw(
         self,
@@ -50,6 +52,10 @@ class ConnectomeDrawer(MatrixDrawer):
             edge_importance=None if edge_importance is None else edge_importance[np.ix_(order, order)],
             symbols=symbols,
         )
+
+    def cell(self, n: int) -> int:
+        """As high as a line of text, for up to 120 regions."""
+        return max(super().cell(n), min(LINE, LARGEST // n))
 
     def ticks(self, graph: Graph, size: int) -> Iterable[str]:
         """The names of the regions (of some, where rows are lower than a line of text), and lines between networks."""

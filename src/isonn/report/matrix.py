@@ -39,8 +39,8 @@ class MatrixDrawer(Drawer):
     """
 
     name = "matrix"
-    #: Side of the matrix in pixels, about; and the room at its left and top for importance and names.
-    side, margin = SIDE, MARGIN
+    #: Pixels at the left and the top for importance and names.
+    margin = MARGIN
 
     def draw(
         self,
@@ -54,7 +54,7 @@ class MatrixDrawer(Drawer):
         symbols: Symbols | None = None,
     ) -> Drawing:
         """One graph; see `Drawer.draw`."""
-        size = max(1, round(self.side / graph.n))
+        size = self.cell(graph.n)
         side = size * graph.n
         whole = side + self.margin + 8
         box = f"{-self.margin} {-self.margin} {whole} {whole}"
@@ -76,6 +76,10 @@ class MatrixDrawer(Drawer):
             "</g></svg>",
         ]
         return Drawing("".join(parts), box, "", self.name)
+
+    def cell(self, n: int) -> int:
+        """Side of a cell of n x n, in pixels."""
+        return max(1, round(SIDE / n))
 
     def ticks(self, graph: Graph, size: int) -> Iterable[str]:
         """What stands beside rows and columns of ``size`` pixels: the numbers of some nodes."""
