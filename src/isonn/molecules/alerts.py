@@ -30,7 +30,7 @@ from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.splits import grouped_folds
 from isonn.molecules.convert import to_mol
 from isonn.molecules.labels import read_atom
-from isonn.molecules.smarts import name_of_hits, template_smarts
+from isonn.molecules.smarts import GROUPS, RELATIONS, name_of_hits, template_smarts
 from isonn.targets import Labels, as_y
 
 #: Alerts unless asked for more or fewer.
@@ -41,9 +41,11 @@ MIN_SUPPORT = 5
 MARGIN = 0.25
 #: Pieces that nearly the same molecules hold are one alert: shared molecules over all that hold either, of those that
 #: no earlier alert covers.
-ALIKE = 0.75
+ALIKE = 0.65
 #: Of pieces whose gain differs less than this the one that tells most is shown.
-NEARLY = 0.2
+NEARLY = 0.3
+#: Two alerts are nested when this share of the molecules of the rarer one holds the other, too.
+NESTED = 0.8
 #: Folds of cross-fitting.
 FOLDS = 5
 #: Examples that are named, and hits that are looked at to find a name.
@@ -239,7 +241,7 @@ def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: 
     worth = said - (base + MARGIN * (1 - base))
     left = np.ones(len(graphs))  # 0 for molecules that an earlier alert covers
     chosen: list[_Chosen] = []
-    while len(chosen) < limits.top and speaks.any():
+    while len(chosen) < 2 * limits.top and speaks.any():  # nested ones are merged afterwards
         gain = np.asarray(present.T @ (worth * left))
         best = int(np.where(speaks, gain, -np.inf).argmax())
         if gain[best] < MARGIN:
@@ -251,7 +253,36 @@ def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: 
         shown = int(near[np.lexsort((near, -gain[near], -told[near]))[0]])
         chosen.append(_Chosen(int(usable[shown]), usable[alike[alike != shown]]))
         left[present[:, [shown]].toarray()[:, 0] > 0] = 0.0
-    return chosen
+    return _merged(clf, chosen, counts, _Molecules(graphs))[: limits.top]
+
+
+def _merged(clf: Any, chosen: list[_Chosen], counts: csc_array, molecules: _Molecules) -> list[_Chosen]:
+    """Of nested alerts the one that is nearest to a named group, else the earlier one; the other goes along with it."""
+    kept: list[_Chosen] = []
+    held: list[NDArray[np.bool_]] = []
+    for one in chosen:
+        own = counts[:, [one.column]].toarray()[:, 0] > 0
+        shared = [(own & other).sum() / max(1, min(own.sum(), other.sum())) for other in held]
+        place = next((i for i, share in enumerate(shared) if share >= NESTED), None)
+        if place is None:
+            kept.append(one)
+            held.append(own)
+            continue
+        before, rivals = kept[place], []
+        for rival, rows in ((before, held[place]), (one, own)):
+            relation, name = _name(template_smarts(clf.templates_[rival.column]), np.flatnonzero(rows), molecules)
+            rivals.append(RELATIONS.index(relation) if name in GROUPS else len(RELATIONS))
+        best, other = (one, before) if rivals[1] < rivals[0] else (before, one)
+        kept[place] = _Chosen(best.column, np.unique([*best.alike, other.column, *other.alike]))
+        held[place] = own if best is one else held[place]
+    return kept
+
+
+def _name(smarts: str, rows: Columns, molecules: _Molecules) -> tuple[str, str]:
+    """What a pattern is called, by a few of the molecules that hold it."""
+    query = Chem.MolFromSmarts(smarts)
+    some = [molecules[i] for i in rows[:: -(-len(rows) // NAMED_BY)].tolist()]
+    return name_of_hits([(one, [frozenset(hit) for hit in one.GetSubstructMatches(query)]) for one in some])
 
 
 def _told(template: Template) -> int:
@@ -376,9 +407,7 @@ def _alert(clf: Any, graphs: GraphSet, counts: csc_array, judge: _Judge, place: 
     low, high = wilson(hits, support)
     precision = hits / support if support else float("nan")
     examples = np.flatnonzero(held & judge.truth)[:EXAMPLES] if (held & judge.truth).any() else np.flatnonzero(held)[:1]
-    query = Chem.MolFromSmarts(smarts)
-    looked_at = [molecules[i] for i in np.flatnonzero(held)[:NAMED_BY].tolist()]
-    relation, name = name_of_hits([(m, [frozenset(hit) for hit in m.GetSubstructMatches(query)]) for m in looked_at])
+    relation, name = _name(smarts, np.flatnonzero(held), molecules)
     texts = graphs.table.get("smiles")
     return Alert(
         smarts=smarts,

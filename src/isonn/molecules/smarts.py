@@ -61,7 +61,7 @@ GROUPS = {
     "ether": "[C;X4]-[O;X2]-[C;X4]",
     "thiol": "[#6]-[S;H1]",
     "thioether": "[#6]-[S;X2]-[#6]",
-    "polycyclic aromatic": "c(:c)(:c):c",
+    "polycyclic aromatic": "c1ccc2ccccc2c1",
     "quaternary ammonium": "[N+;X4]",
     "tertiary amine": "[N;X3;H0](-[C;X4])(-[C;X4])-[C;X4]",
     "secondary amine": "[N;X3;H1](-[C;X4])-[C;X4]",
@@ -77,7 +77,13 @@ GROUPS = {
     "tert-butyl": "[C;X4]([C;H3])([C;H3])[C;H3]",
     "benzene": "c1ccccc1",
 }
+#: Groups that are whole ring systems: all hits in a molecule are one.
+_SYSTEMS = {"polycyclic aromatic"}
+#: Share of the molecules in which a pattern must stand in the same relation to a group to be named after it.
+_USUAL = 0.6
 _ORDER = {name: place for place, name in enumerate(GROUPS)}
+#: How a pattern stands to a named group, the nearest first.
+RELATIONS = ("is", "contains", "part of")
 _CATALOGUES = ("BRENK", "NIH", "PAINS")
 
 
@@ -205,7 +211,6 @@ def name_of_hits(hits: Sequence[tuple[Mol, Sequence[frozenset[int]]]]) -> tuple[
         The relation ("is", "contains", "part of", or "") and the name.
     """
     votes: dict[tuple[bool, int, int, str], int] = {}
-    relations = ("is", "contains", "part of")
     for molecule, places in hits:
         seen = set()
         for name, matches in _groups_in(molecule):
@@ -217,16 +222,19 @@ def name_of_hits(hits: Sequence[tuple[Mol, Sequence[frozenset[int]]]]) -> tuple[
                         seen.add((order == len(_ORDER), relation, order, name))
         for key in seen:
             votes[key] = votes.get(key, 0) + 1
-    usual = [key for key, count in votes.items() if count >= 0.8 * len(hits)]
+    usual = [key for key, count in votes.items() if count >= _USUAL * len(hits)]
     if not usual:
         return "", ""
     _, relation, _, name = min(usual)  # our own names first, then what is nearest
-    return relations[relation], name
+    return RELATIONS[relation], name
 
 
 def _groups_in(molecule: Mol) -> list[tuple[str, list[frozenset[int]]]]:
     """Named groups of a molecule and their atoms: our own first, then the catalogues'."""
-    found = [(name, [frozenset(match) for match in molecule.GetSubstructMatches(query)]) for name, query in _named()]
+    found = []
+    for name, query in _named():
+        places = [frozenset(match) for match in molecule.GetSubstructMatches(query)]
+        found.append((name, [frozenset().union(*places)] if name in _SYSTEMS and places else places))
     for catalogue, entries in _catalogues():
         for entry in entries.GetMatches(molecule):
             name = f"{entry.GetDescription()} ({catalogue})"
