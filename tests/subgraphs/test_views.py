@@ -14,13 +14,16 @@ from isonn.graphs.graph import graphset_from_cells
 from isonn.subgraphs.bank import bank_subgraphs, edge_numbers, region_codes
 from isonn.subgraphs.views import (
     EXACT_DEGREES,
+    VIEWS,
     Levels,
+    View,
     check_undirected,
     degree_levels,
     degree_values,
     directed_graph,
     encoding_from_json,
     fit_encoding,
+    register_view,
 )
 
 
@@ -256,3 +259,46 @@ def test_levels_of_degrees_rise_with_them_and_small_ones_are_exact():
     values = degree_values(level)
     assert np.abs(values - np.log2(1 + degrees)).max() <= 0.2501
     assert (np.diff(values) >= 0).all()
+
+
+class ParityView(View):
+    """Whether a node has an even number of neighbours: a view from outside the package."""
+
+    name = "parity"
+
+    def codes(self, structure):
+        return np.asarray(structure.degree % 2, dtype=np.int64), np.ones(len(structure.edges), dtype=np.int64)
+
+    def node_text(self, code, encoding, names):
+        return ("even", "odd")[code]
+
+
+@pytest.fixture
+def parity():
+    register_view(ParityView())
+    yield ParityView.name
+    del VIEWS[ParityView.name]
+
+
+@pytest.mark.parametrize("name", ["labels", "refined", "degrees", "parity"])
+def test_every_view_keeps_the_contract(name, parity):
+    graphs = few_values(rich_graphs())
+    encoding = fit_encoding(graphs, {**ALL, "node_attributes": False, "edge_weights": False}, (1, 2), views=(name,))
+    (own,) = encoding.encode(graphs).views
+    assert own.node_codes.shape == (graphs.node_offsets[-1],)
+    assert own.node_codes.min() >= 0
+    assert own.edge_codes.min() >= 1
+    for i in range(len(graphs)):  # a code means the same whatever other graphs there are
+        (alone,) = encoding.encode(graphs[i : i + 1]).views
+        nodes = slice(graphs.node_offsets[i], graphs.node_offsets[i + 1])
+        np.testing.assert_array_equal(alone.node_codes, own.node_codes[nodes])
+    texts = {int(code): VIEWS[name].node_text(int(code), encoding, {}) for code in np.unique(own.node_codes)}
+    assert len(set(texts.values())) == len(texts)
+
+
+def test_a_view_from_outside_serves_the_estimator(parity, mutag, tmp_path):
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), view=parity, random_state=0).fit(mutag)
+    isonn.testing.assert_relabelling_invariant(clf, mutag[:20])
+    assert {text for template in clf.templates_ for text in template.texts} == {"even", "odd"}
+    clf.save(tmp_path / "m")
+    np.testing.assert_array_equal(isonn.load_model(tmp_path / "m").predict_proba(mutag), clf.predict_proba(mutag))
