@@ -26,6 +26,10 @@ def predict(
     ] = None,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
+    unseen: Annotated[
+        bool,
+        typer.Option("--unseen", help="Add the share of each graph's subgraphs that no training graph has."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the graphs of DATA: one line each with the class and the probability of every class, or the value.
@@ -41,6 +45,8 @@ def predict(
     if out is not None and out.exists():
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
     clf = isonn.load_model(model)
+    if unseen and not hasattr(clf, "unseen_share"):
+        raise InputError(f"--unseen is for models of subgraphs, and {model} holds a {type(clf).__name__}; leave it out")
     options = reading(smiles, target)
     with ExitStack() as stack:
         if out is not None:
@@ -48,11 +54,11 @@ def predict(
         else:  # not to standard output yet: data can turn out to be unusable in its last line
             file = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
         try:
-            done = _write(clf, rows_of(data, **options), file, as_json)
+            done = _write(clf, rows_of(data, **options), file, as_json, unseen)
         except UnsortedError:  # in pieces it cannot be read, and as a whole it can
             file.seek(0)
             file.truncate()
-            done = _write(clf, [(isonn.load(data, **options), None)], file, as_json)
+            done = _write(clf, [(isonn.load(data, **options), None)], file, as_json, unseen)
         if out is None:
             file.seek(0)
             shutil.copyfileobj(file, sys.stdout)
@@ -79,14 +85,14 @@ class _Done(NamedTuple):
     seen: int
 
 
-def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: bool) -> _Done:
+def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: bool, unseen: bool) -> _Done:
     """Predict pieces of DATA."""
     known = set(clf.classes_.tolist()) if hasattr(clf, "classes_") else set()
     done = wrong = right = seen = 0
     columns: list[str] = []
     scored = bool(known) and not clf.multilabel_
     for graphs, problems in pieces:
-        rows = [] if graphs is None else _rows(clf, graphs, done)
+        rows = [] if graphs is None else _rows(clf, graphs, done, unseen)
         seen += 0 if graphs is None else int(clf.seen_in_training(graphs).sum())
         if problems is not None:
             empty = dict.fromkeys(
@@ -106,8 +112,9 @@ def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: b
     return _Done(done, wrong, right if scored else None, seen)
 
 
-def _rows(clf: Any, graphs: Any, first: int) -> list[dict[str, Any]]:
+def _rows(clf: Any, graphs: Any, first: int, unseen: bool) -> list[dict[str, Any]]:
     """A row for each graph; ``first`` is its number unless the file has rows of its own."""
+    shares = clf.unseen_share(graphs) if unseen else None
     classifies = hasattr(clf, "predict_proba")
     answers = clf.predict_proba(graphs) if classifies else clf.predict(graphs).reshape(len(graphs), -1)
     predicted = clf.target_.decide(answers).tolist()
@@ -122,6 +129,8 @@ def _rows(clf: Any, graphs: Any, first: int) -> list[dict[str, Any]]:
             row["class" if classifies else "value"] = graphs.y[i].tolist()
         row["predicted"] = predicted[i]
         row.update({f"p({name})": round(float(p), 6) for name, p in zip(names, answers[i], strict=False)})
+        if shares is not None:
+            row["unseen"] = round(float(shares[i]), 4)
         rows.append(row)
     return rows
 
