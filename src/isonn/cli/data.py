@@ -69,20 +69,41 @@ def _facts(graphs: Any) -> dict[str, Any]:
 
     sizes = graphs.sizes
     entry = next((entry for entry in known() if entry.name == graphs.name), None)
-    classes = None
-    if graphs.y is not None and graphs.y.ndim == 1:
-        classes = {str(value): int((graphs.y == value).sum()) for value in graphs.classes}
     return {
         "name": graphs.name,
         "about": entry and entry.about,
         "path": entry and str(find(entry.name)),
         "graphs": len(graphs),
-        "classes": classes,
+        **_target(graphs),
         "nodes": f"{sizes.min()} to {sizes.max()}, mean {sizes.mean():.1f}",
         "edges": "weighted" if graphs.weights is not None else "0/1",
         "node labels": None if graphs.node_labels is None else len(set(graphs.node_labels.tolist())),
         "edge labels": None if graphs.edge_labels is None else len(set(graphs.edge_labels.tolist())),
         "node attributes": None if graphs.node_attributes is None else graphs.node_attributes.shape[1],
+        "ids": None
+        if graphs.ids is None
+        else ", ".join(graphs.ids[:3].tolist()) + (", ..." if len(graphs) > 3 else ""),
+        "table": ", ".join(graphs.table) or None,
         "sha256": graphs.digest,
         "source": entry and entry.source,
     }
+
+
+def _target(graphs: Any) -> dict[str, Any]:
+    """The classes and how often each occurs, or the names and ranges of numbers."""
+    import numpy as np
+
+    if graphs.y is None:
+        return {"classes": None}
+    if graphs.y.ndim == 1 and graphs.y.dtype.kind != "f":
+        counts = {str(value): int((graphs.y == value).sum()) for value in graphs.classes.tolist()}
+        names = {str(value): name for value, name in graphs.class_names.items()}
+        return {"classes": counts, "class names": names or None}
+    columns = graphs.y.reshape(len(graphs), -1).astype(np.float64)
+    targets = graphs.target_names or tuple(f"column {i}" for i in range(columns.shape[1]))
+    ranges = {
+        name: f"{np.nanmin(column):g} to {np.nanmax(column):g}, {int(np.isnan(column).sum())} missing"
+        for name, column in zip(targets, columns.T, strict=True)
+        if not np.isnan(column).all()
+    }
+    return {"to predict": ranges}

@@ -1,6 +1,6 @@
-"""The only door: whatever holds graphs -> `GraphSet`.
+"""Turn graphs of any library into a `GraphSet`.
 
-Objects of other libraries are told by the module of their class, so that importing isonn imports none
+Objects of other libraries are recognised by the module of their class, so that importing isonn imports none
 of them.
 """
 
@@ -324,15 +324,15 @@ def _numbers(array: NDArray[Any], where: str) -> NDArray[Any]:
 
 def _join(parts: list[Graph], **columns: Any) -> GraphSet:
     empty = next((i for i, part in enumerate(parts) if part.n < 1), None)
-    if empty is not None:  # before anything it lacks for want of nodes
+    if empty is not None:  # said before what it lacks because of that
         raise InputError(f"graph {empty} of {len(parts)} has no nodes; drop it")
-    if any(part.node_names is None for part in parts):  # ids that are strings in some graphs only name nothing
+    if any(part.node_names is None for part in parts):  # names must be there for all nodes
         parts = [part._but(node_names=None) for part in parts]
     return _in_order(join_graphs(_checked(parts), **columns))
 
 
 def _checked(parts: Sequence[Graph]) -> list[Graph]:
-    """Labels checked to be all numbers or all strings; a graph without edges gets its empty edge labels."""
+    """Check that labels are all numbers or all strings; give empty edge labels to graphs without edges."""
     for column in ("node_labels", "edge_labels"):
         labels = [(i, getattr(part, column)) for i, part in enumerate(parts)]
         is_text = [(i, values.dtype.kind in "US") for i, values in labels if values is not None and len(values)]
@@ -360,10 +360,9 @@ def _in_order(graphs: GraphSet) -> GraphSet:
     )
 
 
-# Graphs of other libraries -> `Graph`: NetworkX, igraph, PyTorch Geometric.
+# NetworkX, igraph and PyTorch Geometric to `Graph`.
 #
-# Nothing here imports those libraries: whoever holds such an object has imported its library already.
-# The graphs made here may have cells in any order; `isonn.graphs.convert` sorts them.
+# Nothing here imports these libraries; the caller has done so already. Cells may come in any order; `_join` sorts them.
 
 
 def from_networkx(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:

@@ -54,7 +54,7 @@ class Graph:
         edge_labels: ndarray of shape (m,), in the order of ``edges``, or None.
         node_attributes: ndarray of shape (n, d) or None.
         node_names: ndarray of shape (n,) of strings, or None.
-        id: what the graph is called (a file name, a subject, a compound), or None.
+        id: the name of the graph (a file, a subject, a compound), or None.
         kind: "" (plain), "molecules" or "connectomes"; decides how it is drawn.
         row: its entries in `GraphSet.table`, such as ``{"smiles": "CCO"}``.
 
@@ -128,11 +128,11 @@ class GraphSet(Sequence[Graph]):
         edge_labels: ndarray of shape (m,), or None.
         y: class or number per graph, shape (g,), or a column per label or target (g, columns), or None.
         folds: the fold each graph was released in, shape (g,), or None.
-        name: what the set is called in tables and errors.
-        node_label_names, edge_label_names: what a label value means ({0: "C"}), for people.
-        ids: what each graph is called, shape (g,) of strings, or None.
-        class_names: what a class means ({1: "mutagenic"}), for people.
-        target_names: what the columns of ``y`` are called; () when unknown.
+        name: the name of the set in tables and errors.
+        node_label_names, edge_label_names: the meaning of label values, such as {0: "C"}.
+        ids: the name of each graph, shape (g,) of strings, or None.
+        class_names: the meaning of classes, such as {1: "mutagenic"}.
+        target_names: the names of the columns of ``y``; () when unknown.
         table: more about each graph ({"age": (g,) array}): covariates, groups, SMILES.
         kind: "" (plain), "molecules" or "connectomes"; decides how graphs are drawn.
 
@@ -670,6 +670,10 @@ def _check(graphs: GraphSet) -> None:
                 f"graph {i} of {g} has an edge {tuple(graphs.edges[cell].tolist())} but only nodes 0 to "
                 f"{graphs.sizes[i] - 1}; correct the edge or the number of nodes"
             )
+    for name in ("node_labels", "edge_labels"):
+        column = getattr(graphs, name)
+        if column is not None and column.dtype.kind == "f" and not np.isfinite(column).all():
+            raise InputError(f"{name} of {graphs.name} hold NaN or infinity; give every one a label")
     for name, owner in (("weights", graphs.graph_of_cell), ("node_attributes", None)):
         column = getattr(graphs, name)
         if column is None:

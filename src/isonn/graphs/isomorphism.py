@@ -1,6 +1,6 @@
 """Structural twins: graphs that are equal up to relabelling.
 
-A test graph whose twin was trained on asks for what was learned by heart.
+A test graph with a twin in the training set only tests memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Graphs that are read a few thousand at a time, as often as is needed: datasets too large to hold."""
+"""Read graphs a few thousand at a time, for datasets larger than memory."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Pieces = Callable[[], Iterable[GraphSet]]
 
 
 class GraphStream:
-    """Graphs in chunks, each a `GraphSet`; iterating again reads them again. Made by :func:`isonn.stream`.
+    """Graphs in chunks, each a `GraphSet`. Made by :func:`isonn.stream`; every iteration reads them again.
 
     Attributes:
-        name: what the set is called in tables and errors.
-        at_once: graphs of a chunk; the last may have fewer.
-        graphs: how many there are, once they have been read to the end.
+        name: the name of the set in tables and errors.
+        at_once: graphs per chunk; the last may have fewer.
+        graphs: the number of graphs, once they have been read to the end.
     """
 
     graphs: int | None = None
@@ -55,7 +55,7 @@ class GraphStream:
 
 
 def stream(source: Any, at_once: int | None = None, **options: Any) -> GraphStream:
-    """Graphs to be read a few at a time, for what does not fit in memory.
+    """Read graphs a few thousand at a time, for data that does not fit in memory.
 
     Chunks are slices of what :func:`isonn.load` would return. A TU folder is read line by line, and its lines have to
     be sorted by graph, as those of the public collection are. Of a folder of many datasets, one file at a time is held.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import zlib
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from isonn.errors import DatasetError
+from isonn.graphs.io.text import encoding_of
 from isonn.molecules.convert import read_molecules
 from isonn.molecules.files import MoleculeReader, Record, choose_column, is_missing
 
@@ -50,20 +50,10 @@ def open_text(path: Path) -> Iterator[TextIO]:
     try:
         with opener(path, "rb") as file:
             head = file.read(_HEAD)
-        with opener(path, "rt", encoding=_encoding(head), errors="replace", newline="") as text:
+        with opener(path, "rt", encoding=encoding_of(head), errors="replace", newline="") as text:
             yield text
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DatasetError(f"{path} is cut off or damaged ({error}); get it again") from error
-
-
-def _encoding(head: bytes) -> str:
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    try:
-        codecs.getincrementaldecoder("utf-8-sig")().decode(head)
-    except UnicodeDecodeError:
-        return "cp1252"  # what spreadsheets write
-    return "utf-8-sig"
 
 
 def _csv_records(path: Path, smiles: str | None) -> Iterator[Record]:

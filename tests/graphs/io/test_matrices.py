@@ -252,6 +252,11 @@ def test_tables_that_could_mean_two_things_are_refused(tmp_path, text, message):
         isonn.load(tmp_path)
 
 
+def test_quotes_keep_line_breaks_and_separators_in_a_cell(tmp_path, adjacency):
+    folder = write_folder(tmp_path / "study", adjacency[:1], 'file,label,note\nsubject0.csv,1,"two\nlines, one cell"\n')
+    assert isonn.load(folder).table["note"].tolist() == ["two\nlines, one cell"]
+
+
 def test_more_columns_of_labels_are_the_table(tmp_path, adjacency):
     lines = [f"subject{i}.csv,{i % 2},{20 + i},s{i}\n" for i in range(5)]
     graphs = isonn.load(write_folder(tmp_path / "study", adjacency, "file,label,age,site\n" + "".join(lines)))

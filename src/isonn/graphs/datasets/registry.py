@@ -85,7 +85,7 @@ class Entry:
 
 
 def tu_entry(name: str, about: str = "", class_counts: tuple[int, ...] | None = None, **rest: Any) -> Entry:
-    """A dataset of the TU collection; nothing but its name has to be known."""
+    """A dataset of the TU collection."""
     return Entry(
         name=name,
         files=(name, f"{name}/raw"),  # PyTorch Geometric keeps the files in raw/

@@ -45,8 +45,8 @@ def read_matrices(path: str | os.PathLike[str]) -> GraphSet:
     """Adjacency matrices and classes of a connectome study, named after the file or folder.
 
     - ``.npz``: ``adjacency`` of shape (g, n, n); ``labels`` (g,); optional ``fold`` (g,), the fold each
-      graph was released in, ``names`` (n,), what each node is called, and ``ids`` (g,), what each graph is
-      called. Pickled objects are refused.
+      graph was released in, ``names`` (n,) of the nodes, and ``ids`` (g,) of the graphs. Pickled objects are
+      refused.
     - ``.mat`` (MATLAB up to v7): the one 3-D array of numbers, (n, n, g) or (g, n, n), and the vector of
       length g; of several vectors, the one called label, labels, class, classes or y.
     - a folder: a matrix per ``.csv`` file, in sorted order of the file names, which are the ids; with or without a

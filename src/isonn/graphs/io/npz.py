@@ -140,7 +140,7 @@ def _plain(value: Any, where: str) -> Any:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an ``.npz`` file; what they will take is checked before anything is unpacked."""
+    """The arrays of an ``.npz`` file; their sizes are checked before anything is unpacked."""
     arrays = {}
     most_numbers, most_bytes = room(path)
     numbers = size = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,8 @@ from isonn.errors import DatasetError
 EXACT = 2**53
 
 
-def encoding_of(path: Path) -> str:
-    """UTF-16 if the file says so, else UTF-8 if it is, else the encoding of Western European spreadsheets."""
-    with path.open("rb") as file:
-        head = file.read(2**20)
+def encoding_of(head: bytes) -> str:
+    """The encoding of a text from its start: UTF-16 if it says so, UTF-8 if it can be, else that of spreadsheets."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     try:
@@ -33,7 +32,8 @@ def encoding_of(path: Path) -> str:
 def read_text(path: Path) -> str:
     """All of a text file."""
     try:
-        text = path.read_text(encoding=encoding_of(path))
+        data = path.read_bytes()
+        text = data.decode(encoding_of(data[: 2**20]))
     except (FileNotFoundError, IsADirectoryError) as error:
         raise DatasetError(f"{path} is missing; put it there") from error
     except UnicodeError as error:
@@ -47,12 +47,16 @@ def read_text(path: Path) -> str:
 
 def read_table(path: Path) -> list[list[str]]:
     """The cells of a table, without blank lines; cells are separated by commas, semicolons or tabs."""
-    lines = read_text(path).splitlines()
-    if lines and lines[0].lower().startswith("sep="):  # spreadsheets note the separator here
-        lines = lines[1:]
-    separator = max(",;\t", key=lines[0].count) if lines else ","
+    file = io.StringIO(read_text(path), newline="")
+    first = file.readline()
+    if first.lower().startswith("sep="):  # spreadsheets note the separator here
+        start, first = file.tell(), file.readline()
+    else:
+        start = 0
+    file.seek(start)
+    separator = max(",;\t", key=first.count)
     try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+        rows = [[cell.strip() for cell in row] for row in csv.reader(file, delimiter=separator)]
     except csv.Error as error:
         raise DatasetError(f"{path} is not a table ({error}); save it as CSV again") from error
     if separator == ";":  # where semicolons separate cells, commas are decimal points

@@ -302,7 +302,7 @@ def _sorted_lines(folder: Path, name: str) -> dict[str, _Lines]:
 
 
 class _Labels:
-    """Labels of nodes or edges, coded as they would be if all of them were known.
+    """Codes of node or edge labels that do not depend on the piece they are in.
 
     Attributes:
         names: what codes of several columns stand for.
@@ -340,7 +340,7 @@ class _Labels:
 
 
 def _not_only_integers(path: Path) -> bool:
-    """Whether there may be several columns or fractions, so that what labels are depends on all of them."""
+    """Whether the file may hold several columns or fractions; the codes then depend on all lines."""
     with path.open("rb") as file:
         return any(sign in block for block in iter(lambda: file.read(2**20), b"") for sign in b",.eEnN")
 
