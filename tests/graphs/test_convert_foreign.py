@@ -245,6 +245,7 @@ def test_a_pyg_dataset_is_a_list(pyg):
         ({"x": [[1.0, 2.0]] * 2}, "graph 1 of 2 has 2 rows of x where 3 are needed"),
         ({"x": [[float("nan"), 2.0]] * 3}, "graph 1 of 2 has a node attribute nan"),
         ({"x": None}, "graph 1 of 2 has no x while others have"),
+        ({"x": []}, r"graph 1 of 2 has 0 rows of x where 3 are needed"),
         ({"x": [[1.0]] * 3}, r"x has \[1, 2\] columns in different graphs"),
     ],
 )
@@ -257,6 +258,13 @@ def test_bad_pyg_data_is_named(pyg, fields, message):
 
     with pytest.raises(InputError, match=message):
         as_graphset([make(), make(**fields)])
+
+
+def test_ragged_pyg_data_is_refused(pyg):
+    data = data_of(pyg, 3, 1)
+    data.x = [[1.0], [1.0, 2.0], [3.0]]
+    with pytest.raises(InputError, match="x of the PyG data cannot be read .*; use a tensor"):
+        as_graphset([data])
 
 
 def test_a_pyg_batch_is_told_how_to_come_apart(pyg):

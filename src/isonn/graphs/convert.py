@@ -7,6 +7,7 @@ of them.
 from __future__ import annotations
 
 import importlib
+import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -505,16 +506,19 @@ _GRAPH_KEYS = {"edge_index", "y", "num_nodes", "idx", "batch", "ptr"}
 
 def _number_of_nodes(data: Any, i: int, total: int) -> int:
     try:
-        return int(data.num_nodes or 0)
-    except (TypeError, ValueError, RuntimeError, AttributeError) as error:
+        nodes = int(data.num_nodes or 0)
+    except (TypeError, ValueError, RuntimeError, AttributeError, OverflowError) as error:
         raise InputError(f"graph {i} of {total} has no usable number of nodes; set data.num_nodes") from error
+    if not 0 <= nodes <= MAX_NODES:
+        raise InputError(f"graph {i} of {total} has {nodes:.4g} nodes, not 1 to {MAX_NODES}; set data.num_nodes")
+    return nodes
 
 
 def _collected_y(targets: list[Any]) -> NDArray[Any] | None:
     """``y`` of all graphs, where each has one element, or one row of as many."""
     if any(target is None for target in targets):
         return None
-    values = [to_numpy(target) for target in targets]
+    values = [_tensor(target, "y") for target in targets]
     if all(value.size == 1 for value in values):
         return np.concatenate([value.reshape(1) for value in values])
     rows = all(value.ndim == 2 and len(value) == 1 and value.shape == values[0].shape for value in values)
@@ -623,7 +627,7 @@ def _edge_index(data: Any, i: int, total: int) -> IntArray:
     edge_index = getattr(data, "edge_index", None)
     if edge_index is None:
         raise InputError(f"graph {i} of {total} is a Data without edge_index; set data.edge_index of shape (2, edges)")
-    index = to_numpy(edge_index)
+    index = _tensor(edge_index, "edge_index")
     if index.ndim != 2 or index.shape[0] != 2 or (index.dtype.kind not in "iu" and index.size):
         raise InputError(
             f"graph {i} of {total} has an edge_index of shape {index.shape} and type {index.dtype}; "
@@ -632,10 +636,18 @@ def _edge_index(data: Any, i: int, total: int) -> IntArray:
     return np.ascontiguousarray(index.T).astype(np.int64)
 
 
+def _tensor(value: Any, name: str) -> NDArray[Any]:
+    try:
+        return to_numpy(value)
+    except ValueError as error:
+        raise InputError(f"{name} of the PyG data cannot be read ({error!s:.100}); use a tensor") from error
+
+
 def _columns(values: list[Any], counts: list[int], name: str) -> list[NDArray[Any]] | None:
     """Feature matrices, all or none; a graph with nothing to describe may leave them out."""
-    arrays = [None if value is None else to_numpy(value) for value in values]
-    arrays = [None if a is None else a.reshape(len(a), -1) if a.ndim else a.reshape(1, 1) for a in arrays]
+    arrays = [None if value is None else _tensor(value, name) for value in values]
+    arrays = [None if a is None else np.atleast_1d(a) for a in arrays]
+    arrays = [None if a is None else a.reshape(len(a), math.prod(a.shape[1:])) for a in arrays]
     widths = sorted({a.shape[1] for a in arrays if a is not None and len(a)})
     if widths in ([], [0]):
         return None

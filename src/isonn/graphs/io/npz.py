@@ -171,10 +171,12 @@ def room(path: Path) -> tuple[int, int]:
 def check_room(path: Path, numbers: int, size: int, most_numbers: int, most_bytes: int) -> None:
     """Refuse what is too large for the file it comes from."""
     if numbers > most_numbers or size > most_bytes:
-        found, limit = (numbers, f"{most_numbers} numbers") if numbers > most_numbers else (size, f"{most_bytes} bytes")
+        found, limit, unit = (
+            (numbers, most_numbers, "numbers") if numbers > most_numbers else (size, most_bytes, "bytes")
+        )
         raise DatasetError(
-            f"{path} unpacks to {found:.4g}, above the limit of {limit} for a file of its size; if this is right, save "
-            f"it without compression"
+            f"{path} unpacks to {found:.4g} {unit}, above the limit of {limit} for a file of its size; if this is "
+            f"right, save it without compression"
         )
 
 
