@@ -186,8 +186,9 @@ def draw_graph(graph: Graph, **options: Any) -> Drawing:
     """One graph, drawn by the drawer of its kind; the options are those of `Drawer.draw`.
 
     Example:
-        >>> draw_graph(isonn.load("MUTAG")[0], title="a molecule").svg[:50]
-        '<svg class="isonn graph" role="img" viewBox="-164.'
+        >>> drawing = draw_graph(isonn.load("MUTAG")[0], title="a molecule")
+        >>> drawing.kind, drawing.svg[:36]
+        ('graph', '<svg class="isonn graph" role="img" ')
     """
     return drawer_of(graph).draw(graph, **options)
 
