@@ -13,6 +13,7 @@ from networkx.algorithms.isomorphism import GraphMatcher
 
 import isonn
 from isonn.errors import InputError
+from isonn.graphs import planted_motifs
 from isonn.report.draw import symbols
 from isonn.report.model_page import cross_fitted, folds_of, held_out, model_content, trivial_tile
 from isonn.report.pieces import Naming, class_pieces, piece_key
@@ -191,3 +192,16 @@ def test_the_first_reason_is_the_rule_that_made_the_classes(mutag, tmp_path: Pat
     ]
     assert np.mean(hits) >= 0.95
     assert len(hits) == len(positive)
+
+
+def test_the_first_reason_of_a_planted_motif_lies_in_it():
+    planted = planted_motifs(n_graphs=120, seed=0)
+    graphs, test = planted.graphs, np.arange(80, 120)
+    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs[:80])
+    content = model_content(held_out(clf, graphs[test]), graphs[test], None, quiet=True)
+    piece = content["pieces"][0][1][0]
+    assert piece.counted("class 0")[0] == 0
+    assert all(set(planted.motif_nodes[test[number]]) for number in piece.examples)
+    positive = [panel for panel in content["panels"] if graphs.y[test[panel.number]] == 1]
+    inside = [set(panel.reasons[0].members) <= set(planted.motif_nodes[test[panel.number]]) for panel in positive]
+    assert np.mean(inside) >= 0.95
