@@ -133,7 +133,7 @@ class TorchEstimator(GraphEstimator):
     def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
         if not _usable(self.device):
             warnings.warn(
-                f"the model was made on device {self.device!r}, which is not here; it computes on the CPU",
+                f"the model was made on device {self.device!r}, which this machine lacks; it computes on the CPU",
                 IsoNNWarning,
                 stacklevel=3,
             )
@@ -145,7 +145,7 @@ class TorchEstimator(GraphEstimator):
         self.model_.to(self.device).eval()
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Inputs:
-        """What the model is trained on; the place to learn whatever `_build` has to know."""
+        """What the model is trained on; may set whatever `_build` needs."""
         return self._inputs(graphs)
 
     def _epochs(self) -> int:
@@ -159,13 +159,13 @@ class TorchEstimator(GraphEstimator):
         return self.target_.loss()
 
     def _finish(self, inputs: Any, targets: NDArray[Any]) -> None:
-        """What is left to do once gradients have done their part."""
+        """Anything to do after training."""
 
     def _inputs(self, graphs: GraphSet) -> Inputs:
         raise TypeError(f"{type(self).__name__} does not say what its model is fed")
 
     def _look_over(self, graphs: GraphSet) -> None:
-        """Say once what is strange about graphs that are then predicted in batches."""
+        """Warn once of unusual graphs, before they are predicted in batches."""
 
     def _build(self, generator: torch.Generator | None) -> nn.Module:
         raise TypeError(f"{type(self).__name__} does not say what its model is")
@@ -208,8 +208,8 @@ class TorchEstimator(GraphEstimator):
             self._finish(inputs, targets)
 
     def _identity(self, digest: str, targets: NDArray[Any]) -> str:
-        """Says which run a checkpoint belongs to; ``digest`` says which graphs."""
-        # A longer run may go on from a shorter one, and how it is shown or where it runs is not what it computes.
+        """Which run a checkpoint belongs to, as a hash; ``digest`` is that of the graphs."""
+        # A longer run may continue a shorter one; display and device do not change what is computed.
         free = ("epochs", "verbose", "device", "random_state")
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
         identity = [type(self).__name__, settings, self.seed_, digest, targets.tolist()]

@@ -257,10 +257,15 @@ def truncate(folder):
     path.write_bytes(path.read_bytes()[:100])
 
 
-def edit(**changes):
+def edit(*, forged=True, **changes):
+    """Change the description; ``forged`` with a digest that fits, as damage never has."""
+
     def apply(folder):
         path = folder / "model.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+        description = {**json.loads(path.read_text()), **changes}
+        if forged:
+            description["digest"] = model_files._digest(description)
+        path.write_text(json.dumps(description))
 
     return apply
 
@@ -278,6 +283,7 @@ def swap_weights(folder):
         (damage_tensors, "is not the file model.json was written with"),
         (truncate, "is not the file model.json was written with"),
         (swap_weights, "does not describe the weights it holds"),
+        (edit(size=28.5, forged=False), "model.json was changed after it was saved"),
         (edit(size=10**6), "does not describe the weights it holds"),
         (edit(size="large"), "does not describe the weights it holds"),
         (edit(params={"k": -1}), "does not describe a model"),
@@ -307,9 +313,8 @@ def test_a_model_of_a_machine_with_another_device_is_loaded_on_the_cpu(fitted, m
     fitted.save(tmp_path / "model")
     path = tmp_path / "model" / "model.json"
     description = json.loads(path.read_text())
-    description["params"]["device"] = "toaster"
-    path.write_text(json.dumps(description))
-    with pytest.warns(IsoNNWarning, match="made on device 'toaster', which is not here; it computes on the CPU"):
+    edit(params={**description["params"], "device": "toaster"})(tmp_path / "model")
+    with pytest.warns(IsoNNWarning, match="made on device 'toaster', which this machine lacks; it computes on the CPU"):
         loaded = isonn.load_model(tmp_path / "model")
     np.testing.assert_equal(loaded.predict_proba(mutag), fitted.predict_proba(mutag))
 

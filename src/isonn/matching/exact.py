@@ -79,7 +79,7 @@ def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def exact_flat_distance(templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
-    """`exact_distance` of regions that are flat vectors already, whatever their entries mean.
+    """`exact_distance` of flat regions, whatever their entries mean.
 
     Args:
         layout: where the entries go when nodes are relabelled.
@@ -106,7 +106,7 @@ def exact_winners(templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def warn_of_cost(k: int, c: int, regions: int) -> None:
-    """Refuse what cannot be enumerated; warn of a pass that takes longer than LONG_SECONDS."""
+    """Raise `InputError` for k beyond enumeration; warn of a pass that takes longer than LONG_SECONDS."""
     check_enumerable(k)
     seconds = math.factorial(k) * k * k * c * regions / MULTIPLICATIONS_A_SECOND
     if seconds > LONG_SECONDS:

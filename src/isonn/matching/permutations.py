@@ -19,7 +19,7 @@ MAX_ENUMERABLE_K = 9
 
 
 def check_enumerable(k: int) -> None:
-    """Refuse a ``k`` whose k! permutations cannot be tried one by one."""
+    """Raise `InputError` for a ``k`` whose k! permutations cannot be tried one by one."""
     if k > MAX_ENUMERABLE_K:
         raise InputError(
             f"k={k} means {math.factorial(k):,} permutations of every template in every region, "
@@ -55,7 +55,7 @@ def cells_of(permutations: Tensor) -> Tensor:
 
 
 class Layout(Protocol):
-    """What exact matching has to know of flat regions."""
+    """Where the entries of flat regions go when nodes are relabelled."""
 
     @property
     def k(self) -> int:

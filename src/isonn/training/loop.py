@@ -64,8 +64,8 @@ def train(
         history = checkpoint.load(model, optimizer, generator)
         if len(history) > epochs:
             raise ModelFileError(
-                f"checkpoint {checkpoint.path} has {len(history)} epochs behind it and epochs={epochs} are asked for; "
-                f"ask for at least {len(history)}, or remove it to start anew"
+                f"checkpoint {checkpoint.path} has {len(history)} epochs, more than epochs={epochs}; "
+                f"use epochs >= {len(history)}, or remove it to start anew"
             )
     stopped = stopping is not None and stopping.replay(history.loss)
     model.train()
@@ -101,7 +101,7 @@ def _epoch(
     batch_size: int | None,
     generator: torch.Generator,
 ) -> float:
-    """One pass over the data; the mean loss before each step."""
+    """One pass over the data; returns the mean loss before each step."""
     total = 0.0
     for batch, target in _batches(inputs, targets, batch_size, generator):
         optimizer.zero_grad()

@@ -41,11 +41,11 @@ def window_cells(n: int, k: int) -> Tensor:
 
 
 def check_windows(adjacency: Tensor, k: int) -> None:
-    """Refuse matrices from which no k x k window can be cut."""
+    """Raise `InputError` for matrices from which no k x k window can be cut."""
     if adjacency.ndim != 3 or adjacency.shape[1] != adjacency.shape[2]:
         raise InputError(f"adjacency has shape {tuple(adjacency.shape)}; give a stack of square matrices (batch, n, n)")
     if k < 1:
-        raise InputError(f"k={k} is no template size; use k >= 1")
+        raise InputError(f"k={k} is not a template size; use k >= 1")
     if adjacency.shape[1] < k:
         raise InputError(
             f"graphs of {adjacency.shape[1]} nodes are too small for templates of k={k} nodes; "

@@ -118,7 +118,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         return IsoNN(self.size_, outputs, self._layers, self.matching, self.normalize, hidden, generator, symmetric)
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Tensor | WindowBank | CertifiedWindows:
-        map_shape(self.size_, self._layers)  # refuses graphs that are too small in the words of all layers
+        map_shape(self.size_, self._layers)  # raises an error that names the layer if graphs are too small
         inputs, (c, k) = self._inputs(graphs), self._layers[0]
         if not matcher_named(self.matching).exact or k < MIN_CERTIFIED_K:
             return inputs
@@ -263,7 +263,7 @@ class IsoNNRegressor(_IsoNN, GraphRegressor):
 
 
 def _check_pairs(layers: Any) -> None:
-    """Refuse anything but (c, k) of at least one layer."""
+    """Raise `InputError` unless these are (c, k) of at least one layer."""
     try:
         pairs = [(c, k) for c, k in layers]
     except (TypeError, ValueError) as error:

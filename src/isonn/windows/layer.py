@@ -109,7 +109,7 @@ class IsoLayer(nn.Module):
             return self.symmetric and matcher_named(self.matching).exact and is_symmetric(graphs.detach())
         if graphs.half and not self.symmetric:
             raise InputError(
-                "half of the windows do for symmetric templates only; cut CertifiedWindows with half=False"
+                "half of the windows are enough for symmetric templates only; cut CertifiedWindows with half=False"
             )
         return graphs.half
 
@@ -129,7 +129,7 @@ class _Symmetric(nn.Module):
 
 
 def check_layer(k: int, c: int, matching: str = "exact", normalize: str = "positions") -> None:
-    """Refuse settings no layer can have."""
+    """Validate a layer's parameters."""
     check_sizes(k, c)
     matcher_named(matching).check(k)
     if normalize not in NORMALIZATIONS:
@@ -139,7 +139,7 @@ def check_layer(k: int, c: int, matching: str = "exact", normalize: str = "posit
 
 
 def check_sizes(k: int, c: int) -> None:
-    """Refuse anything but whole numbers of at least one node and one template."""
+    """Validate numbers of nodes and templates."""
     for name, value in (("k", k), ("c", c)):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
             raise InputError(f"{name}={value!r} is not a number of {'nodes' if name == 'k' else 'templates'}; use >= 1")
@@ -192,7 +192,7 @@ class IsoStack(nn.Sequential):
 
 
 def map_shape(n: int, layers: Layers) -> tuple[int, int]:
-    """Number and side of the maps ``layers`` make of a graph with n nodes; refuses layers that leave none."""
+    """Number and side of the maps ``layers`` make of a graph with n nodes; raises `InputError` if none is left."""
     count, side = 1, n
     for number, (c, k) in enumerate(layers, start=1):
         if side < k:
