@@ -9,6 +9,15 @@ from contextlib import contextmanager
 Report = Callable[[int, str], None]
 
 
+_hidden = False
+
+
+def hide(hidden: bool = True) -> None:
+    """Show no bars from now on; ``hide(False)`` shows them again."""
+    global _hidden
+    _hidden = hidden
+
+
 def silent(done: int, text: str = "") -> None:
     """A report nobody sees."""
 
@@ -20,7 +29,7 @@ def bar(title: str, total: int | None, show: bool = True) -> Iterator[Report]:
     Args:
         total: steps in all, or None when nobody knows.
     """
-    if not show:
+    if not show or _hidden:
         yield silent
         return
     from rich.console import Console

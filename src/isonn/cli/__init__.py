@@ -12,6 +12,7 @@ from isonn.cli.alerts import alerts
 from isonn.cli.audit import audit
 from isonn.cli.cost import cost
 from isonn.cli.data import app as data_app
+from isonn.cli.doctor import doctor
 from isonn.cli.evaluate import evaluate
 from isonn.cli.explain import explain
 from isonn.cli.fit import fit
@@ -21,25 +22,44 @@ from isonn.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="isonn",
-    help="Classify graphs by small templates that are learned, matched exactly, and shown.",
-    no_args_is_help=True,
-    add_completion=False,
+    help="Predict what a graph will do, and show which piece of it says so.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
+#: What `isonn` alone prints.
+START = """\
+isonn evaluate DATA            how well methods predict DATA: MUTAG, data.csv, a folder
+isonn fit DATA --out MODEL     train a model; then isonn explain MODEL DATA --graph 0 --out why.html
+isonn --help                   every command; isonn doctor says what is installed"""
+
+
 @app.callback(invoke_without_command=True)
-def version(show: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
-    """Classify graphs by small templates that are learned, matched exactly, and shown."""
+def start(
+    context: typer.Context,
+    show: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    quiet: bool = typer.Option(
+        False, "--quiet", "-q", help="No warnings and no progress bars; errors are still printed."
+    ),
+) -> None:
+    """Predict what a graph will do, and show which piece of it says so."""
     if show:
         import isonn
 
         print(isonn.__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(START)
+        raise typer.Exit
+    from isonn import progress
+
+    progress.hide(quiet)
+    if quiet:
+        warnings.simplefilter("ignore")
 
 
-for command in (evaluate, reproduce, fit, predict, explain, alerts, report, audit, cost):
+for command in (evaluate, reproduce, fit, predict, explain, alerts, report, audit, cost, doctor):
     app.command()(command)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 

@@ -1,0 +1,127 @@
+"""`isonn doctor`: versions, extras, caches, threads, and what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from importlib import metadata
+from typing import Any
+
+from isonn.cli.options import AsJson
+
+#: Packages of the core, and of each extra by what it is for.
+CORE = ("numpy", "scipy", "scikit-learn", "numba", "igraph", "joblib", "pooch", "safetensors", "typer", "rich")
+EXTRAS = {
+    "torch": ("the paper's IsoNN, soft templates", ("torch",)),
+    "baselines": ("Freq, GCN, GIN and the other networks", ("torch", "torch_geometric", "fast-gspan")),
+    "molecules": ("SMILES, SDF, structural alerts", ("rdkit",)),
+    "connectomes": ("time series, the interactive brain", ("nilearn",)),
+    "report": ("HTML pages and plots", ("jinja2", "matplotlib")),
+    "cluster": ("--scheduler, a dask cluster", ("distributed",)),
+}
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Print versions, extras, caches, threads, and what is missing.
+
+    The exit code is 1 when a package that isonn cannot do without is missing or a cache folder cannot be written.
+    """
+    import typer
+
+    found = examine()
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        print(*_sentences(found), sep="\n")
+    if found["problems"]:
+        raise typer.Exit(1)
+
+
+def examine() -> dict[str, Any]:
+    """What `isonn doctor` prints, as plain values."""
+    import isonn
+    from isonn.graphs.datasets.registry import cache_folder
+
+    core = {name: _version(name) for name in CORE}
+    extras = {
+        extra: {"for": purpose, "packages": {name: _version(name) for name in names}}
+        for extra, (purpose, names) in EXTRAS.items()
+    }
+    folders = {"datasets and downloads": str(cache_folder())}
+    compiled = _compiled_folder() if core.get("numba") else None
+    if compiled is not None:
+        folders["compiled code"] = compiled
+    if "ISONN_DATA" in os.environ:
+        folders["your datasets (ISONN_DATA)"] = os.environ["ISONN_DATA"]
+    problems = [f"{name} is missing; pip install {name}" for name, version in core.items() if version is None]
+    if core.get("numba") and compiled is None:
+        problems.append("no folder for compiled code can be written; every process compiles anew; set XDG_CACHE_HOME")
+    problems += [
+        f"{folder} cannot be written to; {purpose} cannot be kept there"
+        for purpose, folder in folders.items()
+        if "ISONN_DATA" not in purpose and not _writable(folder)
+    ]
+    if "ISONN_DATA" in os.environ and not os.path.isdir(os.environ["ISONN_DATA"]):
+        problems.append(f"ISONN_DATA={os.environ['ISONN_DATA']} is no folder; correct it, or unset it")
+    return {
+        "isonn": isonn.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "core": core,
+        "extras": extras,
+        "folders": folders,
+        "cores": _cores(),
+        "threads": {name: os.environ[name] for name in _THREADS if name in os.environ},
+        "problems": problems,
+    }
+
+
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def _sentences(found: dict[str, Any]) -> list[str]:
+    lines = [f"isonn {found['isonn']}, Python {found['python']}, {found['system']}"]
+    lines.append("core       " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found["core"].items()))
+    for extra, facts in found["extras"].items():
+        absent = [name for name, version in facts["packages"].items() if version is None]
+        if absent:
+            lines.append(
+                f'{extra:10s} not installed ({", ".join(absent)}): {facts["for"]}; pip install "isonn[{extra}]"'
+            )
+        else:
+            lines.append(f"{extra:10s} " + ", ".join(f"{name} {text}" for name, text in facts["packages"].items()))
+    lines += [f"{purpose}: {folder}" for purpose, folder in found["folders"].items()]
+    limits = ", ".join(f"{name}={value}" for name, value in found["threads"].items())
+    lines.append(f"{found['cores']} cores" + (f"; {limits}" if limits else "; no limit on threads is set"))
+    lines += [f"problem: {text}" for text in found["problems"]] or ["no problems found"]
+    return lines
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _compiled_folder() -> str | None:
+    from isonn.compiled import cache_folder
+
+    folder = cache_folder()
+    return None if folder is None else str(folder)
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _writable(folder: str) -> bool:
+    """Whether a folder, or the nearest one above it that exists, can be written to."""
+    while not os.path.exists(folder):
+        folder = os.path.dirname(os.path.abspath(folder))
+    return os.path.isdir(folder) and os.access(folder, os.W_OK)
