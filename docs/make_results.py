@@ -1,4 +1,4 @@
-"""Write the README's table of results from the files in docs/results: `python docs/make_results.py`."""
+"""Write the overview in docs/results/PAGE.md from the results stored beside it: `python docs/make_results.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-README = DOCS.parent / "README.md"
+PAGE = DOCS / "results" / "README.md"
 START, END = "<!-- made by docs/make_results.py -->\n", "<!-- until here -->\n"
 ROWS = {
     "isonn": "IsoNN",
@@ -74,5 +74,5 @@ def _number(row: dict, beside: bool) -> str:
 
 
 if __name__ == "__main__":
-    before, rest = README.read_text(encoding="utf-8").split(START)
-    README.write_text(before + START + table() + END + rest.split(END)[1], encoding="utf-8")
+    before, rest = PAGE.read_text(encoding="utf-8").split(START)
+    PAGE.write_text(before + START + table() + END + rest.split(END)[1], encoding="utf-8")

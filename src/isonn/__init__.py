@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names are imported when first used: `isonn --help` must not wait for scikit-learn, and most uses need no torch.
 _HOME = {
