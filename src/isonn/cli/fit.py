@@ -202,7 +202,7 @@ def fit(
         return
     model = None
     if graphs is not None:
-        model = _estimator(method, given, bool(numbers))
+        model = _estimator(method, given, _streams_numbers(graphs) if numbers is None else numbers)
         try:
             _fit_streamed(model, graphs, bank, out, checkpoint, jobs, scheduler)
         except UnsortedError:
@@ -253,6 +253,17 @@ def _load(data: str, options: dict[str, Any]) -> Any:
             f"_graph_labels.txt (TU folder), or name a column with --target"
         )
     return held
+
+
+def _streams_numbers(graphs: Any) -> bool:
+    """Whether the first graphs of a stream have measurements as targets."""
+    from isonn.graphs.io.tu import UnsortedError
+
+    try:
+        first = next(iter(graphs), None)
+    except UnsortedError:
+        return False  # whoever reads on says so
+    return first is not None and first.y is not None and _are_numbers(first.y)
 
 
 def _are_numbers(y: Any) -> bool:

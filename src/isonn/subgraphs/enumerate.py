@@ -29,6 +29,8 @@ from isonn.seeding import numpy_stream
 
 #: A graph of 100 nodes can have a billion subgraphs of six nodes, and 720 orderings of each are tried.
 MAX_K = 6
+#: Nodes up to which a sampled graph is brought into canonical order.
+MOST_CANONICAL = 5000
 #: Subgraphs drawn from a graph with too many to list; the error of a frequent one's count is then below one percent.
 MOST_SAMPLES = 20_000
 
@@ -106,7 +108,13 @@ def _merge(nodes: IntArray, weights: NDArray[np.float64]) -> tuple[IntArray, NDA
 
 
 def _order_of(n: int, edges: IntArray, node_codes: IntArray, edge_codes: IntArray) -> IntArray:
-    """The nodes in an order that is the same, up to symmetries, however the graph was numbered."""
+    """The nodes in an order that is the same, up to symmetries, however the graph was numbered.
+
+    Of large graphs, whose canonical order takes minutes, nodes that colour refinement cannot tell apart keep theirs.
+    """
+    if n > MOST_CANONICAL:
+        low, high = neighbourhood_codes(edges, node_codes, edge_codes, 4)[-1]
+        return np.lexsort((high, low))
     colours = np.unique(node_codes, return_inverse=True)[1].reshape(-1)
     kinds, kind = np.unique(edge_codes, return_inverse=True)
     if len(kinds) <= 1:
