@@ -458,8 +458,9 @@ def from_pyg(
                 f"0 to {n - 1}; correct edge_index or num_nodes"
             )
     present = _keys(data.keys() for data in graphs)
-    texts = {key for key in present if all(isinstance(getattr(data, key, None), str) for data in graphs)}
-    label = _chosen("node", label_from, present - texts - _EDGE_KEYS - _GRAPH_KEYS, usual="x")
+    own = present - _EDGE_KEYS - _GRAPH_KEYS
+    texts = {key for key in own if all(isinstance(getattr(data, key, None), str) for data in graphs)}
+    label = _chosen("node", label_from, own - texts, usual="x")
     edge_label = _chosen("edge", edge_label_from, (present & _EDGE_KEYS) - {"edge_weight"}, usual="edge_attr")
     node_labels, node_attributes = _features([getattr(data, label or "", None) for data in graphs], sizes, label or "x")
     if label != "x" and "x" in present:
