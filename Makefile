@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+DOCS := .venv/.docs
 
-.PHONY: demo test check lint bench format clean
+.PHONY: demo test test-all check lint bench format docs release clean
 
 demo: $(READY)
 	$(BIN)/isonn evaluate MUTAG --out runs/demo
@@ -11,6 +12,10 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
+
+# every interpreter on the PATH, each in an environment of its own without torch
+test-all: test
+	tools/test_all.sh
 
 check: lint test
 
@@ -22,6 +27,15 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
+# the pages' Python runs first; warnings are errors
+docs: $(DOCS)
+	$(BIN)/python docs/run_pages.py
+	$(BIN)/python -m mkdocs build --strict
+
+# make release VERSION=0.2.0: checks, then dist/ with a wheel and an sdist that were installed and tried
+release: $(DOCS)
+	tools/release.sh "$(VERSION)"
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -31,5 +45,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[all,dev]"
 	touch $(READY)
 
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
+	touch $(DOCS)
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache src/*.egg-info

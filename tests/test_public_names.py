@@ -1,0 +1,60 @@
+"""Every public name has a docstring; how many have an example that runs (as a doctest) can only grow."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import isonn
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("graphs", "matching", "nn", "explain", "molecules", "connectomes", "training", "baselines", "heads")
+#: Public names that have no example yet: lower it, never raise it.
+WITHOUT_EXAMPLE = 52
+
+
+def public_names():
+    for extra in ("torch", "rdkit"):
+        pytest.importorskip(extra)
+    found = {f"isonn.{name}": getattr(isonn, name) for name in isonn.__all__ if not name.startswith("_")}
+    for package in PACKAGES:
+        module = importlib.import_module(f"isonn.{package}")
+        found.update({f"isonn.{package}.{name}": getattr(module, name) for name in module.__all__})
+    things = {name: value for name, value in found.items() if inspect.isclass(value) or inspect.isfunction(value)}
+    assert len(things) > 80
+    return things
+
+
+def test_every_public_name_has_a_docstring_of_its_own():
+    assert [name for name, value in public_names().items() if not (value.__doc__ or "").strip()] == []
+
+
+def test_what_people_meet_first_has_an_example():
+    first = [getattr(isonn, name) for name in isonn.__all__]
+    things = [value for value in first if inspect.isclass(value) or inspect.isfunction(value)]
+    assert [value.__name__ for value in things if ">>>" not in value.__doc__] == []
+
+
+def test_no_name_comes_without_an_example():
+    bare = {id(value): name for name, value in public_names().items() if ">>>" not in (value.__doc__ or "")}
+    assert len(bare) <= WITHOUT_EXAMPLE, sorted(bare.values())
+
+
+@pytest.mark.parametrize(("version", "reason"), [("", "name a version"), ("9.9.9", "not 9.9.9")])
+def test_a_release_that_is_not_ready_is_refused(version, reason):
+    if not (ROOT / ".venv" / "bin" / "python").exists():
+        pytest.skip("needs the environment that make sets up")
+    found = subprocess.run(["tools/release.sh", version], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert found.stderr.startswith("release: ")
+    assert reason in found.stderr
+
+
+def test_the_version_is_the_same_everywhere():
+    version = isonn.__version__
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {version} - 20" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
