@@ -70,7 +70,7 @@ class ClassReason:
         template: the piece.
         column: its number in ``templates_``.
         effect: how much worse held-out predictions of the training graphs would be without it and its near-equals: the
-            rise of the mean log loss (classes) or of the mean squared error (numbers).
+            rise of the mean log loss of standardised scores (classes) or of the mean squared error (numbers).
         alike: templates that nearly the same graphs hold, itself included; they count as one.
         graphs: by class, the training graphs that hold it and all of them: ``{class: (with, all)}``.
         weight: the contribution of one unit of its feature, with its sign.

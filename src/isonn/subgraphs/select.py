@@ -309,7 +309,11 @@ def class_marks(
             ]
         else:
             yes = _members(wanted, target)[:, output] > 0
-            found = _marks(part, np.maximum(weight, 0.0), margin, np.where(yes, 1.0, -1.0), yes, output, labelled)
+            # scores of deviation 1, so that classes that are told apart with ease still leave something to lose
+            unit = 1 / max(float(margin.std()), 1e-12)
+            signed = unit * np.maximum(weight, 0.0)
+            found = _marks(part, signed, unit * margin, np.where(yes, 1.0, -1.0), yes, output, labelled)
+            found = [replace(mark, weight=mark.weight / unit) for mark in found]
         marks += [replace(mark, examples=tuple(int(rows[row]) for row in mark.examples)) for mark in found]
     return marks
 
@@ -369,7 +373,8 @@ def _marks(
                     Mark(output, face, total, len(group), float(weight[face]), tuple(int(row) for row in examples))
                 )
             effect[group] = -np.inf
-    return sorted(marks, key=lambda mark: (not labelled[mark.column], -mark.effect))
+    # a piece that all graphs of a class hold and no others comes before one that half of them hold
+    return sorted(marks, key=lambda mark: (not labelled[mark.column], -mark.effect * abs(says[mark.column])))
 
 
 def _association(features: csc_array, truth: NDArray[np.float64]) -> NDArray[np.float64]:
