@@ -17,7 +17,13 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 #: Pages whose blocks stand on their own.
-PAGES = ("index.md", "subgraphs.md", "extend.md", *(f"tutorials/{path.name}" for path in DOCS.glob("tutorials/*.md")))
+PAGES = (
+    "index.md",
+    "subgraphs.md",
+    "extend.md",
+    "connectomes.md",
+    *(f"tutorials/{path.name}" for path in DOCS.glob("tutorials/*.md")),
+)
 SECONDS = 60
 
 

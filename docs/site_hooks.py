@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
 
 COMMANDS = "reference/commands.md"
 #: Files of the repository, outside the site, that pages name.
@@ -19,6 +21,7 @@ SPHINX_INLINE = re.compile(r":math:<code>(.*?)</code>", re.DOTALL)
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Formulas become MathML; the page of commands is written from the commands themselves."""
+    check_options(page.file.src_uri, markdown)
     if page.file.src_uri == COMMANDS:
         return markdown + commands()
     parts = CODE.split(markdown)
@@ -35,6 +38,50 @@ def on_page_content(html: str, **_: Any) -> str:
     return SPHINX_INLINE.sub(lambda found: convert(_plain(found[1])), html)
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """The theme takes the script for search in pages opened from disk from another server; ours is in the page."""
+    own = (Path(__file__).parent / "worker.js").read_text(encoding="utf-8")
+    output = output.replace('<script src="https://unpkg.com/iframe-worker/shim"></script>', f"<script>{own}</script>")
+    if found := re.search(r'<(script|link|img|iframe)\b[^>]* (src|href)="?https?:', output):
+        raise PluginError(f"the site would load something from elsewhere: {found[0]}")
+    return output
+
+
+def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
+    """The same for pages that are no documents (404.html)."""
+    return on_post_page(output_content) if template_name.endswith(".html") else output_content
+
+
+def check_options(page: str, markdown: str) -> None:
+    """Refuse a page whose commands have options that do not exist."""
+    known = _commands()
+    for line in re.findall(
+        r"^(isonn .*)$", "\n".join(re.findall(r"```\w*\n(.*?)```", markdown, re.DOTALL)), re.MULTILINE
+    ):
+        words = line.split("#")[0].split()[1:]
+        name = " ".join(words[:2]) if " ".join(words[:2]) in known else "".join(words[:1])
+        if name.startswith("-"):
+            continue
+        if name not in known:
+            raise PluginError(f"{page} has a command that does not exist: {line}")
+        options = {word for option in known[name].params for word in option.opts + option.secondary_opts} | {"--help"}
+        if wrong := [word for word in words if word.startswith("--") and word.split("=")[0] not in options]:
+            raise PluginError(f"{page} has an option that does not exist, {wrong[0]}: {line}")
+
+
+def _commands() -> dict[str, Any]:
+    """Every command by its name, those of groups by both words."""
+    from typer.main import get_command
+
+    from isonn.cli import app
+
+    found: dict[str, Any] = {}
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        for own, inner in getattr(command, "commands", {"": command}).items():
+            found[f"{name} {own}".strip()] = inner
+    return found
+
+
 def _plain(html: str) -> str:
     import html as entities
 
@@ -43,16 +90,7 @@ def _plain(html: str) -> str:
 
 def commands() -> str:
     """Every command with its arguments and options, as Markdown."""
-    from typer.main import get_command
-
-    from isonn.cli import app
-
-    top = get_command(app)
-    lines: list[str] = []
-    for name, command in top.commands.items():  # type: ignore[attr-defined]
-        for own, inner in getattr(command, "commands", {"": command}).items():
-            lines += _command(f"isonn {name} {own}".strip(), inner)
-    return "\n".join(lines)
+    return "\n".join(line for name, command in _commands().items() for line in _command(f"isonn {name}", command))
 
 
 def _command(name: str, command: Any) -> list[str]:
