@@ -2,6 +2,7 @@
 # Run the suite without torch on every Python from 3.10 on that is on the PATH, each in an environment of its own.
 # Tests that need a missing extra skip themselves. Versions that are not here are not claimed as tested.
 set -uo pipefail
+if command -v pyenv >/dev/null; then PYENV_VERSION=$(pyenv versions --bare | paste -sd:) && export PYENV_VERSION; fi
 tested="" failed=""
 for minor in 10 11 12 13 14; do
   python=$(command -v "python3.$minor") && "$python" -c "" 2>/dev/null || continue
