@@ -10,7 +10,7 @@ import numpy as np
 from isonn.errors import InputError
 
 #: The most that makes sense, by parameter: beyond, a process would hang or be killed.
-LIMITS = {"n_jobs": 1024, "c": 1_000_000, "epochs": 10_000_000, "max_subgraphs": 100_000_000}
+LIMITS = {"n_jobs": 1024, "c": 1_000_000, "epochs": 10_000_000, "max_subgraphs": 2**53}
 
 
 def check_count(name: str, value: Any) -> None:

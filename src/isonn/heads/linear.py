@@ -208,17 +208,26 @@ def leave_one_out(
 
 
 def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> float:
-    """The scale of outputs under which the leave-one-out probabilities of what is true are largest."""
+    """The scale of outputs under which the leave-one-out probabilities of what is true are largest.
+
+    As in Platt's scaling, one graph in n + 2 counts as wrong: otherwise classes that are told apart without a mistake
+    would be predicted with certainty.
+    """
     known = np.isfinite(held_out).all(axis=1) if isinstance(target, Classes) else np.isfinite(held_out)
     if not known.any():
         return 1.0
+    doubt = 1 / (int(known.sum()) + 2)
 
     def surprise(log_scale: float) -> float:
         scaled = np.exp(log_scale) * held_out
         if isinstance(target, Classes):
             rows = np.flatnonzero(known)
-            return -float(log_softmax(scaled[rows], axis=1)[np.arange(len(rows)), targets[rows]].mean())
+            logs = log_softmax(scaled[rows], axis=1)
+            right = logs[np.arange(len(rows)), targets[rows]]
+            wrong = (logs.sum(axis=1) - right) / max(1, logs.shape[1] - 1)
+            return -float(((1 - doubt) * right + doubt * wrong).mean())
         signs = 2.0 * targets[known] - 1
-        return float(np.logaddexp(0, -signs * scaled[known]).mean())
+        loss = np.logaddexp(0, -signs * scaled[known])
+        return float(((1 - doubt) * loss + doubt * np.logaddexp(0, signs * scaled[known])).mean())
 
     return float(np.exp(minimize_scalar(surprise, bounds=(-3, 5), method="bounded").x))
