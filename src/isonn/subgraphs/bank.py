@@ -233,7 +233,6 @@ def _unsorted(ends: IntArray) -> bool:
 def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None) -> Banked:
     counter = counter_of(graphs, limit)
     stops, columns, counts, skipped = counter.count(0, len(graphs), stop=stop)
-    owner = np.repeat(np.arange(len(graphs), dtype=np.int32), np.diff(stops, prepend=0))
     more: list[tuple[IntArray, IntArray, NDArray[np.float64]]] = []  # graph, column and weight of what was sampled
     sampled: dict[tuple[int, int], float] = {}
     sizes = sorted({k for view in graphs.views for k in view.sizes})
@@ -248,24 +247,33 @@ def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.E
                 if k in view.sizes:
                     found = counter.columns_of(cut.nodes + graphs.node_offsets[i], number)
                     more.append((np.full(len(found), i), found.astype(np.int64), weights))
+    rows, shape = counter.columns, (len(graphs), len(counter.columns))
+    # columns in the order of views, sizes and codes: every level is then a run of them
+    order = np.lexsort(rows.T[::-1])
+    places = np.empty(len(rows), dtype=np.int32)
+    places[order] = np.arange(len(rows))
+    rows, place, first = rows[order], places[columns], np.concatenate([[0], stops])
     if more:
+        owner = np.repeat(np.arange(len(graphs)), np.diff(first))
         owner = np.concatenate([owner, *(part[0] for part in more)])
-        columns = np.concatenate([columns, *(part[1] for part in more)])
+        place = np.concatenate([place, *(places[part[1]] for part in more)])
         counts = np.concatenate([counts, *(part[2] for part in more)])
-    rows = counter.columns
-    met = np.bincount(columns, minlength=len(rows)) > 0  # a graph that was sampled may leave columns it does not count
+        every = coo_array((counts, (owner, place)), shape=shape).tocsr()  # adds up what was drawn more than once
+    else:
+        every = csr_array((counts, place, first), shape=shape)
+        every.sort_indices()
+    met = np.bincount(every.indices, minlength=len(rows)) > 0  # a sampled graph may leave columns it does not count
     banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in graphs.views)
     for number, view in enumerate(graphs.views):
         for k in view.sizes:
-            chosen = np.flatnonzero(met & (rows[:, 0] == number) & (rows[:, 1] == k))
-            regions = rows[chosen, 2 : 2 + k + k * (k - 1) // 2]
-            places = np.full(len(rows), -1, dtype=np.int32)
-            if len(chosen):
-                order = np.lexsort(regions.T[::-1])
-                regions, places[chosen[order]] = regions[order], np.arange(len(order))
-            place = places[columns]
-            there = place >= 0
-            table = coo_array((counts[there], (owner[there], place[there])), shape=(len(graphs), len(regions))).tocsr()
+            own = met & (rows[:, 0] == number) & (rows[:, 1] == k)
+            regions = rows[own, 2 : 2 + k + k * (k - 1) // 2]
+            column = np.cumsum(own, dtype=np.int32) - 1
+            there = own[every.indices]
+            ends = np.concatenate([[0], np.cumsum(there)])[every.indptr]
+            table = csr_array(
+                (every.data[there], column[every.indices[there]], ends), shape=(len(graphs), len(regions))
+            )
             banks[number][k] = SubgraphBank(k, _small(regions), _compact(table))
     return Banked(banks, sampled, bank_neighbourhoods(graphs))
 
