@@ -39,6 +39,12 @@ class AutoEncoderClassifier(NeuralClassifier):
 
     Attributes set by ``fit``:
         reconstruction_history_: loss and seconds of each epoch of the autoencoder.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")[:40]
+        >>> clf = AutoEncoderClassifier(encoder=(16, 4), hidden=(8,), epochs=2, random_state=0).fit(graphs)
+        >>> clf.predict_proba(graphs[:3]).shape
+        (3, 2)
     """
 
     _fixed_size = True

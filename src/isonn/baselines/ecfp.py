@@ -54,6 +54,11 @@ class ECFPForestClassifier(_ECFP, FeatureClassifier):
 
     Args:
         random_state: seed of the trees.
+
+    Example:
+        >>> clf = ECFPForestClassifier(random_state=0).fit(["CCO", "CCCO", "CCN", "CCCN"], ["OH", "OH", "NH2", "NH2"])
+        >>> clf.predict(["CCCCO"]).tolist()
+        ['OH']
     """
 
     def __init__(self, random_state: Any = None) -> None:
@@ -68,6 +73,10 @@ class ECFPForestRegressor(_ECFP, FeatureRegressor):
 
     Args:
         random_state: seed of the trees.
+
+    Example:
+        >>> ECFPForestRegressor(random_state=0).fit(["CCO", "CCCO", "CCCCO"], [3.0, 4.0, 5.0]).predict(["CCCCCO"]).shape
+        (1,)
     """
 
     def __init__(self, random_state: Any = None) -> None:
@@ -82,6 +91,11 @@ class ECFPLinearClassifier(_ECFP, FeatureClassifier):
 
     Args:
         C: inverse strength of the penalty.
+
+    Example:
+        >>> clf = ECFPLinearClassifier().fit(["CCO", "CCCO", "CCN", "CCCN"], ["OH", "OH", "NH2", "NH2"])
+        >>> clf.predict(["CCCCO"]).tolist()
+        ['OH']
     """
 
     def __init__(self, C: float = 0.1) -> None:
@@ -92,7 +106,12 @@ class ECFPLinearClassifier(_ECFP, FeatureClassifier):
 
 
 class ECFPLinearRegressor(_ECFP, FeatureRegressor):
-    """Ridge regression on ECFP4 fingerprints, its penalty chosen by leave-one-out."""
+    """Ridge regression on ECFP4 fingerprints, its penalty chosen by leave-one-out.
+
+    Example:
+        >>> ECFPLinearRegressor().fit(["CCO", "CCCO", "CCCCO"], [3.0, 4.0, 5.0]).predict(["CCCCCO"]).shape
+        (1,)
+    """
 
     def _model(self) -> Any:
         return RidgeCV(np.logspace(-1, 3, 9))

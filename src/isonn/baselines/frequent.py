@@ -61,6 +61,12 @@ class FrequentClassifier(GraphClassifier):
     Attributes set by ``fit``:
         patterns_: list of `Pattern`, most frequent first.
         stopped_: why mining ended early, or None.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")[:40]
+        >>> clf = FrequentClassifier(n_patterns=5, max_nodes=3, hidden=(8,), epochs=2, random_state=0).fit(graphs)
+        >>> clf.predict(graphs[:3]).shape
+        (3,)
     """
 
     def __init__(

@@ -77,6 +77,15 @@ class LinearEdgesClassifier(_Edges, GraphClassifier):
         alpha: strength of the L2 penalty.
         fisher: "auto", True or False.
         size: nodes to leave room for; None takes the largest training graph.
+
+    Example:
+        >>> draw = np.random.default_rng(0)
+        >>> y = np.arange(40) % 2
+        >>> matrices = draw.normal(size=(40, 6, 6))
+        >>> matrices[:, 1, 4] += 4 * y
+        >>> matrices += matrices.transpose(0, 2, 1)
+        >>> LinearEdgesClassifier().fit(matrices, y).score(matrices, y) > 0.9
+        True
     """
 
     def __init__(self, alpha: float = 1.0, fisher: bool | str = "auto", size: int | None = None) -> None:
@@ -106,6 +115,15 @@ class LinearEdgesRegressor(_Edges, FeatureRegressor):
         alpha: strength of the L2 penalty.
         fisher: "auto", True or False.
         size: nodes to leave room for; None takes the largest training graph.
+
+    Example:
+        >>> draw = np.random.default_rng(0)
+        >>> y = draw.normal(size=40)
+        >>> matrices = draw.normal(size=(40, 6, 6))
+        >>> matrices[:, 1, 4] += 4 * y
+        >>> matrices += matrices.transpose(0, 2, 1)
+        >>> LinearEdgesRegressor().fit(matrices, y).predict(matrices).shape
+        (40,)
     """
 
     _standardised = False
@@ -133,6 +151,15 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
         C: inverse strength of the penalty.
         fisher: "auto", True or False.
         size: nodes to leave room for; None takes the largest training graph.
+
+    Example:
+        >>> draw = np.random.default_rng(0)
+        >>> y = np.arange(40) % 2
+        >>> matrices = draw.normal(size=(40, 6, 6))
+        >>> matrices[:, 1, 4] += 4 * y
+        >>> matrices += matrices.transpose(0, 2, 1)
+        >>> EdgesSVMClassifier().fit(matrices, y).score(matrices, y) > 0.9
+        True
     """
 
     _supports_multilabel = False
@@ -173,6 +200,15 @@ class NBSEdgesClassifier(LinearEdgesClassifier):
 
     Attributes set by ``fit``:
         edges_: ndarray of shape (m, 2): the selected edges.
+
+    Example:
+        >>> draw = np.random.default_rng(0)
+        >>> y = np.arange(40) % 2
+        >>> matrices = draw.normal(size=(40, 6, 6))
+        >>> matrices[:, 1, 4] += 4 * y
+        >>> matrices += matrices.transpose(0, 2, 1)
+        >>> NBSEdgesClassifier(threshold=1e-5).fit(matrices, y).edges_.tolist()
+        [[1, 4]]
     """
 
     _supports_multilabel = False

@@ -52,6 +52,12 @@ class SDBNClassifier(NeuralClassifier):
     Attributes set by ``fit``:
         modules_: ndarray of shape (size_,): the module of each node, numbered by their first nodes.
         order_: ndarray of shape (size_,): the nodes, module by module.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")[:40]
+        >>> clf = SDBNClassifier(modules=3, epochs=1, random_state=0).fit(graphs)
+        >>> clf.predict_proba(graphs[:3]).shape
+        (3, 2)
     """
 
     _fixed_size = True

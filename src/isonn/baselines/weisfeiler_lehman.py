@@ -142,6 +142,11 @@ class WLClassifier(GraphClassifier):
     Attributes set by ``fit``:
         iterations_: how often labels are refined.
         C_: the penalty, with "svm".
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> WLClassifier(decision="svm", random_state=0).fit(graphs[:120]).score(graphs[120:], graphs.y[120:]) > 0.7
+        True
     """
 
     _supports_multilabel = False

@@ -32,6 +32,10 @@ class Connection:
         network_1, network_2: their networks, "" without.
         weight: of a subject, what it adds to the score; of a model, what one standard deviation adds.
         share: the share of folds that have it among their strongest with the same sign; NaN where nobody asked.
+
+    Example:
+        >>> Connection("Precuneus L", "Insula R", "default", "salience", weight=0.4).weight
+        0.4
     """
 
     region_1: str
@@ -51,6 +55,10 @@ class Subnetwork:
         weight: of a subject, what it adds to the score; of a model, what one standard deviation of it adds.
         p_value: the share of shuffled targets that give any set as good (family-wise).
         share: the share of folds that find it; NaN where nobody asked.
+
+    Example:
+        >>> Subnetwork("Precuneus L + Insula R", weight=0.4, p_value=0.01).regions.split(" + ")
+        ['Precuneus L', 'Insula R']
     """
 
     regions: str
@@ -120,6 +128,13 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
         label: of a model: the class (or column of y) they speak for; None takes the last.
         atlas: whatever `as_atlas` takes, for networks; region names must be those of the model.
         top: connections at most.
+
+    Example:
+        >>> from isonn.connectomes import planted_connectomes
+        >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)
+        >>> clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0).fit(study.graphs)
+        >>> findings(clf, label="patient").about
+        'connections that speak for patient'
     """
     known = None if atlas is None else as_atlas(atlas)
     if isinstance(source, Explanation):
@@ -155,6 +170,14 @@ def stability(
         X, y: the graphs and their targets.
         cv: folds, as in scikit-learn.
         label, atlas, top: as in `findings`.
+
+    Example:
+        >>> from isonn.connectomes import planted_connectomes
+        >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)
+        >>> clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0)
+        >>> found = stability(clf, study.graphs, label="patient", cv=3)
+        >>> print(f"{found.subnetworks[0].share:.0%} of folds")
+        100% of folds
     """
     graphs = as_graphset(X)
     y = graphs.y if y is None else np.asarray(y)

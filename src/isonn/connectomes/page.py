@@ -49,6 +49,14 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
             needs none.
         label: of a model: the class to show.
         top: connections to show.
+
+    Example:
+        >>> from isonn.connectomes import planted_connectomes
+        >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)
+        >>> clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0).fit(study.graphs)
+        >>> brain_page(clf, tmp_path / "patients.html")
+        >>> "In the brain" in (tmp_path / "patients.html").read_text()  # for that, give an atlas with coordinates
+        False
     """
     known = None if atlas is None else as_atlas(atlas)
     if known is None and isinstance(source, Explanation):
@@ -78,7 +86,12 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
 
 
 def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connections") -> str:
-    """A matrix with the names of the atlas at its rows and columns, ordered by network, as a self-contained SVG."""
+    """A matrix with the names of the atlas at its rows and columns, ordered by network, as a self-contained SVG.
+
+    Example:
+        >>> matrix_svg(np.array([[0, 0.5], [0.5, 0]]), ["Precuneus L", "Insula R"])[:4]
+        '<svg'
+    """
     return standalone(_draw(np.asarray(weights, dtype=np.float64), as_atlas(atlas), title))
 
 

@@ -25,6 +25,11 @@ class PlantedConnectomes:
         truth: whether each connection differs between the groups, shape (n, n).
         regions: the regions of the planted sub-network, ascending; empty for scattered connections.
         coordinates: a place in the brain (MNI, mm) for each region, shape (n, 3).
+
+    Example:
+        >>> study = planted_connectomes(n_subjects=10, n_regions=20, seed=0)
+        >>> study.truth.shape, study.coordinates.shape
+        ((20, 20), (20, 3))
     """
 
     graphs: GraphSet

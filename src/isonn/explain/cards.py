@@ -39,6 +39,13 @@ class Example:
         graph: number of the graph in the set.
         nodes, columns, names, distance: as in `Match`.
         cells: the adjacency matrix of the region in the template's order of nodes, shape (k, k).
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")[:20]
+        >>> clf = isonn.IsoNNClassifier(k=3, c=1, hidden=(8,), epochs=2, random_state=0).fit(graphs)
+        >>> card = template_cards(clf, graphs)[0]
+        >>> card.nearest.cells.shape
+        (3, 3)
     """
 
     graph: int
@@ -66,6 +73,13 @@ class TemplateCard:
             minus the score with the template switched off, shape (classes,); 0 for a class without graphs.
         accuracy, accuracy_without: share of graphs classified rightly with the template, and with it switched off.
         examples: its best matches, one per graph, the nearest first.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")[:20]
+        >>> clf = isonn.IsoNNClassifier(k=3, c=1, hidden=(8,), epochs=2, random_state=0).fit(graphs)
+        >>> card = template_cards(clf, graphs)[0]
+        >>> card.graphs_of.tolist()  # graphs of each class
+        [8, 12]
     """
 
     index: int

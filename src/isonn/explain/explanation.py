@@ -39,6 +39,13 @@ class Match:
         distance: squared distance between the template and the region, as the model computed it.
         contribution: the explained class's score with this match minus the score without it.
         ordered: False for matching="fast", which finds no permutation: ``nodes`` are then in the region's own order.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> match = clf.explain(graphs[0]).matches[0]
+        >>> len(match.nodes) == clf.templates_[match.template].k
+        True
     """
 
     template: int
@@ -83,6 +90,15 @@ class Explanation:
         note: what else to know, in a sentence, or "".
         edge_means: the mean contribution of the matches that hold each edge, shape (n, n). It adds up to nothing, but
             unlike the sums it does not grow with the number of matches an edge happens to lie in.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> why = clf.explain(graphs[0])
+        >>> [why.node_name(node) for node in why.reasons[0].nodes]  # the nitro group
+        ['C 12', 'N 14', 'O 15', 'O 16']
+        >>> bool(abs(why.node_importance.sum() - (why.score - why.base)) < 1e-9)
+        True
     """
 
     graph: Graph
@@ -207,6 +223,13 @@ def explain_matched(
         label: the class to explain; None takes the predicted one.
         top: matches to list; None lists all. The importances count all matches either way.
         label_names: what node labels mean.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> matched = clf.explain(graphs[0]).source
+        >>> len(explain_matched(matched, clf.target_, top=3).matches)
+        3
     """
     if top is not None and (isinstance(top, bool) or top < 0):
         raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
@@ -398,6 +421,17 @@ class Occurrences:
         region: the region of each match, shape (r,).
         template: its template, shape (r,).
         distance: how far the one is from the other, shape (r,).
+
+    Example:
+        >>> found = Occurrences(  # both templates match nodes 4 and 7
+        ...     nodes=np.array([[4, 7]]),
+        ...     columns=None,
+        ...     region=np.array([0, 0]),
+        ...     template=np.array([0, 1]),
+        ...     distance=np.array([0.0, 1.0]),
+        ... )
+        >>> len(found)
+        2
     """
 
     nodes: IntArray
@@ -424,6 +458,13 @@ class MatchedGraph(ABC):
     """A graph with the matches of a fitted model, and the model run without some of them.
 
     Matches are known by their rows in ``occurrences``. Logits are in float64, one per class or label.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> matched = clf.explain(graphs[0]).source
+        >>> matched.logits_without(np.array([0])).shape  # without the first match
+        (2,)
     """
 
     graph: Graph

@@ -47,6 +47,11 @@ class Faithfulness:
         flips_plus: share of graphs whose class changes without the important part.
         flips_minus: share of graphs whose class changes with nothing but it.
         sparsity: mean share of edges (or nodes) that are not in the important part.
+
+    Example:
+        >>> found = Faithfulness(fidelity_plus=0.4, fidelity_minus=0.05, flips_plus=0.7, flips_minus=0.1, sparsity=0.75)
+        >>> found.fidelity_plus > found.fidelity_minus  # as it should be
+        True
     """
 
     fidelity_plus: float

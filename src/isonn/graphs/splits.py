@@ -33,7 +33,13 @@ def balanced_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
 
 
 def stratified_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
-    """Folds that keep the proportion of the classes; every graph is tested once."""
+    """Folds that keep the proportion of the classes; every graph is tested once.
+
+    Example:
+        >>> y = np.array(["a", "b", "a", "b"])
+        >>> [y[test].tolist() for _, test in stratified_folds(y, n_folds=2)]
+        [['a', 'b'], ['a', 'b']]
+    """
     code, counts, classes = _classes(y)
     _check(n_folds, counts, classes)
     return _split(code, n_folds, seed)

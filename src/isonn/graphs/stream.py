@@ -25,6 +25,11 @@ class GraphStream:
         name: the name of the set in tables and errors.
         at_once: graphs per chunk; the last may have fewer.
         graphs: the number of graphs, once they have been read to the end.
+
+    Example:
+        >>> chunks = isonn.stream("MUTAG", at_once=100)
+        >>> [len(chunk) for chunk in chunks], chunks.graphs
+        ([100, 88], 188)
     """
 
     graphs: int | None = None

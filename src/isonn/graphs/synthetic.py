@@ -36,6 +36,11 @@ class Planted:
     Attributes:
         graphs: the graphs; ``graphs.y`` is 1 with the motif, 0 with the control.
         motif_nodes: per graph, the graph node of each node of its motif (or of its control; empty without).
+
+    Example:
+        >>> planted = planted_motifs(4, motif="triangle")
+        >>> [len(nodes) for nodes in planted.motif_nodes] == [3 if y else 5 for y in planted.graphs.y]
+        True
     """
 
     graphs: GraphSet

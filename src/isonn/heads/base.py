@@ -23,6 +23,28 @@ class Head(ABC):
     numbers that ``target.link`` turns into answers. A head whose outputs are sums over features is `additive` and
     returns the summands' weights from `coefficients`; explanations of other heads are computed by removal. `tensors`
     and `restore` carry all that was learned.
+
+    Example:
+        >>> class Shares(Head):
+        ...     name = "shares"
+        ...
+        ...     def fit(self, features, targets, target, weights=None, seed=0):
+        ...         self.shares = np.bincount(targets, minlength=target.outputs) / len(targets)
+        ...         return self
+        ...
+        ...     def outputs(self, features):
+        ...         return np.tile(np.log(self.shares), (features.shape[0], 1))
+        ...
+        ...     def tensors(self):
+        ...         return {"shares": self.shares}
+        ...
+        ...     @classmethod
+        ...     def restore(cls, tensors):
+        ...         head = cls()
+        ...         head.shares = tensors["shares"]
+        ...         return head
+        >>> Shares().name
+        'shares'
     """
 
     name: ClassVar[str]
@@ -63,13 +85,28 @@ HEADS: dict[str, type[Head]] = {}
 
 
 def register_head(cls: type[Head]) -> type[Head]:
-    """Make a head known by its name; use it as a decorator."""
+    """Make a head known by its name; use it as a decorator.
+
+    Example:
+        >>> from isonn.heads import HEADS, LinearHead, register_head
+        >>> @register_head
+        ... class Named(LinearHead):
+        ...     name = "linear again"
+        >>> HEADS.pop("linear again").additive  # pop: only so that this example leaves nothing behind
+        True
+    """
     HEADS[cls.name] = cls
     return cls
 
 
 def get_head(name: Any) -> type[Head]:
-    """The head of that name."""
+    """The head of that name.
+
+    Example:
+        >>> from isonn.heads import get_head
+        >>> get_head("linear").additive
+        True
+    """
     if not isinstance(name, str) or name not in HEADS:
         raise InputError(f"head={name!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
     return HEADS[name]

@@ -18,7 +18,16 @@ from isonn.targets import Target
 
 @register_head
 class EnsembleHead(Head):
-    """The mean of the probabilities (or values) of the linear head and the forest; explained by removal."""
+    """The mean of the probabilities (or values) of the linear head and the forest; explained by removal.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> from isonn.targets import Classes
+        >>> features = csr_array(np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]])
+        >>> target, y = Classes(np.array(["a", "b"])), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+        >>> EnsembleHead().fit(features, y, target).outputs(features).argmax(axis=1).tolist()
+        [0, 0, 0, 0, 1, 1, 1, 1]
+    """
 
     name = "ensemble"
 

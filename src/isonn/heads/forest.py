@@ -27,6 +27,14 @@ class ForestHead(Head):
         columns: which features the trees see, shape (q,).
         feature, threshold, left, right: of each node of each tree, shape (trees, nodes); a leaf leads to itself.
         votes: what each node predicts, shape (trees, nodes, outputs).
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> from isonn.targets import Classes
+        >>> features = csr_array(np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]])
+        >>> target, y = Classes(np.array(["a", "b"])), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+        >>> ForestHead().fit(features, y, target).outputs(features).argmax(axis=1).tolist()
+        [0, 0, 0, 0, 1, 1, 1, 1]
     """
 
     name = "forest"

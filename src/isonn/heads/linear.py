@@ -48,6 +48,14 @@ class LinearHead(Head):
         penalties: the penalty chosen for each column of targets.
         held_out: leave-one-out outputs of the training graphs, shape (g, outputs); NaN where there is none.
         loss: mean leave-one-out loss, to compare features by.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> from isonn.targets import Classes
+        >>> features = csr_array(np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]])
+        >>> target, y = Classes(np.array(["a", "b"])), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+        >>> LinearHead().fit(features, y, target).outputs(features).argmax(axis=1).tolist()
+        [0, 0, 0, 0, 1, 1, 1, 1]
     """
 
     name = "linear"

@@ -29,6 +29,15 @@ class Matcher(ABC):
     - ``permutations`` attains the distance: with p its entry for a pair, :math:`\lVert K_{pp} - M \rVert^2`.
     - A matcher that does not depend on order gives a region and its relabelled copy the same distance.
     - An exact matcher gives the minimum over all permutations.
+
+    Example:
+        >>> class InOrder(Matcher):  # node 1 with node 1, 2 with 2, and so on
+        ...     name, depends_on_order = "in order", True
+        ...
+        ...     def distance(self, templates, regions, prepared=None):
+        ...         return (templates[None] - regions[:, None]).square().sum(dim=(2, 3))
+        >>> InOrder().distance(torch.zeros(1, 2, 2), torch.ones(3, 2, 2)).tolist()
+        [[4.0], [4.0], [4.0]]
     """
 
     #: The value of ``matching`` that selects it.
@@ -65,12 +74,22 @@ MATCHERS: dict[str, Matcher] = {}
 
 
 def register_matcher(matcher: Matcher) -> None:
-    """Make a matcher known by its name to estimators, layers and the command line."""
+    """Make a matcher known by its name to estimators, layers and the command line.
+
+    Example:
+        >>> exact = isonn.matching.matcher_named("exact")
+        >>> register_matcher(exact)  # `matching="exact"` now means this one
+    """
     MATCHERS[matcher.name] = matcher
 
 
 def matcher_named(name: str) -> Matcher:
-    """The registered matcher of that name."""
+    """The registered matcher of that name.
+
+    Example:
+        >>> isonn.matching.matcher_named("exact").exact
+        True
+    """
     if not isinstance(name, str) or name not in MATCHERS:
         raise InputError(f"matching={name!r} is unknown; use one of {', '.join(map(repr, MATCHERS))}")
     return MATCHERS[name]

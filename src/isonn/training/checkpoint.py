@@ -34,6 +34,10 @@ class Checkpoint:
         identity: text that says which data and settings the run belongs to; a checkpoint with another is refused.
         every: seconds between saves; the first is made after the first epoch. A save that takes long is made
             less often, so that saving never takes more than a twentieth of the time.
+
+    Example:
+        >>> Checkpoint(tmp_path / "run.safetensors", identity="MUTAG, seed 0", every=60).due()
+        True
     """
 
     path: Path
@@ -141,6 +145,12 @@ class History:
     Attributes:
         loss: mean training loss of each epoch.
         seconds: wall-clock time of each epoch.
+
+    Example:
+        >>> history = History()
+        >>> history.add(loss=0.7, seconds=1.5)
+        >>> len(history), history.loss
+        (1, [0.7])
     """
 
     loss: list[float] = field(default_factory=list)

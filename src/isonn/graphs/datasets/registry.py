@@ -237,7 +237,12 @@ _BARE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*")
 
 
 def known() -> tuple[Entry, ...]:
-    """Every dataset whose counts are known; the other names of the TU collection (`TU_NAMES`) load as well."""
+    """Every dataset whose counts are known; the other names of the TU collection (`TU_NAMES`) load as well.
+
+    Example:
+        >>> known()[0].name
+        'MUTAG'
+    """
     return ENTRIES
 
 
@@ -268,12 +273,22 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
 
 
 def find(name: str) -> Path | None:
-    """Where the dataset lies on this machine, or None when it has to be fetched."""
+    """Where the dataset lies on this machine, or None when it has to be fetched.
+
+    Example:
+        >>> find("MUTAG").exists()
+        True
+    """
     return _find(_named(name))
 
 
 def fetch(name: str, on_progress: OnProgress | None = None) -> Path:
-    """Where the dataset lies on this machine, after downloading it if need be."""
+    """Where the dataset lies on this machine, after downloading it if need be.
+
+    Example:
+        >>> fetch("MUTAG").exists()
+        True
+    """
     return _fetch(_named(name), on_progress)
 
 

@@ -46,6 +46,20 @@ class Reader(ABC):
 
     Options of `isonn.load` and of the command line arrive as keyword arguments: the keyword-only parameters of `read`
     are the options of the format. Others are refused before `read` is called.
+
+    Example:
+        >>> class Pairs(Reader):
+        ...     name, expects = "pairs", "a .pairs file"
+        ...
+        ...     def recognises(self, path):
+        ...         return path.suffix == ".pairs"
+        ...
+        ...     def read(self, path):
+        ...         return isonn.as_graphset([[[0, 1], [1, 0]] for _ in path.read_text().split()])
+        >>> (tmp_path / "two.pairs").write_text("a b")
+        3
+        >>> len(Pairs().read(tmp_path / "two.pairs"))
+        2
     """
 
     #: Whether rows of a file can be unusable, so that `rows` has something to tell.
