@@ -13,7 +13,7 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
 
-# every interpreter on the PATH, each in an environment of its own without torch
+# then every interpreter here, each in an environment of its own, without torch
 test-all: test
 	tools/test_all.sh
 
