@@ -9,7 +9,13 @@ import pytest
 from sklearn.svm import SVC
 
 import isonn
-from isonn.baselines import EdgesSVMClassifier, LinearEdgesClassifier, LinearEdgesRegressor, NBSEdgesClassifier
+from isonn.baselines import (
+    EdgesSVMClassifier,
+    LinearEdgesClassifier,
+    LinearEdgesRegressor,
+    NBSEdgesClassifier,
+    TangentSVMClassifier,
+)
 from isonn.errors import InputError
 
 
@@ -138,3 +144,30 @@ def test_numbers_with_gaps_are_ridge_on_the_graphs_that_have_them() -> None:
     model = LinearEdgesRegressor(alpha=1e-6, fisher=False).fit(matrices, y)
     known = ~np.isnan(y)
     np.testing.assert_allclose(model.predict(matrices)[known], y[known], atol=1e-3)
+
+
+def test_tangent_space_is_nilearns() -> None:
+    connectome = pytest.importorskip("nilearn.connectome")
+    from sklearn.covariance import EmpiricalCovariance
+
+    draw = np.random.default_rng(3)
+    series, y = draw.normal(size=(30, 80, 6)), np.arange(30) % 2
+    series[y == 1, :, 1] += 0.8 * series[y == 1, :, 4]
+    series = (series - series.mean(axis=1, keepdims=True)) / series.std(axis=1, keepdims=True)
+    measure = connectome.ConnectivityMeasure(
+        EmpiricalCovariance(store_precision=False), kind="tangent", vectorize=True, standardize=False
+    )
+    rival = SVC(kernel="linear").fit(measure.fit_transform(series[:20]), y[:20])
+    expected = rival.decision_function(measure.transform(series[20:]))
+    model = TangentSVMClassifier().fit(np.stack([np.corrcoef(one.T) for one in series[:20]]), y[:20])
+    odds = model.predict_proba(np.stack([np.corrcoef(one.T) for one in series[20:]]))
+    np.testing.assert_allclose(np.log(odds[:, 1] / odds[:, 0]), expected, atol=1e-4)
+
+
+def test_tangent_space_needs_correlations_that_are_positive_definite() -> None:
+    matrices = correlations()
+    assert TangentSVMClassifier.suits(isonn.as_graphset(matrices))
+    matrices[7, 0, 1] = matrices[7, 1, 0] = 1.5
+    assert not TangentSVMClassifier.suits(isonn.as_graphset(matrices))
+    with pytest.raises(InputError, match="graph 7 of 20 is no positive definite correlation matrix; use EdgesSVM"):
+        TangentSVMClassifier().fit(matrices, np.arange(20) % 2)

@@ -230,7 +230,7 @@ def test_folders_that_do_not_fit_are_refused(tmp_path, matrices):
         isonn.load(tmp_path)
     (tmp_path / "a_run-2.npy").unlink()
     np.save(tmp_path / "b.npy", np.eye(3))
-    with pytest.raises(DatasetError, match="b.npy has 3 regions and the first matrix 4; .* one atlas"):
+    with pytest.raises(DatasetError, match="b.npy has 3 regions and the first file 4; .* one atlas"):
         isonn.load(tmp_path)
     (tmp_path / "b.npy").write_bytes(b"no array")
     with pytest.raises(DatasetError, match="b.npy cannot be read"):
@@ -281,6 +281,32 @@ def test_nothing_is_learned_from_test_subjects():
         method="predict_proba",
     )
     np.testing.assert_allclose(folded[18:19], alone)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".tsv", ".mat"])
+def test_a_folder_of_time_series_is_read(tmp_path, suffix):
+    pytest.importorskip("nilearn")
+    signals, y = series(g=6, points=40)
+    names = [f"region {i}" for i in range(6)]
+    table = "\n".join(["participant_id\tgroup", *(f"{one}\t{group}" for one, group in zip("abcdef", y, strict=True))])
+    (tmp_path / "participants.tsv").write_text(table)
+    for one, signal in zip("abcdef", signals, strict=True):
+        if suffix == ".npy":
+            np.save(tmp_path / f"{one}.npy", signal)
+        elif suffix == ".mat":
+            savemat(tmp_path / f"{one}.mat", {"series": signal, "tr": 2.0})
+        else:
+            frame = pd.DataFrame(signal, columns=names)
+            frame.to_csv(tmp_path / f"{one}{suffix}", sep="," if suffix == ".csv" else "\t", index=one in "ab")
+    graphs = isonn.load(tmp_path)
+    expected = Connectivity().fit_transform(signals)
+    np.testing.assert_allclose(graphs.dense(dtype=np.float64), expected.dense(dtype=np.float64), atol=1e-6)
+    assert graphs.ids.tolist() == list("abcdef")
+    assert suffix in (".npy", ".mat") or graphs[0].node_names.tolist() == names
+    partial = isonn.load(tmp_path, connectivity="partial correlation").dense(dtype=np.float64)
+    assert np.abs(partial - graphs.dense(dtype=np.float64)).max() > 0.01
+    with pytest.raises(DatasetError, match="connectivity='tangent' would learn from all subjects"):
+        isonn.load(tmp_path, connectivity="tangent")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         LinearEdgesClassifier,
         LinearEdgesRegressor,
         NBSEdgesClassifier,
+        TangentSVMClassifier,
     )
     from isonn.baselines.majority import MajorityClassifier, MajorityRegressor
     from isonn.baselines.sdbn import SDBNClassifier
@@ -56,6 +57,7 @@ __all__ = [
     "MajorityRegressor",
     "NBSEdgesClassifier",
     "SDBNClassifier",
+    "TangentSVMClassifier",
     "WLClassifier",
 ]
 
@@ -74,6 +76,7 @@ _HOME = {
     "Majority": "majority",
     "NBSEdges": "linear_edges",
     "SDBN": "sdbn",
+    "TangentSVM": "linear_edges",
     "WL": "weisfeiler_lehman",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -183,6 +184,92 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
             positive = expit(outputs)
             return np.column_stack([1 - positive, positive])
         return np.asarray(softmax(outputs, axis=1))
+
+
+class TangentSVMClassifier(EdgesSVMClassifier):
+    """A linear support vector machine in the tangent space of correlation matrices, for connectomes.
+
+    Correlation matrices are points of a curved space. Varoquaux et al., "Detection of brain functional-connectivity
+    difference in post-stroke patients using group-level covariance modeling" (MICCAI 2010), flatten it around the mean
+    of the training subjects, as nilearn's ``ConnectivityMeasure(kind="tangent")`` does for time series that were
+    standardised. The diagonal, which connectomes here do not carry, is put back as 1.
+
+    Every matrix must be a correlation matrix without missing regions: symmetric and positive definite.
+
+    Args:
+        C: inverse strength of the penalty.
+        size: regions; None takes the largest training graph.
+
+    Example:
+        >>> together, apart = [[1, 0.8], [0.8, 1]], [[1, -0.2], [-0.2, 1]]
+        >>> TangentSVMClassifier().fit([together, apart] * 4, ["yes", "no"] * 4).predict([together, apart])
+        array(['yes', 'no'], dtype='<U3')
+    """
+
+    fisher = False
+
+    def __init__(self, C: float = 1.0, size: int | None = None) -> None:
+        self.C = C
+        self.size = size
+
+    @staticmethod
+    def suits(graphs: GraphSet) -> bool:
+        """Whether every graph is a positive definite correlation matrix of the same regions."""
+        if not (graphs.sizes == graphs.sizes[0]).all():
+            return False
+        return _not_definite(_correlations(graphs, int(graphs.sizes[0]))) is None
+
+    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        super()._prepare(graphs, targets)
+        mean = _geometric_mean(self._matrices(graphs))
+        self.whitening_ = _on_eigenvalues(mean, lambda values: values**-0.5)
+
+    def _matrices(self, graphs: GraphSet) -> Floats:
+        matrices = _correlations(graphs, self.size_)
+        wrong = _not_definite(matrices)
+        if wrong is not None:
+            name = f"graph {wrong} of {len(graphs)}" if graphs.ids is None else f"graph {str(graphs.ids[wrong])!r}"
+            raise InputError(f"{name} is no positive definite correlation matrix; use EdgesSVMClassifier (edges-svm)")
+        return matrices
+
+    def _features(self, graphs: GraphSet) -> Floats:
+        whitened = self.whitening_ @ self._matrices(graphs) @ self.whitening_
+        tangent = _on_eigenvalues(whitened, np.log)
+        rows, columns = np.triu_indices(self.size_)
+        return np.asarray(tangent[:, rows, columns] * np.where(rows == columns, 0.5**0.5, 1.0))
+
+
+def _correlations(graphs: GraphSet, size: int) -> Floats:
+    matrices = graphs.dense(size, np.float64)
+    matrices[:, np.arange(size), np.arange(size)] = 1.0
+    return matrices
+
+
+def _not_definite(matrices: Floats) -> int | None:
+    """The first matrix that is no positive definite correlation matrix."""
+    symmetric = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2)) <= 1e-6
+    wrong = ~symmetric | (np.abs(matrices).max(axis=(1, 2)) > 1 + 1e-6) | (np.linalg.eigvalsh(matrices)[:, 0] < 1e-6)
+    return int(wrong.argmax()) if wrong.any() else None
+
+
+def _on_eigenvalues(matrices: Floats, function: Callable[[Floats], Floats]) -> Floats:
+    """A function of symmetric matrices, such as the logarithm."""
+    values, vectors = np.linalg.eigh(matrices)
+    return np.asarray((vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+
+
+def _geometric_mean(matrices: Floats) -> Floats:
+    """The matrix around which the logarithms of all matrices sum to 0; steps are halved when one does not help."""
+    mean, step, last = matrices.mean(axis=0), 1.0, np.inf
+    for _ in range(50):
+        root, inverse = _on_eigenvalues(mean, np.sqrt), _on_eigenvalues(mean, lambda values: values**-0.5)
+        rest = _on_eigenvalues(inverse @ matrices @ inverse, np.log).mean(axis=0)
+        size = float(np.linalg.norm(rest))
+        if size < 1e-7 * len(mean):
+            break
+        step, last = (step, size) if size < last else (step / 2, last)
+        mean = root @ _on_eigenvalues(step * rest, np.exp) @ root
+    return np.asarray(mean)
 
 
 class NBSEdgesClassifier(LinearEdgesClassifier):

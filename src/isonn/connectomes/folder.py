@@ -1,4 +1,4 @@
-"""Folders of connectivity matrices with a table of subjects, as neuroimaging pipelines leave them."""
+"""Folders of connectivity matrices or time series with a table of subjects, as neuroimaging pipelines leave them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.connectomes.convert import from_matrices, read_participants
+from isonn.connectomes.timeseries import Connectivity
 from isonn.errors import DatasetError, InputError
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.npz import DAMAGE
@@ -21,15 +22,16 @@ SUFFIXES = (".npy", ".csv", ".tsv", ".mat")
 
 
 class ConnectomeReader(Reader):
-    """A folder with ``participants.tsv`` and a matrix per subject.
+    """A folder with ``participants.tsv`` and a matrix or the time series of each subject.
 
     Matrices are ``.npy``, ``.csv`` or ``.tsv`` (with or without a header and an index column) or ``.mat`` files with
     one matrix each, in the folder or below. A file belongs to the subject whose id it starts with: ``sub-01.npy``,
-    ``sub-01_task-rest_connectivity.csv``. An atlas (``atlas.csv``) names the regions.
+    ``sub-01_task-rest_connectivity.csv``. An atlas (``atlas.csv``) names the regions. Arrays that are not square are
+    time series, a column per region.
     """
 
     name = "connectomes"
-    expects = "a folder with participants.tsv and a matrix per subject (.npy, .csv, .mat)"
+    expects = "a folder with participants.tsv and a matrix or time series per subject (.npy, .csv, .mat)"
 
     def recognises(self, path: Path) -> bool:
         """A folder with a table of participants."""
@@ -44,13 +46,21 @@ class ConnectomeReader(Reader):
         missing: str = "error",
         diagonal: bool = False,
         directed: bool = False,
+        connectivity: str = "correlation",
     ) -> GraphSet:
         """The subjects in the order of their ids.
 
         Args:
             target: the column of participants.tsv to predict; None takes group, diagnosis, dx, class, label or y.
             atlas, missing, diagonal, directed: as in `isonn.connectomes.from_matrices`.
+            connectivity: what becomes of time series: a ``kind`` of `isonn.connectomes.Connectivity`, except "tangent",
+                which learns from subjects and belongs in a pipeline.
         """
+        if connectivity == "tangent":
+            raise InputError(
+                "connectivity='tangent' would learn from all subjects; use Connectivity('tangent') in a pipeline, or "
+                "the method tangent-svm"
+            )
         table = next(path / name for name in TABLES if (path / name).is_file())
         columns = read_participants(table)
         ids = next((columns[name] for name in ("participant_id", "subject", "id") if name in columns), None)
@@ -64,10 +74,10 @@ class ConnectomeReader(Reader):
         names = None
         for who, file in found.items():
             matrix, own = _read(file)
-            if matrices and matrix.shape != matrices[0].shape:
+            if matrices and matrix.shape[1] != matrices[0].shape[1]:
                 raise DatasetError(
-                    f"{file} has {len(matrix)} regions and the first matrix {len(matrices[0])}; matrices of one study "
-                    f"are of one atlas (subject {who})"
+                    f"{file} has {matrix.shape[1]} regions and the first file {matrices[0].shape[1]}; files of one "
+                    f"study are of one atlas (subject {who})"
                 )
             if names is not None and own is not None and own.tolist() != names.tolist():
                 raise DatasetError(f"{file} names other regions than the first matrix; use one atlas")
@@ -76,8 +86,12 @@ class ConnectomeReader(Reader):
         if target is None:
             guesses = ("group", "diagnosis", "dx", "class", "label", "y")
             target = next((name for name in columns if name.lower() in guesses), None)
+        if all(len(matrix) == matrix.shape[1] for matrix in matrices):
+            stack = np.stack(matrices)
+        else:
+            stack = Connectivity(connectivity).fit_transform(matrices).dense(dtype=np.float64)
         graphs = from_matrices(
-            np.stack(matrices),
+            stack,
             atlas=names if source is None else source,
             ids=found,
             participants=columns,
@@ -138,19 +152,20 @@ def _read(file: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
         elif suffix == ".mat":
             from scipy.io import loadmat
 
-            arrays = {key: value for key, value in loadmat(file).items() if np.ndim(value) == 2 and key[:2] != "__"}
-            square = [value for value in arrays.values() if value.shape[0] == value.shape[1] > 1]
-            if len(square) != 1:
-                raise DatasetError(f"{file} holds {len(square)} square matrices; it should hold one")
-            matrix = square[0]
+            arrays = [value for key, value in loadmat(file).items() if np.ndim(value) == 2 and key[:2] != "__"]
+            large = [value for value in arrays if min(value.shape) > 1]
+            square = [value for value in large if value.shape[0] == value.shape[1]]
+            if len(square or large) != 1:
+                raise DatasetError(f"{file} holds {len(square or large)} matrices; it should hold one")
+            matrix = (square or large)[0]
         else:
-            matrix, names = read_matrix(file)
+            matrix, names = read_matrix(file, square=False)
     except DatasetError:
         raise
     except NotImplementedError as error:  # how SciPy says v7.3
         raise DatasetError(f"{file} is a MATLAB v7.3 file (HDF5); save it again with the option -v7") from error
     except (OSError, *DAMAGE) as error:
         raise DatasetError(f"{file} cannot be read ({short(error)}); save it again") from error
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
-        raise DatasetError(f"{file} holds an array of shape {matrix.shape}, not a square matrix of numbers")
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise DatasetError(f"{file} holds an array of shape {matrix.shape}; give a square matrix, or (times, regions)")
     return matrix.astype(np.float64), names

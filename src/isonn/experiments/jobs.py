@@ -185,7 +185,8 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         answers = estimator._all_answers(graphs[test])
         done = time.perf_counter()
         flips = None
-        if isinstance(estimator, GraphClassifier) and not job.permutation:
+        # regions of an atlas have names and an order; relabelling them makes another brain
+        if isinstance(estimator, GraphClassifier) and not job.permutation and graphs.kind != "connectomes":
             flips = relabelling(estimator, graphs[test], repeats=RELABELLINGS, random_state=job.weight_seed).flip_rate
     scores = score(estimator.target_, _y(graphs)[test], answers)
     result: dict[str, Any] = {

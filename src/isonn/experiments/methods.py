@@ -106,6 +106,7 @@ METHODS: dict[str, Method] = {
     "edges": _baseline("LinearEdges", "ridge on the edge weights", numbers=True),
     "edges-svm": _baseline("EdgesSVM", "support vector machine on the edge weights"),
     "edges-nbs": _baseline("NBSEdges", "ridge on the edges that differ in connected components (NBS)"),
+    "tangent-svm": _baseline("TangentSVM", "support vector machine in the tangent space of correlations"),
     "ecfp-forest": _baseline("ECFPForest", "forest of 200 trees on ECFP4 fingerprints", numbers=True),
     "ecfp-linear": _baseline("ECFPLinear", "logistic or ridge regression on ECFP4 fingerprints", numbers=True),
     "majority": _baseline("Majority", "the most frequent class, or the mean", numbers=True),
@@ -126,7 +127,7 @@ DEFAULTS: dict[str, tuple[str, ...]] = {
         "size",
         "majority",
     ),
-    "connectomes": ("isonn-aligned", "isonn", "edges", "edges-svm", "edges-nbs", "majority"),
+    "connectomes": ("isonn-aligned", "isonn", "edges", "edges-svm", "edges-nbs", "tangent-svm", "majority"),
 }
 #: Sets with more graphs are too large for a kernel matrix.
 KERNEL_GRAPHS = 3000
@@ -135,7 +136,15 @@ KERNEL_GRAPHS = 3000
 def default_methods(graphs: GraphSet) -> tuple[str, ...]:
     """What to compare on graphs of this kind."""
     names = DEFAULTS.get(graphs.kind, DEFAULTS[""])
-    return tuple(name for name in names if name != "wl-svm" or len(graphs) <= KERNEL_GRAPHS)
+    unfit = set()
+    if "wl-svm" in names and len(graphs) > KERNEL_GRAPHS:
+        unfit.add("wl-svm")
+    if "tangent-svm" in names:
+        from isonn.baselines import TangentSVMClassifier
+
+        if not TangentSVMClassifier.suits(graphs):
+            unfit.add("tangent-svm")
+    return tuple(name for name in names if name not in unfit)
 
 
 def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -66,8 +66,11 @@ def read_table(path: Path) -> list[list[str]]:
     return [row for row in rows if any(row)]
 
 
-def read_matrix(path: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
-    """A square matrix with or without a header and an index column, and the names of its nodes if it has them."""
+def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
+    """A square matrix with or without a header and an index column, and the names of its nodes if it has them.
+
+    With ``square=False`` it may also be a table of numbers with a column per node, with or without a header.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -84,12 +87,17 @@ def read_matrix(path: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | Non
         raise DatasetError(
             f"{path} calls column {at} {columns[at]!r:.60} and row {at} {index[at]!r:.60}; use one order for both"
         )
+    if not square and not columns and not index and rows and not any(map(_is_number, rows[0])):
+        index = [row[0] for row in rows[1:]] if rows[0][0] == "" else []  # as pandas writes it
+        columns = rows[0][bool(index) :]
     rows = [row[bool(index) :] for row in rows[bool(columns) :]]
     for number, row in enumerate(rows, start=1 + bool(columns)):
         wrong = next((cell for cell in row if not _is_number(cell)), None)
         if wrong is not None:
             raise DatasetError(f"row {number} of {path} holds {wrong!r:.60}, which is not a number; correct it")
-        if len(row) != len(rows):
+        if not square and len(row) != len(rows[0]):
+            raise DatasetError(f"row {number} of {path} has {len(row)} cells and the first {len(rows[0])}; correct it")
+        if square and len(row) != len(rows):
             raise DatasetError(
                 f"{path} is {len(rows)} x {len(row)} in row {number}, not square; give n rows of n numbers, with or "
                 f"without a header and an index column"
@@ -98,6 +106,7 @@ def read_matrix(path: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | Non
         raise DatasetError(f"{path} is empty; give n rows of n numbers")
     names = columns if columns and not _counted(columns) else index
     matrix = np.array([[float(cell) for cell in row] for row in rows])
+    names = names if len(names) == matrix.shape[1] else []
     return matrix, None if not names or _counted(names) else np.array(names, dtype=np.str_)
 
 
