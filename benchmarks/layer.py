@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 import isonn
 from isonn.matching import exact_distance
-from isonn.nn import Head, IsoLayer, IsoNN
+from isonn.nn import MLP, IsoLayer, IsoNN
 from isonn.windows.bank import WindowBank, bank_windows
 from isonn.windows.cut import cut_windows
 from isonn.windows.match import MAX_IN_PLACE_K, window_distance
@@ -129,7 +129,7 @@ def epoch() -> Iterator[Row]:
     bank = bank_windows(adjacency, 4)
     model = IsoNN(28, 2, layers=((1, 4),))
     features = model.features(bank).detach().flatten(1)
-    head = Head(features.shape[1], (1024, 128), 2)
+    head = MLP(features.shape[1], (1024, 128), 2)
     rivals = step(head, features, targets), step(head, features.clone().requires_grad_(), targets)
     ours, fixed, passing = best_of_each((step(model, bank, targets), *rivals), repeats=40)
     yield Row("epoch on MUTAG, k=4, c=1", "ours / head on fixed features", ours / fixed, "<= 1.3")

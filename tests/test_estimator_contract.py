@@ -77,7 +77,7 @@ pytestmark = pytest.mark.parametrize("name", ESTIMATORS)
 def estimator(name, monkeypatch):
     for package in NEEDS.get(name, ()):
         pytest.importorskip(package)
-    monkeypatch.setattr("isonn.heads.forest.TREES", 10)  # growing 300 trees each time would test nothing more
+    monkeypatch.setattr("isonn.heads.TREES", 10)  # growing 300 trees each time would test nothing more
     return clone(ESTIMATORS[name])
 
 

@@ -82,9 +82,10 @@ def __getattr__(name: str) -> Any:
     from isonn.errors import naming_the_extra
 
     with naming_the_extra(f"isonn.{name}"):
-        if name in _HOME:
-            return getattr(importlib.import_module(_HOME[name]), name)
-        return importlib.import_module(f"isonn.{name}")
+        if name not in _HOME:
+            return importlib.import_module(f"isonn.{name}")
+        globals()[name] = found = getattr(importlib.import_module(_HOME[name]), name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,8 @@
-"""Compile loops with numba, once per machine: the folder of compiled code, and what people at a terminal are told."""
+"""Compile loops with numba, once per machine."""
 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import lru_cache
@@ -42,17 +41,3 @@ def compiled(**options: Any) -> Callable[[Any], Any]:
             config.CACHE_DIR = before
 
     return decorate
-
-
-_announced: set[str] = set()
-
-
-def announce(what: str, kernel: Any) -> None:
-    """Tell people at a terminal, once, that the first call of a kernel compiles for some seconds."""
-    if what in _announced:
-        return
-    _announced.add(what)
-    folder, name = cache_folder(), kernel.py_func.__name__
-    known = kernel.signatures or (folder is not None and any(folder.rglob(f"*.{name}-*.nbi")))
-    if not known and sys.stderr.isatty():
-        sys.stderr.write(f"isonn: compiling the loops that {what}, once, about ten seconds\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
@@ -70,19 +71,24 @@ EXTRAS = {
 }
 
 
-@contextmanager
-def naming_the_extra(what: str) -> Iterator[None]:
-    """Turn the import error of an optional package into a sentence that names the extra to install.
+def name_the_extra(what: str, error: ModuleNotFoundError) -> NoReturn:
+    """Raise the error of a missing package again, as a sentence that names the extra to install.
 
     Args:
         what: what needs the package, as the subject of the sentence.
     """
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRAS:
+        raise error
+    raise MissingDependencyError(
+        f"{what} needs {package}, which is not installed; pip install 'isonn[{EXTRAS[package]}]'"
+    ) from error
+
+
+@contextmanager
+def naming_the_extra(what: str) -> Iterator[None]:
+    """Call `name_the_extra` when an import inside the block fails."""
     try:
         yield
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in EXTRAS:
-            raise
-        raise MissingDependencyError(
-            f"{what} needs {package}, which is not installed; pip install 'isonn[{EXTRAS[package]}]'"
-        ) from error
+        name_the_extra(what, error)

@@ -1,12 +1,15 @@
-"""One seed, named streams.
+"""The same seed gives the same bits: named random streams, and the number of threads torch computes with.
 
-Every random choice draws from a stream named after its purpose, so adding a new random choice never
-shifts the numbers of an old one, and the same seed gives the same bits in any process or thread.
+Every random choice draws from a stream named after its purpose, so a new random choice never shifts the numbers of an
+old one.
 """
 
 from __future__ import annotations
 
 import hashlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,3 +55,21 @@ def torch_stream(seed: int, *names: object) -> torch.Generator:
     import torch
 
     return torch.Generator().manual_seed(derive_seed(seed, *names))
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Limit torch to ``count`` threads inside the block; does nothing where torch is not loaded.
+
+    Sums are split by thread, so the same bits need the same number of threads.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

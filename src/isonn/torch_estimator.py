@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,13 @@ from typing_extensions import Self
 
 from isonn import progress
 from isonn.errors import InputError, IsoNNWarning
-from isonn.estimator import GraphEstimator
+from isonn.estimator import GraphEstimator, check_count, check_learning_rate
 from isonn.explain import Explanation, MatchedGraph, explain_matched
 from isonn.explain.explanation import Template
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
-from isonn.params import check_count, check_learning_rate
-from isonn.seeding import resolve_seed, torch_stream
-from isonn.threads import torch_threads
+from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.training import Checkpoint, History, Inputs, train
 
 #: Numbers a batch of graphs may be cut into when predicting: 256 MB of float32.
@@ -226,6 +226,39 @@ class TorchEstimator(GraphEstimator):
             for start in range(0, len(graphs), batch):
                 parts.append(compute(self._inputs(graphs[start : start + batch])).cpu().numpy())
         return np.concatenate(parts)
+
+
+class MLP(nn.Sequential):
+    """The paper's classification component: linear layers with ReLU between them; the last one gives logits.
+
+    The paper's equation puts a ReLU on the output, too, which would feed log(0); its code does not.
+
+    Args:
+        inputs: features per example.
+        hidden: widths of the hidden layers; the paper's are (1024, 128).
+        outputs: classes.
+        generator: draws the weights as torch does by default, from a stream of its own.
+
+    Example:
+        >>> MLP(8, (4,), 2)(torch.zeros(5, 8)).shape
+        torch.Size([5, 2])
+    """
+
+    def __init__(
+        self, inputs: int, hidden: Sequence[int], outputs: int, generator: torch.Generator | None = None
+    ) -> None:
+        widths = [inputs, *hidden, outputs]
+        layers: list[nn.Module] = []
+        for before, after in pairwise(widths):
+            # weights are drawn below; skip_init would ignore a `with torch.device("meta")` of the caller
+            linear = nn.utils.skip_init(nn.Linear, before, after, device=torch.get_default_device())
+            layers += [linear, nn.ReLU()]
+        super().__init__(*layers[:-1])
+        for layer in self:
+            if isinstance(layer, nn.Linear):
+                bound = 1 / math.sqrt(layer.in_features)
+                nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+                nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
 
 
 def _usable(device: Any) -> bool:

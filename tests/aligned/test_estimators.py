@@ -13,7 +13,7 @@ import isonn
 from isonn.connectomes import planted_connectomes
 from isonn.errors import InputError, ModelFileError
 from isonn.graphs.graph import join_graphs
-from isonn.heads.linear import PENALTIES
+from isonn.heads import PENALTIES
 
 FAST = {"shuffles": 19, "random_state": 0}
 

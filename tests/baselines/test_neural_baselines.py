@@ -14,7 +14,7 @@ from isonn.baselines import AutoEncoderClassifier, CNNClassifier, GCNClassifier,
 from isonn.baselines.neural import Dropout, draw_weights, set_dropout
 from isonn.errors import InputError
 from isonn.graphs.synthetic import planted_motifs
-from isonn.nn import Head
+from isonn.nn import MLP
 
 QUICK = {
     "ae": AutoEncoderClassifier(encoder=(16, 8), hidden=(16,), epochs=2, random_state=0),
@@ -102,8 +102,8 @@ def test_the_autoencoder_sees_no_classes_and_learns_to_reconstruct(graphs):
 
 
 def test_weights_are_drawn_as_torch_draws_them():
-    ours = draw_weights(lambda: Head(50, (200,), 3), torch.Generator().manual_seed(3))
-    theirs = Head(50, (200,), 3, torch.Generator().manual_seed(3))
+    ours = draw_weights(lambda: MLP(50, (200,), 3), torch.Generator().manual_seed(3))
+    theirs = MLP(50, (200,), 3, torch.Generator().manual_seed(3))
     for name, weight in ours.state_dict().items():
         torch.testing.assert_close(weight, theirs.state_dict()[name], rtol=0, atol=0)
 

@@ -11,7 +11,7 @@ from coded_graphs import SIZES, coded, labelled
 from isonn.subgraphs import bank as subgraph_bank
 from isonn.subgraphs import canonical
 from isonn.subgraphs.bank import bank_subgraphs
-from isonn.subgraphs.canonical import canonical_regions
+from isonn.subgraphs.enumerate import canonical_regions
 
 
 def as_graph(region, k):

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 import isonn
 from isonn.errors import InputError, IsoNNWarning
-from isonn.subgraphs.canonical import canonical_regions
+from isonn.subgraphs.enumerate import canonical_regions
 from isonn.subgraphs.select import ALIKE_IN_LIST, WILDCARD, auto_size, short_list, wildcard_groups
 
 GRAPHS = 26
@@ -125,7 +125,7 @@ def answers(model, graphs):
 @pytest.mark.parametrize("kind", Y)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_saved_model_is_the_same(graphs, model, kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("isonn.heads.forest.TREES", 10)
+    monkeypatch.setattr("isonn.heads.TREES", 10)
     one = fitted(graphs, model, kind)
     one.save(tmp_path / "m")
     other = isonn.load_model(tmp_path / "m")

@@ -15,12 +15,11 @@ from isonn.aligned.explain import AlignedMatches
 from isonn.aligned.model import ColumnModel, Geometry, SetTemplate, Settings, fit_column
 from isonn.aligned.select import RegionSet
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
+from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor, check_class_weight, check_count
 from isonn.explain.explanation import Explanation, Template, explain_matched
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
-from isonn.heads.linear import target_columns, temperature
-from isonn.params import check_class_weight, check_count
+from isonn.heads import target_columns, temperature
 from isonn.seeding import numpy_stream, resolve_seed
 from isonn.targets import Classes, Numbers
 

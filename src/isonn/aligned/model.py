@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from isonn.aligned.select import RegionSet, Shuffled, propose, search_shuffled, t_statistics
-from isonn.heads.linear import LARGEST_SQUARE, leave_one_out
+from isonn.heads import LARGEST_SQUARE, leave_one_out
 from isonn.packing import IntArray
 
 Floats = NDArray[np.float64]

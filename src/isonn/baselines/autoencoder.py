@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from isonn.baselines.neural import NeuralClassifier, draw_weights
+from isonn.estimator import check_widths
 from isonn.graphs.graph import GraphSet
-from isonn.heads.mlp import Head
-from isonn.params import check_widths
 from isonn.seeding import torch_stream
+from isonn.torch_estimator import MLP
 from isonn.training import Inputs
 
 
@@ -85,10 +85,10 @@ class AutoEncoderClassifier(NeuralClassifier):
         pixels, widths, code = self.size_**2, tuple(self.encoder), self.encoder[-1]
 
         def autoencoder() -> nn.Module:
-            return nn.Sequential(Head(pixels, widths[:-1], code), Head(code, widths[-2::-1], pixels))
+            return nn.Sequential(MLP(pixels, widths[:-1], code), MLP(code, widths[-2::-1], pixels))
 
         def classifier() -> nn.Module:
-            return Head(code, self.hidden, len(self.classes_))
+            return MLP(code, self.hidden, len(self.classes_))
 
         both = draw_weights(autoencoder, torch_stream(self.seed_, "weights", "autoencoder"))
         self.reconstruction_history_ = self._train(both, inputs, inputs, nn.MSELoss(), "autoencoder")

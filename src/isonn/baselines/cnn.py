@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from isonn.baselines.neural import NeuralClassifier
+from isonn.estimator import check_count, check_widths
 from isonn.graphs.graph import GraphSet
-from isonn.heads.mlp import Head
-from isonn.params import check_count, check_widths
+from isonn.torch_estimator import MLP
 
 KERNEL = 5
 
@@ -87,7 +87,7 @@ class CNNClassifier(NeuralClassifier):
             nn.MaxPool2d(2),
             nn.ReLU(),
             nn.Flatten(),
-            Head(self.channels * pooled**2, self.hidden, len(self.classes_)),
+            MLP(self.channels * pooled**2, self.hidden, len(self.classes_)),
         )
 
     def _cells_per_graph(self) -> int:

@@ -18,8 +18,8 @@ from torch.nn.functional import batch_norm
 from isonn.baselines.degree_histogram import degrees
 from isonn.baselines.neural import NeuralClassifier, check_dropout
 from isonn.errors import InputError, MissingDependencyError
+from isonn.estimator import check_count
 from isonn.graphs.graph import GraphSet
-from isonn.params import check_count
 
 FEATURES = ("adjacency", "labels", "degree")
 

@@ -13,11 +13,9 @@ from torch import Tensor, nn
 
 from isonn import progress
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier
+from isonn.estimator import GraphClassifier, check_count, check_learning_rate
 from isonn.graphs.graph import GraphSet
-from isonn.params import check_count, check_learning_rate
-from isonn.seeding import resolve_seed, torch_stream
-from isonn.threads import torch_threads
+from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.training import History, Inputs, train
 
 #: Numbers the largest layer may hold for a batch of graphs when predicting: 128 MB of float32.

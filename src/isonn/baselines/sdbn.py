@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from isonn.baselines.neural import Dropout, NeuralClassifier, check_dropout
 from isonn.errors import InputError
+from isonn.estimator import check_count
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
-from isonn.params import check_count
 from isonn.seeding import derive_seed
 
 #: What two poolings leave something of.

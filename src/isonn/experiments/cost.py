@@ -15,8 +15,7 @@ from torch import Tensor
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.matching import MATCHERS
-from isonn.seeding import torch_stream
-from isonn.threads import torch_threads
+from isonn.seeding import torch_stream, torch_threads
 from isonn.windows.bank import bank_windows
 from isonn.windows.cut import cut_windows
 from isonn.windows.layer import check_sizes, map_shape

@@ -13,8 +13,8 @@ from isonn.errors import InputError
 from isonn.explain.explanation import Logits, Match, MatchedGraph, Template, match_of
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
+from isonn.seeding import torch_threads
 from isonn.targets import Labels, Target
-from isonn.threads import torch_threads
 
 
 class MatchingClassifier(Protocol):

@@ -16,8 +16,8 @@ from isonn.errors import InputError, MissingDependencyError
 from isonn.explain.reasons import Reason, find_reasons, formula
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
+from isonn.seeding import torch_threads
 from isonn.targets import Numbers, Target
-from isonn.threads import torch_threads
 
 if TYPE_CHECKING:
     import networkx

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,10 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, hstack
 
+from isonn.errors import IsoNNWarning
 from isonn.packing import IntArray, bits_of, merge_equal, words_of
 from isonn.progress import Report, silent
-from isonn.subgraphs.canonical import canonical_regions, roughly_sorted, row_words
-from isonn.subgraphs.enumerate import Cut, cut_subgraphs, list_subgraphs, neighbourhood_codes
+from isonn.subgraphs.enumerate import (
+    Cut,
+    canonical_regions,
+    cut_subgraphs,
+    list_subgraphs,
+    neighbourhood_codes,
+    roughly_sorted,
+    row_words,
+)
 
 if TYPE_CHECKING:
     from isonn.subgraphs.kernels import Counter
@@ -532,3 +541,18 @@ def _added(counts: coo_array, number: IntArray, columns: int) -> csr_array:
 def _joint_codes(columns: Sequence[IntArray]) -> IntArray:
     """One code for what several views see."""
     return np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def sampled_shares(banked: Banked, graphs: int, name: str) -> dict[int, float]:
+    """The graphs whose subgraphs were sampled, with the smallest share of any size; said once."""
+    shares: dict[int, float] = {}
+    for (graph, _), share in banked.sampled.items():
+        shares[graph] = min(share, shares.get(graph, 1.0))
+    if shares:
+        warnings.warn(
+            f"{len(shares)} of {graphs} graphs of {name} have more subgraphs than max_subgraphs and were "
+            f"sampled, the largest at {min(shares.values()):.1%}; expected counts stay right",
+            IsoNNWarning,
+            stacklevel=2,
+        )
+    return shares

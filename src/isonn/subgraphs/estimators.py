@@ -22,20 +22,26 @@ from typing_extensions import Self
 
 from isonn import progress
 from isonn.errors import InputError, IsoNNWarning, naming_the_extra
-from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
+from isonn.estimator import (
+    GraphClassifier,
+    GraphEstimator,
+    GraphRegressor,
+    check_class_weight,
+    check_count,
+    check_widths,
+)
 from isonn.explain.explanation import Explanation, MatchedGraph, Template, explain_matched, with_evidence
 from isonn.explain.reasons import ClassReason
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, stream
 from isonn.heads import Head, LinearHead, get_head
-from isonn.params import check_class_weight, check_count, check_widths
 from isonn.seeding import derive_seed, resolve_seed
-from isonn.subgraphs.bank import Banked, bank_subgraphs
+from isonn.subgraphs.bank import Banked, bank_subgraphs, sampled_shares
 from isonn.subgraphs.enumerate import check_subgraph_size
 from isonn.subgraphs.explain import Templates, VocabularyMatches, find_occurrences
 from isonn.subgraphs.select import Mark, auto_size, class_marks, evidence_of, presence_by_class, short_list
-from isonn.subgraphs.store import Run, bank_folder, banks_of, cut_to_folder, look, sampled_shares
+from isonn.subgraphs.store import Run, bank_folder, banks_of, cut_to_folder, look
 from isonn.subgraphs.views import (
     COLUMNS,
     Encoding,

@@ -22,7 +22,7 @@ from isonn.subgraphs.bank import (
     fits_kernels,
     region_codes,
 )
-from isonn.subgraphs.canonical import canonical_regions
+from isonn.subgraphs.enumerate import canonical_regions
 from isonn.subgraphs.views import Encoding
 from isonn.subgraphs.vocabulary import Vocabulary
 from isonn.targets import Target

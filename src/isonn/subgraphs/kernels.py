@@ -8,7 +8,7 @@ order, and a hash collision costs a further step, never a wrong count. Only the 
 canonical form computed (all permutations of nodes with equal codes) and looked up in a second table, of columns, whose
 rows are compared in full as well. A molecule of 30 nodes takes a few microseconds.
 
-The numpy path (`isonn.subgraphs.enumerate`, `isonn.subgraphs.canonical`) gives the same columns and counts; it is the
+The numpy path (`isonn.subgraphs.enumerate`) gives the same columns and counts; it is the
 oracle of the tests, and runs where numba is not installed.
 """
 
@@ -19,7 +19,8 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.compiled import announce, compiled
+from isonn.compiled import compiled
+from isonn.progress import announce
 
 #: Bits of an edge code in a key: five earlier nodes of a subgraph of six take 60.
 EDGE_BITS = 12

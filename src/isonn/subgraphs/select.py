@@ -15,7 +15,7 @@ from isonn.heads import LinearHead
 from isonn.packing import IntArray
 from isonn.seeding import numpy_stream
 from isonn.subgraphs.bank import SubgraphBank
-from isonn.subgraphs.canonical import canonical_regions
+from isonn.subgraphs.enumerate import canonical_regions
 from isonn.targets import Classes, Numbers, Target
 
 #: Graphs whose counts are copied at a time.

@@ -23,20 +23,25 @@ from typing_extensions import Self
 
 from isonn import progress
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier
+from isonn.estimator import GraphClassifier, check_count, check_widths
 from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Template
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.stream import GraphStream, stream
-from isonn.heads.mlp import Head
 from isonn.matching.exact import exact_flat_distance, exact_flat_winners
 from isonn.matching.permutations import GraphLayout, permutations
 from isonn.packing import IntArray
-from isonn.params import check_count, check_widths
-from isonn.seeding import derive_seed, numpy_stream, resolve_seed
-from isonn.subgraphs.bank import Banked, CodedGraphs, bank_subgraphs, cut_graph, edge_numbers, region_codes
-from isonn.subgraphs.canonical import canonical_regions
-from isonn.subgraphs.enumerate import check_subgraph_size
+from isonn.seeding import derive_seed, numpy_stream, resolve_seed, torch_threads
+from isonn.subgraphs.bank import (
+    Banked,
+    CodedGraphs,
+    bank_subgraphs,
+    cut_graph,
+    edge_numbers,
+    region_codes,
+    sampled_shares,
+)
+from isonn.subgraphs.enumerate import canonical_regions, check_subgraph_size
 from isonn.subgraphs.select import starting_subgraphs
 from isonn.subgraphs.store import (
     Run,
@@ -45,7 +50,6 @@ from isonn.subgraphs.store import (
     banks_of,
     cut_to_folder,
     look,
-    sampled_shares,
 )
 from isonn.subgraphs.views import (
     COLUMNS,
@@ -58,8 +62,7 @@ from isonn.subgraphs.views import (
     encoding_of,
     fit_encoding,
 )
-from isonn.threads import torch_threads
-from isonn.torch_estimator import PREDICTION_CELLS, TorchEstimator
+from isonn.torch_estimator import MLP, PREDICTION_CELLS, TorchEstimator
 from isonn.training import Checkpoint
 
 #: How sharply a soft count falls off with the distance. At 0.5 a wrong edge still counts for 0.4, at 8 for nothing.
@@ -259,7 +262,7 @@ class SubgraphModel(nn.Module):
         self.multilabel = multilabel
         inputs = sum(group.c for group in groups) * FEATURES
         self.standardize = Standardize(inputs)
-        self.head = Head(inputs, hidden, outputs, generator)
+        self.head = MLP(inputs, hidden, outputs, generator)
         self.forest: Forest | None = None  # votes along in an ensemble
 
     def forward(self, inputs: SubgraphInputs) -> Tensor:
@@ -485,7 +488,7 @@ def _regression(graphs: int) -> LogisticRegression:
     return LogisticRegression(C=1 / min(PENALTY_PER_GRAPH * graphs, LARGEST_PENALTY), max_iter=1000)
 
 
-def set_linear(head: Head, solution: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
+def set_linear(head: MLP, solution: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
     """Give a head of one layer these weights and biases."""
     layer = head[0]
     assert isinstance(layer, torch.nn.Linear)

@@ -10,7 +10,6 @@ import errno
 import hashlib
 import json
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from safetensors.numpy import save
 from scipy.sparse import csr_array
 
 from isonn import progress
-from isonn.errors import DatasetError, InputError, IsoNNError, IsoNNWarning
+from isonn.errors import DatasetError, InputError, IsoNNError
 from isonn.files import atomic_file
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
@@ -365,18 +364,3 @@ def bank_folder(given: str | Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="isonn-bank-") as folder:
         yield Path(folder)
-
-
-def sampled_shares(banked: Banked, graphs: int, name: str) -> dict[int, float]:
-    """The graphs whose subgraphs were sampled, with the smallest share of any size; said once."""
-    shares: dict[int, float] = {}
-    for (graph, _), share in banked.sampled.items():
-        shares[graph] = min(share, shares.get(graph, 1.0))
-    if shares:
-        warnings.warn(
-            f"{len(shares)} of {graphs} graphs of {name} have more subgraphs than max_subgraphs and were "
-            f"sampled, the largest at {min(shares.values()):.1%}; expected counts stay right",
-            IsoNNWarning,
-            stacklevel=2,
-        )
-    return shares

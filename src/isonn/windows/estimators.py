@@ -12,11 +12,10 @@ from sklearn.base import TransformerMixin
 from torch import Tensor, nn
 
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier, GraphRegressor
+from isonn.estimator import GraphClassifier, GraphRegressor, check_class_weight, check_count, check_widths
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
 from isonn.matching import matcher_named
-from isonn.params import check_class_weight, check_count, check_widths
 from isonn.targets import Classes
 from isonn.torch_estimator import TorchEstimator
 from isonn.windows.bank import WindowBank, all_windows, bank_windows

@@ -19,10 +19,10 @@ from torch import Tensor, nn
 
 from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Template
 from isonn.graphs.graph import Graph
-from isonn.heads.mlp import Head
 from isonn.matching import matcher_named
 from isonn.matching.permutations import MAX_ENUMERABLE_K
 from isonn.packing import IntArray
+from isonn.torch_estimator import MLP
 from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_windows
 from isonn.windows.layer import IsoLayer
@@ -240,13 +240,13 @@ class WindowMatches(MatchedGraph):
         return np.sort(np.argsort(-worth, kind="stable")[:wanted])
 
 
-def _linear(head: Head, i: int) -> nn.Linear:
+def _linear(head: MLP, i: int) -> nn.Linear:
     layer = head[i]
     assert isinstance(layer, nn.Linear)
     return layer
 
 
-def _first_sums(head: Head, features: Tensor) -> Tensor:
+def _first_sums(head: MLP, features: Tensor) -> Tensor:
     """The head's first layer in float64, without a copy of all its weights: (b, features) to (b, width)."""
     first = _linear(head, 0)
     sums = first.bias.detach().double().expand(len(features), -1)
@@ -257,7 +257,7 @@ def _first_sums(head: Head, features: Tensor) -> Tensor:
     return sums
 
 
-def _rest(head: Head, sums: Tensor) -> Tensor:
+def _rest(head: MLP, sums: Tensor) -> Tensor:
     """The head in float64 from the sums of its first layer on."""
     for layer in list(head)[1:]:
         if isinstance(layer, nn.Linear):

@@ -146,7 +146,7 @@ class Windows:
 
     def match(self, template: Tensor, winners: IntArray, distance: FloatArray) -> None:
         """Write the best permutation, a row of `permutations`, and the squared distance of each window."""
-        from isonn.compiled import announce
+        from isonn.progress import announce
         from isonn.windows import kernels
 
         announce("match windows", kernels.match_runs if self.whole else kernels.match_at)

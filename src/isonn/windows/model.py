@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from isonn.heads.mlp import Head
+from isonn.torch_estimator import MLP
 from isonn.windows.layer import Inputs, IsoStack, Layers, deep_equivalent, map_shape
 
 
@@ -45,7 +45,7 @@ class IsoNN(nn.Module):
         super().__init__()
         self.features = IsoStack(layers, matching, normalize, generator, symmetric)
         count, side = map_shape(n, layers)
-        self.head = Head(count * side * side, hidden, outputs, generator)
+        self.head = MLP(count * side * side, hidden, outputs, generator)
 
     def forward(self, graphs: Inputs) -> Tensor:
         logits: Tensor = self.head(self.features(graphs).flatten(1))

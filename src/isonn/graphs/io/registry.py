@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from isonn.errors import DatasetError, InputError, naming_the_extra
+from isonn.errors import DatasetError, InputError, name_the_extra
 from isonn.graphs.graph import GraphSet, difference
 
 
@@ -180,8 +180,10 @@ def _candidates(path: Path) -> Iterator[Reader]:
     yield from _REGISTERED
     for place in _TABLE:
         if place.may_recognise(path):
-            with naming_the_extra(f"reading {path}"):
+            try:
                 reader = place.reader()
+            except ModuleNotFoundError as error:
+                name_the_extra(f"reading {path}", error)
             yield reader
 
 

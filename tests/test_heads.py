@@ -9,8 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 import isonn
+from isonn import heads
 from isonn.errors import InputError
-from isonn.heads import HEADS, Head, LinearHead, forest, get_head, linear, register_head
+from isonn.heads import HEADS, Head, LinearHead, get_head, register_head
 from isonn.targets import Classes, Labels, Numbers
 
 TARGETS = {
@@ -66,8 +67,8 @@ def test_the_penalty_has_the_least_leave_one_out_error_of_all():
             errors.append(float((ridge.predict(features[[i]].toarray()) - y[i]).item() ** 2))
         return np.mean(errors)
 
-    losses = [loss(penalty) for penalty in linear.PENALTIES.tolist()]
-    assert head.penalties == [linear.PENALTIES[int(np.argmin(losses))]]
+    losses = [loss(penalty) for penalty in heads.PENALTIES.tolist()]
+    assert head.penalties == [heads.PENALTIES[int(np.argmin(losses))]]
     assert head.loss == pytest.approx(min(losses))
 
 
@@ -91,9 +92,9 @@ def test_many_graphs_are_solved_for_directly_with_the_same_weights(weighted, mon
     features, y = csr_array(generator.random((40, 7))), generator.normal(size=(40, 2))
     weights = generator.random(40) + 0.5 if weighted else None
     target = Numbers(np.zeros(2), np.ones(2), False)
-    monkeypatch.setattr(linear, "PENALTY_GRAPHS", 30)
+    monkeypatch.setattr(heads, "PENALTY_GRAPHS", 30)
     dual = LinearHead().fit(features, y, target, weights, 0)
-    monkeypatch.setattr(linear, "DUAL_GRAPHS", 35)
+    monkeypatch.setattr(heads, "DUAL_GRAPHS", 35)
     primal = LinearHead().fit(features, y, target, weights, 0)
     assert primal.penalties == dual.penalties
     np.testing.assert_allclose(primal.coef, dual.coef, atol=1e-4)
@@ -107,7 +108,7 @@ class MeanHead(Head):
     name = "mean-of-targets"
 
     def fit(self, features, targets, target, weights=None, seed=0):
-        columns = linear.target_columns(targets, target)
+        columns = heads.target_columns(targets, target)
         mean = np.nanmean(columns, axis=0)
         self.value = mean if len(mean) == target.outputs else np.array([-mean[0], mean[0]])
         return self
@@ -135,7 +136,7 @@ def toy():
 @pytest.mark.parametrize("kind", TARGETS)
 @pytest.mark.parametrize("name", [*HEADS, MeanHead.name])
 def test_every_head_keeps_the_contract(name, kind, toy, monkeypatch):
-    monkeypatch.setattr(forest, "TREES", 10)
+    monkeypatch.setattr(heads, "TREES", 10)
     y = TARGETS[kind]
     target, features = target_of(y), features_of(y)
     head = get_head(name)().fit(features, target.encode(y), target, None, 0)

@@ -1,0 +1,520 @@
+"""Heads read the features of graphs and predict: `Head`, the contract, and the linear, forest and ensemble heads."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky, eigh
+from scipy.linalg.lapack import dtrtri
+from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
+from scipy.special import expit, log_softmax, logit, softmax
+from typing_extensions import Self
+
+from isonn.errors import InputError
+from isonn.seeding import numpy_stream
+from isonn.targets import Classes, Numbers, Target
+
+__all__ = ["HEADS", "EnsembleHead", "ForestHead", "Head", "LinearHead", "get_head", "register_head"]
+
+Floats = NDArray[np.float64]
+
+#: Graphs up to which the products of all pairs are held: 512 MB.
+DUAL_GRAPHS = 8000
+#: Graphs that the penalty is chosen on; a decomposition takes two seconds.
+PENALTY_GRAPHS = 1500
+#: Penalties to choose from; the features of a graph have norm 1.
+PENALTIES = 10.0 ** np.arange(-4.0, 1.51, 0.25)
+#: A residual beyond this counts no more than this when a penalty for classes is chosen.
+LARGEST_SQUARE = 4.0
+#: Columns that more than this share of graphs have are multiplied as a dense matrix.
+DENSE_SHARE = 0.05
+#: Trees of a forest.
+TREES = 300
+#: Columns the trees see: those that split the graphs most evenly. More cost time and gained nothing.
+COLUMNS = 2000
+#: Probabilities are kept this far from 0 and 1, so that log-odds stay finite.
+MARGIN = 1e-3
+
+
+class Head(ABC):
+    """Fits features to targets. To add one, subclass it and register it with `register_head`.
+
+    Features are a sparse matrix, one row per graph; targets are what ``target.encode`` gives. `outputs` gives the
+    numbers that ``target.link`` turns into answers. A head whose outputs are sums over features is `additive` and
+    returns the summands' weights from `coefficients`; explanations of other heads are computed by removal. `tensors`
+    and `restore` carry all that was learned.
+
+    Example:
+        >>> class Shares(Head):
+        ...     name = "shares"
+        ...
+        ...     def fit(self, features, targets, target, weights=None, seed=0):
+        ...         self.shares = np.bincount(targets, minlength=target.outputs) / len(targets)
+        ...         return self
+        ...
+        ...     def outputs(self, features):
+        ...         return np.tile(np.log(self.shares), (features.shape[0], 1))
+        ...
+        ...     def tensors(self):
+        ...         return {"shares": self.shares}
+        ...
+        ...     @classmethod
+        ...     def restore(cls, tensors):
+        ...         head = cls()
+        ...         head.shares = tensors["shares"]
+        ...         return head
+        >>> Shares().name
+        'shares'
+    """
+
+    name: ClassVar[str]
+    #: Whether outputs are an intercept plus one term per feature.
+    additive: ClassVar[bool] = False
+
+    @abstractmethod
+    def fit(
+        self,
+        features: csr_array,
+        targets: NDArray[Any],
+        target: Target,
+        weights: Floats | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Learn from features (g, p) and targets; ``weights`` are one per graph."""
+
+    @abstractmethod
+    def outputs(self, features: csr_array) -> Floats:
+        """Outputs of shape (g, target.outputs)."""
+
+    @abstractmethod
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """What was learned, by name."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]]) -> Head:
+        """The head whose `tensors` these are."""
+
+    def coefficients(self) -> tuple[Floats, Floats] | None:
+        """Weights (outputs, p) and intercepts (outputs,) of an additive head, else None."""
+        return None
+
+
+#: Every head by name.
+HEADS: dict[str, type[Head]] = {}
+
+
+def register_head(cls: type[Head]) -> type[Head]:
+    """Make a head known by its name; use it as a decorator.
+
+    Example:
+        >>> from isonn.heads import HEADS, LinearHead, register_head
+        >>> @register_head
+        ... class Named(LinearHead):
+        ...     name = "linear again"
+        >>> HEADS.pop("linear again").additive  # pop: only so that this example leaves nothing behind
+        True
+    """
+    HEADS[cls.name] = cls
+    return cls
+
+
+def get_head(name: Any) -> type[Head]:
+    """The head of that name.
+
+    Example:
+        >>> from isonn.heads import get_head
+        >>> get_head("linear").additive
+        True
+    """
+    if not isinstance(name, str) or name not in HEADS:
+        raise InputError(f"head={name!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
+    return HEADS[name]
+
+
+@register_head
+class LinearHead(Head):
+    r"""Ridge regression whose penalty is chosen by exact leave-one-out; outputs are sums, so explanations add up.
+
+    With :math:`K = \Phi \Phi^\top` the products of all graphs' features, :math:`G = (K + \lambda C^{-1})^{-1}` for
+    weights C, :math:`s = G 1` and :math:`P = G - s s^\top / 1^\top s`, the ridge solution with a free intercept is
+    :math:`\alpha = P Y`, and leaving graph i out changes its residual to :math:`\alpha_i / P_{ii}`: one decomposition
+    of K gives the leave-one-out error of every penalty. Classes are targets of +1 and -1, one against the rest. The
+    outputs are scaled by one number so that the leave-one-out probabilities are as likely as possible: a score is a
+    log-odds.
+
+    The products take g² memory. Beyond `DUAL_GRAPHS` graphs the penalty is chosen on a sample and the weights are
+    solved for directly, on the sparse features.
+
+    Attributes:
+        coef, intercept: shape (outputs, p) and (outputs,).
+        penalties: the penalty chosen for each column of targets.
+        held_out: leave-one-out outputs of the training graphs, shape (g, outputs); NaN where there is none.
+        loss: mean leave-one-out loss, to compare features by.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> from isonn.targets import Classes
+        >>> features = csr_array(np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]])
+        >>> target, y = Classes(np.array(["a", "b"])), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+        >>> LinearHead().fit(features, y, target).outputs(features).argmax(axis=1).tolist()
+        [0, 0, 0, 0, 1, 1, 1, 1]
+    """
+
+    name = "linear"
+    additive = True
+
+    coef: Floats
+    intercept: Floats
+    held_out: Floats
+    loss: float
+
+    def fit(
+        self,
+        features: csr_array,
+        targets: NDArray[Any],
+        target: Target,
+        weights: Floats | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Solve for weights and intercepts."""
+        wanted = target_columns(targets, target)
+        self._regress(features, wanted, weights, np.inf if isinstance(target, Numbers) else LARGEST_SQUARE, seed)
+        if isinstance(target, Classes) and len(target.classes) == 2:
+            # one score, half of it for one class and half against the other
+            halves = np.array([[-0.5], [0.5]])
+            self.coef, self.intercept = halves @ self.coef, halves[:, 0] * self.intercept[0]
+            self.held_out = self.held_out @ halves.T
+        if not isinstance(target, Numbers):
+            scale = temperature(self.held_out, targets, target)
+            self.coef, self.intercept, self.held_out = (
+                scale * value for value in (self.coef, self.intercept, self.held_out)
+            )
+        return self
+
+    def fit_outputs(self, features: csr_array, outputs: Floats, seed: int = 0) -> Self:
+        """Fit the outputs of another head, shape (g, outputs); rows with NaN are left out."""
+        self._regress(features, outputs, None, np.inf, seed)
+        return self
+
+    def _regress(self, features: csr_array, wanted: Floats, weights: Floats | None, cap: float, seed: int) -> None:
+        """Solve for every column of ``wanted``, each on the graphs where it is known."""
+        g, p = features.shape
+        self.coef, self.intercept = np.zeros((wanted.shape[1], p)), np.zeros(wanted.shape[1])
+        self.held_out = np.full(wanted.shape, np.nan)
+        self.penalties: list[float] = []
+        losses = []
+        weights = np.ones(g) if weights is None else weights
+        for rows, columns in _same_rows(np.isfinite(wanted)):
+            part = features if len(rows) == g else features[rows]
+            found = _solve(part, wanted[np.ix_(rows, columns)], weights[rows], cap, seed)
+            self.coef[columns], self.intercept[columns] = found.coef, found.intercept
+            self.held_out[np.ix_(rows, columns)] = found.held_out
+            self.penalties += [found.penalty] * len(columns)
+            losses.append(found.loss)
+        self.loss = float(np.mean(losses))
+
+    def outputs(self, features: csr_array) -> Floats:
+        """Intercepts plus the weighted sums of features."""
+        return np.asarray(features @ self.coef.T + self.intercept)
+
+    def coefficients(self) -> tuple[Floats, Floats]:
+        """Weights and intercepts."""
+        return self.coef, self.intercept
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Weights and intercepts."""
+        return {"coef": self.coef, "intercept": self.intercept}
+
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]]) -> LinearHead:
+        """The head with these weights."""
+        head = cls()
+        head.coef, head.intercept = tensors["coef"].astype(np.float64), tensors["intercept"].astype(np.float64)
+        return head
+
+
+class _Solution:
+    def __init__(self, coef: Floats, intercept: Floats, held_out: Floats, penalty: float, loss: float) -> None:
+        self.coef, self.intercept, self.held_out, self.penalty, self.loss = coef, intercept, held_out, penalty, loss
+
+
+def target_columns(targets: NDArray[Any], target: Target) -> Floats:
+    """What is regressed on: +1 and -1 for classes and labels, standardised values for numbers."""
+    if isinstance(target, Numbers):
+        return np.asarray(targets, dtype=np.float64)
+    if isinstance(target, Classes):
+        classes = range(len(target.classes)) if len(target.classes) > 2 else (1,)
+        return np.stack([2.0 * (targets == i) - 1 for i in classes], axis=1)
+    return np.asarray(2.0 * targets - 1, dtype=np.float64)
+
+
+def _same_rows(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Columns that are known for the same graphs, together: rows and columns of each group."""
+    patterns, group = np.unique(known, axis=1, return_inverse=True)
+    return [(np.flatnonzero(patterns[:, i]), np.flatnonzero(group.reshape(-1) == i)) for i in range(patterns.shape[1])]
+
+
+def _solve(features: csr_array, wanted: Floats, weights: Floats, cap: float, seed: int) -> _Solution:
+    g = len(wanted)
+    if g <= PENALTY_GRAPHS:
+        penalty, alpha, bias, residual, loss = leave_one_out(products(features), wanted, weights, cap)
+        return _Solution(np.asarray(alpha.T @ features), bias, wanted - residual, penalty, loss)
+    rows = np.sort(numpy_stream(seed, "penalty").choice(g, PENALTY_GRAPHS, replace=False))
+    penalty, _, _, residual, loss = leave_one_out(products(features[rows]), wanted[rows], weights[rows], cap)
+    held_out = np.full(wanted.shape, np.nan)
+    if g > DUAL_GRAPHS:
+        from sklearn.linear_model import Ridge
+
+        ridge = Ridge(alpha=penalty, solver="sparse_cg", tol=1e-6, max_iter=1000)
+        ridge.fit(features, wanted, sample_weight=weights)
+        held_out[rows] = wanted[rows] - residual
+        return _Solution(np.atleast_2d(ridge.coef_), np.atleast_1d(ridge.intercept_), held_out, penalty, loss)
+    kernel = products(features)
+    kernel[np.diag_indices(g)] += penalty / weights
+    root = cholesky(kernel, lower=True, overwrite_a=True)
+    solved = cho_solve((root, True), np.column_stack([np.ones(g), wanted]))
+    s = solved[:, 0]
+    bias = (s @ wanted) / s.sum()
+    alpha = solved[:, 1:] - np.outer(s, bias)
+    root, _ = dtrtri(root, lower=1, overwrite_c=1)  # of the inverse only the diagonal is needed: a sixth of the work
+    residual = alpha / (np.einsum("ij,ij->j", root, root) - s**2 / s.sum())[:, None]
+    return _Solution(np.asarray(alpha.T @ features), bias, wanted - residual, penalty, loss)
+
+
+def products(features: csr_array) -> Floats:
+    """Products of all pairs of rows; frequent columns as one dense product, rare ones sparse."""
+    share = np.bincount(features.indices, minlength=features.shape[1]) / max(1, features.shape[0])
+    often = np.flatnonzero(share > DENSE_SHARE)
+    dense = features[:, often].toarray()
+    total = dense @ dense.T
+    rest = features[:, np.flatnonzero(share <= DENSE_SHARE)]
+    if rest.nnz:
+        total += (rest @ rest.T).toarray()
+    return np.asarray(total)
+
+
+def leave_one_out(
+    kernel: Floats, wanted: Floats, weights: Floats, cap: float
+) -> tuple[float, Floats, Floats, Floats, float]:
+    """The best penalty with its dual weights, intercepts, leave-one-out residuals and loss."""
+    root = np.sqrt(weights)
+    values, vectors = eigh(kernel * np.outer(root, root))
+    vectors = vectors * root[:, None]  # so that G = V diag(1 / (d + penalty)) V'
+    turned, ones = vectors.T @ wanted, vectors.sum(axis=0)
+    square = vectors**2
+    best: tuple[float, Floats, Floats, Floats, float] | None = None
+    for penalty in PENALTIES.tolist():
+        inverse = 1 / (np.maximum(values, 0) + penalty)
+        s = vectors @ (inverse * ones)
+        total = float(s.sum())
+        bias = (s @ wanted) / total
+        alpha = vectors @ (inverse[:, None] * turned) - np.outer(s, bias)
+        residual = alpha / np.maximum(square @ inverse - s**2 / total, 1e-300)[:, None]
+        loss = float((weights[:, None] * np.minimum(residual**2, cap)).mean() / weights.mean())
+        if best is None or loss < best[4]:
+            best = penalty, alpha, bias, residual, loss
+    assert best is not None
+    return best
+
+
+def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> float:
+    """The scale of outputs under which the leave-one-out probabilities of what is true are largest.
+
+    As in Platt's scaling, one graph in n + 2 counts as wrong: otherwise classes that are told apart without a mistake
+    would be predicted with certainty.
+    """
+    known = np.isfinite(held_out).all(axis=1) if isinstance(target, Classes) else np.isfinite(held_out)
+    if not known.any():
+        return 1.0
+    doubt = 1 / (int(known.sum()) + 2)
+
+    def surprise(log_scale: float) -> float:
+        scaled = np.exp(log_scale) * held_out
+        if isinstance(target, Classes):
+            rows = np.flatnonzero(known)
+            logs = log_softmax(scaled[rows], axis=1)
+            right = logs[np.arange(len(rows)), targets[rows]]
+            wrong = (logs.sum(axis=1) - right) / max(1, logs.shape[1] - 1)
+            return -float(((1 - doubt) * right + doubt * wrong).mean())
+        signs = 2.0 * targets[known] - 1
+        loss = np.logaddexp(0, -signs * scaled[known])
+        return float(((1 - doubt) * loss + doubt * np.logaddexp(0, signs * scaled[known])).mean())
+
+    return float(np.exp(minimize_scalar(surprise, bounds=(-3, 5), method="bounded").x))
+
+
+@register_head
+class ForestHead(Head):
+    """A random forest on the columns that split the graphs most evenly; explanations are computed by removal.
+
+    Attributes:
+        columns: which features the trees see, shape (q,).
+        feature, threshold, left, right: of each node of each tree, shape (trees, nodes); a leaf leads to itself.
+        votes: what each node predicts, shape (trees, nodes, outputs).
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> from isonn.targets import Classes
+        >>> features = csr_array(np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]])
+        >>> target, y = Classes(np.array(["a", "b"])), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+        >>> ForestHead().fit(features, y, target).outputs(features).argmax(axis=1).tolist()
+        [0, 0, 0, 0, 1, 1, 1, 1]
+    """
+
+    name = "forest"
+
+    def fit(
+        self,
+        features: csr_array,
+        targets: NDArray[Any],
+        target: Target,
+        weights: Floats | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Grow the trees."""
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+        share = np.bincount(features.indices, minlength=features.shape[1]) / features.shape[0]
+        self.columns = np.sort(np.argsort(-(share * (1 - share)), kind="stable")[:COLUMNS])
+        dense = features[:, self.columns].toarray().astype(np.float32)
+        columns = targets.reshape(len(targets), -1)
+        known = np.isfinite(columns).all(axis=1)
+        seed = seed % 2**32
+        self.numbers = isinstance(target, Numbers)
+        if self.numbers:
+            forest: Any = RandomForestRegressor(TREES, max_features=1 / 3, random_state=seed)
+        else:
+            forest = RandomForestClassifier(TREES, random_state=seed)
+        y = columns[known] if columns.shape[1] > 1 else columns[known, 0]
+        if not self.numbers:
+            y = y.astype(np.int64)
+        forest.fit(dense[known], y, None if weights is None else weights[known])
+        self._take(forest, isinstance(target, Classes))
+        return self
+
+    def outputs(self, features: csr_array) -> Floats:
+        """Log-odds or values from the mean vote."""
+        votes = self.votes_of(features)
+        if self.numbers:
+            return votes
+        votes = np.clip(votes, MARGIN, 1 - MARGIN)
+        return np.log(votes) if self.one_class else np.log(votes / (1 - votes))
+
+    def votes_of(self, features: csr_array) -> Floats:
+        """The mean vote of the trees, shape (g, outputs)."""
+        values = features[:, self.columns].toarray().astype(np.float32).astype(np.float64)
+        example = np.arange(len(values))
+        total = np.zeros((len(values), self.votes.shape[2]))
+        for feature, threshold, left, right, votes in zip(
+            self.feature, self.threshold, self.left, self.right, self.votes, strict=True
+        ):
+            node = np.zeros(len(values), dtype=np.int64)
+            while True:
+                after = np.where(values[example, feature[node]] <= threshold[node], left[node], right[node])
+                if (after == node).all():
+                    break
+                node = after
+            total += votes[node]
+        return total / len(self.votes)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Columns, trees, and what the votes mean."""
+        kind = np.array([self.numbers, self.one_class])
+        names = ("columns", "feature", "threshold", "left", "right", "votes")
+        return {"kind": kind, **{name: getattr(self, name) for name in names}}
+
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]]) -> ForestHead:
+        """The forest with these trees."""
+        head = cls()
+        for name in ("columns", "feature", "threshold", "left", "right", "votes"):
+            setattr(head, name, tensors[name])
+        head.numbers, head.one_class = (bool(value) for value in tensors["kind"])
+        return head
+
+    def _take(self, forest: Any, one_class: bool) -> None:
+        trees = [estimator.tree_ for estimator in forest.estimators_]
+        nodes, self.one_class = max(tree.node_count for tree in trees), one_class
+        self.feature, self.left, self.right = (np.zeros((len(trees), nodes), dtype=np.int32) for _ in range(3))
+        self.threshold = np.zeros((len(trees), nodes))
+        votes = []
+        for i, tree in enumerate(trees):
+            n = tree.node_count
+            leaf, here = tree.children_left < 0, np.arange(n)
+            self.left[i, :n] = np.where(leaf, here, tree.children_left)
+            self.right[i, :n] = np.where(leaf, here, tree.children_right)
+            self.feature[i, :n] = np.maximum(tree.feature, 0)
+            self.threshold[i, :n] = tree.threshold
+            votes.append(self._votes(tree, forest))
+        self.votes = np.zeros((len(trees), nodes, votes[0].shape[1]), dtype=np.float32)
+        for i, own in enumerate(votes):
+            self.votes[i, : len(own)] = own
+
+    def _votes(self, tree: Any, forest: Any) -> Floats:
+        if self.numbers:
+            return np.asarray(tree.value[:, :, 0])
+        share = tree.value / tree.value.sum(axis=2, keepdims=True)  # (nodes, columns, classes)
+        if self.one_class:
+            return np.asarray(share[:, 0])
+        # each label is 0 or 1, or, when all training graphs agree, only one of the two
+        classes = forest.classes_ if share.shape[1] > 1 else [forest.classes_]
+        return np.stack([share[:, j, : len(c)] @ np.asarray(c, dtype=float) for j, c in enumerate(classes)], axis=1)
+
+
+@register_head
+class EnsembleHead(Head):
+    """The mean of the probabilities (or values) of the linear head and the forest; explained by removal.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> from isonn.targets import Classes
+        >>> features = csr_array(np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]])
+        >>> target, y = Classes(np.array(["a", "b"])), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+        >>> EnsembleHead().fit(features, y, target).outputs(features).argmax(axis=1).tolist()
+        [0, 0, 0, 0, 1, 1, 1, 1]
+    """
+
+    name = "ensemble"
+
+    def fit(
+        self,
+        features: csr_array,
+        targets: NDArray[Any],
+        target: Target,
+        weights: Floats | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Fit both."""
+        self.linear = LinearHead().fit(features, targets, target, weights, seed)
+        self.forest = ForestHead().fit(features, targets, target, weights, seed)
+        return self
+
+    def outputs(self, features: csr_array) -> Floats:
+        """Log-odds of the mean probability, or the mean value."""
+        linear, forest = self.linear.outputs(features), self.forest.votes_of(features)
+        if self.forest.numbers:
+            return np.asarray((linear + forest) / 2)
+        if self.forest.one_class:
+            return np.asarray(np.log(np.maximum((softmax(linear, axis=1) + forest) / 2, MARGIN)))
+        return np.asarray(logit(np.clip((expit(linear) + forest) / 2, MARGIN, 1 - MARGIN)))
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Those of both."""
+        own = (("linear", self.linear), ("forest", self.forest))
+        return {f"{part}.{name}": tensor for part, head in own for name, tensor in head.tensors().items()}
+
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]]) -> EnsembleHead:
+        """The heads with these tensors."""
+        head = cls()
+
+        def below(part: str) -> dict[str, NDArray[Any]]:
+            return {name.removeprefix(part): tensor for name, tensor in tensors.items() if name.startswith(part)}
+
+        head.linear, head.forest = LinearHead.restore(below("linear.")), ForestHead.restore(below("forest."))
+        return head
