@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from isonn.baselines import DegreeHistogramClassifier
-from isonn.baselines.degree_histogram import degrees, strengths
+from isonn.baselines.simple import degrees, strengths
 from isonn.errors import InputError
 from isonn.graphs import as_graphset
 

@@ -10,7 +10,7 @@ import torch
 
 from isonn import as_graphset
 from isonn.baselines import GCNClassifier, GINClassifier
-from isonn.baselines.graph_network import CodedGraphs, PaddedGraphs
+from isonn.baselines.graph_networks import CodedGraphs, PaddedGraphs
 from isonn.errors import InputError, MissingDependencyError
 from isonn.graphs.synthetic import planted_motifs
 

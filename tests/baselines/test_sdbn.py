@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isonn.baselines import SDBNClassifier
-from isonn.baselines.sdbn import block_means, find_modules
+from isonn.baselines.matrix_networks import block_means, find_modules
 
 
 def planted_modules(rng, label):

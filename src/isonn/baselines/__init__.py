@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 from isonn.errors import naming_the_extra
 
 if TYPE_CHECKING:
-    from isonn.baselines.autoencoder import AutoEncoderClassifier
-    from isonn.baselines.cnn import CNNClassifier
-    from isonn.baselines.degree_histogram import DegreeHistogramClassifier, DegreeHistogramRegressor
     from isonn.baselines.ecfp import (
         ECFPForestClassifier,
         ECFPForestRegressor,
@@ -22,9 +19,7 @@ if TYPE_CHECKING:
         ECFPLinearRegressor,
     )
     from isonn.baselines.frequent import FrequentClassifier
-    from isonn.baselines.gcn import GCNClassifier
-    from isonn.baselines.gin import GINClassifier
-    from isonn.baselines.graph_size import GraphSizeClassifier, GraphSizeRegressor
+    from isonn.baselines.graph_networks import GCNClassifier, GINClassifier
     from isonn.baselines.linear_edges import (
         EdgesSVMClassifier,
         LinearEdgesClassifier,
@@ -32,8 +27,15 @@ if TYPE_CHECKING:
         NBSEdgesClassifier,
         TangentSVMClassifier,
     )
-    from isonn.baselines.majority import MajorityClassifier, MajorityRegressor
-    from isonn.baselines.sdbn import SDBNClassifier
+    from isonn.baselines.matrix_networks import AutoEncoderClassifier, CNNClassifier, SDBNClassifier
+    from isonn.baselines.simple import (
+        DegreeHistogramClassifier,
+        DegreeHistogramRegressor,
+        GraphSizeClassifier,
+        GraphSizeRegressor,
+        MajorityClassifier,
+        MajorityRegressor,
+    )
     from isonn.baselines.weisfeiler_lehman import WLClassifier
 
 __all__ = [
@@ -63,19 +65,19 @@ __all__ = [
 
 #: The module of each name, by how the name begins.
 _HOME = {
-    "AutoEncoder": "autoencoder",
-    "CNN": "cnn",
-    "DegreeHistogram": "degree_histogram",
+    "AutoEncoder": "matrix_networks",
+    "CNN": "matrix_networks",
+    "DegreeHistogram": "simple",
     "ECFP": "ecfp",
     "EdgesSVM": "linear_edges",
     "Frequent": "frequent",
-    "GCN": "gcn",
-    "GIN": "gin",
-    "GraphSize": "graph_size",
+    "GCN": "graph_networks",
+    "GIN": "graph_networks",
+    "GraphSize": "simple",
     "LinearEdges": "linear_edges",
-    "Majority": "majority",
+    "Majority": "simple",
     "NBSEdges": "linear_edges",
-    "SDBN": "sdbn",
+    "SDBN": "matrix_networks",
     "TangentSVM": "linear_edges",
     "WL": "weisfeiler_lehman",
 }

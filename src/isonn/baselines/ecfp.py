@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
 
-from isonn.baselines.features import FeatureClassifier, FeatureRegressor
+from isonn.baselines.simple import FeatureClassifier, FeatureRegressor
 from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphEstimator
 from isonn.graphs.graph import GraphSet

@@ -15,7 +15,7 @@ from sklearn.feature_selection import f_classif
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
-from isonn.baselines.features import FeatureRegressor
+from isonn.baselines.simple import FeatureRegressor
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.graphs.graph import GraphSet
