@@ -128,7 +128,7 @@ def test_numbers_come_back_in_their_units():
 @pytest.mark.parametrize(
     ("cls", "y", "complaint"),
     [
-        (Classes, np.array([0.5, 1.0, 2.0]), "measurements such as 0.5, not classes; use a regressor"),
+        (Classes, np.array([0.5, 1.0, 2.0]), "measurements such as 0.5, not classes; use the regressor"),
         (Classes, np.array([1, 1]), "one class only"),
         (Classes, np.array(["a", None], dtype=object), "give every graph a class"),
         (Labels, np.array([[0, 2], [1, 1]]), "an indicator matrix holds 0 and 1 only"),

@@ -281,7 +281,7 @@ def test_strange_graphs_are_said_once(graphs):
 @pytest.mark.parametrize(
     ("cls", "params", "y", "complaint"),
     [
-        ("Classifier", {}, np.linspace(0.5, 7, GRAPHS), "use a regressor"),
+        ("Classifier", {}, np.linspace(0.5, 7, GRAPHS), "SubgraphIsoNNRegressor"),
         ("Classifier", {}, np.zeros(GRAPHS, dtype=int), "one class only"),
         ("Classifier", {}, np.column_stack([np.arange(GRAPHS) % 2, np.full(GRAPHS, np.nan)]), "column 1 of y has no"),
         ("Classifier", {"k": 7}, np.arange(GRAPHS) % 2, "k=7 .* use 1 to 6"),

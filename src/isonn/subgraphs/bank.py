@@ -551,7 +551,7 @@ def sampled_shares(banked: Banked, graphs: int, name: str) -> dict[int, float]:
     if shares:
         warnings.warn(
             f"{len(shares)} of {graphs} graphs of {name} have more subgraphs than max_subgraphs and were "
-            f"sampled, the largest at {min(shares.values()):.1%}; expected counts stay right",
+            f"sampled, the largest at {100 * min(shares.values()):.2g}%; expected counts stay right",
             IsoNNWarning,
             stacklevel=2,
         )
