@@ -123,8 +123,8 @@ class Classes(Target):
             raise InputError(f"y[{missing[0]}] is {y[missing[0]]}; give every graph a class")
         if y.dtype.kind == "f" and (y % 1 != 0).any():
             raise InputError(
-                f"y holds measurements such as {y[y % 1 != 0][0]}, not classes; use the regressor of this model (such as "
-                f"SubgraphIsoNNRegressor), or bin them first"
+                f"y holds measurements such as {y[y % 1 != 0][0]}, not classes; use the regressor of this model, such "
+                f"as SubgraphIsoNNRegressor, or bin them first"
             )
         try:
             classes = np.unique(y)

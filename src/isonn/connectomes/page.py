@@ -32,7 +32,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto
   background: #fff; }
 table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem; text-align: left;
   border-bottom: 1px solid #ddd; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-iframe { width: 100%; height: 36rem; border: 1px solid #ddd; } svg { max-width: 100%; height: auto; }
+iframe { width: 100%; height: min(36rem, 90vw); border: 1px solid #ddd; } svg { max-width: 100%; height: auto; }
 .scroll { overflow-x: auto; }
 """
 
@@ -64,16 +64,15 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     found = source if isinstance(source, Findings) else findings(source, label, atlas=known, top=top)
     known = _ordered(known, found.names)
     body = [f"<h1>{escape(found.about[:1].upper() + found.about[1:])}</h1>"]
-    if isinstance(source, Explanation):
-        body.append(f"<p>{escape(source.summary(top=0))}</p>")
+    body.append(f"<p>{escape(_answer(found, source))}</p>")
     body.append(_subnetworks(found))
     if known is not None and known.coordinates is not None:
         body.append("<h2>In the brain</h2>")
         body.append("<p>Turn it with the mouse. Blue connections speak for it, red ones against it.</p>")
         inner = escape(_brain(found, known), quote=True)
         body.append(f'<iframe title="Interactive brain with the decisive connections" srcdoc="{inner}"></iframe>')
-    body += [_connections(found), "<h2>All connections</h2>", f"<p>{escape(_caption(known))}</p>"]
-    body.append(f'<div class="scroll">{_matrix(found, known)}</div>')
+    body += [_connections(found, known), "<h2>All connections</h2>", f"<p>{escape(_caption(known))}</p>"]
+    body.append(f'<div class="scroll" tabindex="0">{_matrix(found, known)}</div>')
     page = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -173,35 +172,64 @@ def _ordered(atlas: Atlas | None, names: list[str]) -> Atlas | None:
     )
 
 
+def _answer(found: Findings, source: Any) -> str:
+    """What was found, in one or two sentences."""
+    said = ""
+    if isinstance(source, Explanation):
+        said = f"{source.summary(top=0).partition(':')[0].capitalize()}. "
+    if found.subnetworks:
+        first = found.subnetworks[0]
+        extra = "" if first.p_value != first.p_value else f", p {first.p_value:.2g} over all sets"
+        extra += f", found in {first.share:.0%} of {found.folds} folds" if found.folds else ""
+        text = f"The strongest finding is the sub-network {first.regions} (worth {first.weight:+.2f}{extra})."
+    elif found.connections:
+        line = found.connections[0]
+        text = (
+            f"No set of regions counts; the strongest single connection is {line.region_1} - {line.region_2} "
+            f"({line.weight:+.2f})."
+        )
+    else:
+        text = "Nothing was found: no set of regions and no connection counts."
+    unit = "what it adds to the score" if isinstance(source, Explanation) else "what one standard deviation adds"
+    return f"{said}{text} Worth is {unit}."
+
+
 def _subnetworks(found: Findings) -> str:
     if not found.subnetworks:
-        return "<p>No set of regions counts: what there is to see lies in single connections, or nothing was found.</p>"
-    head = ["Sub-network", "Worth", "p (family-wise)", *(["Folds that find it"] if found.folds else [])]
-    rows = [_row(one, found) for one in found.subnetworks[:10]]
-    return f"<h2>Sub-networks</h2>{_table(head, rows)}"
+        return ""
+    judged = any(one.p_value == one.p_value for one in found.subnetworks)
+    head = ["Sub-network", "Worth", *(["p (family-wise)"] if judged else [])]
+    rows = []
+    for one in found.subnetworks[:10]:
+        p = "" if one.p_value != one.p_value else f"{one.p_value:.2g}"
+        rows.append([one.regions, f"{one.weight:+.3f}", *([p] if judged else []), *_share(one, found)])
+    return f"<h2>Sub-networks</h2>{_table([*head, *_stable(found)], rows)}"
 
 
-def _connections(found: Findings) -> str:
-    networks = any(one.network_1 for one in found.connections)
-    head = ["Region", "Region", *(["Networks"] if networks else []), "Worth"]
-    head += ["Folds that find it"] if found.folds else []
+def _connections(found: Findings, atlas: Atlas | None) -> str:
+    network = {}
+    if atlas is not None and atlas.networks is not None:
+        network = dict(zip(atlas.names.tolist(), atlas.networks.tolist(), strict=True))
+    head = ["Region", "Region", "Worth", *_stable(found), *(["Networks"] if network else [])]
     rows = []
     for one in found.connections[:20]:
-        row = [one.region_1, one.region_2, *([f"{one.network_1} - {one.network_2}"] if networks else [])]
-        rows.append([*row, f"{one.weight:+.3f}", *([f"{one.share:.0%}"] if found.folds else [])])
+        between = [f"{network[one.region_1]} - {network[one.region_2]}"] if network else []
+        rows.append([one.region_1, one.region_2, f"{one.weight:+.3f}", *_share(one, found), *between])
     return f"<h2>Strongest connections</h2>{_table(head, rows)}" if rows else "<p>No connection counts.</p>"
 
 
-def _row(one: Subnetwork | Connection, found: Findings) -> list[str]:
-    assert isinstance(one, Subnetwork)
-    p = "" if one.p_value != one.p_value else f"{one.p_value:.2g}"
-    return [one.regions, f"{one.weight:+.3f}", p, *([f"{one.share:.0%}"] if found.folds else [])]
+def _stable(found: Findings) -> list[str]:
+    return ["Folds that find it"] if found.folds else []
+
+
+def _share(one: Subnetwork | Connection, found: Findings) -> list[str]:
+    return [f"{one.share:.0%}"] if found.folds else []
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
     heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    lines = ("".join(_cell(cell) for cell in row) for row in rows)
-    return f"<table><tr>{heads}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f'<div class="scroll" tabindex="0"><table><tr>{heads}</tr>{lines}</table></div>'
 
 
 def _cell(text: str) -> str:
