@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import runpy
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -152,3 +153,92 @@ def comparison(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("comparison")
     write(folder / "compare.html", compare_page(make_comparison(folder)))
     return folder / "compare.html"
+
+
+@pytest.fixture(scope="session")
+def molecules(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A model of molecules labelled by a rule, the molecules it was fitted to, and others."""
+    pytest.importorskip("rdkit")
+    import isonn
+
+    path = tmp_path_factory.mktemp("molecules") / "molecules.csv"
+    example = Path(__file__).parents[2] / "examples" / "alerts.py"
+    runpy.run_path(str(example))["write_molecules"](path, 300)
+    graphs = isonn.load(path)
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs[:200])
+    return clf, graphs[:200], graphs[200:]
+
+
+@pytest.fixture(scope="session")
+def molecule_page(molecules: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a model of molecules."""
+    clf, _, others = molecules
+    path = tmp_path_factory.mktemp("molecule") / "report.html"
+    clf.report(others, None, path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def one_molecule(molecules: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a single explanation."""
+    path = tmp_path_factory.mktemp("one") / "why.html"
+    molecules[0].explain("Cc1ccc([N+](=O)[O-])cc1").to_html(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def alerts_page(molecules: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of structural alerts."""
+    clf, _, others = molecules
+    path = tmp_path_factory.mktemp("alerts") / "alerts.html"
+    clf.alerts(others).to_html(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def connectome_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a model of brain networks, drawn as matrices."""
+    import isonn
+    from isonn.connectomes import planted_connectomes
+
+    graphs = planted_connectomes(n_regions=20, effect=0.6, seed=1).graphs
+    path = tmp_path_factory.mktemp("connectome") / "report.html"
+    clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0).fit(graphs[::2])
+    clf.report(graphs[1::2], None, path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def regression_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a model of numbers."""
+    import isonn
+
+    graphs = isonn.load("MUTAG")
+    path = tmp_path_factory.mktemp("regression") / "report.html"
+    clf = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(graphs[:60], graphs.sizes[:60] / 3)
+    clf.report(graphs[60:80], graphs.sizes[60:80] / 3, path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def window_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the paper's model, with template cards."""
+    import isonn
+
+    graphs = isonn.load("MUTAG")
+    path = tmp_path_factory.mktemp("window") / "report.html"
+    clf = isonn.IsoNNClassifier(k=3, c=2, epochs=3, random_state=0).fit(graphs[:60])
+    clf.report(graphs[110:140], None, path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def soft_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a model whose templates are learned."""
+    import isonn
+
+    graphs = isonn.load("MUTAG")
+    path = tmp_path_factory.mktemp("soft") / "report.html"
+    clf = isonn.SubgraphIsoNNClassifier(k=3, c=4, learn_templates=True, epochs=5, random_state=0).fit(graphs[:60])
+    clf.report(graphs[110:140], None, path)
+    return path

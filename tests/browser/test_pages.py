@@ -18,14 +18,20 @@ SEEN = """height => {
     const inside = part => { const box = part.getBoundingClientRect(); return box.height > 0 && box.bottom <= height; };
     const texts = [...document.querySelectorAll('body *')].filter(part => !part.children.length
         && part.checkVisibility() && part.getBoundingClientRect().top < height).map(part => part.textContent);
-    const halo = document.querySelector('.hero .halo.on, .hero .frame-match.on');
+    const part = document.querySelector('.hero svg.isonn, .panel:not([hidden]) svg.isonn');
+    const halo = part?.querySelector('.halo.on, .frame-match.on');
     const there = name => inside(document.querySelector(name));
-    return { answer: there('.answer'), number: there('.tile.main strong'), drawing: there('.hero svg.isonn'),
-             halo: !!halo && inside(halo), text: texts.join(' ') };
+    return { answer: there('.answer'), number: there('.tile.main strong'), drawing: !!part && inside(part),
+             halo: !!halo && halo.checkVisibility() && halo.getBoundingClientRect().bottom <= height,
+             text: texts.join(' ') };
 }"""
+#: Every page kind; all but the comparison are about graphs that can be drawn.
+DRAWN = ["report", "model_page", "explained", "matrix_page", "molecule_page", "one_molecule", "alerts_page",
+         "connectome_page", "regression_page", "window_page", "soft_page"]  # fmt: skip
+KINDS = [*DRAWN, "comparison"]
 
 
-@pytest.fixture(params=["report", "model_page", "explained", "comparison"])
+@pytest.fixture(params=KINDS)
 def any_page(request) -> Path:
     path: Path = request.getfixturevalue(request.param)
     return path
@@ -36,32 +42,34 @@ def highlighted(page: Any) -> list[str]:
     return page.eval_on_selector_all(f"{SHOWN} svg path.on", "parts => parts.map(part => part.getAttribute('d'))")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 800)])
-def test_the_first_screen_has_the_answer_a_highlighted_drawing_and_the_number(open_page, model_page, width, height):
-    seen = open_page(model_page, width).evaluate(SEEN, height)
-    assert seen["answer"]
-    assert seen["drawing"]
-    assert seen["halo"]
-    assert seen["number"]
-    assert not HASH.search(seen["text"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_screen_has_the_answer_a_highlighted_drawing_and_the_number(open_page, request, kind):
+    page = open_page(request.getfixturevalue(kind))
+    for width, height in ((1280, 900), (390, 800)):
+        page.set_viewport_size({"width": width, "height": height})
+        seen = page.evaluate(SEEN, height)
+        assert not HASH.search(seen.pop("text"))
+        wanted = ("answer", "number", "drawing", "halo") if kind in DRAWN else ("answer", "number")
+        assert [name for name in wanted if not seen[name]] == [], width
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_is_never_wider_than_the_window(open_page, any_page, width, scheme):
-    page = open_page(any_page, width, scheme)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+def test_the_page_is_never_wider_than_the_window(open_page, any_page):
+    page = open_page(any_page)
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_of_level_a_or_aa(open_page, any_page, scheme):
+def test_axe_finds_nothing_of_level_a_or_aa(open_page, any_page):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (extra dev)")
-    page = open_page(any_page, scheme=scheme)
+    page = open_page(any_page)
     for details in page.query_selector_all(f"{SHOWN} details, .piece details"):
         details.evaluate("part => { part.open = true; }")
     rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
-    found = axe.Axe().run(page.page, options=rules).response["violations"]
-    assert [(rule["id"], [node["html"][:120] for node in rule["nodes"][:3]]) for rule in found] == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = axe.Axe().run(page.page, options=rules).response["violations"]
+        assert [(rule["id"], [node["html"][:120] for node in rule["nodes"][:3]]) for rule in found] == [], scheme
 
 
 def test_names_with_markup_are_shown_as_text(open_page, report):

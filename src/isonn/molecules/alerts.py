@@ -28,7 +28,7 @@ from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.splits import grouped_folds
-from isonn.molecules.convert import to_mol
+from isonn.molecules.convert import from_smiles, to_mol
 from isonn.molecules.labels import read_atom
 from isonn.molecules.smarts import GROUPS, RELATIONS, name_of_hits, template_smarts
 from isonn.targets import Labels, as_y
@@ -129,14 +129,14 @@ class Alerts(Sequence[Alert]):
 
     def sentence(self) -> str:
         """How well the alerts do together, in a sentence or two."""
-        words = f"{len(self)} alerts for class {self.label}, which {self.base:.0%} of the molecules are."
+        words = f"{len(self)} alerts for class {self.label}, which {_percent(self.base)} of the molecules are."
         if self.overlap:
-            words += f" {self.overlap} molecules were used for fitting; they are judged by cross-fitting."
+            words += f" {self.overlap:,} molecules were used for fitting; they are judged by cross-fitting."
         if self.rule:
             words += (
-                f" Warning of every molecule with an alert is right for {self.rule['accuracy']:.1%} of "
-                f"{self.rule['molecules']:.0f} (sensitivity {self.rule['sensitivity']:.1%}, specificity "
-                f"{self.rule['specificity']:.1%}); the model for {self.rule['model_accuracy']:.1%}."
+                f" Warning of every molecule with an alert is right for {_percent(self.rule['accuracy'])} of "
+                f"{self.rule['molecules']:,.0f} (sensitivity {_percent(self.rule['sensitivity'])}, specificity "
+                f"{_percent(self.rule['specificity'])}); the model for {_percent(self.rule['model_accuracy'])}."
             )
         return words
 
@@ -179,10 +179,48 @@ class Alerts(Sequence[Alert]):
     def to_html(self, path: str | Path) -> None:
         """Write a page with a drawing of each alert (needs the extra ``report``)."""
         from isonn.report.draw import draw_template
+        from isonn.report.model_page import Tile
         from isonn.report.page import render, write
 
-        drawings = [draw_template(alert.template, kind="molecules").svg for alert in self]
-        write(Path(path), render("alerts.html", alerts=self, pairs=list(zip(self, drawings, strict=True))))
+        tiles = []
+        if self.rule:
+            about = f"of {self.rule['molecules']:,.0f} molecules right when any alert warns"
+            tiles.append(Tile("The alerts as a rule", _percent(self.rule["accuracy"]), about, main=True))
+            tiles.append(Tile("The model", _percent(self.rule["model_accuracy"]), "of the same molecules right"))
+        shown = [
+            {"alert": alert, "fragment": draw_template(alert.template, kind="molecules"), "example": _example(alert)}
+            for alert in self
+        ]
+        first = next((one for one in shown if one["example"] is not None), None)
+        write(
+            Path(path),
+            render("alerts.html", alerts=self, shown=shown, first=first, answer=self._answer(), tiles=tiles),
+        )
+
+    def _answer(self) -> str:
+        judged = [alert for alert in self if alert.support]
+        if not judged:
+            return f"No alert for class {self.label} could be judged on molecules that had no part in choosing it."
+        first = judged[0]
+        what = f"{first.relation} {first.name}" if first.name else first.smarts
+        return (
+            f"{len(self)} pieces warn of class {self.label}. The surest ({what}): {first.hits:,} of the "
+            f"{first.support:,} molecules that hold it are of the class, of all molecules {_percent(self.base)}."
+        )
+
+
+def _example(alert: Alert) -> Any:
+    """The first example drawn with the alert highlighted; None if there is none, or RDKit cannot show it."""
+    from isonn.report.draw import Mark, draw_graph
+
+    for text in alert.examples:
+        molecule = Chem.MolFromSmiles(text)
+        hits = () if molecule is None else molecule.GetSubstructMatches(Chem.MolFromSmarts(alert.smarts))
+        if hits:
+            graph = from_smiles([text])[0]
+            title = f"{text[:200]} with the alert highlighted"
+            return draw_graph(graph, title=title, marks=[Mark(tuple(hit)) for hit in hits[:1]], shown=[0])
+    return None
 
 
 class _Limits(NamedTuple):
@@ -480,6 +518,10 @@ def wilson(hits: int, support: int) -> tuple[float, float]:
     centre = (share + z * z / (2 * support)) / (1 + z * z / support)
     half = z * math.sqrt(share * (1 - share) / support + z * z / (4 * support**2)) / (1 + z * z / support)
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _rounded(value: float) -> float | str:

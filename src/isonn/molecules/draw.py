@@ -34,8 +34,10 @@ from isonn.report.draw import (
 )
 from isonn.report.node_link import NodeLinkDrawer
 
-#: Length of a bond and radius of a coloured atom, in pixels.
-BOND, RADIUS = 34, 10
+#: Length of a bond, radius of a coloured atom and of a highlight around it, in pixels.
+BOND, RADIUS, HALO = 34, 10, 16
+#: Pictures of small molecules and fragments are at least this wide and high, so that no page blows them up.
+LEAST, LEAST_FRAGMENT = (220.0, 130.0), (120.0, 90.0)
 #: A larger molecule is drawn as a plain graph, around its marks; laying out its formula would take minutes.
 LARGEST = 300
 _PATH = re.compile(r"<path (?:class='([^']*)' )?d='([^']*)' (style='fill:none|style='[^']*'|fill=)")
@@ -76,11 +78,12 @@ class MoleculeDrawer(Drawer):
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """A template as a fragment; a wavy line marks where the rest of the molecule is attached.
 
-        The view "elements" does not say how many neighbours an atom has; its fragments have no such lines.
+        The view "elements" does not say how many neighbours an atom has: its fragments have no such lines, and every
+        atom is written out as in SMARTS, "c" for an aromatic carbon.
         """
         if template.node_labels is None:
             return NodeLinkDrawer().draw_template(template, title=title, symbols=symbols)
-        formula = _Formula(fragment(template), kekulize=False)
+        formula = _Formula(fragment(template), kekulize=False, least=LEAST_FRAGMENT)
         title = title or f"Fragment of {template.k} atoms: {', '.join(template.texts or ())}"
         return Drawing(_svg(formula, "isonn molecule", title, [], []), formula.box, "", self.name)
 
@@ -109,6 +112,8 @@ def fragment(template: Template) -> Mol:
         built.SetIsAromatic(atom.aromatic)
         built.SetNoImplicit(True)
         built.SetNumExplicitHs(atom.hydrogens)
+        if atom.degree < 0:
+            built.SetProp("atomLabel", atom.element if atom.number else "*")
         molecule.AddAtom(built)
     for first, second in np.argwhere(np.triu(joined, 1)).tolist():
         label = None if template.edge_labels is None else template.edge_labels[first, second]
@@ -125,7 +130,7 @@ def fragment(template: Template) -> Mol:
 class _Formula:
     """A molecule as RDKit draws it: where atoms are, bonds as lines, symbols as outlines."""
 
-    def __init__(self, molecule: Mol, kekulize: bool = True) -> None:
+    def __init__(self, molecule: Mol, kekulize: bool = True, least: tuple[float, float] = LEAST) -> None:
         drawer = rdMolDraw2D.MolDraw2DSVG(-1, -1)
         options: Any = drawer.drawOptions()
         options.fixedBondLength, options.padding, options.clearBackground = BOND, 0.08, False
@@ -141,10 +146,17 @@ class _Formula:
             drawer.FinishDrawing()
         text = drawer.GetDrawingText()
         found = _VIEW.search(text)
-        self.box = found[1] if found else "0 0 100 100"
-        self.width, self.height = (round(float(side)) for side in self.box.split()[2:])
         points = (drawer.GetDrawCoords(i) for i in range(molecule.GetNumAtoms()))
         self.at = [(round(point.x, 1), round(point.y, 1)) for point in points]
+        left, top, width, height = map(float, (found[1] if found else "0 0 100 100").split())
+        sides = []
+        for axis, (low, high) in enumerate(((left, left + width), (top, top + height))):
+            places = [point[axis] for point in self.at]  # highlights reach beyond what RDKit drew
+            low, high = min([low, *(p - HALO for p in places)]), max([high, *(p + HALO for p in places)])
+            spare = max(0.0, least[axis] - (high - low)) / 2
+            sides.append((low - spare, high + spare))
+        self.width, self.height = (round(high - low) for low, high in sides)
+        self.box = " ".join(svg_number(x) for x in (sides[0][0], sides[1][0], self.width, self.height))
         lines: list[str] = []
         outlines: list[str] = []
         for _, path, style in _PATH.findall(text):
@@ -202,10 +214,17 @@ def _tags(formula: _Formula, marks: Sequence[Mark], shown: Sequence[int]) -> Ite
     for i, mark in enumerate(marks):
         if not mark.text or not mark.all_nodes:
             continue
+        at = np.array(formula.at)
         x, y = min((formula.at[node] for node in mark.all_nodes), key=lambda point: (point[1], point[0]))
+        near = at[np.abs(at - (x, y)).max(axis=1) < 2 * BOND].mean(axis=0)  # away from the atoms around it
+        away = np.array((x, y)) - near
+        away = np.array((x, y)) + 1.6 * RADIUS * (away / (np.linalg.norm(away) or 1.0))
+        left, top = (float(side) for side in formula.box.split()[:2])
+        x = min(max(float(away[0]), left + RADIUS), left + formula.width - RADIUS)
+        y = min(max(float(away[1]) + 4, top + 10), top + formula.height - 2)  # the text stands on its line
         yield (
-            f'<g class="tag{" on" if i in shown else ""}" data-m="{i}"><text x="{svg_number(x + RADIUS)}" '
-            f'y="{svg_number(max(y - RADIUS, 10))}">{escape(mark.text)}</text></g>'
+            f'<g class="tag{" on" if i in shown else ""}" data-m="{i}"><text x="{svg_number(x)}" '
+            f'y="{svg_number(y)}">{escape(mark.text)}</text></g>'
         )
 
 

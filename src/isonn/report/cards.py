@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
 from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, draw_template, symbols
+from isonn.report.pieces import Naming
 
 #: Cards on a page; the strongest templates come first. A model with more templates than `READABLE` has none.
 SHOWN, READABLE = 12, 64
@@ -108,14 +109,15 @@ def _card(card: Any, graphs: GraphSet, look: Symbols, numbers: NDArray[np.int64]
             shown=(0,),
         )
         examples.append((picture, f"graph {call(example.graph)}, distance {example.distance:.3f}"))
-    counts = zip(card.classes.tolist(), card.occurrences, card.graphs_with, card.graphs_of, card.effect, strict=True)
+    names = map(Naming.of(graphs).class_, card.classes.tolist())
+    counts = zip(names, card.occurrences, card.graphs_with, card.graphs_of, card.effect, strict=True)
     return Card(
         index=card.index,
         drawing=_picture(card.index, card.template, look),
         values=_values(card.template),
         degrees=_degrees(card.template),
         nearest=nearest,
-        classes=tuple((str(name), int(o), int(w), int(g), float(e)) for name, o, w, g, e in counts),
+        classes=tuple((name, int(o), int(w), int(g), float(e)) for name, o, w, g, e in counts),
         drop=100 * (card.accuracy - card.accuracy_without),
         strength=_strength(card),
         examples=tuple(examples),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
 from isonn.report.cards import READABLE, template_pictures
 from isonn.report.draw import drawer_of, symbols, symbols_of
+from isonn.report.model_page import Tile
 from isonn.report.page import render, require_jinja2
 from isonn.report.panels import MANY, Panel, panel_of, panels, percent_text
-from isonn.report.pieces import Holders
+from isonn.report.pieces import Holders, Naming, noun_of
 from isonn.report.runs import check_takes
 
 #: Graphs on a page unless they are named.
@@ -43,8 +46,11 @@ def explain_page(
     check_takes(clf, graphs[chosen], source or Path("the model"))
     with bar("explaining graphs", len(chosen), show=not quiet) as report:
         shown = panels(clf, graphs, chosen, listed=listed, report=report, holders=Holders(graphs))
+    naming = Naming.of(graphs)
     one = len(shown) == 1
-    title = f"{graphs.name}, {shown[0].title}" if one else f"{graphs.name}, {len(shown)} of {len(graphs)} graphs"
+    of = f"all {len(shown)}" if len(shown) == len(graphs) else f"{len(shown)} of {len(graphs)}"
+    where = "" if graphs.name == "graphs" else f" of {graphs.name}"
+    title = f"{graphs.name}, {shown[0].title}" if one else f"{graphs.name}, {of} {naming.noun}s"
     settings = ", ".join(f"{name}={getattr(clf, name)}" for name in ("k", "c", "matching") if hasattr(clf, name))
     facts = [
         ("model", f"{type(clf).__name__}({settings})" + (f" from {source.name}" if source is not None else "")),
@@ -55,7 +61,7 @@ def explain_page(
     text = render(
         "explain.html",
         title=title,
-        answer=_answer(shown),
+        **_first_screen(shown, shown[0].title if one else f"What does the model see in {of} {naming.noun}s{where}?"),
         panels=shown,
         templates=template_pictures(clf.templates_, symbols(graphs), _used(shown)) if readable else [],
         legend=drawer_of(graphs[chosen[0]]).legend(),
@@ -70,11 +76,12 @@ def page_of_one(explanation: Explanation) -> str:
     require_jinja2()
     graph = explanation.graph
     look = symbols_of(graph.node_labels, explanation.label_names)
-    panel = panel_of(explanation, 0, None, look, MANY, name=graph.id or "Graph")
+    naming = Naming(noun=noun_of(graph.kind))
+    panel = panel_of(explanation, 0, None, look, MANY, naming, name=graph.id or f"This {naming.noun}")
     return render(
         "explain.html",
         title=panel.title,
-        answer=_answer([panel]),
+        **_first_screen([panel], graph.id or f"this {naming.noun}"),
         panels=[panel],
         templates=[],
         legend=drawer_of(graph).legend(),
@@ -101,15 +108,61 @@ def _used(shown: Sequence[Panel]) -> list[int]:
     return sorted(worth, key=lambda template: -worth[template])
 
 
-def _answer(shown: Sequence[Panel]) -> str:
-    if len(shown) > 1:
-        return "What the model says of each graph, which pieces decide, and what it would say without them."
-    (panel,) = shown
-    sure = "" if panel.confidence is None else f" ({percent_text(panel.confidence)})"
+def _first_screen(shown: Sequence[Panel], about: str) -> dict[str, Any]:
+    """Question, answer, numbers and, of several graphs, one with its strongest reason.
+
+    Args:
+        about: of one graph what it is called, of several the question.
+    """
+    noun = shown[0].noun
+    if len(shown) == 1:
+        (panel,) = shown
+        why = f"Why is {about} predicted {panel.predicted}?"
+        return {"question": why, "answer": _answer(panel), "tiles": _tiles(panel), "hero": None, "noun": noun}
+    numeric = shown[0].confidence is None
+    leading = Counter(panel.reasons[0].text for panel in shown if panel.reasons).most_common(1)
+    if not leading:
+        answer = f"No piece of these {noun}s speaks for or against a prediction."
+    elif leading[0][1] == 1:
+        answer = f"No piece leads more than once: the {len(shown)} {noun}s have different strongest reasons."
+    else:
+        answer = f"The most frequent strongest reason is {leading[0][0]}: in {leading[0][1]} of {len(shown)} {noun}s."
+    if numeric:
+        values = [panel.score for panel in shown]
+        mean = Tile("Mean prediction", f"{sum(values) / len(values):.3g}", f"of {len(shown)} {noun}s", main=True)
+        tiles = [mean, Tile("Predictions", f"{min(values):.3g} to {max(values):.3g}", "lowest to highest")]
+    else:
+        counts = Counter(panel.predicted for panel in shown).most_common(2)
+        tiles = [Tile(f"Predicted {name}", str(n), f"of {len(shown)} {noun}s") for name, n in counts]
+        judged = [panel for panel in shown if panel.right is not None]
+        if judged:
+            right = sum(panel.right is True for panel in judged)
+            tiles = [Tile("Correct", percent_text(right / len(judged)), f"{right} of {len(judged)}"), tiles[0]]
+        tiles[0] = replace(tiles[0], main=True)
+    first = next((panel for panel in shown if panel.reasons and panel.reasons[0].contribution > 0), None)
+    first = first or next((panel for panel in shown if panel.reasons), None)
+    hero = None
+    if first is not None:
+        text = f"{first.reasons[0].text}; without it: {first.reasons[0].without}"
+        hero = {"panel": first, "drawing": first.drawing, "text": text}
+    return {"question": about, "answer": answer, "tiles": tiles, "hero": hero, "noun": noun}
+
+
+def _tiles(panel: Panel) -> list[Tile]:
+    """What the model says of one graph, and what it would say without the strongest reason."""
+    value = panel.predicted if panel.confidence is None else percent_text(panel.confidence)
+    about = panel.explained if panel.confidence is None else f"probability of {panel.predicted}"
+    tiles = [Tile("Predicted", value, about, main=True)]
+    if panel.reasons:
+        first = panel.reasons[0]
+        then = f"then predicted {first.flips}" if first.flips else "the prediction stays" if panel.confidence else about
+        tiles.append(Tile("Without the strongest reason", first.without, then))
+    return tiles
+
+
+def _answer(panel: Panel) -> str:
     if not panel.reasons:
-        return f"Predicted {panel.predicted}{sure}. No piece of this graph speaks for or against it."
+        return f"No piece of this {panel.noun} speaks for or against {panel.explained}."
     first = panel.reasons[0]
     side = "for" if first.contribution >= 0 else "against"
-    flips = f", {first.flips}" if first.flips else ""
-    why = f"The strongest reason {side} {panel.explained} is {first.text}; without it: {first.without}{flips}."
-    return f"Predicted {panel.predicted}{sure}. {why}"
+    return f"The strongest reason {side} {panel.explained} is {first.text}."

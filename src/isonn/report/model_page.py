@@ -197,7 +197,7 @@ def model_content(
         "hero": _hero(shown, judged, graphs, naming, class_, first),
         "tiles": [*_tiles(clf, graphs, tested, predicted), *([trivial] if trivial is not None else [])],
         "how": judged.how,
-        "pieces": [(naming.class_(value), pieces[value]) for value in _ordered(pieces, class_)],
+        "pieces": [(_called(clf, naming, value), pieces[value]) for value in _ordered(pieces, class_)],
         "numeric": isinstance(clf.target_, Numbers),
         "noun": naming.noun,
         "panels": shown,
@@ -232,6 +232,11 @@ def question(clf: Any, graphs: GraphSet, naming: Naming, class_: Any) -> str:
     return f"Which {naming.noun}s of {name} are {naming.class_(class_)}, and why?"
 
 
+def _called(clf: Any, naming: Naming, value: Any) -> str:
+    """What a class, or a column of numbers, is called."""
+    return naming.target(value) if isinstance(clf.target_, Numbers) else naming.class_(value)
+
+
 def _positive(clf: Any, pieces: dict[Any, list[Piece]]) -> Any:
     """The class the first screen is about: the larger of two, else the one with the strongest piece."""
     classes = clf.target_.classes.tolist()
@@ -245,7 +250,7 @@ def _answer(
     clf: Any, graphs: GraphSet, naming: Naming, class_: Any, piece: Piece | None, shown: Sequence[Panel]
 ) -> str:
     """The answer in one sentence, with counts of these graphs."""
-    name = naming.class_(class_)
+    name = _called(clf, naming, class_)
     if piece is not None and piece.direction:
         held, of = piece.outside
         return (
@@ -291,8 +296,9 @@ def _hero(
     """
 
     def suits(panel: Panel) -> bool:
-        return bool(panel.reasons) and panel.right is not False and panel.explained == naming.class_(class_)
+        return bool(panel.reasons) and panel.right is not False and panel.explained == name
 
+    name = _called(judged.clf, naming, class_)
     by_number = {panel.number: panel for panel in shown if suits(panel)}
     best: tuple[float, Panel, tuple[int, ...], Any] | None = None
     for number in [] if piece is None else [number for number in piece.examples if number in by_number]:
@@ -325,7 +331,7 @@ def _hero(
         return None
     panel = min(candidates, key=rank)
     first = panel.reasons[0]
-    where = "" if first.nodes in first.text else f" ({first.nodes})"
+    where = "" if first.nodes in first.text or len(first.members) > 6 else f" ({first.nodes})"
     return {"panel": panel, "drawing": panel.drawing, "text": f"{first.text}{where}; without it: {first.without}"}
 
 

@@ -102,11 +102,12 @@ class Panel:
     about: str
     explained: str
     note: str = ""
+    noun: str = "graph"
 
     @property
     def title(self) -> str:
         """What the graph is called, as a heading."""
-        return f"Graph {self.number}" if self.name == str(self.number) else self.name
+        return f"{self.noun.capitalize()} {self.number}" if self.name == str(self.number) else self.name
 
 
 def panels(
@@ -158,7 +159,7 @@ def panel_of(
         predicted = ", ".join(given) or f"no label, the likeliest is {predicted}"
     reasons, matches = found.reasons, _chosen(found.matches, listed)
     about = describe(found.graph)
-    called = f"Graph {number}" if title == str(number) else title
+    called = f"{naming.noun.capitalize()} {number}" if title == str(number) else title
     marks = reason_marks(reasons)
     strongest = f"; strongest reason: {reason_words(reasons[0])}" if reasons else ""
     drawing = draw_graph(
@@ -204,6 +205,7 @@ def panel_of(
         about=about,
         explained=naming.target(found.explained) if numeric else naming.class_(found.explained),
         note=getattr(found, "note", ""),
+        noun=naming.noun,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,15 +45,14 @@ class Naming:
     @classmethod
     def of(cls, graphs: GraphSet) -> Naming:
         """The names a set carries."""
-        noun = {"molecules": "molecule", "connectomes": "brain network"}.get(graphs.kind, "graph")
-        return cls(graphs.class_names, graphs.target_names, noun)
+        return cls(graphs.class_names, graphs.target_names, noun_of(graphs.kind))
 
     def class_(self, value: Any) -> str:
         """What a class is called; classes that are text are their own name."""
         plain = value.item() if isinstance(value, np.generic) else value
         if plain in self.classes:
             return shortened(str(self.classes[plain]))
-        if self.targets and isinstance(plain, int) and 0 <= plain < len(self.targets) and not self.classes:
+        if len(self.targets) > 1 and isinstance(plain, int) and 0 <= plain < len(self.targets) and not self.classes:
             return shortened(self.targets[plain])
         return shortened(plain) if isinstance(plain, str) and plain else f"class {plain}"
 
@@ -95,6 +95,11 @@ class Piece:
     def outside(self) -> tuple[int, int]:
         """Graphs of all classes together."""
         return sum(held for _, held, _ in self.counts), sum(of for _, _, of in self.counts)
+
+
+def noun_of(kind: str) -> str:
+    """What a graph of a kind is called."""
+    return {"molecules": "molecule", "connectomes": "brain network"}.get(kind, "graph")
 
 
 def reason_words(reason: Any) -> str:
@@ -149,7 +154,23 @@ def class_pieces(clf: Any, graphs: GraphSet, look: Symbols) -> dict[Any, list[Pi
             for reason in reasons[:PIECES]
             if abs(reason.effect) >= LEAST * largest
         ]
+        made[value] = _told_apart(made[value], clf, graphs)
     return made
+
+
+def _told_apart(pieces: Sequence[Piece], clf: Any, graphs: GraphSet) -> list[Piece]:
+    """Pieces of one class that read the same, with the kinds of their links in words."""
+    texts = Counter(piece.text for piece in pieces)
+    told = []
+    for piece in pieces:
+        labels = clf.templates_[piece.column].edge_labels
+        if texts[piece.text] > 1 and labels is not None:
+            linked = np.triu(np.asarray(clf.templates_[piece.column].adjacency) > 0, 1)
+            kinds = Counter(str(graphs.edge_label_names.get(label, label)) for label in labels[linked].tolist())
+            words = ", ".join(f"{count} {name}" for name, count in sorted(kinds.items()))
+            piece = replace(piece, text=f"{piece.text} ({words})")
+        told.append(piece)
+    return told
 
 
 def _piece(
@@ -190,7 +211,7 @@ def _piece(
 def count_by_class(held: NDArray[np.bool_], graphs: GraphSet, naming: Naming) -> tuple[tuple[str, int, int], ...]:
     """Per class its name, how many of its graphs are in ``held``, and how many there are; without classes one row."""
     if not _of_classes(graphs) or graphs.y is None:
-        return ((f"all {naming.noun}s", int(held.sum()), len(held)),)
+        return ((f"{naming.noun}s", int(held.sum()), len(held)),)
     if graphs.y.ndim == 2:
         return tuple(
             (naming.class_(i), int((held & (column == 1)).sum()), int((column == 1).sum()))

@@ -17,6 +17,7 @@ from isonn.experiments.protocols import PROTOCOLS
 from isonn.experiments.tables import Row
 from isonn.graphs.graph import GraphSet
 from isonn.report.charts import Strip, curves, dot_plot, sweep
+from isonn.report.pieces import Naming
 from isonn.report.runs import TRIVIAL, Group
 
 #: Classes beyond this make a confusion matrix nobody reads.
@@ -229,6 +230,7 @@ def confusions(group: Group, rows: Sequence[Row], graphs: GraphSet) -> list[Conf
     if graphs.y is None or graphs.y.ndim != 1 or graphs.classes is None or len(graphs.classes) > MAX_CLASSES:
         return []
     names = [str(value) for value in graphs.classes.tolist()]
+    naming = Naming.of(graphs)
     made = []
     for row in rows:
         counts = np.zeros((len(names), len(names)), dtype=np.int64)
@@ -240,7 +242,7 @@ def confusions(group: Group, rows: Sequence[Row], graphs: GraphSet) -> list[Conf
             made.append(
                 Confusion(
                     name_of(row, rows),
-                    tuple(names),
+                    tuple(naming.class_(value) for value in graphs.classes.tolist()),
                     tuple(map(tuple, counts.tolist())),
                     tuple(map(tuple, np.rint(8 * share).astype(int).tolist())),
                 )

@@ -17,6 +17,7 @@ from isonn.report import results
 from isonn.report.compare_page import comparison
 from isonn.report.model_page import GRAPHS, Judged, Tile, model_content, trivial_tile
 from isonn.report.page import render, require_jinja2
+from isonn.report.pieces import Naming
 from isonn.report.runs import Collected, Fitted, Group, choose_job, collect, find_graphs, refit, saved
 
 #: Looking for twins among more nodes than this takes too long for a page.
@@ -192,9 +193,13 @@ def _facts(group: Group, graphs: GraphSet | None) -> list[tuple[str, str]]:
     if graphs is not None:
         sizes = graphs.sizes
         facts.append(("graphs", f"{len(graphs)}, of {sizes.min()} to {sizes.max()} nodes (mean {sizes.mean():.1f})"))
-        if graphs.y is not None and graphs.y.ndim == 1:
+        if graphs.y is not None and graphs.y.ndim == 1 and graphs.y.dtype.kind == "f":
+            low, mean, high = np.nanmin(graphs.y), np.nanmean(graphs.y), np.nanmax(graphs.y)
+            facts.append((Naming.of(graphs).target(), f"{low:.3g} to {high:.3g} (mean {mean:.3g})"))
+        elif graphs.y is not None and graphs.y.ndim == 1:
             values, counts = np.unique(graphs.y, return_counts=True)
-            facts.append(("classes", ", ".join(f"{v}: {c}" for v, c in zip(values.tolist(), counts, strict=True))))
+            named = map(Naming.of(graphs).class_, values.tolist())
+            facts.append(("classes", ", ".join(f"{name}: {c}" for name, c in zip(named, counts, strict=True))))
     about = results.protocol_text(group)
     facts.append(("protocol", f"{group.protocol}: {about}" if about else group.protocol))
     finished = f"{len(group.jobs) - group.missing} of {len(group.jobs)} jobs finished"
