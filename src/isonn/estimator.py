@@ -198,6 +198,21 @@ class GraphEstimator(BaseEstimator):
         self.target_ = self._make_target(values)
         return self.target_.encode(values)
 
+    def _weights(self, sample_weight: Any, targets: NDArray[Any]) -> NDArray[np.float64] | None:
+        """One positive weight per graph from ``sample_weight`` and ``class_weight``; None when all count the same."""
+        wanted, weights = getattr(self, "class_weight", None), None
+        if wanted is not None:
+            if not isinstance(self.target_, Classes):
+                raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
+            weights = np.asarray(self.target_.class_weights(wanted, targets)[targets])
+        if sample_weight is None:
+            return weights
+        given = np.asarray(sample_weight, dtype=np.float64)
+        if given.shape != (len(targets),) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
+            raise InputError(f"sample_weight has shape {given.shape}; give one number >= 0 for each of {len(targets)}")
+        given = np.maximum(given / given.mean(), 1e-9)
+        return np.asarray(given if weights is None else given * weights)
+
     def _room(self, graphs: GraphSet) -> int:
         """Nodes there is room for: the largest training graph, or ``size`` where the method has that parameter."""
         largest, size = int(graphs.sizes.max()), getattr(self, "size", None)

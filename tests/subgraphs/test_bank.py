@@ -9,7 +9,7 @@ import pytest
 from coded_graphs import SIZES, coded, labelled
 
 from isonn.subgraphs import bank as subgraph_bank
-from isonn.subgraphs import canonical
+from isonn.subgraphs import enumerate as enumeration
 from isonn.subgraphs.bank import bank_subgraphs
 from isonn.subgraphs.enumerate import canonical_regions
 
@@ -126,7 +126,7 @@ def test_relabelling_the_nodes_changes_nothing(graphs, limit):
 def test_a_canonical_region_is_the_smallest_of_its_orders_and_has_all_its_codes(k, largest):
     generator = np.random.default_rng(k)
     region = generator.choice([0, largest // 2, largest], k + k * (k - 1) // 2)
-    orders = region[canonical._places(k)]
+    orders = region[enumeration._places(k)]
     expected = min(orders.tolist())
     some = generator.choice(len(orders), min(len(orders), 40), replace=False)
     np.testing.assert_equal(canonical_regions(orders[some], k), np.tile(expected, (len(some), 1)))
@@ -142,7 +142,7 @@ def test_canonical_regions_differ_for_graphs_that_are_not_isomorphic():
 def test_many_orders_are_looked_at_in_parts(monkeypatch):
     regions = np.random.default_rng(0).integers(0, 3, (20, 10))
     whole = canonical_regions(regions, 4)
-    monkeypatch.setattr(canonical, "ORDERINGS_AT_ONCE", 50)
+    monkeypatch.setattr(enumeration, "ORDERINGS_AT_ONCE", 50)
     np.testing.assert_equal(canonical_regions(regions, 4), whole)
 
 

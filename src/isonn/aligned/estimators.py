@@ -72,7 +72,8 @@ class _AlignedIsoNN(GraphEstimator):
         values, known = self.layout_.table(graphs)
         self.scaling_ = Scaling.learn(values, known)
         cells = self.scaling_.standardised(values, known)
-        weights = self._weights(sample_weight, targets)
+        given = self._weights(sample_weight, targets)
+        weights = np.ones(len(targets)) if given is None else given
         wanted = target_columns(targets, self.target_)
         numeric = isinstance(self.target_, Numbers)
         columns, held_out = [], np.full(wanted.shape, np.nan)
@@ -187,19 +188,6 @@ class _AlignedIsoNN(GraphEstimator):
 
     def _geometry(self) -> Geometry:
         return Geometry(self.layout_.connections(), self.layout_.cell_numbers(), self.layout_.directed)
-
-    def _class_weights(self, targets: NDArray[Any]) -> Floats | None:
-        return None
-
-    def _weights(self, sample_weight: Any, targets: NDArray[Any]) -> Floats:
-        weights = self._class_weights(targets)
-        weights = np.ones(len(targets)) if weights is None else weights
-        if sample_weight is None:
-            return weights
-        given = np.asarray(sample_weight, dtype=np.float64)
-        if given.shape != (len(targets),) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
-            raise InputError(f"sample_weight has shape {given.shape}; give one number >= 0 for each of {len(targets)}")
-        return np.asarray(np.maximum(given / given.mean(), 1e-9) * weights)
 
     def _combine(self, columns: list[ColumnModel], held_out: Floats, targets: NDArray[Any]) -> None:
         """Outputs from columns: one per column, or the halves of one for two classes; classes become log-odds."""
@@ -378,13 +366,6 @@ class AlignedIsoNNClassifier(_AlignedIsoNN, GraphClassifier):
     def _check_params(self) -> None:
         super()._check_params()
         check_class_weight(self.class_weight)
-
-    def _class_weights(self, targets: NDArray[Any]) -> Floats | None:
-        if self.class_weight is None:
-            return None
-        if not isinstance(self.target_, Classes):
-            raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
-        return np.asarray(self.target_.class_weights(self.class_weight, targets)[targets])
 
 
 class AlignedIsoNNRegressor(_AlignedIsoNN, GraphRegressor):

@@ -171,6 +171,7 @@ class _SubgraphIsoNN(GraphEstimator):
             graphs, targets = self._start(X, y)
             check_undirected(graphs)
             folded = self._folded(graphs)
+            self.label_names_["node"] = {**self.label_names_["node"], **folded.node_label_names}
             use = self._columns(Gathering(()).add(folded).has)
             self.encoding_ = fit_encoding(folded, use, self._sizes, self._views_of(graphs.kind), self.regions == "both")
             self._learn(self._bank(folded), size_counts(folded), targets, sample_weight, graphs)
@@ -351,23 +352,7 @@ class _SubgraphIsoNN(GraphEstimator):
         """The graphs as the model counts them: leaf nodes of one label folded into their neighbours, if asked."""
         if self.fold is None:
             return graphs
-        folded, _ = fold_leaves(graphs, self.fold)
-        self.label_names_["node"] = {**self.label_names_["node"], **folded.node_label_names}
-        return folded
-
-    def _class_weights(self, targets: NDArray[Any]) -> NDArray[np.float64] | None:
-        return None
-
-    def _weights(self, sample_weight: Any, targets: NDArray[Any]) -> NDArray[np.float64] | None:
-        """One positive weight per graph, or None when all count the same."""
-        weights = self._class_weights(targets)
-        if sample_weight is None:
-            return weights
-        given = np.asarray(sample_weight, dtype=np.float64)
-        if given.shape != (len(targets),) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
-            raise InputError(f"sample_weight has shape {given.shape}; give one number >= 0 for each of {len(targets)}")
-        given = np.maximum(given / given.mean(), 1e-9)
-        return np.asarray(given if weights is None else given * weights)
+        return fold_leaves(graphs, self.fold)[0]
 
     def _learn(
         self, banked: Banked, sizes: NDArray[np.float32], targets: NDArray[Any], sample_weight: Any, some: GraphSet
@@ -848,13 +833,6 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
     def _check_params(self) -> None:
         super()._check_params()
         check_class_weight(self.class_weight)
-
-    def _class_weights(self, targets: NDArray[Any]) -> NDArray[np.float64] | None:
-        if self.class_weight is None:
-            return None
-        if not isinstance(self.target_, Classes):
-            raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
-        return np.asarray(self.target_.class_weights(self.class_weight, targets)[targets])
 
 
 class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
