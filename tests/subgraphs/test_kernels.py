@@ -59,6 +59,30 @@ def test_sampled_counts_are_those_of_numpy(graphs, limit):
     assert_equal_banks(found, bank_in_numpy(given, limit, 3))
 
 
+@pytest.mark.parametrize("pause", [0, 7])
+def test_a_search_that_is_left_and_taken_up_again_counts_the_same(graphs, pause, monkeypatch):
+    given = coded(graphs, (1, 2, 3, 4, 5), second=(2, 4))
+    whole = bank_subgraphs(given, 200)
+    monkeypatch.setattr(kernels, "PAUSE", pause)
+    assert_equal_banks(bank_subgraphs(given, 200), whole)
+
+
+def test_equal_graphs_are_counted_once_and_alike(graphs):
+    given = coded([graphs[0], graphs[1], graphs[0], graphs[2], graphs[1]], (1, 2, 3, 4))
+    assert counter_of(given, MANY).twins.tolist() == [0, 1, 0, 3, 1]
+    for limit in (10, MANY):
+        assert_equal_banks(bank_subgraphs(given, limit), bank_in_numpy(given, limit, 0))
+
+
+def test_graphs_that_differ_in_one_code_are_no_twins(graphs):
+    given = coded([graphs[0], graphs[0], graphs[0]], (1, 2, 3), second=(3,))
+    nodes, edges = int(given.node_offsets[1]), int(given.edge_offsets[1])
+    given.views[1].node_codes[nodes] += 1
+    given.views[0].edge_codes[2 * edges] += 1
+    assert counter_of(given, MANY).twins.tolist() == [0, 1, 2]
+    assert_equal_banks(bank_subgraphs(given, MANY), bank_in_numpy(given, MANY, 0))
+
+
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_change_no_count(graphs, n_jobs, monkeypatch):
     monkeypatch.setattr(bank, "NODES_PER_BLOCK", 6)
@@ -87,7 +111,7 @@ def test_a_hash_where_everything_collides_changes_nothing(graphs):
         MANY,
         weak_hash=True,
     )
-    for one, other in zip(strong.count(0, len(given)), weak.count(0, len(given)), strict=True):
+    for one, other in zip(strong.count(), weak.count(), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(strong.columns, weak.columns)
 
@@ -153,6 +177,22 @@ def test_edge_codes_too_large_for_the_kernels_are_counted_without_them(graphs):
         np.testing.assert_array_equal(
             np.where(edges > 0, edges - bank.MAX_EDGE_CODE, 0), one.banks[0][k].regions[:, k:]
         )
+
+
+def test_views_with_too_many_pairs_of_edge_codes_are_counted_without_kernels():
+    chain = networkx.path_graph(5000)
+    networkx.set_node_attributes(chain, 0, "code")
+    networkx.set_edge_attributes(chain, 1, "code")
+    given = coded([chain], (2, 3), second=(2, 3))
+    step = np.arange(4999)
+    codes = (1 + step % 70, 1 + step // 70)
+    given = replace(
+        given, views=tuple(replace(view, edge_codes=own) for view, own in zip(given.views, codes, strict=True))
+    )
+    assert not bank.fits_kernels(given)
+    found = bank_subgraphs(given)
+    assert len(found.banks[0][2].regions) == 70
+    assert len(np.unique(found.banks[1][2].regions[:, 2])) == 72
 
 
 def test_node_codes_beyond_32_bits_are_counted_apart(graphs):
@@ -252,7 +292,7 @@ def test_a_column_is_counted_once_per_occurrence(graphs):
         if not len(graph):
             continue
         counter = counter_of(coded([graph], (2, 3)), MANY)
-        counter.count(0, 1, emit=True)
+        counter.count(emit=True)
         nodes = [tuple(sorted(int(v) for v in row if v >= 0)) for row in counter.found_nodes[:, :3]]
         found = Multiset(nodes)
         assert all(count == 1 for count in found.values())

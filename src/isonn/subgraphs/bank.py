@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,6 +32,7 @@ from isonn.subgraphs.enumerate import (
     neighbourhood_codes,
     roughly_sorted,
     row_words,
+    sample_subgraphs,
 )
 
 if TYPE_CHECKING:
@@ -213,9 +215,14 @@ def compiled() -> bool:
 
 def fits_kernels(graphs: CodedGraphs) -> bool:
     """Whether the compiled kernels can be used for these graphs: numba is installed and no code is too large."""
-    return compiled() and all(
-        view.edge_codes.max(initial=0) <= MAX_EDGE_CODE and view.node_codes.max(initial=0) <= MAX_NODE_CODE
-        for view in graphs.views
+    if not compiled():
+        return False
+    largest = [int(view.edge_codes.max(initial=0)) for view in graphs.views]
+    if max(largest) > MAX_EDGE_CODE or any(view.node_codes.max(initial=0) > MAX_NODE_CODE for view in graphs.views):
+        return False
+    # the views are coded together
+    return (
+        math.prod(largest) <= MAX_EDGE_CODE or _joint_codes([v.edge_codes for v in graphs.views]).max() < MAX_EDGE_CODE
     )
 
 
@@ -240,50 +247,53 @@ def _unsorted(ends: IntArray) -> bool:
 
 
 def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None) -> Banked:
+    from isonn.subgraphs.kernels import counts_by_level
+
     counter = counter_of(graphs, limit)
-    stops, columns, counts, skipped = counter.count(0, len(graphs), stop=stop)
+    stops, columns, counts, skipped = counter.count(stop=stop)
     more: list[tuple[IntArray, IntArray, NDArray[np.float64]]] = []  # graph, column and weight of what was sampled
     sampled: dict[tuple[int, int], float] = {}
+    cuts: dict[tuple[int, int], tuple[Cut, IntArray]] = {}  # equal graphs have equal samples
     sizes = sorted({k for view in graphs.views for k in view.sizes})
-    largest = {i: min(size for graph, size in skipped if graph == i) for i, _ in skipped}
-    for i, least in largest.items():
-        for k in (k for k in sizes if k >= least):
-            cut = cut_graph(graphs, i, k, limit, seed)
+    least = {i: min(size for graph, size in skipped if graph == i) for i, _ in skipped}
+    for i in least:
+        for k in (k for k in sizes if k >= least[i]):
+            twin = int(counter.twins[i])
+            if twin == i:
+                cut = cut_graph(graphs, i, k, limit, seed, sample=k == least[i])
+                found = counter.columns_of(cut.nodes + graphs.node_offsets[i]).astype(np.int64)
+                cuts[i, k] = cut, found
+            cut, found = cuts[twin, k]
             weights = np.ones(len(cut.nodes)) if cut.weights is None else cut.weights
             if cut.weights is not None:
                 sampled[i, k] = cut.share
             for number, view in enumerate(graphs.views):
                 if k in view.sizes:
-                    found = counter.columns_of(cut.nodes + graphs.node_offsets[i], number)
-                    more.append((np.full(len(found), i), found.astype(np.int64), weights))
-    rows, shape = counter.columns, (len(graphs), len(counter.columns))
-    # columns in the order of views, sizes and codes: every level is then a run of them
-    order = np.lexsort(rows.T[::-1])
-    places = np.empty(len(rows), dtype=np.int32)
-    places[order] = np.arange(len(rows))
-    rows, place, first = rows[order], places[columns], np.concatenate([[0], stops])
+                    distinct, which = np.unique(found[:, number], return_inverse=True)
+                    summed = np.bincount(which.reshape(-1), weights).astype(np.float64)
+                    more.append((np.full(len(distinct), i), distinct, summed))
+    owner = np.repeat(np.arange(len(graphs), dtype=np.int32), np.diff(stops, prepend=0))
     if more:
-        owner = np.repeat(np.arange(len(graphs)), np.diff(first))
-        owner = np.concatenate([owner, *(part[0] for part in more)])
-        place = np.concatenate([place, *(places[part[1]] for part in more)])
+        owner = np.concatenate([owner, *(part[0].astype(np.int32) for part in more)])
+        columns = np.concatenate([columns, *(part[1] for part in more)])
         counts = np.concatenate([counts, *(part[2] for part in more)])
-        every = coo_array((counts, (owner, place)), shape=shape).tocsr()  # adds up what was drawn more than once
-    else:
-        every = csr_array((counts, place, first), shape=shape)
-        every.sort_indices()
-    met = np.bincount(every.indices, minlength=len(rows)) > 0  # a sampled graph may leave columns it does not count
+    # columns in the order of views, sizes and codes: every level is then a run of them
+    met = np.flatnonzero(np.bincount(columns, minlength=len(counter.columns)))  # a sampled graph may leave others
+    order = met[np.lexsort(list(row_words(counter.columns[met].astype(np.int64)))[::-1])]
+    rows, places = counter.columns[order], np.empty(len(counter.columns), dtype=np.int32)
+    places[order] = np.arange(len(order))
+    levels = [(number, k) for number, view in enumerate(graphs.views) for k in sorted(view.sizes)]
+    numbers = np.zeros((len(graphs.views), sizes[-1] + 1), dtype=np.int64)
+    numbers[tuple(np.transpose(levels))] = np.arange(len(levels))
+    level_of = numbers[rows[:, 0], rows[:, 1]]
+    bounds = np.searchsorted(level_of, np.arange(len(levels) + 1))
+    tables = counts_by_level(owner, places[columns], counts, level_of, len(levels), len(graphs))
     banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in graphs.views)
-    for number, view in enumerate(graphs.views):
-        for k in view.sizes:
-            own = met & (rows[:, 0] == number) & (rows[:, 1] == k)
-            regions = rows[own, 2 : 2 + k + k * (k - 1) // 2]
-            column = np.cumsum(own, dtype=np.int32) - 1
-            there = own[every.indices]
-            ends = np.concatenate([[0], np.cumsum(there)])[every.indptr]
-            table = csr_array(
-                (every.data[there], column[every.indices[there]], ends), shape=(len(graphs), len(regions))
-            )
-            banks[number][k] = SubgraphBank(k, _small(regions), _compact(table))
+    for (number, k), table, start, end in zip(levels, tables, bounds[:-1], bounds[1:], strict=True):
+        regions = rows[start:end, 2 : 2 + k + k * (k - 1) // 2]
+        banks[number][k] = SubgraphBank(
+            k, _small(regions), _compact(csr_array(table, shape=(len(graphs), end - start)))
+        )
     return Banked(banks, sampled, bank_neighbourhoods(graphs))
 
 
@@ -337,8 +347,8 @@ def edge_numbers(graphs: CodedGraphs) -> csr_array:
     return numbers
 
 
-def cut_graph(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int) -> Cut:
-    """The subgraphs of graph i, nodes numbered within it."""
+def cut_graph(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int, sample: bool = False) -> Cut:
+    """The subgraphs of graph i, nodes numbered within it; ``sample`` where they are known to be too many to list."""
     nodes = slice(graphs.node_offsets[i], graphs.node_offsets[i + 1])
     edges = slice(graphs.edge_offsets[i], graphs.edge_offsets[i + 1])
     node_codes, edge_codes = (
@@ -346,7 +356,8 @@ def cut_graph(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int) -> Cut
         _joint_codes([view.edge_codes[edges] for view in graphs.views]),
     )
     n = int(nodes.stop - nodes.start)
-    return cut_subgraphs(n, graphs.edges[edges], k, limit, node_codes, edge_codes, seed)
+    cut = sample_subgraphs if sample else cut_subgraphs
+    return cut(n, graphs.edges[edges], k, limit, node_codes, edge_codes, seed)
 
 
 def blocks(graphs: CodedGraphs, n_jobs: int = 1) -> list[tuple[int, int]]:
@@ -394,7 +405,7 @@ def _cut(
         )
         yield listed.nodes + first, listed.owner + start, np.ones(len(listed.nodes))
         for i in listed.too_many:
-            cut = cut_graph(graphs, start + i, k, limit, seed)
+            cut = cut_graph(graphs, start + i, k, limit, seed, sample=True)
             assert cut.weights is not None
             sampled[start + i, k] = cut.share
             nodes = cut.nodes + graphs.node_offsets[start + i]
@@ -471,7 +482,7 @@ def _small(codes: NDArray[Any]) -> IntArray:
 def _compact(counts: csr_array) -> csr_array:
     """Counts with small types; weights of samples stay as they are."""
     data, largest = counts.data, np.iinfo(np.uint16).max
-    if (data <= largest).all() and (data == np.rint(data)).all():
+    if data.max(initial=0) <= largest and (data.dtype.kind in "iu" or (data == np.rint(data)).all()):
         data = data.astype(np.uint16)
     return csr_array((data, counts.indices.astype(np.int32), counts.indptr.astype(np.int32)), shape=counts.shape)
 

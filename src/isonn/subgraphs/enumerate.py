@@ -97,6 +97,13 @@ def cut_subgraphs(
     listed = list_subgraphs(np.array([0, n]), edges, k, limit)
     if not listed.too_many:
         return Cut(listed.nodes)
+    return sample_subgraphs(n, edges, k, limit, node_codes, edge_codes, seed)
+
+
+def sample_subgraphs(
+    n: int, edges: IntArray, k: int, limit: int, node_codes: IntArray, edge_codes: IntArray, seed: int = 0
+) -> Cut:
+    """``limit`` samples, or MOST_SAMPLES, of a graph that is known to have more subgraphs; see `cut_subgraphs`."""
     order = _order_of(n, edges, node_codes, edge_codes)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)

@@ -298,16 +298,17 @@ def find_occurrences(coded: CodedGraphs, limit: int, seed: int) -> Found:
     if not fits_kernels(coded):
         return _found_in_numpy(coded, sizes, limit, seed)
     counter = counter_of(coded, limit)
-    _, _, _, skipped = counter.count(0, 1, emit=True)
+    _, _, _, skipped = counter.count(emit=True)
     nodes, columns = [counter.found_nodes.astype(np.int64)], [counter.found_columns.astype(np.int64)]
     weights = [np.ones(len(columns[0]))]
     least = min((size for _, size in skipped), default=widest + 1)
     for k in (k for k in sizes if k >= least):
         cut = cut_graph(coded, 0, k, limit, seed)
+        found = counter.columns_of(cut.nodes).astype(np.int64)
         for number, view in enumerate(coded.views):
             if k in view.sizes:
                 nodes.append(np.pad(cut.nodes, ((0, 0), (0, widest - k)), constant_values=-1))
-                columns.append(counter.columns_of(cut.nodes, number).astype(np.int64))
+                columns.append(found[:, number])
                 weights.append(np.ones(len(cut.nodes)) if cut.weights is None else cut.weights)
     every = np.concatenate(nodes)
     every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell behind a small piece is marked

@@ -1,37 +1,46 @@
 """Compiled loops: list the connected subgraphs of many graphs, give equal ones one column, count them.
 
 One pass of ESU (Wernicke 2006) over a graph visits every connected induced subgraph of 1 to k nodes once: a subgraph of
-size s is an inner node of the search for larger ones. Each visit adds one node to its parent, so a subgraph is known
-by its parent's number, the code of the new node and the codes of the edges back to the parent's nodes. These three fit
-into 128 bits and are looked up in a hash table that compares them in full: equal entries are equal subgraphs in equal
-order, and a hash collision costs a further step, never a wrong count. Only the first time an entry is met is its
-canonical form computed (all permutations of nodes with equal codes) and looked up in a second table, of columns, whose
-rows are compared in full as well. A molecule of 30 nodes takes a few microseconds.
+size s is an inner node of the search for larger ones. Every node that may join is kept with a word of its edges to the
+nodes so far, brought up to date when one joins, so the subgraphs of the largest size, most of all, cost one look into a
+table each and no look at the graph.
 
-The numpy path (`isonn.subgraphs.enumerate`) gives the same columns and counts; it is the
-oracle of the tests, and runs where numba is not installed.
+Each visit adds one node to its parent, so a subgraph is known by its parent's number, the code of the new node and that
+word. These fit into 128 bits and are looked up in a hash table that compares them in full: equal entries are equal
+subgraphs in equal order, and a hash collision costs a further step, never a wrong count. All views are coded together
+for this, so that one look serves them all; what a graph holds of each entry is spread over the columns of the views at
+its end. Only the first time an entry is met is it looked up in each view's own table, and only the first time there is
+its canonical form computed and looked up among the columns, whose rows are compared in full as well. Of graphs that are
+equal, node by node, the first is counted.
+
+A search can be left after any visit and taken up again: a table was full, or Ctrl-C should be heard.
+
+The numpy path (`isonn.subgraphs.enumerate`) gives the same columns and counts; it is the oracle of the tests, and runs
+where numba is not installed.
 """
 
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isonn.compiled import compiled
+from isonn.packing import merge_equal
 from isonn.progress import announce
 
 #: Bits of an edge code in a key: five earlier nodes of a subgraph of six take 60.
 EDGE_BITS = 12
 MAX_EDGE_CODE = 2**EDGE_BITS - 1
 MAX_K = 6
-#: Why a kernel stopped before the last graph.
-DONE, RAW_FULL, COLUMNS_FULL, OUTPUT_FULL, TOO_MANY, PAUSED = range(6)
-#: Subgraphs after which a kernel comes back, so that Ctrl-C is heard within a second.
-PAUSE = 4_000_000
-#: Marks a free row of the table of entries, and takes the lower half of what is packed there.
-EMPTY, LOWER = np.uint64(2**64 - 1), np.int64(2**32 - 1)
+#: Why a kernel stopped before the last graph: a table has to grow, subgraphs to be sampled, Ctrl-C to be heard.
+DONE, JOINT_FULL, ENTRIES_FULL, COLUMNS_FULL, OUTPUT_FULL, TOO_MANY, PAUSED = range(7)
+#: Subgraphs after which a kernel comes back, a quarter of a second at most, and what a new one counts among them.
+PAUSE, NEW = 2_000_000, 64
+#: Takes the lower half of what is packed into 64 bits.
+LOWER = np.int64(2**32 - 1)
 
 
 @compiled(inline="always")
@@ -63,9 +72,10 @@ def _edge_between(first, neighbours, edge_of, a, b):  # type: ignore[no-untyped-
     return -1
 
 
-@compiled()
-def _canonical_row(entry, size, view, key_a, key_b, row, codes, pairs, place, best):  # type: ignore[no-untyped-def]
-    """Write view, size and the smallest row of codes over all permutations into ``row``."""
+@compiled(inline="always")
+def _canonical_row(entry, size, view, key_a, key_b, scratch):  # type: ignore[no-untyped-def]
+    """Write view, size and the smallest row of codes over all permutations into the first array of ``scratch``."""
+    row, codes, pairs, place, best, ahead = scratch
     at = entry
     for i in range(size - 1, -1, -1):
         codes[i] = np.int64(key_a[at] & np.uint64(0xFFFFFFFF))
@@ -84,7 +94,6 @@ def _canonical_row(entry, size, view, key_a, key_b, row, codes, pairs, place, be
             row[2 + j] = row[1 + j]
             j -= 1
         row[2 + j] = value
-    length = size * (size - 1) // 2
     have = False
     used = 0
     depth = 0
@@ -101,15 +110,24 @@ def _canonical_row(entry, size, view, key_a, key_b, row, codes, pairs, place, be
             continue
         place[depth] = node
         used |= 1 << node
+        # the first row of pairs is compared as it grows: most permutations are given up there
+        if depth == 0:
+            ahead[0] = not have
+        elif have and not ahead[depth - 1]:
+            code = pairs[place[0], node]
+            if code > best[depth - 1]:
+                continue
+            ahead[depth] = code < best[depth - 1]
+        else:
+            ahead[depth] = True
         if depth + 1 < size:
             depth += 1
             place[depth] = -1
             continue
-        # a whole permutation: compare its pairs with the best so far, upper triangle row by row
-        smaller = not have
-        at = 0
-        if have:
-            for i in range(size):
+        smaller = ahead[depth]
+        if not smaller:
+            at = size - 1
+            for i in range(1, size):
                 decided = False
                 for j in range(i + 1, size):
                     code = pairs[place[i], place[j]]
@@ -124,43 +142,47 @@ def _canonical_row(entry, size, view, key_a, key_b, row, codes, pairs, place, be
             have = True
             at = 0
             for i in range(size):
+                ahead[i] = False
                 for j in range(i + 1, size):
                     best[at] = pairs[place[i], place[j]]
                     at += 1
-    for i in range(length):
+    for i in range(size * (size - 1) // 2):
         row[2 + size + i] = best[i]
 
 
-@compiled()
-def _find_column(row, columns, slots, weak):  # type: ignore[no-untyped-def]
-    """The number of a column, or -1 - its empty slot."""
+@compiled(inline="always")
+def _find_column(row, columns, hashes, slots, weak):  # type: ignore[no-untyped-def]
+    """The number of a column, or -1 - its empty slot; and its hash."""
     h = np.uint64(0x9E3779B97F4A7C15)
-    for value in row:
-        h = _mix(h + np.uint64(value) + np.uint64(0x9E3779B97F4A7C15))
+    for j in range(2 + row[1] * (row[1] + 1) // 2):
+        h = (h ^ np.uint64(row[j])) * np.uint64(0xC2B2AE3D27D4EB4F)
+        h ^= h >> np.uint64(32)
     mask = np.uint64(len(slots) - 1)
     i = h & mask & weak
     while True:
         column = slots[np.int64(i)]
         if column < 0:
-            return -1 - np.int64(i)
-        same = True
-        for j in range(len(row)):
-            if columns[column, j] != row[j]:
-                same = False
-                break
-        if same:
-            return np.int64(column)
+            return -1 - np.int64(i), h
+        if hashes[column] == h:
+            same = True
+            for j in range(len(row)):
+                if columns[column, j] != row[j]:
+                    same = False
+                    break
+            if same:
+                return np.int64(column), h
         i = (i + np.uint64(1)) & mask
 
 
 @compiled()
-def insert_columns(rows, start, stop, columns, slots, weak):  # type: ignore[no-untyped-def]
-    """Put rows into an empty table of columns, in their order."""
-    for n in range(start, stop):
-        place = _find_column(rows[n], columns, slots, weak)
-        if place < 0:
-            columns[n] = rows[n]
-            slots[-1 - place] = n
+def insert_columns(count, hashes, slots, weak):  # type: ignore[no-untyped-def]
+    """Put all columns into an empty, larger table."""
+    mask = np.uint64(len(slots) - 1)
+    for n in range(count):
+        i = hashes[n] & mask & weak
+        while slots[np.int64(i)] >= 0:
+            i = (i + np.uint64(1)) & mask
+        slots[np.int64(i)] = n
 
 
 @compiled(inline="always")
@@ -172,71 +194,133 @@ def _bucket(a, word):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def insert_raw(count, key_a, key_b, canon, raw, weak):  # type: ignore[no-untyped-def]
-    """Put all entries into an empty, larger table."""
-    mask = np.uint64(len(raw) - 1)
-    for n in range(count):
-        i = _bucket(key_a[n], key_b[n]) & mask & weak
-        while raw[np.int64(i), 2] != EMPTY:
-            i = (i + np.uint64(1)) & mask
-        raw[np.int64(i), 0], raw[np.int64(i), 1] = key_a[n], key_b[n]
-        raw[np.int64(i), 2] = (np.uint64(n) << np.uint64(32)) | np.uint64(canon[n])
-
-
-@compiled()
-def _add_entry(a, word, size, view, state, raw, keys, canon, slots, columns, scratch, weak):  # type: ignore[no-untyped-def]
-    """A new entry and its column, packed as `_column_of` does; -1 and -2 when a table is full."""
-    key_a, key_b = keys
-    row, codes, pairs, place, best = scratch
-    if state[0] * 2 >= len(raw):
-        return np.int64(-1)
-    entry = state[0]
-    key_a[entry], key_b[entry] = a, word
-    _canonical_row(entry, size, view, key_a, key_b, row, codes, pairs, place, best)
-    column = _find_column(row, columns, slots, weak)
-    if column < 0:
-        if state[1] * 2 >= len(slots):
-            return np.int64(-2)
-        slots[-1 - column] = state[1]
-        column = state[1]
-        columns[column] = row
-        state[1] += 1
-    canon[entry] = column
-    mask = np.uint64(len(raw) - 1)
-    i = _bucket(a, word) & mask & weak
-    while raw[np.int64(i), 2] != EMPTY:
-        i = (i + np.uint64(1)) & mask
-    packed = (np.uint64(entry) << np.uint64(32)) | np.uint64(column)
-    raw[np.int64(i), 0], raw[np.int64(i), 1], raw[np.int64(i), 2] = a, word, packed
-    state[0] += 1
-    return np.int64(packed)
+def insert_entries(old, table, weak):  # type: ignore[no-untyped-def]
+    """Put all entries of a table into an empty, larger one."""
+    mask = np.uint64(len(table) - 1)
+    for n in range(len(old)):
+        if old[n, 2] != np.uint64(0):
+            i = _bucket(old[n, 0], old[n, 1]) & mask & weak
+            while table[np.int64(i), 2] != np.uint64(0):
+                i = (i + np.uint64(1)) & mask
+            table[np.int64(i), 0], table[np.int64(i), 1], table[np.int64(i), 2] = old[n, 0], old[n, 1], old[n, 2]
 
 
 @compiled(inline="always")
-def _column_of(parent, code, word, size, view, state, raw, keys, canon, slots, columns, scratch, weak):  # type: ignore[no-untyped-def]
-    """Entry and column of a subgraph in the upper and lower 32 bits; -1 and -2 when a table is full.
+def _look_up(table, a, word, weak):  # type: ignore[no-untyped-def]
+    """What the table holds for a key, or 0 and the row that is free for it."""
+    mask = np.uint64(len(table) - 1)
+    i = _bucket(a, word) & mask & weak
+    while True:
+        found = table[np.int64(i), 2]
+        if found == np.uint64(0) or (table[np.int64(i), 0] == a and table[np.int64(i), 1] == word):
+            break
+        i = (i + np.uint64(1)) & mask
+    return np.int64(found), np.int64(i)
 
-    An entry that was met before, nearly all of them, is one look into one row of the table.
+
+@compiled()
+def _new_entry(parent, code, word, size, slot, state, joint, own, meaning, tables, scratch, weak):  # type: ignore[no-untyped-def]
+    """A new entry of all views together; minus the status when a table is full.
 
     Args:
         parent: entry of the subgraph without its last node.
         code, word: codes of the last node, and of its edges to the earlier ones.
+        slot: the row of ``joint`` that is free for it.
+        own: by entry and view, the view's entry and, 1 added, its column, in the upper and lower 32 bits.
+        meaning: by view, the codes of nodes and edges behind the joint ones; which sizes are wanted, others need no
+            column; and whether the view tells apart whatever the views together do, so that it meets no entry twice.
     """
-    a = (np.uint64(parent) << np.uint64(32)) | np.uint64(code)
-    mask = np.uint64(len(raw) - 1)
-    i = _bucket(a, word) & mask & weak
-    found = np.int64(-3)
-    while True:
-        packed = raw[np.int64(i), 2]
-        if packed == EMPTY:
-            break
-        if raw[np.int64(i), 0] == a and raw[np.int64(i), 1] == word:
-            found = np.int64(packed)
-            break
-        i = (i + np.uint64(1)) & mask
-    if found == -3:
-        found = _add_entry(a, word, size, view, state, raw, keys, canon, slots, columns, scratch, weak)
-    return found
+    node_meaning, edge_meaning, wanted, finest = meaning
+    entries, key_a, key_b, columns, hashes, slots = tables
+    row = scratch[0]
+    if state[3] * 2 >= len(joint):
+        return np.int64(-JOINT_FULL)
+    entry = state[3]
+    for view in range(len(wanted)):
+        b = np.uint64(0)
+        for p in range(size - 1):
+            edge = np.int64((word >> np.uint64(EDGE_BITS * p)) & np.uint64(MAX_EDGE_CODE))
+            b |= np.uint64(edge_meaning[view, edge]) << np.uint64(EDGE_BITS * p)
+        before = own[parent, view] >> 32 if size > 1 else np.int64(view)
+        a = (np.uint64(before) << np.uint64(32)) | np.uint64(node_meaning[view, code])
+        packed, free = np.int64(0), np.int64(0)
+        if not finest[view]:
+            packed, free = _look_up(entries, a, b, weak)
+        if packed == 0:
+            if state[0] >= len(key_a) or state[5] * 2 >= len(entries):
+                return np.int64(-ENTRIES_FULL)
+            key_a[state[0]], key_b[state[0]] = a, b
+            column = np.int64(-1)
+            if wanted[view, size]:
+                _canonical_row(state[0], size, view, key_a, key_b, scratch)
+                column, h = _find_column(row, columns, hashes, slots, weak)
+                if column < 0:
+                    if state[1] * 2 >= len(slots):
+                        return np.int64(-COLUMNS_FULL)
+                    slots[-1 - column] = state[1]
+                    column = state[1]
+                    columns[column] = row
+                    hashes[column] = h
+                    state[1] += 1
+            packed = (state[0] << 32) | (column + 1)
+            if not finest[view]:
+                entries[free, 0], entries[free, 1], entries[free, 2] = a, b, np.uint64(packed)
+                state[5] += 1
+            state[0] += 1
+        own[entry, view] = packed
+    joint[slot, 0], joint[slot, 1] = (np.uint64(parent) << np.uint64(32)) | np.uint64(code), word
+    joint[slot, 2] = np.uint64(entry)
+    state[3] += 1
+    return entry
+
+
+@compiled()
+def _scratch(width):  # type: ignore[no-untyped-def]
+    """Room for `_canonical_row`."""
+    return (
+        np.zeros(width, dtype=np.int32),
+        np.zeros(MAX_K, dtype=np.int64),
+        np.zeros((MAX_K, MAX_K), dtype=np.int64),
+        np.zeros(MAX_K, dtype=np.int64),
+        np.zeros(MAX_K * MAX_K, dtype=np.int64),
+        np.zeros(MAX_K, dtype=np.bool_),
+    )
+
+
+@compiled()
+def _write_found(n_found, members, level, last, base, entry, own, found_nodes, found_column):  # type: ignore[no-untyped-def]
+    """Write the nodes and column of one subgraph for every view that wants it; returns how many are written in all."""
+    for view in range(own.shape[1]):
+        column = own[entry, view] & LOWER
+        if column > 0:
+            for p in range(level):
+                found_nodes[n_found, p] = members[p] - base
+            found_nodes[n_found, level] = last - base
+            if level + 1 < found_nodes.shape[1]:
+                found_nodes[n_found, level + 1] = -1
+            found_column[n_found] = column - 1
+            n_found += 1
+    return n_found
+
+
+@compiled()
+def _write_counts(n_touched, touched, hits, own, counts, written, out_columns, out_counts):  # type: ignore[no-untyped-def]
+    """Spread the counts of a graph's entries over the columns of all views; returns where they end."""
+    start = written
+    for j in range(n_touched):
+        entry = touched[j]
+        for view in range(own.shape[1]):
+            column = (own[entry, view] & LOWER) - 1
+            if column >= 0:
+                if counts[column] == 0:
+                    out_columns[written] = column
+                    written += 1
+                counts[column] += hits[entry]
+        hits[entry] = 0
+    for j in range(start, written):
+        out_counts[j] = counts[out_columns[j]]
+        counts[out_columns[j]] = 0
+    return written
 
 
 @compiled()
@@ -246,280 +330,296 @@ def count_graphs(  # type: ignore[no-untyped-def]
     limit,
     pause,
     node_offsets,
-    first,
-    neighbours,
-    edge_of,
+    adjacency,
     node_codes,
     edge_codes,
-    wanted,
+    twins,
     depths,
+    search,
     state,
-    raw,
-    keys,
-    canon,
-    slots,
-    columns,
-    counts,
+    joint,
+    own,
+    hits,
     touched,
-    out_columns,
-    out_counts,
-    out_ends,
+    meaning,
+    tables,
+    counts,
+    output,
     emit,
-    found_nodes,
-    found_column,
+    found,
     weak,
 ):
     """Count the subgraphs of graphs ``start`` to ``stop``; returns (status, graph it stopped at, size).
 
     Args:
         limit: subgraphs of one size a graph may have (sizes above 2).
-        pause: subgraphs after which to come back with PAUSED.
-        first, neighbours, edge_of: neighbours of every node, sorted, with the number of the edge to each.
-        node_codes, edge_codes: by view.
-        wanted: by view and size, whether to count.
+        pause: work after which to come back with PAUSED.
+        adjacency: neighbours of every node, sorted, with the number of the edge to each: `_adjacency`.
+        node_codes, edge_codes: of all views together.
+        twins: by graph, the first that equals it.
         depths: by graph, the largest size to list.
-        state: entries, columns, numbers written, nothing, subgraphs found.
-        raw: the table of entries: parent and code, word, entry and column. keys, canon: the same by entry.
-        slots, columns: the table of columns.
-        counts, touched: scratch by column, all 0.
-        out_columns, out_counts, out_ends: the counts, graph after graph.
-        emit: also write each subgraph's nodes and column.
+        search: where a search that was left is to be taken up; see `Counter._start`.
+        state: entries of views, columns, numbers written, joint entries, subgraphs found, entries in the views' table.
+        joint, own, meaning, tables: see `_new_entry`.
+        hits, touched: scratch by entry, all 0 between graphs.
+        counts: scratch by column, all 0.
+        output: columns, counts and where each graph's end.
+        emit: also write each subgraph's nodes and column to ``found``.
     """
-    views = node_codes.shape[0]
-    longest = 0
-    for g in range(start, stop):
-        longest = max(longest, node_offsets[g + 1] - node_offsets[g])
-    place = np.zeros(node_offsets[stop] - node_offsets[start], dtype=np.int8)
-    seen = np.zeros(node_offsets[stop] - node_offsets[start], dtype=np.uint8)
-    base = node_offsets[start]
-    choices = np.empty((MAX_K, longest + 1), dtype=np.int32)
-    ends = np.zeros(MAX_K + 1, dtype=np.int64)
-    cursor = np.zeros(MAX_K + 1, dtype=np.int64)
-    new = np.zeros(MAX_K + 1, dtype=np.int64)
-    members = np.zeros(MAX_K + 1, dtype=np.int64)
-    entries = np.zeros((MAX_K + 1, views), dtype=np.int64)
-    words = np.zeros(views, dtype=np.uint64)
-    by_size = np.zeros(MAX_K + 1, dtype=np.int64)
-    width = columns.shape[1]
-    scratch = (
-        np.zeros(width, dtype=np.int32),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros((MAX_K, MAX_K), dtype=np.int64),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros(MAX_K * MAX_K, dtype=np.int64),
-    )
+    first, neighbours, edge_of = adjacency
+    at, cursor, ends, fresh, members, chain, by_size, choices, words, where, seen = search
+    out_columns, out_counts, out_ends = output
+    found_nodes, found_column = found
+    views = own.shape[1]
+    scratch = _scratch(tables[3].shape[1])
     work = 0
     for g in range(start, stop):
-        if work > pause:
-            return PAUSED, g, 0
-        depth_limit = depths[g]
-        by_size[:] = 0
-        n_touched = 0
-        n_found = 0
-        status, bad = DONE, 0
-        for root in range(node_offsets[g], node_offsets[g + 1]):
-            # level 1: the root alone
-            by_size[1] += 1
-            work += 1
-            for view in range(views):
-                packed = _column_of(
-                    view,
-                    node_codes[view, root],
-                    np.uint64(0),
-                    1,
-                    view,
-                    state,
-                    raw,
-                    keys,
-                    canon,
-                    slots,
-                    columns,
-                    scratch,
-                    weak,
-                )
-                if packed < 0:
-                    status = RAW_FULL if packed == -1 else COLUMNS_FULL
-                    break
-                entries[1, view] = packed >> 32
-                column = packed & LOWER
-                if wanted[view, 1]:
-                    if counts[column] == 0:
-                        touched[n_touched] = column
-                        n_touched += 1
-                    counts[column] += 1
-                    if emit:
-                        if n_found == len(found_column):
-                            status = OUTPUT_FULL
-                            break
-                        found_nodes[n_found, 0] = root - node_offsets[g]
-                        found_nodes[n_found, 1] = -1
-                        found_column[n_found] = column
-                        n_found += 1
-            if status != DONE:
-                break
-            if depth_limit == 1:
+        base, last = node_offsets[g], node_offsets[g + 1]
+        deepest = depths[g]
+        if at[0] == 0:
+            twin = twins[g]
+            if twin < g and not emit:
+                before = out_ends[twin - 1] if twin > 0 else 0
+                more = out_ends[twin] - before
+                if state[2] + more > len(out_columns):
+                    return OUTPUT_FULL, g, 0
+                for j in range(more):
+                    out_columns[state[2] + j] = out_columns[before + j]
+                    out_counts[state[2] + j] = out_counts[before + j]
+                state[2] += more
+                out_ends[g] = state[2]
                 continue
+            at[0], at[1], at[2], at[3] = 1, base, 0, 0
+            state[4] = 0
+            by_size[:] = 0
+        root, level, n_touched, n_found = at[1], at[2], at[3], state[4]
+        status, bad = DONE, 0
+        while True:
+            if level == 0:
+                if root == last:
+                    break
+                w, parent, word = root, np.int64(0), np.uint64(0)
+            elif cursor[level] == ends[level]:
+                # take back what the last node brought
+                for j in range(fresh[level], ends[level]):
+                    seen[choices[level - 1, j] - base] = 0
+                level -= 1
+                if level == 0:
+                    seen[root - base] = 0
+                    root += 1
+                continue
+            else:
+                w = np.int64(choices[level - 1, cursor[level]])
+                parent, word = chain[level], words[level - 1, cursor[level]]
+            size = level + 1
+            if work > pause:
+                status = PAUSED
+                break
+            if emit and n_found + views > len(found_column):
+                status = OUTPUT_FULL
+                break
+            if size == deepest and level > 0 and not emit:
+                # the largest size, most of all subgraphs: nothing grows from these
+                begin, end = cursor[level], ends[level]
+                if size > 2 and by_size[size] + end - begin > limit:
+                    status, bad = TOO_MANY, size
+                    break
+                j = begin
+                while j < end:
+                    code, word = node_codes[choices[level - 1, j]], words[level - 1, j]
+                    a = (np.uint64(parent) << np.uint64(32)) | np.uint64(code)
+                    entry, slot = _look_up(joint, a, word, weak)
+                    if entry == 0:
+                        work += NEW
+                        entry = _new_entry(
+                            parent, code, word, size, slot, state, joint, own, meaning, tables, scratch, weak
+                        )
+                        if entry < 0:
+                            break
+                    if hits[entry] == 0:
+                        touched[n_touched] = entry
+                        n_touched += 1
+                    hits[entry] += 1
+                    j += 1
+                by_size[size] += j - begin
+                work += j - begin
+                cursor[level] = j
+                if j < end:
+                    status = -entry
+                    break
+                continue
+            code = node_codes[w]
+            a = (np.uint64(parent) << np.uint64(32)) | np.uint64(code)
+            entry, slot = _look_up(joint, a, word, weak)
+            if entry == 0:
+                work += NEW
+                entry = _new_entry(parent, code, word, size, slot, state, joint, own, meaning, tables, scratch, weak)
+                if entry < 0:
+                    status = -entry
+                    break
+            work += 1
+            by_size[size] += 1
+            if size > 2 and by_size[size] > limit:
+                status, bad = TOO_MANY, size
+                break
+            if hits[entry] == 0:
+                touched[n_touched] = entry
+                n_touched += 1
+            hits[entry] += 1
+            if emit:
+                n_found = _write_found(n_found, members, level, w, base, entry, own, found_nodes, found_column)
+            if level > 0:
+                cursor[level] += 1
+            if size == deepest:
+                if level == 0:
+                    root += 1
+                continue
+            # the node joins: what may join next is what is left, and those of its neighbours that nobody brought
             count = 0
-            seen[root - base] = 1
-            for j in range(first[root], first[root + 1]):
+            if level > 0:
+                for j in range(cursor[level], ends[level]):
+                    u = choices[level - 1, j]
+                    choices[level, count], words[level, count], where[u - base] = u, words[level - 1, j], count
+                    count += 1
+            else:
+                seen[root - base] = 1
+            left = count
+            shift = np.uint64(EDGE_BITS * level)
+            for j in range(first[w], first[w + 1]):
                 u = neighbours[j]
                 if u > root:
-                    choices[0, count] = u
-                    seen[u - base] = 1
-                    count += 1
-            members[0] = root
-            place[root - base] = 1
-            level = 1
-            ends[1], cursor[1], new[1] = count, 0, 0
-            while level > 0:
-                if cursor[level] == ends[level] or status != DONE:
-                    # take back what the last node brought
-                    for j in range(new[level], ends[level]):
-                        seen[choices[level - 1, j] - base] = 0
-                    place[members[level - 1] - base] = 0
-                    level -= 1
-                    continue
-                w = np.int64(choices[level - 1, cursor[level]])
-                cursor[level] += 1
-                size = level + 1
-                leaf = size == depth_limit
-                words[:] = 0
-                degree = first[w + 1] - first[w]
-                count = 0
-                if leaf and degree > 16 * level:
-                    for p in range(level):
-                        edge = _edge_between(first, neighbours, edge_of, w, members[p])
-                        if edge >= 0:
-                            for view in range(views):
-                                words[view] |= np.uint64(edge_codes[view, edge]) << np.uint64(EDGE_BITS * p)
-                else:
-                    if not leaf:
-                        for j in range(cursor[level], ends[level]):
-                            choices[level, count] = choices[level - 1, j]
-                            count += 1
-                        new[size] = count
-                    for j in range(first[w], first[w + 1]):
-                        u = neighbours[j]
-                        p = place[u - base]
-                        if p > 0:
-                            for view in range(views):
-                                words[view] |= np.uint64(edge_codes[view, edge_of[j]]) << np.uint64(EDGE_BITS * (p - 1))
-                        elif not leaf and u > root and seen[u - base] == 0:
-                            seen[u - base] = 1
-                            choices[level, count] = u
-                            count += 1
-                by_size[size] += 1
-                work += 1
-                if size > 2 and by_size[size] > limit:
-                    status, bad = TOO_MANY, size
-                else:
-                    for view in range(views):
-                        packed = _column_of(
-                            entries[level, view],
-                            node_codes[view, w],
-                            words[view],
-                            size,
-                            view,
-                            state,
-                            raw,
-                            keys,
-                            canon,
-                            slots,
-                            columns,
-                            scratch,
-                            weak,
-                        )
-                        if packed < 0:
-                            status = RAW_FULL if packed == -1 else COLUMNS_FULL
-                            break
-                        entries[size, view] = packed >> 32
-                        column = packed & LOWER
-                        if wanted[view, size]:
-                            if counts[column] == 0:
-                                touched[n_touched] = column
-                                n_touched += 1
-                            counts[column] += 1
-                            if emit:
-                                if n_found == len(found_column):
-                                    status = OUTPUT_FULL
-                                    break
-                                for p in range(level):
-                                    found_nodes[n_found, p] = members[p] - node_offsets[g]
-                                found_nodes[n_found, level] = w - node_offsets[g]
-                                if size < found_nodes.shape[1]:
-                                    found_nodes[n_found, size] = -1
-                                found_column[n_found] = column
-                                n_found += 1
-                if not leaf:
-                    members[level] = w
-                    place[w - base] = size
-                    level = size
-                    ends[level], cursor[level] = count, 0
-                    if status != DONE:
-                        cursor[level] = count
-            seen[root - base] = 0
-            if status != DONE:
-                break
-        if status == DONE and state[2] + n_touched > len(out_columns):
+                    more_word = np.uint64(edge_codes[edge_of[j]]) << shift
+                    if seen[u - base] == 0:
+                        seen[u - base] = 1
+                        choices[level, count], words[level, count] = u, more_word
+                        count += 1
+                    elif where[u - base] < left and choices[level, where[u - base]] == u:
+                        words[level, where[u - base]] |= more_word
+            members[level] = w
+            level = size
+            chain[level], fresh[level], ends[level], cursor[level] = entry, left, count, 0
+        if status == DONE and state[2] + n_touched * views > len(out_columns):
             status = OUTPUT_FULL
-        if status != DONE:
+        at[1], at[2], at[3], state[4] = root, level, n_touched, n_found
+        if status == TOO_MANY:
             for j in range(n_touched):
-                counts[touched[j]] = 0
+                hits[touched[j]] = 0
+            seen[: last - base] = 0
+            at[0] = 0
+        if status != DONE:
             return status, g, bad
-        for j in range(n_touched):
-            out_columns[state[2]] = touched[j]
-            out_counts[state[2]] = counts[touched[j]]
-            counts[touched[j]] = 0
-            state[2] += 1
+        state[2] = _write_counts(n_touched, touched, hits, own, counts, state[2], out_columns, out_counts)
         out_ends[g] = state[2]
-        if emit:
-            state[4] = n_found
+        at[0] = 0
     return DONE, stop, 0
 
 
 @compiled()
 def code_node_sets(  # type: ignore[no-untyped-def]
-    nodes, view, first, neighbours, edge_of, node_codes, edge_codes, state, raw, keys, canon, slots, columns, out, weak
+    nodes, done, adjacency, node_codes, edge_codes, state, joint, own, meaning, tables, out, weak
 ):
-    """The column of each given set of nodes as one view sees it; returns how many are done."""
-    width = columns.shape[1]
-    scratch = (
-        np.zeros(width, dtype=np.int32),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros((MAX_K, MAX_K), dtype=np.int64),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros(MAX_K * MAX_K, dtype=np.int64),
-    )
-    for n in range(len(nodes)):
-        parent = np.int64(view)
-        column = np.int64(0)
+    """The column of each given set of nodes from ``done`` on, for every view; returns where it stopped, and why."""
+    first, neighbours, edge_of = adjacency
+    scratch = _scratch(tables[3].shape[1])
+    for n in range(done, len(nodes)):
+        entry = np.int64(0)
         for i in range(nodes.shape[1]):
             word = np.uint64(0)
             for j in range(i):
                 edge = _edge_between(first, neighbours, edge_of, nodes[n, i], nodes[n, j])
                 if edge >= 0:
-                    word |= np.uint64(edge_codes[view, edge]) << np.uint64(EDGE_BITS * j)
-            packed = _column_of(
-                parent,
-                node_codes[view, nodes[n, i]],
-                word,
-                i + 1,
-                view,
-                state,
-                raw,
-                keys,
-                canon,
-                slots,
-                columns,
-                scratch,
-                weak,
-            )
-            if packed < 0:
-                return n, packed
-            parent = packed >> 32
-            column = packed & LOWER
-        out[n] = column
-    return len(nodes), np.int64(0)
+                    word |= np.uint64(edge_codes[edge]) << np.uint64(EDGE_BITS * j)
+            parent, code = entry, node_codes[nodes[n, i]]
+            a = (np.uint64(parent) << np.uint64(32)) | np.uint64(code)
+            entry, slot = _look_up(joint, a, word, weak)
+            if entry == 0:
+                entry = _new_entry(parent, code, word, i + 1, slot, state, joint, own, meaning, tables, scratch, weak)
+                if entry < 0:
+                    return n, -entry
+        for view in range(own.shape[1]):
+            out[n, view] = (own[entry, view] & LOWER) - 1
+    return len(nodes), np.int64(DONE)
+
+
+@compiled()
+def find_twins(node_offsets, adjacency, node_codes, edge_codes, slots, hashes, twins):  # type: ignore[no-untyped-def]
+    """The first graph that equals each, node by node: the same codes and the same edges."""
+    first, neighbours, edge_of = adjacency
+    mask = np.uint64(len(slots) - 1)
+    for g in range(len(node_offsets) - 1):
+        base, last = node_offsets[g], node_offsets[g + 1]
+        h = np.uint64(last - base)
+        for v in range(base, last):
+            h = (h ^ np.uint64(node_codes[v])) * np.uint64(0xC2B2AE3D27D4EB4F)
+            h ^= h >> np.uint64(32)
+            for j in range(first[v], first[v + 1]):
+                if neighbours[j] > v:
+                    cell = (np.uint64(neighbours[j] - base) << np.uint64(12)) | np.uint64(edge_codes[edge_of[j]])
+                    h = (h ^ cell) * np.uint64(0xBF58476D1CE4E5B9)
+        h ^= h >> np.uint64(29)
+        hashes[g] = h
+        i = h & mask
+        twins[g] = g
+        while slots[np.int64(i)] >= 0:
+            other = slots[np.int64(i)]
+            if hashes[other] == h and node_offsets[other + 1] - node_offsets[other] == last - base:
+                away = node_offsets[other] - base
+                same = True
+                for v in range(base, last):
+                    degree = first[v + 1] - first[v]
+                    if node_codes[v] != node_codes[v + away] or degree != first[v + away + 1] - first[v + away]:
+                        same = False
+                        break
+                    for j in range(degree):
+                        here, there = first[v] + j, first[v + away] + j
+                        if (
+                            neighbours[here] + away != neighbours[there]
+                            or edge_codes[edge_of[here]] != edge_codes[edge_of[there]]
+                        ):
+                            same = False
+                            break
+                    if not same:
+                        break
+                if same:
+                    twins[g] = other
+                    break
+            i = (i + np.uint64(1)) & mask
+        if twins[g] == g:
+            slots[np.int64(i)] = g
+
+
+@compiled()
+def sort_counts(owner, column, counts, starts, level_of, graphs, indptr, indices, data):  # type: ignore[no-untyped-def]
+    """Counts in any order as one CSR table for each level, by rows and columns.
+
+    Args:
+        owner, column, counts: of each number, its graph and column.
+        starts: where the numbers of each column start among all, ``(columns + 1,)``.
+        level_of: the level of each column; a level is a run of columns.
+        indptr: written, ``(levels, graphs + 1)``.
+        indices, data: written, level after level; columns are numbered within their level.
+    """
+    fill = starts[:-1].copy()
+    rows = np.empty(len(owner), dtype=np.int32)
+    values = np.empty_like(counts)
+    for j in range(len(owner)):
+        i = fill[column[j]]
+        fill[column[j]] = i + 1
+        rows[i], values[i] = owner[j], counts[j]
+        indptr[level_of[column[j]], owner[j] + 1] += 1
+    for level in range(len(indptr)):
+        for g in range(graphs):
+            indptr[level, g + 1] += indptr[level, g]
+    first, offset, level = 0, 0, 0
+    place = indptr[0].copy()
+    for c in range(len(level_of)):
+        if level_of[c] != level:
+            first, offset, level = c, starts[c], level_of[c]
+            place[:] = indptr[level]
+        for j in range(starts[c], starts[c + 1]):
+            i = offset + place[rows[j]]
+            place[rows[j]] += 1
+            indices[i], data[i] = c - first, values[j]
 
 
 @compiled()
@@ -571,19 +671,15 @@ class Counter:
     Args:
         node_offsets: where the nodes of each graph start, ``(g + 1,)``.
         ends: edges (smaller, larger) of nodes numbered over all graphs, sorted, ``(m, 2)``.
-        node_codes, edge_codes: by view, ``(views, nodes)`` and ``(views, m)``; edge codes are 1 to MAX_EDGE_CODE.
+        node_codes, edge_codes: by view, ``(views, nodes)`` and ``(views, m)``; there may be MAX_EDGE_CODE different
+            columns of edge codes, which start at 1.
         sizes: by view, the sizes of subgraphs to count.
         limit: subgraphs of one size (above 2) a graph may have before `count` leaves them to a sampler.
         weak_hash: use one bucket for everything, for tests of what a collision does.
-    """
 
-    _raw: NDArray[np.uint64]
-    _keys: tuple[NDArray[np.uint64], ...]
-    _canon: NDArray[np.int32]
-    _slots: NDArray[np.int32]
-    _columns: NDArray[np.int32]
-    _counts: NDArray[np.int32]
-    _touched: NDArray[np.int32]
+    Attributes:
+        twins: the first graph that equals each, node by node, ``(g,)``.
+    """
 
     def __init__(
         self,
@@ -596,19 +692,43 @@ class Counter:
         weak_hash: bool = False,
     ) -> None:
         self.node_offsets = np.ascontiguousarray(node_offsets, dtype=np.int64)
-        self.node_codes = np.ascontiguousarray(node_codes, dtype=np.int32)
-        self.edge_codes = np.ascontiguousarray(edge_codes, dtype=np.int32)
-        self.first, self.neighbours, self.edge_of = _adjacency(int(node_offsets[-1]), ends)
-        self.sizes, self.limit = sizes, limit
-        self.k = max(k for own in sizes for k in own)
-        self.wanted = np.zeros((len(sizes), MAX_K + 1), dtype=np.bool_)
+        self.limit, self.k = limit, max(k for own in sizes for k in own)
+        self._adjacency = _adjacency(int(node_offsets[-1]), ends)
+        self._node_codes, node_meaning = joint_codes(node_codes)
+        self._edge_codes, edge_meaning = joint_codes(edge_codes)
+        self._edge_codes += 1  # 0: no edge
+        wanted = np.zeros((len(sizes), MAX_K + 1), dtype=np.bool_)
         for view, own in enumerate(sizes):
-            self.wanted[view, list(own)] = True
+            wanted[view, list(own)] = True
+        finest = np.array(
+            [
+                len(np.unique(nodes)) == len(nodes) and len(np.unique(edges)) == len(edges)
+                for nodes, edges in zip(node_meaning, edge_meaning, strict=True)
+            ]
+        )
+        self._meaning = node_meaning, np.ascontiguousarray(np.pad(edge_meaning, ((0, 0), (1, 0)))), wanted, finest
         self._weak = np.uint64(0 if weak_hash else 2**64 - 1)
-        self._state = np.zeros(5, dtype=np.int64)
-        self._state[0] = len(sizes)  # the first entries stand for "no parent", one per view
-        self._grow_raw(1 << 12)
-        self._grow_columns(1 << 11)
+        self._state = np.zeros(6, dtype=np.int64)
+        self._state[0] = len(sizes)  # entry v stands for "no node yet" in view v
+        self._state[3] = 1  # and entry 0 in all of them
+        # small tables for a few graphs, which `explain` counts one at a time; a node brings a few new subgraphs
+        size = 1 << max(10, min(16, int(node_offsets[-1]).bit_length()))
+        width = 2 + self.k + self.k * (self.k - 1) // 2
+        self._joint = np.zeros((2 * size, 3), dtype=np.uint64)
+        self._own = np.zeros((size + 1, len(sizes)), dtype=np.int64)
+        self._hits, self._touched = (np.zeros(size + 1, dtype=np.int32) for _ in range(2))
+        self._entries = np.zeros((2 * size, 3), dtype=np.uint64)
+        self._keys = tuple(np.zeros(size + 1, dtype=np.uint64) for _ in range(2))
+        self._slots = np.full(2 * size, -1, dtype=np.int32)
+        self._columns = np.zeros((size + 1, width), dtype=np.int32)
+        self._hashes = np.zeros(size + 1, dtype=np.uint64)
+        self._counts = np.zeros(size + 1, dtype=np.int32)
+        self.twins = np.arange(len(node_offsets) - 1)
+        if len(self.twins) > 1:
+            slots = np.full(1 << (2 * len(self.twins)).bit_length(), -1, dtype=np.int64)
+            hashes = np.zeros(len(self.twins), dtype=np.uint64)
+            codes = self._node_codes, self._edge_codes
+            find_twins(self.node_offsets, self._adjacency, *codes, slots, hashes, self.twins)
 
     @property
     def columns(self) -> NDArray[np.int32]:
@@ -617,92 +737,125 @@ class Counter:
         return found
 
     def count(
-        self, start: int, end: int, emit: bool = False, stop: threading.Event | None = None
+        self, emit: bool = False, stop: threading.Event | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], list[tuple[int, int]]]:
-        """Count the subgraphs of a run of graphs; once ``stop`` is set, KeyboardInterrupt is raised.
+        """Count the subgraphs of all graphs; once ``stop`` is set, KeyboardInterrupt is raised.
+
+        Args:
+            emit: also keep the nodes and column of each subgraph of the last graph, as ``found_nodes`` and
+                ``found_columns``.
 
         Returns:
             Where each graph's counts end, columns, counts, and (graph, size) of what has too many subgraphs to list:
             that size and all above it are left out of that graph.
         """
         announce("count subgraphs", count_graphs)
-        depths = np.full(len(self.node_offsets) - 1, self.k, dtype=np.int64)
-        out_columns = np.empty(max(1024, 16 * int(self.node_offsets[end] - self.node_offsets[start])), dtype=np.int32)
-        out_counts = np.empty_like(out_columns)
-        ends = np.zeros(len(depths), dtype=np.int64)
-        self._state[2] = 0
-        found = 1 << 12 if emit else 0
-        self.found_nodes = np.empty((found, self.k), dtype=np.int32)
-        self.found_columns = np.empty(found, dtype=np.int32)
+        graphs, nodes = len(self.twins), int(self.node_offsets[-1])
+        depths = np.full(graphs, self.k, dtype=np.int64)
+        out_columns, out_counts = (np.empty(max(1024, 16 * nodes), dtype=np.int32) for _ in range(2))
+        out_ends = np.zeros(graphs, dtype=np.int64)
+        longest = int(np.diff(self.node_offsets).max(initial=0))
+        search = (
+            np.zeros(4, dtype=np.int64),  # whether a graph is under way, its root, level and entries met
+            *(np.zeros(MAX_K + 1, dtype=np.int64) for _ in range(6)),
+            np.empty((self.k, longest + 1), dtype=np.int32),
+            np.empty((self.k, longest + 1), dtype=np.uint64),
+            np.zeros(longest, dtype=np.int32),
+            np.zeros(longest, dtype=np.uint8),
+        )
+        self._state[2] = self._state[4] = 0
+        room = 1 << 12 if emit else 0
+        found = np.empty((room, self.k), dtype=np.int32), np.empty(room, dtype=np.int32)
         skipped: list[tuple[int, int]] = []
-        graph = start
-        while graph < end:
+        graph = 0
+        while graph < graphs:
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
             status, graph, size = count_graphs(
-                graph, end, self.limit, PAUSE, self.node_offsets, self.first, self.neighbours, self.edge_of,
-                self.node_codes, self.edge_codes, self.wanted, depths, self._state, self._raw, self._keys, self._canon,
-                self._slots, self._columns, self._counts, self._touched, out_columns, out_counts, ends, emit,
-                self.found_nodes, self.found_columns, self._weak,
+                graph, graphs, self.limit, PAUSE, self.node_offsets, self._adjacency, self._node_codes,
+                self._edge_codes, self.twins, depths, search, self._state, self._joint, self._own, self._hits,
+                self._touched, self._meaning, self._tables, self._counts, (out_columns, out_counts, out_ends), emit,
+                found, self._weak,
             )  # fmt: skip
             if status == TOO_MANY:
-                skipped.append((graph, int(size)))
-                depths[graph] = size - 1
-            elif status == RAW_FULL:
-                self._grow_raw(2 * len(self._raw))
-            elif status == COLUMNS_FULL:
-                self._grow_columns(2 * len(self._slots))
+                alike = np.flatnonzero(self.twins == graph)
+                skipped.extend((int(twin), int(size)) for twin in alike)
+                depths[alike] = size - 1
             elif status == OUTPUT_FULL:
-                out_columns, out_counts = (np.concatenate([a, np.empty_like(a)]) for a in (out_columns, out_counts))
+                out_columns, out_counts = _longer(out_columns), _longer(out_counts)
                 if emit:
-                    self.found_nodes = np.empty((2 * len(self.found_nodes), self.k), dtype=np.int32)
-                    self.found_columns = np.empty(2 * len(self.found_columns), dtype=np.int32)
-        written = int(self._state[2])
+                    found = _longer(found[0]), _longer(found[1])
+            else:
+                self._grow(status)
+        written, emitted = int(self._state[2]), int(self._state[4])
         if emit:
-            self.found_nodes = self.found_nodes[: int(self._state[4])]
-            self.found_columns = self.found_columns[: int(self._state[4])]
-        return ends[start:end], out_columns[:written], out_counts[:written], skipped
+            self.found_nodes, self.found_columns = found[0][:emitted], found[1][:emitted]
+        return out_ends, out_columns[:written], out_counts[:written], sorted(skipped)
 
-    def columns_of(self, nodes: Ints, view: int) -> NDArray[np.int32]:
-        """The column of each set of nodes, numbered over all graphs, ``(w, k)``."""
-        out = np.empty(len(nodes), dtype=np.int32)
+    def columns_of(self, nodes: Ints) -> NDArray[np.int32]:
+        """The column of each set of nodes, numbered over all graphs, ``(w, k)``, in each view, ``(w, views)``."""
+        nodes = np.ascontiguousarray(nodes, dtype=np.int64)
+        out = np.empty((len(nodes), self._own.shape[1]), dtype=np.int32)
         done = 0
         while done < len(nodes):
-            more, problem = code_node_sets(
-                np.ascontiguousarray(nodes[done:], dtype=np.int64), view, self.first, self.neighbours, self.edge_of,
-                self.node_codes, self.edge_codes, self._state, self._raw, self._keys, self._canon, self._slots,
-                self._columns, out[done:], self._weak,
+            done, status = code_node_sets(
+                nodes, done, self._adjacency, self._node_codes, self._edge_codes, self._state, self._joint, self._own,
+                self._meaning, self._tables, out, self._weak,
             )  # fmt: skip
-            done += more
-            if problem == -1:
-                self._grow_raw(2 * len(self._raw))
-            elif problem == -2:
-                self._grow_columns(2 * len(self._slots))
+            self._grow(status)
         return out
 
-    def _grow_raw(self, size: int) -> None:
-        used = int(self._state[0])
-        keys, canon = tuple(np.zeros(size, dtype=np.uint64) for _ in range(2)), np.zeros(size, dtype=np.int32)
-        if hasattr(self, "_keys"):
-            for new, old in zip(keys, self._keys, strict=True):
-                new[:used] = old[:used]
-            canon[:used] = self._canon[:used]
-        else:  # "no parent" entries are never looked up
-            keys[0][:used] = np.uint64(2**64 - 1)
-        self._keys, self._canon = keys, canon
-        self._raw = np.full((size, 3), EMPTY, dtype=np.uint64)
-        insert_raw(used, *keys, canon, self._raw, self._weak)
+    @property
+    def _tables(self) -> tuple[Any, ...]:
+        return self._entries, *self._keys, self._columns, self._hashes, self._slots
 
-    def _grow_columns(self, size: int) -> None:
-        used = int(self._state[1])
-        width = 2 + self.k + self.k * (self.k - 1) // 2
-        columns = np.zeros((size, width), dtype=np.int32)
-        self._slots = np.full(size, -1, dtype=np.int32)
-        if used:
-            insert_columns(self._columns, 0, used, columns, self._slots, self._weak)
-        self._columns = columns
-        self._counts = np.zeros(size, dtype=np.int32)
-        self._touched = np.zeros(size, dtype=np.int32)
+    def _grow(self, status: int) -> None:
+        """Make the table that was full twice as large."""
+        if status == JOINT_FULL:
+            old, self._joint = self._joint, np.zeros((2 * len(self._joint), 3), dtype=np.uint64)
+            insert_entries(old, self._joint, self._weak)
+            self._own, self._hits, self._touched = _longer(self._own), _longer(self._hits), _longer(self._touched)
+        elif status == ENTRIES_FULL:
+            if self._state[5] * 2 >= len(self._entries):
+                old, self._entries = self._entries, np.zeros((2 * len(self._entries), 3), dtype=np.uint64)
+                insert_entries(old, self._entries, self._weak)
+            if self._state[0] >= len(self._keys[0]):
+                self._keys = tuple(map(_longer, self._keys))
+        elif status == COLUMNS_FULL:
+            self._slots = np.full(2 * len(self._slots), -1, dtype=np.int32)
+            insert_columns(int(self._state[1]), self._hashes, self._slots, self._weak)
+            self._columns, self._hashes = _longer(self._columns), _longer(self._hashes)
+            self._counts = _longer(self._counts)
+
+
+def _longer(array: NDArray[Any]) -> NDArray[Any]:
+    """Twice as long; zeros behind."""
+    longer = np.zeros((2 * len(array), *array.shape[1:]), dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def joint_codes(codes: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """One code, from 0, for each different column of ``(views, n)`` codes, and these columns, ``(views, distinct)``."""
+    if not codes.shape[1]:
+        return np.zeros(0, dtype=np.int32), np.zeros((len(codes), 0), dtype=np.int32)
+    if len(codes) == 1 and codes.max() <= codes.shape[1]:
+        return codes[0].astype(np.int32), np.arange(codes.max() + 1, dtype=np.int32)[None]
+    number, place = merge_equal(iter(codes.astype(np.int64)))
+    return number.astype(np.int32), np.ascontiguousarray(codes[:, place], dtype=np.int32)
+
+
+def counts_by_level(
+    owner: NDArray[np.int32], column: NDArray[np.int32], counts: NDArray[Any], level_of: Ints, levels: int, graphs: int
+) -> list[tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32]]]:
+    """Counts in any order as data, indices and indptr of one CSR table for each level; see `sort_counts`."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=len(level_of)))])
+    indptr = np.zeros((levels, graphs + 1), dtype=np.int32)
+    indices, data = np.empty(len(column), dtype=np.int32), np.empty_like(counts)
+    if len(column):
+        sort_counts(owner, column, counts, starts, level_of, graphs, indptr, indices, data)
+    bounds = np.concatenate([[0], np.cumsum(indptr[:, -1].astype(np.int64))])
+    return [(data[a:b], indices[a:b], own) for a, b, own in zip(bounds[:-1], bounds[1:], indptr, strict=True)]
 
 
 def neighbourhood_codes(ends: Ints, node_codes: Ints, edge_codes: Ints, radius: int) -> Ints:
