@@ -96,7 +96,7 @@ def test_many_graphs_are_solved_for_directly_with_the_same_weights(weighted, mon
     dual = LinearHead().fit(features, y, target, weights, 0)
     monkeypatch.setattr(heads, "DUAL_GRAPHS", 35)
     primal = LinearHead().fit(features, y, target, weights, 0)
-    assert primal.penalties == dual.penalties
+    np.testing.assert_equal(primal.penalties, dual.penalties)
     np.testing.assert_allclose(primal.coef, dual.coef, atol=1e-4)
     np.testing.assert_allclose(primal.intercept, dual.intercept, atol=1e-4)
     assert np.isfinite(primal.held_out).all(axis=1).sum() == 30
@@ -170,3 +170,15 @@ def test_an_unknown_head_is_refused():
     path = isonn.as_graphset([networkx.path_graph(3), networkx.path_graph(4)])
     with pytest.raises(InputError, match="head='tree' is unknown"):
         isonn.SubgraphIsoNNClassifier(head="tree").fit(path, [0, 1])
+
+
+def test_every_column_keeps_its_own_penalty_where_some_have_gaps():
+    generator = np.random.default_rng(2)
+    features, y = csr_array(generator.random((20, 6))), generator.normal(size=(20, 3))
+    y[:, 0] = features.toarray() @ generator.normal(size=6)  # next to no noise: a small penalty
+    y[:4, 1] = np.nan
+    together = LinearHead().fit(features, y, Numbers(np.zeros(3), np.ones(3), False))
+    rows = np.flatnonzero(np.isfinite(y[:, 1]))
+    alone = LinearHead().fit(features[rows], y[rows, 1:2], Numbers(np.zeros(1), np.ones(1), True))
+    assert together.penalties[1] == alone.penalties[0] != together.penalties[0]
+    np.testing.assert_allclose(together.coef[1], alone.coef[0])

@@ -152,7 +152,7 @@ class LinearHead(Head):
 
     Attributes:
         coef, intercept: shape (outputs, p) and (outputs,).
-        penalties: the penalty chosen for each column of targets.
+        penalties: the penalty chosen for each column of targets, shape (columns,).
         held_out: leave-one-out outputs of the training graphs, shape (g, outputs); NaN where there is none.
         loss: mean leave-one-out loss, to compare features by.
 
@@ -170,6 +170,7 @@ class LinearHead(Head):
 
     coef: Floats
     intercept: Floats
+    penalties: Floats
     held_out: Floats
     loss: float
 
@@ -206,7 +207,7 @@ class LinearHead(Head):
         g, p = features.shape
         self.coef, self.intercept = np.zeros((wanted.shape[1], p)), np.zeros(wanted.shape[1])
         self.held_out = np.full(wanted.shape, np.nan)
-        self.penalties: list[float] = []
+        self.penalties = np.zeros(wanted.shape[1])
         losses = []
         weights = np.ones(g) if weights is None else weights
         for rows, columns in _same_rows(np.isfinite(wanted)):
@@ -214,7 +215,7 @@ class LinearHead(Head):
             found = _solve(part, wanted[np.ix_(rows, columns)], weights[rows], cap, seed)
             self.coef[columns], self.intercept[columns] = found.coef, found.intercept
             self.held_out[np.ix_(rows, columns)] = found.held_out
-            self.penalties += [found.penalty] * len(columns)
+            self.penalties[columns] = found.penalty
             losses.append(found.loss)
         self.loss = float(np.mean(losses))
 
