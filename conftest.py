@@ -41,9 +41,8 @@ if WITHOUT_TORCH:  # `make test-all`: what needs torch is skipped
             report.outcome, report.longrepr = "skipped", (str(collector.path), 0, "torch is not installed")
         return report
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(item):
-        """A test that asks for torch is skipped, not failed."""
+    def _skipped(item):
+        """A test or fixture that asks for torch is skipped, not failed."""
         try:
             return (yield)
         except doctest.UnexpectedException as error:
@@ -52,6 +51,9 @@ if WITHOUT_TORCH:  # `make test-all`: what needs torch is skipped
         except (MissingDependencyError, ModuleNotFoundError) as error:
             _skip_without_torch(error)
             raise
+
+    pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_skipped)
+    pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skipped)
 
 
 def _skip_without_torch(error):
