@@ -31,7 +31,11 @@ def doctest_names(doctest_namespace, tmp_path_factory):
 
 
 if WITHOUT_TORCH:  # `make test-all`: what needs torch is skipped
-    collect_ignore = ["src/isonn/nn.py"]  # has no examples, and fails on the half-loaded modules that it names
+    collect_ignore = [
+        "src/isonn/nn.py",  # has no examples, and fails on the half-loaded modules that it names
+        # most of these run the paper's model in processes of their own
+        *(f"tests/cli/test_{name}.py" for name in ("commands", "evaluate", "large", "pages", "reproduce")),
+    ]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(collector):

@@ -1,64 +1,105 @@
-"""Run the Python of the documentation, page by page, each in an empty folder: `python docs/run_pages.py [PAGE ...]`.
+"""Run the code of the documentation, page by page, each in an empty folder: `python docs/run_pages.py [PAGE ...]`.
 
-The blocks of a page run in order and share their names. A page that fails, or takes longer than a minute, stops the
-build.
+Blocks of ``python`` and ``sh`` run in order; those of Python share their names. Lines of ``pip install`` and ``make``
+are not run, and neither is a block with a title, which says why. A block that fails or warns stops the build, and so
+does a page that takes more than two minutes. What a page prints goes to build/pages.json, for the site; a picture it shows as
+``images/PAGE/NAME`` is the file NAME that it wrote.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
+import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 DOCS = Path(__file__).resolve().parent
-#: Pages whose blocks stand on their own.
-PAGES = (
-    "index.md",
-    "subgraphs.md",
-    "extend.md",
-    "connectomes.md",
-    *(f"tutorials/{path.name}" for path in DOCS.glob("tutorials/*.md")),
-)
-SECONDS = 60
+OUTPUT = DOCS.parent / "build" / "pages.json"
+SECONDS = 120
+FENCE = re.compile(r"^```(python|sh)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+#: What starts in the background of a shell block ends with its page.
+SHELL = "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
 
 
-def blocks(page: Path) -> list[str]:
-    """The Python of a page, each block on the lines where it stands."""
+class Block(NamedTuple):
+    """A block of a page: its language, its text, and the line it starts on."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> list[Block]:
+    """The blocks of a page that run."""
     text = page.read_text(encoding="utf-8")
-    return [
-        "\n" * text.count("\n", 0, found.start(1)) + found.group(1)
-        for found in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    ]
+    return [Block(found[1], found[2], text.count("\n", 0, found.start(2))) for found in FENCE.finditer(text)]
 
 
-def run(page: Path) -> float:
-    """Run a page in an empty folder; the CPU seconds it took."""
+def run(page: Path) -> list[str]:
+    """Run a page in an empty folder; what each block printed."""
     names: dict = {"__name__": "__main__"}
-    before, home = time.process_time(), Path.cwd()
+    printed, home = [], Path.cwd()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DeprecationWarning)  # of libraries among themselves
         os.chdir(folder)
         try:
             for block in blocks(page):
-                exec(compile(block, str(page), "exec"), names)
+                printed.append(_python(block, page, names) if block.language == "python" else _shell(block, page))
+            for shown in re.findall(rf"\]\((?:\.\./)?(images/{page.stem}/[\w.-]+)\)", page.read_text(encoding="utf-8")):
+                target = DOCS / shown
+                target.parent.mkdir(exist_ok=True)
+                shutil.copy(Path(shown).name, target)
         finally:
             os.chdir(home)
-    return time.process_time() - before
+    return printed
 
 
-def main(pages: list[str]) -> None:
+def _python(block: Block, page: Path, names: dict) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
+    return printed.getvalue()
+
+
+def _shell(block: Block, page: Path) -> str:
+    lines = [line for line in block.text.splitlines() if not re.match(r"(pip install|make) ", line)]
+    own = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+    found = subprocess.run(
+        ["bash", "-c", SHELL + "\n".join(lines)],
+        env={**os.environ, **own},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=10 * SECONDS,
+        check=False,
+    )
+    if found.returncode:
+        raise SystemExit(f"{page.name}, line {block.line}: {found.stdout}{found.stderr}")
+    return found.stdout
+
+
+def main(given: list[str]) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    for name in pages or sorted(PAGES):
-        with contextlib.redirect_stdout(None):
-            seconds = run(DOCS / name)
-        sys.stdout.write(f"{name}: {len(blocks(DOCS / name))} blocks, {seconds:.1f} s\n")
+    pages = [Path(name).resolve() for name in given] or [page for page in sorted(DOCS.rglob("*.md")) if blocks(page)]
+    known = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.exists() else {}
+    for page in pages:
+        start = sum(os.times()[:4])
+        printed = run(page)
+        seconds = sum(os.times()[:4]) - start  # of the processor, of this process and those it started
+        sys.stdout.write(f"{page.name}: {len(printed)} blocks, {seconds:.1f} s\n")
         if seconds > SECONDS:
-            raise SystemExit(f"{name} takes {seconds:.0f} s; a page may take {SECONDS}")
+            raise SystemExit(f"{page.name} takes {seconds:.0f} s; a page may take {SECONDS}")
+        known[os.path.relpath(page, DOCS)] = printed
+    OUTPUT.parent.mkdir(exist_ok=True)
+    OUTPUT.write_text(json.dumps(known), encoding="utf-8")
 
 
 if __name__ == "__main__":
