@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 
+sys.path.insert(0, str(Path(__file__).parent))
+from run_pages import FENCE, OUTPUT  # noqa: E402 (mkdocs loads this file by its path)
+
 COMMANDS = "reference/commands.md"
+#: Lines of output that a tutorial shows below a block.
+LINES = 16
+#: Commands that are groups of others.
+GROUPS = ("data",)
+#: Options of `isonn` itself and of other programs, such as dask, that pages may name.
+FOREIGN = {"--nthreads", "--nworkers", "--port", "--host", "--install-completion", "--version", "--quiet"}
 #: Files of the repository, outside the site, that pages name.
 FORGE = re.compile(
     r"\[([^\]]+)\]\((\.\./)+(CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|examples/?[^)]*|benchmarks/?[^)]*)\)"
@@ -20,16 +31,32 @@ SPHINX_INLINE = re.compile(r":math:<code>(.*?)</code>", re.DOTALL)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Formulas become MathML; the page of commands is written from the commands themselves."""
+    """Formulas become MathML, tutorials show what they print, and the page of commands is written from the commands."""
     check_options(page.file.src_uri, markdown)
     if page.file.src_uri == COMMANDS:
         return markdown + commands()
+    if page.file.src_uri.startswith("tutorials/"):
+        markdown = with_output(markdown, page.file.src_uri)
     parts = CODE.split(markdown)
     for i in range(0, len(parts), 2):  # every other part is code
         text = FORGE.sub(r"\1", parts[i])
         text = re.sub(r"\$\$(.+?)\$\$", lambda found: convert(found[1], display="block"), text, flags=re.DOTALL)
         parts[i] = re.sub(r"\$([^$\n]+?)\$", lambda found: convert(found[1]), text)
     return "".join(parts)
+
+
+def with_output(markdown: str, page: str) -> str:
+    """The page with what its blocks printed below each of them; docs/run_pages.py has run them."""
+    kept = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.exists() else {}
+    printed = iter(kept.get(page, ()))
+
+    def shown(block: re.Match[str]) -> str:
+        lines = next(printed, "").rstrip().splitlines()
+        if len(lines) > LINES:
+            lines = [*lines[: LINES - 1], "..."]
+        return "\n".join([block[0], "", "```text", *lines, "```"]) if lines else block[0]
+
+    return FENCE.sub(shown, markdown)
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -48,25 +75,32 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
-    """The same for pages that are no documents (404.html)."""
+    """The same for the pages of the theme (404.html)."""
     return on_post_page(output_content) if template_name.endswith(".html") else output_content
 
 
 def check_options(page: str, markdown: str) -> None:
-    """Refuse a page whose commands have options that do not exist."""
+    """Refuse a page that names a command or an option that does not exist, in a block or in the text."""
     known = _commands()
-    for line in re.findall(
-        r"^(isonn .*)$", "\n".join(re.findall(r"```\w*\n(.*?)```", markdown, re.DOTALL)), re.MULTILINE
-    ):
-        words = line.split("#")[0].split()[1:]
+    lines = re.findall(r"^(isonn .*)$", "\n".join(re.findall(r"```[^\n]*\n(.*?)```", markdown, re.DOTALL)), re.MULTILINE)
+    lines += re.findall(r"`(isonn [^`\n]+)`", markdown)
+    for line in lines:
+        words = re.sub(r"[\[\]]", " ", line.split("#")[0]).split()[1:]
         name = " ".join(words[:2]) if " ".join(words[:2]) in known else "".join(words[:1])
-        if name.startswith("-"):
+        if name in GROUPS or not name.islower():  # `isonn data`, `isonn --version`, `isonn COMMAND --help`
             continue
         if name not in known:
             raise PluginError(f"{page} has a command that does not exist: {line}")
-        options = {word for option in known[name].params for word in option.opts + option.secondary_opts} | {"--help"}
-        if wrong := [word for word in words if word.startswith("--") and word.split("=")[0] not in options]:
+        if wrong := [word for word in words if word.startswith("--") and word.split("=")[0] not in _options(known[name])]:
             raise PluginError(f"{page} has an option that does not exist, {wrong[0]}: {line}")
+    every = {option for command in known.values() for option in _options(command)} | FOREIGN
+    for option in re.findall(r"`(--[\w-]+)[^`\n]*`", re.sub(r"```.*?```", "", markdown, flags=re.DOTALL)):
+        if option not in every:
+            raise PluginError(f"{page} names an option that no command has: {option}")
+
+
+def _options(command: Any) -> set[str]:
+    return {word for option in command.params for word in option.opts + option.secondary_opts} | {"--help"}
 
 
 def _commands() -> dict[str, Any]:
