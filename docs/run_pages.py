@@ -2,8 +2,8 @@
 
 Blocks of ``python`` and ``sh`` run in order; those of Python share their names. Lines of ``pip install`` and ``make``
 are not run, and neither is a block with a title, which says why. A block that fails or warns stops the build, and so
-does a page that takes more than two minutes. What a page prints goes to build/pages.json, for the site; a picture it shows as
-``images/PAGE/NAME`` is the file NAME that it wrote.
+does a page that takes more than two minutes. What a page prints goes to build/pages.json, for the site; a picture that
+it shows as ``images/PAGE/NAME`` is the file NAME that it wrote.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 DOCS = Path(__file__).resolve().parent
 OUTPUT = DOCS.parent / "build" / "pages.json"
@@ -27,6 +27,11 @@ SECONDS = 120
 FENCE = re.compile(r"^```(python|sh)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 #: What starts in the background of a shell block ends with its page.
 SHELL = "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
+
+#: Commands that are groups of others.
+GROUPS = ("data",)
+#: Options of `isonn` itself and of other programs, such as dask, that pages may name.
+FOREIGN = {"--nthreads", "--nworkers", "--port", "--host", "--install-completion", "--version", "--quiet"}
 
 
 class Block(NamedTuple):
@@ -84,6 +89,44 @@ def _shell(block: Block, page: Path) -> str:
     if found.returncode:
         raise SystemExit(f"{page.name}, line {block.line}: {found.stdout}{found.stderr}")
     return found.stdout
+
+
+def unknown_option(markdown: str) -> str | None:
+    """The command or option of a page that does not exist, in a block or in the text, as a sentence; None if all do."""
+    known = commands_by_name()
+    lines = re.findall(
+        r"^(isonn .*)$", "\n".join(re.findall(r"```[^\n]*\n(.*?)```", markdown, re.DOTALL)), re.MULTILINE
+    )
+    text = re.sub(r"```.*?```", "", markdown, flags=re.DOTALL)
+    for line in lines + re.findall(r"`(isonn [^`\n]+)`", text):
+        words = re.sub(r"[\[\]]", " ", line.split("#")[0]).split()[1:]
+        name = " ".join(words[:2]) if " ".join(words[:2]) in known else "".join(words[:1])
+        if name in GROUPS or not name.islower() or name.startswith("-"):  # `isonn COMMAND --help`, `isonn --version`
+            continue
+        if name not in known:
+            return f"has a command that does not exist: {line}"
+        if wrong := {word.split("=")[0] for word in words if word.startswith("--")} - _options(known[name]):
+            return f"has an option that does not exist, {min(wrong)}: {line}"
+    every = {option for command in known.values() for option in _options(command)} | FOREIGN
+    wrong = set(re.findall(r"`(--[\w-]+)[^`\n]*`", text)) - every
+    return f"names an option that no command has: {min(wrong)}" if wrong else None
+
+
+def commands_by_name() -> dict[str, Any]:
+    """Every command by its name, those of groups by both words."""
+    from typer.main import get_command
+
+    from isonn.cli import app
+
+    found: dict[str, Any] = {}
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        for own, inner in getattr(command, "commands", {"": command}).items():
+            found[f"{name} {own}".strip()] = inner
+    return found
+
+
+def _options(command: Any) -> set[str]:
+    return {word for option in command.params for word in option.opts + option.secondary_opts} | {"--help"}
 
 
 def main(given: list[str]) -> None:

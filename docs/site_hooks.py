@@ -12,15 +12,11 @@ from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from run_pages import FENCE, OUTPUT  # noqa: E402 (mkdocs loads this file by its path)
+from run_pages import FENCE, OUTPUT, commands_by_name, unknown_option
 
 COMMANDS = "reference/commands.md"
 #: Lines of output that a tutorial shows below a block.
 LINES = 16
-#: Commands that are groups of others.
-GROUPS = ("data",)
-#: Options of `isonn` itself and of other programs, such as dask, that pages may name.
-FOREIGN = {"--nthreads", "--nworkers", "--port", "--host", "--install-completion", "--version", "--quiet"}
 #: Files of the repository, outside the site, that pages name.
 FORGE = re.compile(
     r"\[([^\]]+)\]\((\.\./)+(CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|examples/?[^)]*|benchmarks/?[^)]*)\)"
@@ -32,7 +28,8 @@ SPHINX_INLINE = re.compile(r":math:<code>(.*?)</code>", re.DOTALL)
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Formulas become MathML, tutorials show what they print, and the page of commands is written from the commands."""
-    check_options(page.file.src_uri, markdown)
+    if wrong := unknown_option(markdown):
+        raise PluginError(f"{page.file.src_uri} {wrong}")
     if page.file.src_uri == COMMANDS:
         return markdown + commands()
     if page.file.src_uri.startswith("tutorials/"):
@@ -79,43 +76,6 @@ def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
     return on_post_page(output_content) if template_name.endswith(".html") else output_content
 
 
-def check_options(page: str, markdown: str) -> None:
-    """Refuse a page that names a command or an option that does not exist, in a block or in the text."""
-    known = _commands()
-    lines = re.findall(r"^(isonn .*)$", "\n".join(re.findall(r"```[^\n]*\n(.*?)```", markdown, re.DOTALL)), re.MULTILINE)
-    lines += re.findall(r"`(isonn [^`\n]+)`", markdown)
-    for line in lines:
-        words = re.sub(r"[\[\]]", " ", line.split("#")[0]).split()[1:]
-        name = " ".join(words[:2]) if " ".join(words[:2]) in known else "".join(words[:1])
-        if name in GROUPS or not name.islower():  # `isonn data`, `isonn --version`, `isonn COMMAND --help`
-            continue
-        if name not in known:
-            raise PluginError(f"{page} has a command that does not exist: {line}")
-        if wrong := [word for word in words if word.startswith("--") and word.split("=")[0] not in _options(known[name])]:
-            raise PluginError(f"{page} has an option that does not exist, {wrong[0]}: {line}")
-    every = {option for command in known.values() for option in _options(command)} | FOREIGN
-    for option in re.findall(r"`(--[\w-]+)[^`\n]*`", re.sub(r"```.*?```", "", markdown, flags=re.DOTALL)):
-        if option not in every:
-            raise PluginError(f"{page} names an option that no command has: {option}")
-
-
-def _options(command: Any) -> set[str]:
-    return {word for option in command.params for word in option.opts + option.secondary_opts} | {"--help"}
-
-
-def _commands() -> dict[str, Any]:
-    """Every command by its name, those of groups by both words."""
-    from typer.main import get_command
-
-    from isonn.cli import app
-
-    found: dict[str, Any] = {}
-    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
-        for own, inner in getattr(command, "commands", {"": command}).items():
-            found[f"{name} {own}".strip()] = inner
-    return found
-
-
 def _plain(html: str) -> str:
     import html as entities
 
@@ -124,7 +84,9 @@ def _plain(html: str) -> str:
 
 def commands() -> str:
     """Every command with its arguments and options, as Markdown."""
-    return "\n".join(line for name, command in _commands().items() for line in _command(f"isonn {name}", command))
+    return "\n".join(
+        line for name, command in commands_by_name().items() for line in _command(f"isonn {name}", command)
+    )
 
 
 def _command(name: str, command: Any) -> list[str]:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 import runpy
-import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests_commands import run
 
 README = Path(__file__).parent.parent / "README.md"
 TEXT = README.read_text(encoding="utf-8")
-#: Alcohols, which are "active", and amines: the README's data.csv.
-CHAINS = ("", "C", "CC", "CCC", "CC(C)", "CCCC", "CC(C)C", "CCCCC", "CCC(C)C", "CCCCCC")
 
 
 def test_it_can_be_read_in_one_go():
@@ -22,37 +18,6 @@ def test_it_can_be_read_in_one_go():
     assert len(lines) <= 250
     first = "\n".join(lines[:40])
     assert all(part in first for part in ("docs/images/", "pip install", "```python", "| your graphs |", "**Results**"))
-
-
-def test_every_block_of_python_runs_in_order(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("rdkit")
-    pytest.importorskip("networkx")
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
-        exec(compile(code, "README.md", "exec"), names)
-    assert re.search(r"\+\d\.\d\d  C.N\(.O\).O", capsys.readouterr().out)
-    assert (tmp_path / "my-model" / "model.json").is_file()
-
-
-@pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")  # rare labels, small folds
-def test_every_command_runs_in_order(tmp_path, monkeypatch):
-    for extra in ("rdkit", "jinja2", "torch"):
-        pytest.importorskip(extra)
-    monkeypatch.chdir(tmp_path)
-    rows = [f"{chain}{end},{int(end == 'CO')}" for chain in CHAINS for end in ("CO", "CN")]
-    Path("data.csv").write_text("\n".join(["smiles,active", *rows, ""]), encoding="utf-8")
-    commands = [
-        shlex.split(line, comments=True)
-        for block in re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
-        for line in block.splitlines()
-        if line.startswith("isonn ")
-    ]
-    assert len(commands) >= 12
-    for command in commands:
-        found = run(*command[1:])
-        assert found.returncode == 0, f"{' '.join(command)}: {found.stderr}"
-    assert (tmp_path / "alerts.csv").is_file()
 
 
 def test_the_picture_is_that_of_the_ten_lines():

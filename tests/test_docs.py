@@ -1,0 +1,114 @@
+"""The pages say what is so: their code runs, and their commands and options exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+RUNNER = runpy.run_path(str(ROOT / "docs" / "run_pages.py"))
+PAGES = ["README.md", *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/**/*.md")))]
+#: Why a block of a page is not run when the site is built.
+NOT_RUN = {"needs a cluster", "for several machines; the tutorial runs it on one", "takes hours"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_of_code_runs_or_says_why_not(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for language, title in re.findall(r"^```(\w*)(?: title=\"(.*)\")?\n.*?^```", text, re.DOTALL | re.MULTILINE):
+        assert language in ("python", "sh", "text", ""), f"{page}: {language} is not run; use sh, python or text"
+        assert not title or title in NOT_RUN, f"{page}: {title}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_names_no_command_or_option_that_does_not_exist(page):
+    assert RUNNER["unknown_option"]((ROOT / page).read_text(encoding="utf-8")) is None
+
+
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        ("```sh\nisonn fit MUTAG --ouput model\n```\n", "--ouput"),
+        ("Use `isonn fit MUTAG --ouput model`.", "--ouput"),
+        ("```sh\nisonn train MUTAG\n```\n", "isonn train"),
+        ("Give `--nojobs 3`.", "--nojobs"),
+    ],
+)
+def test_a_page_that_names_a_missing_one_is_refused(page, says):
+    assert says in RUNNER["unknown_option"](page)
+
+
+def test_a_block_that_fails_or_warns_stops_the_build(tmp_path):
+    for number, block in enumerate(("python\n1 / 0", "python\nimport warnings\nwarnings.warn('x')", "sh\nisonn fit")):
+        page = tmp_path / f"page{number}.md"
+        page.write_text(f"```{block}\n```\n", encoding="utf-8")
+        with pytest.raises((ZeroDivisionError, UserWarning, SystemExit)):
+            RUNNER["run"](page)
+
+
+def test_five_tutorials_run_and_show_pictures():
+    tutorials = sorted(ROOT.glob("docs/tutorials/*.md"))
+    assert [page.stem for page in tutorials] == ["connectomes", "million", "molecules", "own-graphs", "paper"]
+    for page in tutorials:
+        assert RUNNER["blocks"](page)
+        assert f"](../images/{page.stem}/" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["molecules", "connectomes", "own-graphs"])
+def test_a_tutorial_runs(name, tmp_path):
+    pytest.importorskip({"molecules": "rdkit", "connectomes": "nilearn"}.get(name, "networkx"))
+    page = tmp_path / f"{name}.md"  # elsewhere, so that no picture of the docs is written
+    text = (ROOT / "docs" / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+    page.write_text(re.sub(r"```sh\n.*?```|!\[.*?\)", "", text, flags=re.DOTALL), encoding="utf-8")
+    printed = "".join(RUNNER["run"](page))
+    promise = {"molecules": "is nitroaromatic", "connectomes": "100% of folds", "own-graphs": "meter"}[name]
+    assert promise in printed
+
+
+def test_readme_and_stored_results_agree():
+    stored = json.loads((ROOT / "docs" / "results" / "fair" / "results.json").read_text(encoding="utf-8"))
+    accuracy = {(row["dataset"], row["method"]): f"{row['accuracy']['mean']:.1f}" for row in stored["rows"]}
+    line = (ROOT / "README.md").read_text(encoding="utf-8").split("**Results**")[1].split("\n\n")[0]
+    shown = re.findall(r"([\w-]+) (\d+\.\d) / (\d+\.\d) / (\d+\.\d)", line)
+    assert len(shown) >= 3
+    for name, *numbers in shown:
+        assert numbers == [accuracy[name, method] for method in ("isonn-subgraph", "wl-svm", "size")], name
+    assert f"{stored['seeds']} seeds" in line
+
+
+def test_the_lines_of_the_readme_run_in_order_with_the_wheel_in_an_empty_folder(tmp_path):
+    for extra in ("rdkit", "networkx", "jinja2", "torch"):
+        pytest.importorskip(extra)
+    wheel, room = _wheel(tmp_path), tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", room], check=True)
+    python = room / "bin" / "python"
+    # dependencies come from here; isonn does not, for files in a folder on the path are not read as those of a site are
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    own = next(room.glob("lib/python*/site-packages"))
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel], check=True)
+    (own / "borrowed.pth").write_text("\n".join(packages), encoding="utf-8")
+    where = subprocess.run(
+        [python, "-c", "import isonn; print(isonn.__file__)"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert where.stdout.startswith(str(room)), where
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "run_pages.py").write_bytes((ROOT / "docs" / "run_pages.py").read_bytes())
+    found = subprocess.run(
+        [python, tmp_path / "docs" / "run_pages.py", ROOT / "README.md"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    (printed,) = json.loads((tmp_path / "build" / "pages.json").read_text(encoding="utf-8")).values()
+    assert re.search(r"\+\d\.\d\d  C.N\(.O\).O", "".join(printed))
+
+
+def _wheel(folder):
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT], check=True
+    )
+    return next(folder.glob("*.whl"))
