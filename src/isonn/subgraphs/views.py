@@ -333,7 +333,9 @@ class Encoding:
             ("nodes", self.node_labels, graphs.node_labels),
             ("edges", self.edge_labels, None if graphs.edge_labels is None else graphs.edge_labels[once]),
         ):
-            unseen = 0 if known is None or column is None else int((_number_of(column, known) == 0).sum())
+            if known is None or column is None:
+                continue
+            unseen = int((_number_of(column, known) == 0).sum())
             if unseen and unseen >= UNSEEN * len(column):
                 found.append(f"{unseen} of {len(column)} {what}")
         if found:
