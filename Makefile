@@ -11,7 +11,7 @@ demo: $(READY)
 	$(BIN)/isonn report runs/demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # then every interpreter here, each in an environment of its own, without torch
 test-all: test

@@ -77,52 +77,58 @@ def report(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def model_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a model of all molecules of MUTAG, held out for this purpose."""
+def clf(mutag: Any) -> Any:
+    """A model of all molecules of MUTAG."""
     import isonn
 
-    graphs = isonn.load("MUTAG")
+    return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+
+
+@pytest.fixture(scope="session")
+def model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a model of all molecules of MUTAG, held out for this purpose."""
     path = tmp_path_factory.mktemp("model") / "model.html"
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
-    clf.report(graphs, None, path, cross_fit=False)
+    clf.report(mutag, None, path, cross_fit=False)
     return path
 
 
 @pytest.fixture(scope="session")
-def make_model_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def small_model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same page with 24 molecules, for what does not depend on how many there are."""
+    path = tmp_path_factory.mktemp("small") / "model.html"
+    clf.report(mutag[:24], None, path, cross_fit=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def make_model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Makes pages of any number of graphs: molecules of MUTAG, over and over."""
     import numpy as np
 
-    import isonn
     from isonn.report.model_page import held_out, model_content
     from isonn.report.page import render, write
 
-    graphs = isonn.load("MUTAG")
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+    content = model_content(held_out(clf, mutag), mutag, None, quiet=True)
 
     def make(number: int) -> Path:
         path = tmp_path_factory.mktemp("large") / "large.html"
-        content = model_content(held_out(clf, graphs), graphs, None, quiet=True)
         panels = content["panels"]
-        content["panels"] = [replace(panels[i % len(panels)], number=i, name=str(i)) for i in range(number)]
-        assert len(np.unique([panel.number for panel in content["panels"]])) == number
-        write(path, render("model.html", **content, facts=[]))
+        many = [replace(panels[i % len(panels)], number=i, name=str(i)) for i in range(number)]
+        assert len(np.unique([panel.number for panel in many])) == number
+        write(path, render("model.html", **{**content, "panels": many}, facts=[]))
         return path
 
     return make
 
 
 @pytest.fixture(scope="session")
-def explained(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def explained(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of 24 molecules."""
-    import isonn
     from isonn.report.explain_page import explain_page
     from isonn.report.page import write
 
-    graphs = isonn.load("MUTAG")
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
     path = tmp_path_factory.mktemp("explained") / "mutag.html"
-    write(path, explain_page(clf, graphs, range(24), listed=12, quiet=True)[0])
+    write(path, explain_page(clf, mutag, range(24), listed=12, quiet=True)[0])
     return path
 
 

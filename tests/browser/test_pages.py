@@ -26,7 +26,7 @@ SEEN = """height => {
              text: texts.join(' ') };
 }"""
 #: Every page kind; all but the comparison are about graphs that can be drawn.
-DRAWN = ["report", "model_page", "explained", "matrix_page", "molecule_page", "one_molecule", "alerts_page",
+DRAWN = ["report", "small_model_page", "explained", "matrix_page", "molecule_page", "one_molecule", "alerts_page",
          "connectome_page", "regression_page", "window_page", "soft_page"]  # fmt: skip
 KINDS = [*DRAWN, "comparison"]
 

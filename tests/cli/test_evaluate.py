@@ -312,8 +312,8 @@ def wait_for_results(process: subprocess.Popen[str], out: Path, number: int) -> 
         time.sleep(0.005)
 
 
-LONG = ("--methods", METHODS, "--protocol", "paper", "--seeds", 30)
-LONG_JOBS = 2 * 30 * 3
+LONG = ("--methods", METHODS, "--protocol", "paper", "--seeds", 12)
+LONG_JOBS = 2 * 12 * 3
 
 
 @pytest.fixture(scope="module")

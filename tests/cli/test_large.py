@@ -108,7 +108,7 @@ def test_a_folder_of_many_files_is_fitted_and_predicted(mutag, tmp_path, small_p
     assert [row["predicted"] for row in as_json] == [int(row["predicted"]) for row in rows]
 
 
-def test_ctrl_c_while_cutting_keeps_parts_and_the_same_command_goes_on(folder, expected, tmp_path):
+def test_ctrl_c_while_cutting_keeps_parts_and_the_same_command_goes_on(folder, expected, tmp_path, small_pieces):
     slow = (
         "import sys, time\nfrom isonn.cli import main, options as large\n"
         "import isonn.graphs.stream, isonn.subgraphs.store as files\n"
@@ -116,9 +116,10 @@ def test_ctrl_c_while_cutting_keeps_parts_and_the_same_command_goes_on(folder, e
         "def bank_block(*given):\n    time.sleep(0.5)\n    return real(*given)\n"
         "files.bank_block = bank_block\nmain()"
     )
-    options = ["fit", str(folder), "--out", str(tmp_path / "m"), "--bank", str(tmp_path / "bank")]
-    command = [sys.executable, "-c", slow, *options, *map(str, OPTIONS)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = ("fit", folder, "--out", tmp_path / "m", "--bank", tmp_path / "bank", *OPTIONS)
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 60
     while not list((tmp_path / "bank").glob("part-*")):
         assert process.poll() is None
@@ -132,7 +133,7 @@ def test_ctrl_c_while_cutting_keeps_parts_and_the_same_command_goes_on(folder, e
     assert len(stderr.strip().splitlines()) == 1
     assert 1 <= len(list((tmp_path / "bank").glob("part-*"))) < 4
     assert not list((tmp_path / "bank").glob(".part-*"))
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    again = run(*command)
     assert again.returncode == 0, again.stderr
     assert_same(tmp_path / "m", expected, folder)
 

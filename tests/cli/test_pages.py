@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sample_run import make_data, make_run
+from tests_commands import refused
+from tests_commands import run as run_command
 from typer.testing import CliRunner, Result
 
 import isonn
@@ -46,7 +45,7 @@ def test_report_writes_into_the_run_unless_told_otherwise(made, tmp_path: Path):
 def test_a_report_without_its_graphs_says_how_to_give_them(made, tmp_path: Path):
     result = call("report", made[0], "--out", tmp_path / "page.html")
     assert "Reasons and graphs cannot be shown: " in result.stdout
-    assert "name its file with --data" in result.stdout
+    assert "name the file of its graphs to see them. Give the graphs with --data." in result.stdout
 
 
 def test_explaining_labels_says_when_none_is_predicted(made, tmp_path: Path):
@@ -94,7 +93,11 @@ def test_explain_never_writes_over_a_page(made, tmp_path: Path):
     [
         (["report", "{tmp}/nothing"], InputError, "is no folder"),
         (["report", "{tmp}"], InputError, "holds no results of isonn"),
-        (["explain", "{model}", "{data}", "--graph", "99", "--out", "{tmp}/p.html"], InputError, "--graph 99 is not"),
+        (
+            ["explain", "{model}", "{data}", "--graph", "99", "--out", "{tmp}/p.html"],
+            InputError,
+            "graph 99 is out of range",
+        ),
         (["explain", "{tmp}", "{data}", "--out", "{tmp}/p.html"], ModelFileError, "holds no model.json"),
         (["report", "{run}", "--data", "{data}", "--model", "{tmp}/x"], ModelFileError, "is not a model folder"),
         (["report", "{run}", "--data", "{data}", "--out", "{tmp}"], InputError, "is a folder"),
@@ -110,16 +113,7 @@ def test_bad_input_is_one_sentence_and_writes_nothing(arguments, error, complain
 
 def test_the_command_line_exits_with_two(tmp_path: Path):
     make_data(tmp_path)
-    run = subprocess.run(
-        [sys.executable, "-c", "from isonn.cli import main; main()", "report", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ},
-        check=False,
-    )
-    assert run.returncode == 2
-    assert run.stderr.startswith("isonn: ")
-    assert run.stderr.count("\n") == 1
+    refused(run_command("report", tmp_path), "isonn: ")
 
 
 def test_predicting_training_graphs_says_so(made, tmp_path: Path):

@@ -83,6 +83,14 @@ def _soon(look: Callable[[], object], seconds: float = 30.0):
 
 
 @pytest.fixture(scope="module")
+def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running(tmp_path_factory.mktemp("dask"), workers=2) as made:
+        with distributed.Client(made.address, set_as_default=False) as watcher:
+            watcher.wait_for_workers(2, timeout=30)
+        yield made
+
+
+@pytest.fixture(scope="module")
 def jobs(graphs: GraphSet) -> list[Job]:
     return plan(graphs, ["isonn", "degrees", "majority", "size"], TINY, "paper", seeds=3)
 
@@ -92,20 +100,36 @@ def trivial(jobs: list[Job]) -> list[Job]:
     return [job for job in jobs if job.method in ("majority", "size")]
 
 
-def test_a_worker_killed_half_way_changes_no_number_and_loses_nothing(graphs, jobs, tmp_path: Path, untimed) -> None:
+def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, two_workers: Cluster, tmp_path: Path) -> None:
+    def classifier() -> isonn.SubgraphIsoNNClassifier:
+        return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), c=4, epochs=2, random_state=0)
+
+    expected = classifier().fit(mutag).predict_proba(mutag)
+    bank = tmp_path / "bank"
+    with cluster.calls_on_cluster(two_workers.address) as run:
+        found = classifier().fit(isonn.stream(mutag, 20), bank=bank, workers=run)
+    assert len(list(bank.glob("part-*"))) == 10
+    np.testing.assert_allclose(found.predict_proba(mutag), expected, atol=1e-6)
+    with distributed.Client(two_workers.address, set_as_default=False) as watcher:
+        written = watcher.run(lambda: len(sys.modules.get("isonn.subgraphs.store", sys).__name__))
+    assert set(written.values()) == {len("isonn.subgraphs.store")}  # it was they who cut
+
+
+def test_a_worker_killed_half_way_changes_no_number_and_loses_nothing(
+    graphs, jobs, two_workers: Cluster, tmp_path: Path, untimed
+) -> None:
     alone, store = Store(tmp_path / "alone"), Store(tmp_path / "cluster")
     datasets = {graphs.name: graphs}
     broken = replace(jobs[0], method="degrees", settings={"bins": 0})
     list(execute(jobs, datasets, alone))
-    with running(tmp_path, workers=2) as dask, distributed.Client(dask.address, set_as_default=False) as watcher:
-        watcher.wait_for_workers(2, timeout=30)
-        outcomes = execute([broken, *jobs], datasets, store, scheduler=dask.address)
+    with distributed.Client(two_workers.address, set_as_default=False) as watcher:
+        outcomes = execute([broken, *jobs], datasets, store, scheduler=two_workers.address)
         seen = [next(outcomes)["id"] for _ in range(4)]
         victim = watcher.run(os.getpid)
         address = _soon(lambda: next((worker for worker, busy in watcher.processing().items() if busy), None))
         os.kill(victim[address], signal.SIGKILL)
         seen += [outcome["id"] for outcome in outcomes]
-        assert sorted(process.poll() is None for process in dask.workers) == [False, True]
+        assert sorted(process.poll() is None for process in two_workers.workers) == [False, True]
         assert len(watcher.nthreads()) == 1
     assert sorted(seen) == sorted(job.id for job in [broken, *jobs])
     assert [untimed(store.get(job)) for job in jobs] == [untimed(alone.get(job)) for job in jobs]
@@ -201,24 +225,6 @@ def test_without_the_package_the_extra_is_named(graphs, trivial, tmp_path: Path,
     with pytest.raises(MissingDependencyError, match=r"pip install 'isonn\[cluster\]'"):
         list(execute(trivial, {graphs.name: graphs}, Store(tmp_path), scheduler="tcp://127.0.0.1:1"))
     assert list(execute([], {}, Store(tmp_path), scheduler="tcp://127.0.0.1:1")) == []
-
-
-def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, tmp_path: Path) -> None:
-    def classifier() -> isonn.SubgraphIsoNNClassifier:
-        return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), c=4, epochs=2, random_state=0)
-
-    expected = classifier().fit(mutag).predict_proba(mutag)
-    bank = tmp_path / "bank"
-    with running(tmp_path, workers=2) as dask:
-        with distributed.Client(dask.address, set_as_default=False) as watcher:
-            watcher.wait_for_workers(2, timeout=30)
-        with cluster.calls_on_cluster(dask.address) as run:
-            found = classifier().fit(isonn.stream(mutag, 20), bank=bank, workers=run)
-        assert len(list(bank.glob("part-*"))) == 10
-        np.testing.assert_allclose(found.predict_proba(mutag), expected, atol=1e-6)
-        with distributed.Client(dask.address, set_as_default=False) as watcher:
-            written = watcher.run(lambda: len(sys.modules.get("isonn.subgraphs.store", sys).__name__))
-        assert set(written.values()) == {len("isonn.subgraphs.store")}  # it was they who cut
 
 
 def test_a_part_that_kills_its_workers_or_loses_them_is_said_in_a_sentence(tmp_path: Path, monkeypatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,20 +13,19 @@ from isonn.experiments.jobs import plan
 from isonn.experiments.store import Store
 from isonn.graphs import GraphSet
 
-TINY = {"isonn": {"k": 2, "c": 1, "epochs": 2, "hidden": [8]}}
 KILLS = 10
 
 #: Everything is imported once; each run is then a fork of this process and so starts, and can be killed, at once.
 SCRIPT = """
-import json, os, random, signal, sys, time
+import os, random, signal, sys, time
 from isonn.graphs import planted_motifs
 from isonn.experiments.run import execute
 from isonn.experiments.jobs import plan, run_job
 from isonn.experiments.store import Store
 
-settings, folder, kills = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+folder, kills = sys.argv[1], int(sys.argv[2])
 graphs = planted_motifs(n_graphs=30, n_nodes=(8, 12), seed=0).graphs
-jobs = plan(graphs, ["isonn", "degrees", "size"], settings, "paper", seeds=4)
+jobs = plan(graphs, ["wl", "degrees", "size"], {}, "paper", seeds=4)
 for job in (jobs[0], jobs[3], jobs[6]):
     run_job(job, graphs)  # imports what the methods need
 
@@ -69,13 +67,13 @@ print(*left)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
 def test_ten_kills_and_going_on_leave_what_an_undisturbed_run_leaves(graphs: GraphSet, tmp_path: Path, untimed) -> None:
-    command = [sys.executable, "-c", SCRIPT, json.dumps(TINY), str(tmp_path), str(KILLS)]
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path), str(KILLS)]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert run.returncode == 0, run.stderr
     left = [int(number) for number in run.stdout.split()]
     assert len(left) == KILLS
     assert left == sorted(left, reverse=True)  # nothing finished is lost
-    jobs = plan(graphs, ["isonn", "degrees", "size"], TINY, "paper", seeds=4)
+    jobs = plan(graphs, ["wl", "degrees", "size"], {}, "paper", seeds=4)
     assert 0 < left[-1] < len(jobs)  # every kill met a run with work before it, and some with work behind
     undisturbed, killed = Store(tmp_path / "undisturbed"), Store(tmp_path / "killed")
     assert [untimed(killed.get(job)) for job in jobs] == [untimed(undisturbed.get(job)) for job in jobs]

@@ -295,7 +295,7 @@ from isonn.experiments.store import Store
 graphs = planted_motifs(n_graphs=30, n_nodes=(8, 12), seed=0).graphs
 jobs = plan(graphs, ["degrees", "size"], {}, "paper", seeds=1)
 run_job(jobs[0], graphs)
-for round in range(8):
+for round in range(4):
     folder = os.path.join(sys.argv[1], str(round))
     start = time.monotonic() + 0.05
     children = []

@@ -73,7 +73,7 @@ def test_what_holds_no_result_is_refused_with_the_remedy(copy: Path, tmp_path: P
     failed = json.loads(min((copy / "jobs").glob("*.json")).read_text())
     for file in (copy / "jobs").glob("*.json"):
         file.unlink()
-    with pytest.raises(InputError, match="holds no finished result; run isonn evaluate"):
+    with pytest.raises(InputError, match="holds no finished result; evaluate methods into it first"):
         collect(copy)
     error = {"id": failed["id"], "job": failed["job"], "error": "too round"}
     (copy / "jobs" / f"{failed['id']}.error").write_text(json.dumps(error))

@@ -156,7 +156,7 @@ def test_several_labels_a_graph_are_explained_by_the_likeliest(model):
 
 def test_a_graph_that_is_not_there_is_refused(model):
     clf, graphs = model
-    with pytest.raises(InputError, match=r"--graph 12 is not there: planted house has graphs 0 to 11"):
+    with pytest.raises(InputError, match="graph 12 is out of range: planted house has graphs 0 to 11"):
         explain_page(clf, graphs, [0, 12], quiet=True)
     with pytest.raises(InputError, match="--graph -1"):
         explain_page(clf, graphs, [-1], quiet=True)
@@ -177,7 +177,7 @@ def test_a_page_replaces_an_older_one_whole(tmp_path: Path):
     write(target, "two")
     assert target.read_text() == "two"
     assert list(target.parent.iterdir()) == [target]
-    with pytest.raises(InputError, match="is a folder; give --out the name of a file"):
+    with pytest.raises(InputError, match="is a folder; name a file instead"):
         write(tmp_path, "three")
 
 

@@ -229,7 +229,6 @@ def test_loops_are_left_out_and_several_edges_are_one(structural):
         ({"max_subgraphs": -3}, "max_subgraphs=-3"),
         ({"epochs": 0}, "epochs=0"),
         ({"head": "tree"}, "head='tree' is unknown; use one of 'linear', 'mlp', 'ensemble'"),
-        ({"matching": "fast"}, "matching='fast' is not possible for subgraphs; use 'exact'"),
         ({"node_labels": "yes"}, "node_labels='yes' is unknown; use True, False or 'auto'"),
         ({"degrees": "yes"}, "degrees='yes' is unknown"),
         ({"hidden": (0,)}, "hidden"),

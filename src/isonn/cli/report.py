@@ -39,6 +39,6 @@ def report(
     held = f"{facts['results']} results, {facts['reasons']} reasons, {facts['graphs']} graphs"
     print(f"{target}: {held}, {facts['bytes'] / 1e6:.1f} MB")
     if facts["no_model"]:
-        print(facts["no_model"])
+        print(facts["no_model"] + ("" if data else " Give the graphs with --data."))
     if facts["missing"] or facts["damaged"]:
         print(f"{facts['missing']} jobs have no result and {len(facts['damaged'])} files could not be read: see there")

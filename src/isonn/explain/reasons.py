@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -162,10 +162,17 @@ def _connected(n: int, edges: NDArray[np.int64]) -> list[list[int]]:
     return [nodes[piece == number].tolist() for number in np.unique(piece)]
 
 
+#: How pieces of n nodes are put in words, by `Graph.kind`, where their nodes and links would say too much.
+PIECE_TEXTS: dict[str, Callable[[int], str]] = {
+    # nearly all regions are linked; which regions they are is what matters
+    "connectomes": lambda n: f"connections among {n} regions" if n > 2 else "connection",
+}
+
+
 def piece_text(graph: Graph, nodes: Sequence[int], label_names: Mapping[Any, str]) -> str:
     """A piece of a graph in words: its nodes by label, linked as they are; without labels, its shape."""
-    if graph.kind == "connectomes":  # nearly all regions are linked; which regions they are is what matters
-        return f"connections among {len(nodes)} regions" if len(nodes) > 2 else "connection"
+    if graph.kind in PIECE_TEXTS:
+        return PIECE_TEXTS[graph.kind](len(nodes))
     inside = np.ix_(nodes, nodes)
     adjacency = graph.adjacency[inside] != 0
     labels = None if graph.node_labels is None else graph.node_labels[list(nodes)].tolist()

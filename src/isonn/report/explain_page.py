@@ -95,7 +95,7 @@ def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:
         return list(range(min(FIRST, len(graphs))))
     for number in numbers:
         if not 0 <= number < len(graphs):
-            raise InputError(f"--graph {number} is not there: {graphs.name} has graphs 0 to {len(graphs) - 1}")
+            raise InputError(f"graph {number} is out of range: {graphs.name} has graphs 0 to {len(graphs) - 1}")
     return list(dict.fromkeys(numbers))
 
 

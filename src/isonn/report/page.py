@@ -62,7 +62,7 @@ def check_new(path: Path) -> None:
 def write(path: Path, text: str) -> None:
     """Write a page whole or not at all; an older one is replaced."""
     if path.is_dir():
-        raise InputError(f"{path} is a folder; give --out the name of a file, such as {path / 'report.html'}")
+        raise InputError(f"{path} is a folder; name a file instead, such as {path / 'report.html'}")
     with atomic_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

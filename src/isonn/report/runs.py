@@ -126,7 +126,7 @@ def collect(folder: Path) -> Collected:
         jobs[job.id] = job
     if not results:
         reasons = f"; every job failed: {next(iter(errors.values()))}" if errors else ""
-        raise InputError(f"{folder} holds no finished result{reasons}; run isonn evaluate with --out {folder} first")
+        raise InputError(f"{folder} holds no finished result{reasons}; evaluate methods into it first")
     return Collected(folder, _groups(jobs, results, errors), tuple(damaged), _json(folder / "results.json"), about)
 
 
@@ -145,7 +145,7 @@ def find_graphs(group: Group, given: str | None = None) -> tuple[GraphSet | None
         except DatasetError:  # not even the name of a dataset: it was a file
             here = False
         if not here:  # nothing is downloaded for a page
-            return None, f"{name} is not on this machine by that name; name its file with --data to see its graphs"
+            return None, f"{name} is not on this machine; name the file of its graphs to see them"
         try:
             graphs = load(name)
         except DatasetError as error:

@@ -722,7 +722,6 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
     Args:
         k: nodes per template, 1 to 6, or several sizes at once.
         c: number of templates, for each of the two ways to look at a graph (labels; degrees).
-        matching: "exact"; up to k = 6 the same as "assigned".
         node_labels, edge_labels: whether templates carry them: True, False, or "auto" for what the graphs have.
         node_attributes: likewise; "auto" uses them when there are no node labels. They are brought to a few levels.
         edge_weights: likewise.
@@ -764,7 +763,6 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         self,
         k: int | Sequence[int] = (1, 2, 3, 4),
         c: int = 32,
-        matching: str = "exact",
         node_labels: bool | str = "auto",
         edge_labels: bool | str = "auto",
         degrees: bool | str = "auto",
@@ -785,7 +783,6 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
     ) -> None:
         self.k = k
         self.c = c
-        self.matching = matching
         self.node_labels = node_labels
         self.edge_labels = edge_labels
         self.degrees = degrees
@@ -805,7 +802,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         self.verbose = verbose
 
     def _check_params(self) -> None:
-        """Refuse constructor arguments that mean nothing."""
+        """Validate parameters."""
         super()._check_params()
         if not self._sizes:
             raise InputError("k=() holds no size; give at least one number of nodes")
@@ -813,8 +810,6 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             check_subgraph_size(k)
         for name in ("c", "max_subgraphs"):
             check_count(name, getattr(self, name))
-        if self.matching not in ("exact", "assigned"):
-            raise InputError(f"matching={self.matching!r} is not possible for subgraphs; use 'exact'")
         if self.head not in HEADS:
             raise InputError(f"head={self.head!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
         for name in (*COLUMNS, "degrees"):

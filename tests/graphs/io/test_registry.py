@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import types
 from pathlib import Path
@@ -82,9 +83,8 @@ def test_a_damaged_file_is_named_in_one_sentence(sample):
     _, path = sample
     for file in [path] if path.is_file() else sorted(path.iterdir()):
         file.write_bytes(b"\x00\xff" * 50)
-    with pytest.raises(IsoNNError) as caught:
+    with pytest.raises(IsoNNError, match=re.escape(str(path))) as caught:
         isonn.load(path)
-    assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
