@@ -56,7 +56,7 @@ def test_a_missing_package_of_the_core_is_a_problem(monkeypatch):
 def test_a_wrong_data_folder_is_a_problem():
     found = run("doctor", ISONN_DATA="nowhere/at/all")
     assert found.returncode == 1
-    assert "ISONN_DATA=nowhere/at/all is no folder" in found.stdout
+    assert "ISONN_DATA=nowhere/at/all is not a folder" in found.stdout
 
 
 def test_isonn_alone_prints_three_lines_to_start_with():

@@ -64,7 +64,7 @@ def examine() -> dict[str, Any]:
         if "ISONN_DATA" not in purpose and not _writable(folder)
     ]
     if "ISONN_DATA" in os.environ and not os.path.isdir(os.environ["ISONN_DATA"]):
-        problems.append(f"ISONN_DATA={os.environ['ISONN_DATA']} is no folder; correct it, or unset it")
+        problems.append(f"ISONN_DATA={os.environ['ISONN_DATA']} is not a folder; correct it, or unset it")
     return {
         "isonn": isonn.__version__,
         "python": platform.python_version(),
@@ -83,15 +83,17 @@ _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA
 
 def _sentences(found: dict[str, Any]) -> list[str]:
     lines = [f"isonn {found['isonn']}, Python {found['python']}, {found['system']}"]
-    lines.append("core       " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found["core"].items()))
+    lines.append(
+        "core        " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found["core"].items())
+    )
     for extra, facts in found["extras"].items():
         absent = [name for name, version in facts["packages"].items() if version is None]
         if absent:
             lines.append(
-                f'{extra:10s} not installed ({", ".join(absent)}): {facts["for"]}; pip install "isonn[{extra}]"'
+                f'{extra:11s} not installed ({", ".join(absent)}): {facts["for"]}; pip install "isonn[{extra}]"'
             )
         else:
-            lines.append(f"{extra:10s} " + ", ".join(f"{name} {text}" for name, text in facts["packages"].items()))
+            lines.append(f"{extra:11s} " + ", ".join(f"{name} {text}" for name, text in facts["packages"].items()))
     lines += [f"{purpose}: {folder}" for purpose, folder in found["folders"].items()]
     limits = ", ".join(f"{name}={value}" for name, value in found["threads"].items())
     lines.append(f"{found['cores']} cores" + (f"; {limits}" if limits else "; no limit on threads is set"))

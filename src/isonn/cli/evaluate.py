@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isonn.cli.options import (
+    DATA,
+    FOLDS,
+    METHODS,
+    PAPER,
+    RUNNING,
     AsJson,
     Data,
     Jobs,
@@ -43,11 +48,15 @@ PERMUTATION_SECONDS = 600
 def evaluate(
     data: Data,
     methods: Annotated[
-        str | None, typer.Option(help="Methods, separated by commas, or all.", show_default="by the kind of graphs")
+        str | None,
+        typer.Option(
+            rich_help_panel=METHODS, help="Methods, separated by commas, or all.", show_default="by the kind of graphs"
+        ),
     ] = None,
     protocol: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=FOLDS,
             help="fair: 10 folds over all graphs, twins together, settings chosen inside; random: 5 folds, duplicates "
             "together; scaffold; paper: balanced, 3 folds; released: the folds released with the data.",
             show_default="fair; random for molecules",
@@ -55,34 +64,59 @@ def evaluate(
     ] = None,
     split: Annotated[
         str | None,
-        typer.Option(help="random, scaffold, or a column of DATA whose values are the folds (or train and test)."),
+        typer.Option(
+            rich_help_panel=FOLDS,
+            help="random, scaffold, or a column of DATA whose values are the folds (or train and test).",
+        ),
     ] = None,
     group: Annotated[
-        str | None, typer.Option(help="A column of DATA: graphs with the same value stay in one fold.")
+        str | None,
+        typer.Option(rich_help_panel=FOLDS, help="A column of DATA: graphs with the same value stay in one fold."),
     ] = None,
-    test: Annotated[str | None, typer.Option(help="Another dataset to test on; DATA is trained on.")] = None,
+    test: Annotated[
+        str | None, typer.Option(rich_help_panel=FOLDS, help="Another dataset to test on; DATA is trained on.")
+    ] = None,
     numbers: Annotated[
-        bool, typer.Option("--numbers", help="Whole numbers in the target are measurements, not classes.")
+        bool,
+        typer.Option(
+            "--numbers", rich_help_panel=DATA, help="Whole numbers in the target are measurements, not classes."
+        ),
     ] = False,
     permutations: Annotated[
-        int, typer.Option(help="Permutations of the target for a p-value, for methods that are fast enough; try 200.")
+        int,
+        typer.Option(
+            rich_help_panel=FOLDS,
+            help="Permutations of the target for a p-value, for methods that are fast enough; try 200.",
+        ),
     ] = 0,
-    seeds: Annotated[int, typer.Option(help="How many seeds; all are reported.")] = 1,
+    seeds: Annotated[int, typer.Option(rich_help_panel=FOLDS, help="How many seeds; all are reported.")] = 1,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the results; a run goes on where it stopped.", show_default="runs/DATA-PROTOCOL"),
+        typer.Option(
+            rich_help_panel=RUNNING,
+            help="Folder for the results; a run goes on where it stopped.",
+            show_default="runs/DATA-PROTOCOL",
+        ),
     ] = None,
-    k: Annotated[int | None, typer.Option(help="isonn: nodes per template.", show_default="the paper's")] = None,
-    c: Annotated[int | None, typer.Option(help="isonn: templates.", show_default="the paper's")] = None,
-    epochs: Annotated[int | None, typer.Option(help="isonn: epochs of training.", show_default="the paper's")] = None,
-    matching: Annotated[str | None, typer.Option(help="isonn: exact, fast or assigned.", show_default="exact")] = None,
+    k: Annotated[
+        int | None, typer.Option(rich_help_panel=PAPER, help="Nodes per template.", show_default="the paper's")
+    ] = None,
+    c: Annotated[int | None, typer.Option(rich_help_panel=PAPER, help="Templates.", show_default="the paper's")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(rich_help_panel=PAPER, help="Epochs of training.", show_default="the paper's")
+    ] = None,
+    matching: Annotated[
+        str | None, typer.Option(rich_help_panel=PAPER, help="Exact, fast or assigned.", show_default="exact")
+    ] = None,
     layers: Annotated[
-        str | None, typer.Option(help="isonn: several layers instead of --k and --c, such as 2x3,3x4.")
+        str | None,
+        typer.Option(rich_help_panel=PAPER, help="Several layers instead of --k and --c, such as 2x3,3x4."),
     ] = None,
     normalize: Annotated[
-        str | None, typer.Option(help="isonn: positions, templates or relative.", show_default="positions")
+        str | None,
+        typer.Option(rich_help_panel=PAPER, help="Positions, templates or relative.", show_default="positions"),
     ] = None,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,

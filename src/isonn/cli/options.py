@@ -18,13 +18,26 @@ if TYPE_CHECKING:
     from isonn.graphs.graph import GraphSet
     from isonn.graphs.io.registry import Problem
 
-Data = Annotated[str, typer.Argument(help="A known dataset (see `isonn data list`) or a path.", show_default=False)]
+#: Groups of options in the help of every command.
+DATA, METHODS, FOLDS, RUNNING, PAPER = "Data", "Methods", "Folds", "Running", "The paper's model (isonn)"
+Data = Annotated[
+    str,
+    typer.Argument(metavar="DATA", help="A known dataset (see `isonn data list`) or a path.", show_default=False),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text.")]
 SmilesColumn = Annotated[
-    str | None, typer.Option("--smiles", help="Column of DATA that holds SMILES; guessed when only one fits.")
+    str | None,
+    typer.Option(
+        "--smiles", help="Column of DATA that holds SMILES; guessed when only one fits.", rich_help_panel=DATA
+    ),
 ]
 TargetColumns = Annotated[
-    str | None, typer.Option("--target", help="Column or columns (A,B) of DATA to predict; guessed when only one fits.")
+    str | None,
+    typer.Option(
+        "--target",
+        help="Column or columns (A,B) of DATA to predict; guessed when only one fits.",
+        rich_help_panel=DATA,
+    ),
 ]
 
 
@@ -129,10 +142,13 @@ def _bytes(data: str) -> int:
 # What the commands that run many jobs share: how many processes, a bar, Ctrl-C, and the files they leave.
 
 
-Jobs = Annotated[int | None, typer.Option(help="Processes.", show_default="one per core")]
+Jobs = Annotated[int | None, typer.Option(help="Processes.", show_default="one per core", rich_help_panel=RUNNING)]
 Scheduler = Annotated[
     str | None,
-    typer.Option(help="Address of a dask scheduler, such as tcp://host:8786, whose workers run the jobs."),
+    typer.Option(
+        help="Address of a dask scheduler, such as tcp://host:8786, whose workers run the jobs.",
+        rich_help_panel=RUNNING,
+    ),
 ]
 
 

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isonn.cli.options import (
+    DATA,
+    FOLDS,
+    METHODS,
+    RUNNING,
     AsJson,
     Jobs,
     Scheduler,
@@ -37,24 +41,36 @@ def reproduce(
         typer.Argument(help="table, kernel-size, channels, time or convergence; or a spec in a file.", metavar="NAME"),
     ],
     datasets: Annotated[
-        str | None, typer.Option(help="Datasets, separated by commas.", show_default="the paper's")
+        str | None,
+        typer.Option(rich_help_panel=DATA, help="Datasets, separated by commas.", show_default="the paper's"),
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Methods, separated by commas, or all.", show_default="the experiment's")
+        str | None,
+        typer.Option(
+            rich_help_panel=METHODS, help="Methods, separated by commas, or all.", show_default="the experiment's"
+        ),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(help="How many seeds; all are reported.", show_default="the experiment's")
+        int | None,
+        typer.Option(rich_help_panel=FOLDS, help="How many seeds; all are reported.", show_default="the experiment's"),
     ] = None,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     protocol: Annotated[
-        str | None, typer.Option(help="paper, fair, random or released.", show_default="the experiment's")
+        str | None,
+        typer.Option(rich_help_panel=FOLDS, help="paper, fair, random or released.", show_default="the experiment's"),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the results; a run goes on where it stopped.", show_default="runs/NAME"),
+        typer.Option(
+            rich_help_panel=RUNNING,
+            help="Folder for the results; a run goes on where it stopped.",
+            show_default="runs/NAME",
+        ),
     ] = None,
-    stored: Annotated[bool, typer.Option("--stored", help="Run nothing: show the seeds that are finished.")] = False,
+    stored: Annotated[
+        bool, typer.Option("--stored", rich_help_panel=RUNNING, help="Run nothing: show the seeds that are finished.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment of the paper and print our numbers beside the printed ones.

@@ -374,7 +374,7 @@ def _verify(entry: Entry, path: Path) -> None:
 def _nearest(word: str) -> str:
     names = {name.casefold(): name for name in (*TU_NAMES, *(entry.name for entry in ENTRIES))}
     close = [names[match] for match in difflib.get_close_matches(word.casefold(), sorted(names), n=3, cutoff=0.6)]
-    listed = "isonn.graphs.known() lists the usual names"
+    listed = "`isonn data list` shows the known names"
     return f"; a path works too; {f'did you mean {meant}?' if (meant := ' or '.join(close)) else listed}"
 
 
