@@ -34,7 +34,7 @@ def fit(
     method: Annotated[
         str,
         typer.Option(
-            help="isonn-subgraph: subgraphs, whatever the order of nodes; isonn: the paper's windows of the adjacency "
+            help="isonn-subgraph: subgraphs, for any order of nodes; isonn: the paper's windows of the adjacency "
             "matrix; isonn-aligned: graphs on the same nodes, such as connectomes.",
             rich_help_panel=_MODEL,
         ),
