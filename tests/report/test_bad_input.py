@@ -68,7 +68,7 @@ def ring_with_a_tail(n: int):
 
 
 def test_a_graph_of_5000_nodes_is_drawn_around_its_reason():
-    sizes = [5000, 12, 50, 12, 50, 12]
+    sizes = [5000, 12, 5000, 12, 5000, 12]
     owner, cells, labels = [], [], []
     for number, n in enumerate(sizes):
         edges, own = ring_with_a_tail(n)

@@ -88,6 +88,6 @@ def test_graphs_are_found_by_path_and_checked_by_their_hash(run, tmp_path: Path)
     assert (graphs.digest, why) == (load(run[1]).digest, "")
     graphs, why = find_graphs(group)
     assert graphs is None
-    assert "name its file with --data" in why
+    assert "name the file of its graphs" in why
     with pytest.raises(InputError, match="MUTAG differs from the data that was evaluated"):
         find_graphs(group, "MUTAG")

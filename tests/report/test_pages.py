@@ -116,7 +116,7 @@ def test_half_a_run_has_a_page_that_says_so(run, tmp_path: Path):
 
 def test_without_its_data_or_a_model_the_numbers_are_still_there(run, tmp_path: Path):
     text = report_page(run[0], quiet=True).text
-    assert "name its file with --data" in text
+    assert "name the file of its graphs" in text
     assert 'class="results"' in text
     folder = Path(shutil.copytree(run[0], tmp_path / "trivial"))
     for file in (folder / "jobs").glob("*.json"):
@@ -158,7 +158,7 @@ def test_a_graph_that_is_not_there_is_refused(model):
     clf, graphs = model
     with pytest.raises(InputError, match="graph 12 is out of range: planted house has graphs 0 to 11"):
         explain_page(clf, graphs, [0, 12], quiet=True)
-    with pytest.raises(InputError, match="--graph -1"):
+    with pytest.raises(InputError, match="graph -1"):
         explain_page(clf, graphs, [-1], quiet=True)
 
 
