@@ -3,6 +3,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+# Tests run side by side, and threads of torch and BLAS wait for each other by spinning: with more threads than cores a
+# training step takes fifty times as long.
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 import pytest
 
 import isonn
