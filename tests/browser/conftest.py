@@ -169,10 +169,10 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     path = tmp_path_factory.mktemp("molecules") / "molecules.csv"
     example = Path(__file__).parents[2] / "examples" / "alerts.py"
-    runpy.run_path(str(example))["write_molecules"](path, 300)
+    runpy.run_path(str(example))["write_molecules"](path, 240)
     graphs = isonn.load(path)
     clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs[:200])
-    return clf, graphs[:200], graphs[200:]
+    return clf, graphs[:200], graphs[200:240]
 
 
 @pytest.fixture(scope="session")

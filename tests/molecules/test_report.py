@@ -1,0 +1,40 @@
+"""The report of molecules whose classes come from a rule."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.report.model_page import held_out, model_content
+
+Chem = pytest.importorskip("rdkit.Chem")
+EXAMPLE = Path(__file__).parents[2] / "examples" / "alerts.py"
+
+
+def test_the_first_reason_is_the_group_that_made_the_classes():
+    parts, draw = runpy.run_path(str(EXAMPLE)), np.random.default_rng(0)
+    nitro = Chem.MolFromSmarts("[N+](=O)[O-]")
+    found: dict[str, int] = {}
+    while len(found) < 240:
+        molecule = Chem.MolFromSmiles(draw.choice(parts["CORES"]).format(*draw.choice(parts["ENDS"], 2)))
+        found[Chem.MolToSmiles(molecule)] = int(molecule.HasSubstructMatch(nitro))
+    graphs = isonn.molecules.from_smiles(list(found), y=np.array(list(found.values())))
+    train, test = graphs[:160], graphs[160:]
+    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(train)
+    content = model_content(held_out(clf, test), test, None, quiet=True)
+    count = int(test.y.sum())
+    others = len(test) - count
+    assert content["answer"] == (
+        f"{count} of the {count} molecules that are class 1 contain O–N+–O-, and 0 of the {others} others do."
+    )
+    held = []
+    for panel in content["panels"]:
+        if test.y[panel.number] == 1:
+            groups = isonn.molecules.to_mol(test[panel.number]).GetSubstructMatches(nitro)
+            held.append(any(set(group) <= set(panel.reasons[0].members) for group in groups))
+    assert len(held) == count
+    assert np.mean(held) >= 0.95
