@@ -25,3 +25,10 @@ def test_the_brain_page_opens_offline_without_a_console_error(browser, tmp_path)
     assert [problem for problem in problems if "WebGL" not in problem] == []
     assert [url for url in requests if not url.startswith(("file:", "data:", "about:", "blob:"))] == []
     assert page.locator("h1").inner_text() == "Connections that speak for patient"
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (extra dev)")
+    rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+    page.evaluate("document.querySelector('iframe').remove()")  # nilearn's own page
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = axe.Axe().run(page, options=rules).response["violations"]
+        assert [rule["id"] for rule in found] == [], scheme

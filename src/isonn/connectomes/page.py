@@ -28,12 +28,15 @@ POLICY = (
 #: Connections below this share of the strongest are not drawn in the brain; the tables have them.
 FAINT = 0.1
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b;
-  background: #fff; }
-table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem; text-align: left;
-  border-bottom: 1px solid #ddd; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-iframe { width: 100%; height: min(36rem, 90vw); border: 1px solid #ddd; } svg { max-width: 100%; height: auto; }
-.scroll { overflow-x: auto; }
+:root { color-scheme: light dark; --bg: #ffffff; --ink: #1b1f24; --line: #d9dde2; }
+@media (prefers-color-scheme: dark) { :root { --bg: #14171b; --ink: #e7e9ec; --line: #363d46; } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 1.5rem auto; padding: 0 1rem; color: var(--ink);
+  background: var(--bg); }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem; } h2 { font-size: 1.3rem; }
+table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem .2rem 0; text-align: left;
+  border-bottom: 1px solid var(--line); } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+iframe { width: 100%; height: 36rem; border: 1px solid var(--line); background: #fff; color-scheme: light; }
+svg { max-width: 100%; height: auto; background: #fff; } .scroll { overflow-x: auto; }
 """
 
 
