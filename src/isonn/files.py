@@ -6,7 +6,7 @@ import glob
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,9 +20,7 @@ except ImportError:  # Windows
 def atomic_file(path: Path) -> Iterator[Path]:
     """A temporary path that becomes ``path`` when the block ends well, and vanishes when it does not."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    _lock(handle)  # says that somebody is writing it; the system lets go of it when the process ends, however it does
+    handle, temporary = _locked(lambda: tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         yield temporary
         temporary.chmod(0o666 & ~_umask())  # mkstemp keeps files to their owner; a result is for everybody
@@ -31,17 +29,20 @@ def atomic_file(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
 
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
     """A temporary folder that becomes ``path``, which must not exist, when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    handle = os.open(temporary, os.O_RDONLY) if fcntl else None
-    if handle is not None:
-        _lock(handle)
+
+    def make() -> tuple[int | None, str]:
+        name = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)
+        return os.open(name, os.O_RDONLY) if fcntl else None, name
+
+    handle, temporary = _locked(make)
     try:
         yield temporary
         for file in temporary.rglob("*"):  # some libraries keep what they write to its owner
@@ -54,31 +55,45 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             os.close(handle)
 
 
-def remove_strays(path: Path) -> None:
-    """Remove the temporary files and folders that killed processes left beside ``path``; not those in use."""
-    if fcntl is None or not path.parent.is_dir():
+def remove_strays(folder: Path, name: str) -> None:
+    """Remove the temporary files and folders that killed processes left in a folder; not those in use.
+
+    Args:
+        name: of the files or folders that were to be written; ``*`` stands for anything.
+    """
+    if fcntl is None or not folder.is_dir():
         return
-    for stray in path.parent.glob(f".{glob.escape(path.name)}.????????"):
+    pattern = glob.escape(name).replace("[*]", "*")
+    for stray in folder.glob(f".{pattern}.????????"):
         try:
             handle = os.open(stray, os.O_RDONLY)
         except OSError:
             continue
         try:
-            if _lock(handle):
-                shutil.rmtree(stray, ignore_errors=True) if stray.is_dir() else stray.unlink(missing_ok=True)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(stray, ignore_errors=True) if stray.is_dir() else stray.unlink(missing_ok=True)
+        except OSError:
+            pass  # in use, or a file system without locks
         finally:
             os.close(handle)
 
 
-def _lock(handle: int) -> bool:
-    """Lock an open file for this process; False if another one has it."""
-    if fcntl is None:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # in use, or a file system without locks
-        return False
-    return True
+def _locked(make: Callable[[], tuple[int | None, str]]) -> tuple[int | None, Path]:
+    """A new temporary file or folder, locked, so that `remove_strays` knows that somebody is writing it.
+
+    The system lets go of the lock when the process ends, however it does.
+    """
+    while True:
+        handle, name = make()
+        if handle is None or fcntl is None:
+            return handle, Path(name)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks
+            return handle, Path(name)
+        if os.path.exists(name):
+            return handle, Path(name)
+        os.close(handle)  # another process took it for a stray before it was locked
 
 
 def _umask() -> int:

@@ -123,7 +123,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path, expected, cut):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     whole = len(list(tmp_path.glob("part-*")))
     assert whole >= 2
-    (tmp_path / ".part-000003.safetensors.x1").write_bytes(b"half a file")
+    (tmp_path / ".part-000003.safetensors.x1x1x1x1").write_bytes(b"half a file")
     bank_to_folder(parts(), tmp_path, LIMIT)
     assert len(cut) == len(parts()) - whole
     assert not list(tmp_path.glob(".part-*"))

@@ -7,7 +7,8 @@ jobs/<id>.error     why a job failed; it is tried again next time
 tasks/              the same as isonn 0.1.0 wrote it, without checksums; read, never written
 ```
 The checksum detects damage and careless edits. It does not detect forgery: whoever edits a file can compute it again.
-Other files are left alone. A name that starts with a dot is a file that a killed process had begun to write.
+Other files are left alone. A name that starts with a dot is a file that a process is writing, or had begun to write
+when it was killed; opening the store removes the latter.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 from isonn import __version__
 from isonn.errors import InputError, IsoNNError
 from isonn.experiments.jobs import Job
-from isonn.files import atomic_file
+from isonn.files import atomic_file, remove_strays
 
 FORMAT = 2
 _KIND = "isonn results"
@@ -136,6 +137,9 @@ class Store:
                 f"folder, or use the version that wrote it"
             )
         (self.folder / FOLDER).mkdir(exist_ok=True)
+        for folder in (self.folder, self.folder / FOLDER):
+            for suffix in ("json", "error", "csv", "md"):
+                remove_strays(folder, f"*.{suffix}")
 
 
 def outcome_files(folder: Path) -> list[Path]:

@@ -89,7 +89,7 @@ class Checkpoint:
 
     def clean(self) -> None:
         """Remove temporary files that killed runs left."""
-        remove_strays(self.path)
+        remove_strays(self.path.parent, self.path.name)
 
     def _read(self) -> tuple[dict[str, str], dict[str, Tensor]]:
         try:
