@@ -19,12 +19,13 @@ from typing_extensions import Self
 
 from isonn import progress
 from isonn.errors import InputError, IsoNNWarning
-from isonn.estimator import GraphEstimator, check_count, check_learning_rate
+from isonn.estimator import GraphEstimator
 from isonn.explain import Explanation, MatchedGraph, explain_matched
 from isonn.explain.explanation import Template
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
+from isonn.params import check_count, check_learning_rate, check_memory, check_plain
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.training import Checkpoint, History, Inputs, train
 
@@ -82,6 +83,7 @@ class TorchEstimator(GraphEstimator):
 
     def _check_params(self) -> None:
         """Validate parameters."""
+        check_plain(self.get_params(deep=False))
         for name in ("epochs", "n_jobs"):
             check_count(name, getattr(self, name))
         for name in ("batch_size", "patience"):
@@ -250,6 +252,7 @@ class MLP(nn.Sequential):
         widths = [inputs, *hidden, outputs]
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
+            check_memory("weights of the head", (before, after), "use fewer templates, or narrower hidden layers")
             # weights are drawn below; skip_init would ignore a `with torch.device("meta")` of the caller
             linear = nn.utils.skip_init(nn.Linear, before, after, device=torch.get_default_device())
             layers += [linear, nn.ReLU()]
@@ -264,6 +267,6 @@ class MLP(nn.Sequential):
 def _usable(device: Any) -> bool:
     try:
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):
+    except (RuntimeError, AssertionError, TypeError, ValueError):
         return False
     return True

@@ -15,11 +15,12 @@ from isonn.aligned.explain import AlignedMatches
 from isonn.aligned.model import ColumnModel, Geometry, SetTemplate, Settings, fit_column
 from isonn.aligned.select import RegionSet
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor, check_class_weight, check_count
+from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, Template, explain_matched
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.heads import target_columns, temperature
+from isonn.params import check_class_weight, check_count, check_plain
 from isonn.seeding import numpy_stream, resolve_seed
 from isonn.targets import Classes, Numbers
 
@@ -164,6 +165,7 @@ class _AlignedIsoNN(GraphEstimator):
         return matrices
 
     def _check_params(self) -> None:
+        check_plain(self.get_params(deep=False))
         sizes = self._sizes
         if not sizes or any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2 for k in sizes):
             raise InputError(f"k={self.k!r} are not sizes of sets; use integers >= 2 such as (2, 3, 4)")

@@ -19,8 +19,8 @@ from torch.nn.functional import batch_norm
 from isonn.baselines.neural import Dropout, NeuralClassifier, check_dropout
 from isonn.baselines.simple import degrees
 from isonn.errors import InputError, MissingDependencyError
-from isonn.estimator import check_count
 from isonn.graphs.graph import GraphSet
+from isonn.params import check_count
 
 FEATURES = ("adjacency", "labels", "degree")
 

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from isonn.baselines.neural import Dropout, NeuralClassifier, check_dropout, draw_weights
 from isonn.errors import InputError
-from isonn.estimator import check_count, check_widths
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
+from isonn.params import check_count, check_widths
 from isonn.seeding import derive_seed, torch_stream
 from isonn.torch_estimator import MLP
 from isonn.training import Inputs

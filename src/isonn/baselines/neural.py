@@ -13,8 +13,9 @@ from torch import Tensor, nn
 
 from isonn import progress
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier, check_count, check_learning_rate
+from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
+from isonn.params import check_count, check_learning_rate
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.training import History, Inputs, train
 

@@ -133,9 +133,12 @@ def evaluate(
     from isonn.experiments.store import Store
     from isonn.experiments.study import about, check_seeds, stored_rows, table_settings
     from isonn.experiments.tables import as_csv, failures, legend, markdown, remarks
+    from isonn.params import check_count
 
     spec = load_spec("table")
     check_either(layers, k, c)
+    if permutations:
+        check_count("permutations", permutations)
     given: Settings = {"k": k, "c": c, "epochs": epochs, "matching": matching, "normalize": normalize}
     given["layers"] = parse_layers(layers)
     names = None if methods is None else resolve_methods(methods)

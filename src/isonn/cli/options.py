@@ -162,6 +162,9 @@ def processes(jobs: int | None) -> int:
         from isonn.errors import InputError
 
         raise InputError(f"--jobs {jobs} cannot run anything; use at least 1")
+    from isonn.params import check_count
+
+    check_count("--jobs", jobs)
     return jobs
 
 

@@ -32,6 +32,7 @@ from isonn.experiments.protocols import Protocol, find_protocol
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.splits import Fold
 from isonn.packing import IntArray
+from isonn.params import check_count
 from isonn.seeding import derive_seed, numpy_stream
 
 #: Relabellings of the test graphs of each job. A table averages over folds and seeds, so three are enough.
@@ -121,6 +122,7 @@ def plan(
     """
     if seeds < 1:
         raise InputError(f"{seeds} seeds leave nothing to run; use at least 1")
+    check_count("seeds", seeds)
     judged = find_protocol(protocol)
     n_folds = len(judged.split(graphs, 0))
     methods = tuple(methods)
@@ -149,6 +151,7 @@ def plan(
 
 def permuted(jobs: Iterable[Job], permutations: int) -> list[Job]:
     """The same jobs with permuted targets, once for every permutation; only those of seed 0."""
+    check_count("permutations", permutations)
     first = [job for job in jobs if job.seed == 0]
     return [replace(job, permutation=number) for number in range(1, permutations + 1) for job in first]
 

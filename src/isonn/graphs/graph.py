@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from isonn.errors import InputError
 from isonn.packing import IntArray
+from isonn.params import check_memory
 
 #: Columns with one entry per cell, per node and per graph.
 OF_CELLS = ("weights", "edge_labels")
@@ -95,6 +96,7 @@ class Graph:
     @cached_property
     def adjacency(self) -> NDArray[np.float64]:
         """ndarray of shape (n, n), read-only."""
+        check_memory("a dense matrix", (2, self.n, self.n), "use edges and weights instead")
         matrix = np.zeros((self.n, self.n))
         matrix[self.edges[:, 0], self.edges[:, 1]] = 1.0 if self.weights is None else self.weights
         matrix.flags.writeable = False
@@ -256,6 +258,7 @@ class GraphSet(Sequence[Graph]):
         if largest > size:
             i = int(self.sizes.argmax())
             raise InputError(f"graph {i} of {len(self)} has {largest} nodes, more than the {size} there is room for")
+        check_memory("dense matrices", (len(self), size, size), "use a smaller size or fewer graphs")
         matrices = np.zeros((len(self), size, size), dtype=dtype)
         rows, columns = self.edges.T
         matrices[self.graph_of_cell, rows, columns] = 1 if self.weights is None else self.weights

@@ -20,6 +20,8 @@ MAX_ENUMERABLE_K = 9
 
 def check_enumerable(k: int) -> None:
     """Raise `InputError` for a ``k`` whose k! permutations cannot be tried one by one."""
+    if k > 50:  # whose factorial is no number to read
+        raise InputError(f"k={str(k)[:40]} is too large for exact matching; use k <= {MAX_ENUMERABLE_K}")
     if k > MAX_ENUMERABLE_K:
         raise InputError(
             f"k={k} means {math.factorial(k):,} permutations of every template in every region, "

@@ -22,20 +22,14 @@ from typing_extensions import Self
 
 from isonn import progress
 from isonn.errors import InputError, IsoNNWarning, naming_the_extra
-from isonn.estimator import (
-    GraphClassifier,
-    GraphEstimator,
-    GraphRegressor,
-    check_class_weight,
-    check_count,
-    check_widths,
-)
+from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, MatchedGraph, Template, explain_matched, with_evidence
 from isonn.explain.reasons import ClassReason
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, stream
 from isonn.heads import Head, LinearHead, get_head
+from isonn.params import check_class_weight, check_count, check_plain, check_widths
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Banked, bank_subgraphs, sampled_shares
 from isonn.subgraphs.enumerate import check_subgraph_size
@@ -297,6 +291,7 @@ class _SubgraphIsoNN(GraphEstimator):
         return self.soft_.history_
 
     def _check_params(self) -> None:
+        check_plain(self.get_params(deep=False))
         sizes = self._sizes
         if not sizes:
             raise InputError("k=() holds no size; give at least one number of nodes")
@@ -338,7 +333,11 @@ class _SubgraphIsoNN(GraphEstimator):
     def _views(self) -> tuple[str, ...]:
         if self.view == "auto":
             return SOFT_VIEWS if self.learn_templates else AUTO_VIEWS
-        return (self.view,) if isinstance(self.view, str) else tuple(self.view)
+        if isinstance(self.view, str):
+            return (self.view,)
+        if not isinstance(self.view, Sequence) or not self.view:
+            raise InputError(f"view={self.view!r} names no view; use 'auto', or one or several names")
+        return tuple(self.view)
 
     def _views_of(self, kind: str) -> tuple[str, ...]:
         """The views for graphs of a kind."""
@@ -373,6 +372,8 @@ class _SubgraphIsoNN(GraphEstimator):
         for row_norm in (True, False) if isinstance(self.target_, Numbers) else (True,):
             # for numbers, leave-one-out decides whether the size of graphs is divided out
             vocabulary, features = learn_vocabulary(pieces, self.min_support, row_norm)
+            if not len(vocabulary):
+                raise InputError(f"no subgraph is in min_support={self.min_support} graphs of {name}; use a lower one")
             features = csr_array(hstack([features, plain], format="csr"))
             head = LinearHead().fit(features, targets, self.target_, weights, seed)
             if best is None or head.loss < best[2].loss:

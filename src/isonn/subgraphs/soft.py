@@ -23,7 +23,7 @@ from typing_extensions import Self
 
 from isonn import progress
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier, check_count, check_widths
+from isonn.estimator import GraphClassifier
 from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Template
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import Graph, GraphSet
@@ -31,6 +31,7 @@ from isonn.graphs.stream import GraphStream, stream
 from isonn.matching.exact import exact_flat_distance, exact_flat_winners
 from isonn.matching.permutations import GraphLayout, permutations
 from isonn.packing import IntArray
+from isonn.params import check_count, check_widths
 from isonn.seeding import derive_seed, numpy_stream, resolve_seed, torch_threads
 from isonn.subgraphs.bank import (
     Banked,
@@ -942,7 +943,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             settle(model, inputs)
         if self.head != "mlp":
             features, known = solved_from(model, inputs, targets, LINEAR_NUMBERS, self._sample_seed)
-            with threadpool_limits(self.n_jobs):  # the products of scikit-learn are none of torch's
+            with threadpool_limits(int(self.n_jobs)):  # the products of scikit-learn are none of torch's
                 set_linear(model.head, fit_linear(features, known))
         if self.head == "ensemble":
             features, known = solved_from(model, inputs, targets, FOREST_NUMBERS, self._sample_seed)

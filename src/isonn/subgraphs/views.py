@@ -151,6 +151,8 @@ def register_view(view: View) -> View:
 
 def get_view(name: str) -> View:
     """The view of that name; those of extras are imported when first asked for."""
+    if not isinstance(name, str):
+        raise InputError(f"view={name!r} is not a name; use one of {', '.join(map(repr, [*VIEWS, *_LATER]))}")
     if name not in VIEWS and name in _LATER:
         with naming_the_extra(f"view={name!r}"):
             importlib.import_module(_LATER[name])

@@ -139,7 +139,7 @@ def _batches(
         yield inputs, targets  # all at once: neither shuffling nor copying
         return
     order = torch.randperm(len(targets), generator=generator).to(targets.device)
-    for rows in order.split(batch_size):
+    for rows in order.split(int(batch_size)):
         yield inputs[rows], targets[rows]
 
 

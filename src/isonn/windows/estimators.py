@@ -12,10 +12,11 @@ from sklearn.base import TransformerMixin
 from torch import Tensor, nn
 
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier, GraphRegressor, check_class_weight, check_count, check_widths
+from isonn.estimator import GraphClassifier, GraphRegressor
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
 from isonn.matching import matcher_named
+from isonn.params import check_class_weight, check_count, check_memory, check_widths
 from isonn.targets import Classes
 from isonn.torch_estimator import TorchEstimator
 from isonn.windows.bank import WindowBank, all_windows, bank_windows
@@ -109,7 +110,9 @@ class _IsoNN(TransformerMixin, TorchEstimator):
     @property
     def _layers(self) -> tuple[tuple[int, int], ...]:
         """(c, k) of each layer."""
-        return ((self.c, self.k),) if self.layers is None else tuple((c, k) for c, k in self.layers)
+        given = ((self.c, self.k),) if self.layers is None else self.layers
+        # NumPy's small integers would overflow
+        return tuple(tuple(int(n) if isinstance(n, np.integer) else n for n in pair) for pair in given)  # type: ignore[misc]
 
     def _build(self, generator: torch.Generator | None) -> IsoNN:
         hidden, symmetric = self.hidden, self.symmetric
@@ -117,7 +120,9 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         return IsoNN(self.size_, outputs, self._layers, self.matching, self.normalize, hidden, generator, symmetric)
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Tensor | WindowBank | CertifiedWindows:
-        map_shape(self.size_, self._layers)  # raises an error that names the layer if graphs are too small
+        maps, side = map_shape(self.size_, self._layers)  # an error that names the layer if graphs are too small
+        at_once = min(len(graphs), self.batch_size or len(graphs))
+        check_memory("maps", (at_once, maps, side, side), "use fewer templates, a smaller size or batches")
         inputs, (c, k) = self._inputs(graphs), self._layers[0]
         if not matcher_named(self.matching).exact or k < MIN_CERTIFIED_K:
             return inputs

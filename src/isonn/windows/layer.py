@@ -11,6 +11,7 @@ from torch.nn.utils import parametrize
 
 from isonn.errors import InputError
 from isonn.matching import matcher_named
+from isonn.params import check_count
 from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_half, cut_windows, half_places, is_symmetric
 from isonn.windows.incremental import CertifiedWindows
@@ -143,6 +144,7 @@ def check_sizes(k: int, c: int) -> None:
     for name, value in (("k", k), ("c", c)):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
             raise InputError(f"{name}={value!r} is not a number of {'nodes' if name == 'k' else 'templates'}; use >= 1")
+        check_count(name, value)
 
 
 # Deep IsoNN: the maps of one isomorphic layer are the graphs of the next.

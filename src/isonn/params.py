@@ -1,0 +1,91 @@
+"""Checks of parameters that several estimators share."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from isonn.errors import InputError
+
+#: The most that makes sense, by parameter: beyond, a process would hang or be killed.
+LIMITS = {
+    "n_jobs": 1024,
+    "--jobs": 1024,
+    "c": 1_000_000,
+    "epochs": 10_000_000,
+    "max_subgraphs": 2**53,
+    "seeds": 10_000,
+    "permutations": 10_000,
+    "shuffles": 100_000,
+    "width": 1_000_000,
+}
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuse what is not an integer of at least 1, or more than makes sense."""
+    most = LIMITS.get(name, 2**31 - 1)
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name}={_short(value)} is not a count; use an integer >= 1")
+    if value > most:
+        raise InputError(f"{name}={_short(value)} is too large; use at most {most:,}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def check_plain(settings: Mapping[str, Any]) -> None:
+    """Refuse arrays as settings, which are neither equal to a choice nor different from it."""
+    for name, value in settings.items():
+        if isinstance(value, np.ndarray) and name not in ("k", "hidden", "layers"):
+            raise InputError(f"{name} is an array of shape {value.shape}; give a number, a name or a tuple")
+
+
+def check_memory(what: str, shape: Sequence[int], remedy: str) -> None:
+    """Refuse an array of float32 that is larger than the memory of this machine, before anything is allocated."""
+    needed, memory = 4 * math.prod(map(int, shape)), machine_memory()
+    if needed > memory:
+        sizes = " x ".join(f"{size:,}" for size in shape)
+        raise InputError(
+            f"{what} of {sizes} numbers take {_short(needed // 10**9)} GB, more than the {memory / 10**9:.0f} GB of "
+            f"this machine; {remedy}"
+        )
+
+
+def machine_memory() -> int:
+    """Bytes of memory; 32 GB where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows
+        return 2**35
+
+
+def check_learning_rate(value: Any) -> None:
+    """Refuse what is not above 0, or so large that every weight would leave the numbers."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not value > 0:
+        raise InputError(f"learning_rate={_short(value)} is not above 0; 0.001 is a good start")
+    if value > 1000:
+        raise InputError(f"learning_rate={_short(value)} is too large; use at most 1,000, and 0.001 for a start")
+
+
+def check_widths(name: str, widths: Sequence[int]) -> None:
+    """Refuse what are not widths of layers."""
+    given = list(widths) if isinstance(widths, (Sequence, np.ndarray)) else []
+    if not given or any(isinstance(w, bool) or not isinstance(w, (int, np.integer)) or w < 1 for w in given):
+        raise InputError(f"{name}={_short(widths)} are not layer widths; use integers >= 1 such as (1024, 128)")
+    if max(given) > LIMITS["width"]:
+        raise InputError(f"{name}={_short(widths)} is too wide; use at most {LIMITS['width']:,}")
+
+
+def check_class_weight(value: Any) -> None:
+    """Refuse anything but None, "balanced" or a dict of positive weights."""
+    if value is None or value == "balanced":
+        return
+    if not isinstance(value, Mapping) or not all(isinstance(w, (int, float)) and w > 0 for w in value.values()):
+        raise InputError(f"class_weight={value!r} is unknown; use None, 'balanced' or a dict from class to weight")
