@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import signal
 import sys
 import warnings
 from typing import Any
@@ -65,12 +67,12 @@ app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 
 
 def _say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """A warning of isonn's as a sentence; of others, as Python shows it."""
+    """A warning of isonn's as a sentence; those of other libraries only where Python was asked to show warnings."""
     from isonn.errors import IsoNNWarning
 
     if issubclass(category, IsoNNWarning):
         print(f"isonn: {message}", file=sys.stderr)
-    else:
+    elif sys.warnoptions:
         _SHOW(message, category, *where, **more)
 
 
@@ -79,6 +81,10 @@ _SHOW = warnings.showwarning
 
 def main() -> None:
     """Run the command line; a mistake in the input is one sentence and exit code 2."""
+    for name in ("SIGTERM", "SIGHUP"):  # end as Ctrl-C does: workers are stopped, and what is done is kept
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say
@@ -86,7 +92,18 @@ def main() -> None:
     except Exception as error:
         from isonn.errors import IsoNNError
 
-        if not isinstance(error, (IsoNNError, OSError)):
+        if not isinstance(error, (IsoNNError, OSError, MemoryError)):
             raise
-        print(f"isonn: {error}", file=sys.stderr)
+        print(f"isonn: {_sentence(error)}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return (
+            f"there is not enough memory ({error or 'none is left'}); use smaller settings, or fewer or smaller graphs"
+        )
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        where = f" of {error.filename}" if error.filename else ""
+        return f"the disk{where} is full; what is finished is kept: free some space and run the same command again"
+    return str(error)

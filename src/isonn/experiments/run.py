@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import traceback
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 
 from isonn.errors import InputError, IsoNNError
 from isonn.experiments.jobs import Job, run_job
 from isonn.experiments.store import Store, failure
 from isonn.graphs.graph import GraphSet
+from isonn.processes import workers
 
 #: A worker that dies is most often out of memory; its jobs are tried this many more times beside others.
 RESTARTS = 2
@@ -97,7 +96,7 @@ def _in_processes(
 def _pool(jobs: Sequence[Job], datasets: Mapping[str, GraphSet], n_jobs: int) -> Generator[dict[str, Any], None, None]:
     """The outcomes of the jobs as they come; BrokenProcessPool when a worker dies."""
     # The pool is reused between calls; one thread each is set before the workers load any library.
-    with parallel_config("loky", inner_max_num_threads=1), _interrupts_ignored():
+    with workers(inner_max_num_threads=1):
         # joblib runs a single job in this process, so one process is two with one job to give away
         parallel = Parallel(n_jobs=max(n_jobs, 2), return_as="generator_unordered")
         outcomes = parallel(delayed(_attempt)(job, datasets[job.dataset]) for job in jobs)
@@ -113,20 +112,3 @@ def _attempt(job: Job, graphs: GraphSet) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - the other jobs go on
         sentence = str(error) if isinstance(error, IsoNNError) else f"{type(error).__name__}: {error}"
         return failure(job, sentence, traceback.format_exc())
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Processes started in this block ignore Ctrl-C; this process stops them.
-
-    A terminal sends Ctrl-C to every process of the command, and each worker would print its own traceback. Blocking
-    the signal does not work: starting multiprocessing's resource tracker unblocks it.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python sets signal handlers in the main thread only
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -26,10 +26,11 @@ from scipy.sparse import csr_array
 
 from isonn import progress
 from isonn.errors import DatasetError, InputError, IsoNNError
-from isonn.files import atomic_file
+from isonn.files import atomic_file, remove_strays
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
+from isonn.processes import workers
 from isonn.progress import Report, silent
 from isonn.subgraphs.bank import (
     Banked,
@@ -71,9 +72,8 @@ def bank_to_folder(
         report: told how many graphs are done.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".part-*"):  # of a run that was killed while it wrote
-        left.unlink()
-    (folder / SUMMARY).unlink(missing_ok=True)
+    for name in ("part-*", SUMMARY):
+        remove_strays(folder, name)
     sizes: list[int] = []
     kept = 0
 
@@ -94,20 +94,34 @@ def bank_to_folder(
             f"run the same again with fewer than {n_jobs} processes to go on"
         ) from error
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise IsoNNError(
-            f"the disk of {folder} is full; {kept} parts are whole and kept, so free some space and run the same again"
-        ) from error
+        raise _unwritable(folder, error, kept) from error
     if not sizes:
         raise InputError(f"there is no graph to cut for {folder}; give at least one")
-    with atomic_file(folder / SUMMARY) as temporary:
-        temporary.write_text(json.dumps({"format": FORMAT, "parts": sizes}) + "\n", encoding="utf-8")
+    try:
+        with atomic_file(folder / SUMMARY) as temporary:
+            temporary.write_text(json.dumps({"format": FORMAT, "parts": sizes}) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(folder, error, kept) from error
+
+
+def _unwritable(folder: Path, error: OSError, kept: int) -> IsoNNError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return IsoNNError(
+            f"the disk of {folder} is full; {kept} parts are whole and kept, so free some space and run the same again"
+        )
+    return IsoNNError(f"subgraphs cannot be kept in {folder} ({error}); choose another folder, or remove this one")
 
 
 def _in_processes(calls: Iterable[Call], jobs: int) -> Iterator[None]:
-    workers = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
-    yield from workers(delayed(function)(*given) for function, given in calls)
+    if jobs == 1:
+        for function, given in calls:
+            yield function(*given)
+        return
+    with workers():  # they start when the first call is made
+        outcomes = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(
+            delayed(function)(*given) for function, given in calls
+        )
+    yield from outcomes
 
 
 def read_banks(folder: Path) -> Banked:
