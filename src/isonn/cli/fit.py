@@ -163,7 +163,9 @@ def fit(
     from isonn.graphs.io.tu import UnsortedError
 
     checkpoint = out.parent / f"{out.name}.checkpoint"
-    finished = resume and out.is_dir() and checkpoint.exists()  # killed after saving, before tidying up
+    kept_beside = [checkpoint, *([_bank_beside(out)] if bank is None else [])]
+    # killed after saving: --resume ends such a run, and so does the same command if it left anything to tidy up
+    finished = out.is_dir() and (resume or any(path.exists() for path in kept_beside))
     if (out.exists() and not finished) or not out.name:
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
     check_either(layers, k, c)
@@ -175,7 +177,7 @@ def fit(
         raise InputError(f"{banked[0]} is for --method isonn-subgraph; leave it out")
     options = reading(smiles, target)
     graphs = stream_of(data, always=bool(banked), **options) if method == "isonn-subgraph" else None
-    if checkpoint.exists() and not resume and graphs is None:
+    if checkpoint.exists() and not resume and not finished and graphs is None:
         raise InputError(f"{checkpoint} holds a run that was stopped; add --resume to go on, or remove it")
     settings = {
         "k": parse_sizes(k),
@@ -198,39 +200,37 @@ def fit(
     }
     given = {name: value for name, value in settings.items() if value is not None}
     if finished:
-        _tidy_up(given, out, checkpoint)
+        _tidy_up(given, out, kept_beside, graphs or [_load(data, options)])
         return
     model = None
-    if graphs is not None:
-        model = _estimator(method, given, _streams_numbers(graphs) if numbers is None else numbers)
-        try:
-            _fit_streamed(model, graphs, bank, out, checkpoint, jobs, scheduler)
-        except UnsortedError:
-            if banked:
-                raise
-            graphs = None  # nobody asked for pieces, and as a whole it can be read
-    if graphs is not None:
-        count, name, about = graphs.graphs, graphs.name, f"{graphs.name}: {graphs.graphs} graphs"
-    else:
-        held = _load(data, options)
-        model = _estimator(method, given, _are_numbers(held.y) if numbers is None else numbers)
-        keeps = {"checkpoint": checkpoint, "resume": resume} if hasattr(model, "epochs") else {}
-        try:
-            model.fit(held, **keeps)
-        except KeyboardInterrupt:
-            kept = f"the run is kept in {checkpoint}; add --resume to the same command to go on"
-            print(f"isonn: stopped; {kept if checkpoint.exists() else 'nothing was kept'}", file=sys.stderr)
-            raise typer.Exit(130) from None
-        count, name, about = len(held), held.name, repr(held)
-    assert model is not None
-    remove_strays(out)
+    remove_strays(out.parent, out.name)
     try:
+        if graphs is not None:
+            model = _estimator(method, given, _streams_numbers(graphs) if numbers is None else numbers)
+            try:
+                _fit_streamed(model, graphs, bank, out, checkpoint, jobs, scheduler)
+            except UnsortedError:
+                if banked:
+                    raise
+                graphs = None  # nobody asked for pieces, and as a whole it can be read
+        if graphs is not None:
+            count, name, about = graphs.graphs, graphs.name, f"{graphs.name}: {graphs.graphs} graphs"
+        else:
+            held = _load(data, options)
+            model = _estimator(method, given, _are_numbers(held.y) if numbers is None else numbers)
+            keeps = {"checkpoint": checkpoint, "resume": resume} if hasattr(model, "epochs") else {}
+            try:
+                model.fit(held, **keeps)
+            except KeyboardInterrupt:
+                kept = f"the run is kept in {checkpoint}; add --resume to the same command to go on"
+                print(f"isonn: stopped; {kept if checkpoint.exists() else 'nothing was kept'}", file=sys.stderr)
+                raise typer.Exit(130) from None
+            count, name, about = len(held), held.name, repr(held)
+        assert model is not None
         model.save(out)
     finally:
         if out.exists():  # saved, or another fit was quicker: either way nobody resumes this run
-            checkpoint.unlink(missing_ok=True)
-    if graphs is not None and bank is None:
-        shutil.rmtree(_bank_beside(out), ignore_errors=True)
+            _remove(kept_beside)
     facts: dict[str, Any] = {"model": str(out), "data": name, "graphs": count}
     facts.update(_facts(model, None if graphs is not None else held))
     if as_json:
@@ -326,25 +326,36 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _tidy_up(settings: dict[str, Any], out: Path, checkpoint: Path) -> None:
-    """End a run that was killed once its model was saved: check that it is this run's, remove the checkpoint."""
+def _tidy_up(settings: dict[str, Any], out: Path, kept_beside: list[Path], parts: Any) -> None:
+    """End a run that was killed once its model was saved: check that the model is this run's, remove the rest."""
     import isonn
     from isonn.errors import InputError
     from isonn.files import remove_strays
 
-    saved = isonn.load_model(out).get_params()
+    model = isonn.load_model(out)
+    saved = model.get_params()
     wanted = {name: value for name, value in settings.items() if name != "verbose" and name in saved}
     if isinstance(wanted.get("k"), tuple) and not isinstance(saved["k"], (tuple, list)):
         wanted["k"] = wanted["k"][0]
     if any(saved[name] != value for name, value in wanted.items()):
         raise InputError(f"{out} exists already and has other settings; choose another --out, or remove it first")
-    remove_strays(out)
-    checkpoint.unlink(missing_ok=True)
+    if not all(model.seen_in_training(part).all() for part in parts):
+        raise InputError(f"{out} exists already and is of other data; choose another --out, or remove it first")
+    remove_strays(out.parent, out.name)
+    _remove(kept_beside)
     print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
 
 
+def _remove(paths: list[Path]) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
 def _bank_beside(out: Path) -> Path:
-    return out.with_name(out.name + ".bank")
+    return out.parent / f"{out.name}.bank"
 
 
 def _fit_streamed(
