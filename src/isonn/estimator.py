@@ -363,6 +363,9 @@ def load_model(path: str | Path) -> Any:
     name = description.get("class")
     if not isinstance(name, str) or name not in SAVED:
         raise ModelFileError(f"{path} holds a model of kind {name!r}; this version knows {sorted(SAVED)}")
+    for entry, is_sound in _ENTRIES.items():
+        if entry not in description or not is_sound(description[entry]):
+            raise ModelFileError(f"{path} does not describe a model: its {entry} is not one; save the model again")
     cls = getattr(importlib.import_module(SAVED[name]), name)
     try:
         model: GraphEstimator = cls(**{key: _frozen(value) for key, value in description["params"].items()})
@@ -376,32 +379,44 @@ def load_model(path: str | Path) -> Any:
         model._restore(description["details"], tensors)
     except IsoNNError as error:
         raise ModelFileError(f"{path} does not describe a model ({error}); save the model again") from error
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, AssertionError) as error:
         raise ModelFileError(f"{path} does not describe the weights it holds; save the model again") from error
     model._fitted = True
     return model
+
+
+#: What a description holds, checked before anything is built from it; details are up to the estimators.
+_ENTRIES = {
+    "params": lambda value: isinstance(value, dict) and len(value) < 100,
+    "target": lambda value: isinstance(value, dict),
+    "size": lambda value: type(value) is int and 0 < value < 2**31,
+    "seed": lambda value: value is None or (type(value) is int and 0 <= value < 2**63),
+    "label_names": lambda value: isinstance(value, dict) and value.keys() <= {"node", "edge"},
+    "details": lambda value: isinstance(value, dict),
+}
 
 
 def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
     """Write a model folder, whole or not at all; an existing path is refused."""
     if path.exists():
         raise InputError(f"{path} exists already; choose another path, or remove it first")
-    with atomic_directory(path) as folder:
-        try:
-            save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, folder / TENSORS_NAME)
-        except SafetensorError as error:
-            raise ModelFileError(
-                f"{path} cannot be written ({error}); free some space, or choose another path"
-            ) from error
-        description = {
-            "format": FORMAT,
-            "isonn": isonn.__version__,
-            **description,
-            "sha256": hashlib.sha256((folder / TENSORS_NAME).read_bytes()).hexdigest(),
-        }
-        description = json.loads(json.dumps(description, default=_plain))
-        description["digest"] = _digest(description)
-        (folder / JSON_NAME).write_text(json.dumps(description, indent=2, default=_plain) + "\n", encoding="utf-8")
+    try:
+        with atomic_directory(path) as folder:
+            file = folder / TENSORS_NAME
+            save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, file)
+            description = {
+                "format": FORMAT,
+                "isonn": isonn.__version__,
+                **description,
+                "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+            }
+            description = json.loads(json.dumps(description, default=_plain))
+            description["digest"] = _digest(description)
+            (folder / JSON_NAME).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    except (OSError, SafetensorError) as error:
+        if path.exists():
+            raise InputError(f"{path} was written by another process meanwhile; choose another path") from error
+        raise ModelFileError(f"{path} cannot be written ({error}); free some space, or choose another path") from error
 
 
 def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
