@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import resource
 import sys
+from pathlib import Path
 
 import pytest
+from fuzz import outcome
 from hypothesis import HealthCheck, settings
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
@@ -31,3 +33,9 @@ def bounded_memory():
     yield
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     assert after - before < MOST_MEMORY, f"{(after - before) / 2**20:.0f} MB more"
+
+
+def pytest_sessionfinish():
+    if "FUZZ_COUNT" in os.environ:
+        with Path(os.environ["FUZZ_COUNT"]).open("a") as file:
+            file.write(f"{outcome.CASES}\n")

@@ -9,10 +9,14 @@ from typing import Any
 from isonn.errors import IsoNNError, IsoNNWarning
 
 LONGEST = 300
+#: Calls so far in this process; `make torture` reports them.
+CASES = 0
 
 
 def outcome(call: Callable[[], Any]) -> Any:
     """The result of a call, or its error, which is of `isonn.errors`, one line and short; so are its warnings."""
+    global CASES
+    CASES += 1
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -1,0 +1,717 @@
+"""Campaigns against isonn: mutated input, kill -9, signals, full disks, closed pipes, flipped bits, rivals, a soak.
+
+`make torture` runs them all, two at a time, and prints one table; a campaign that is done is not run again.
+
+    python tools/torture.py                          all, into runs/torture
+    python tools/torture.py kills flips --share 0.05  a twentieth of two of them
+
+Commands run in forks of this process, in which everything is imported already, so that a kill meets work and not
+imports; those that start processes of their own run as a shell would start them. POSIX only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+#: What is counted, with the heading of its column. All but the cases should be 0.
+COLUMNS = {
+    "cases": "cases",
+    "traceback": "tracebacks",
+    "hang": "hangs over 20 s",
+    "memory": "RSS over 2 GB",
+    "silent": "silent changes",
+    "lost": "lost results",
+    "orphan": "orphans",
+    "stray": "stray files",
+}
+HANG_SECONDS = 20.0
+MOST_MEMORY = 2**31
+LONGEST = 300
+
+
+@dataclass
+class Tally:
+    """What a campaign counted, and what went wrong in words."""
+
+    share: float
+
+    def __post_init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self.draw = random.Random(20261117)
+
+    def times(self, number: int) -> range:
+        """The cases of a campaign: this many, or the share that was asked for."""
+        return range(max(1, round(number * self.share)))
+
+    def bad(self, kind: str, note: str) -> None:
+        """Count something that should not have happened."""
+        self.counts[kind] += 1
+        self.notes.append(f"{kind}: {note}")
+        print(f"  {kind}: {note}", flush=True)
+
+
+# Commands: started, watched, compared
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of isonn whose outcome is known.
+
+    Attributes:
+        arguments: as on the command line; files are written to ``out`` below the folder it runs in.
+        again: what to add to go on with a run that was stopped.
+        processes: whether it starts processes of its own.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    again: tuple[str, ...] = ()
+    processes: bool = False
+
+
+_WINDOWS = ("fit", "MUTAG", "--method", "isonn", "--k", "3", "--c", "2", "--epochs", "12", "--out", "out")
+_SOFT = ("fit", "MUTAG", "--learned", "--k", "2", "--c", "4", "--epochs", "4", "--out", "out")
+_EVALUATE = ("evaluate", "MUTAG", "--protocol", "paper", "--methods", "degrees,size", "--seeds", "3", "--out", "out")
+_REPRODUCE = ("reproduce", "table", "--datasets", "MUTAG", "--methods", "degrees,size", "--seeds", "5")
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command("fit, windows", _WINDOWS, ("--resume",)),
+        Command("fit, subgraphs", ("fit", "MUTAG", "--k", "1,2,3", "--out", "out"), ("--resume",)),
+        Command("fit, soft", _SOFT, ("--resume",)),
+        Command("fit, bank", ("fit", "MUTAG", "--bank", "bank", "--jobs", "1", "--out", "out"), ("--resume",)),
+        Command("evaluate", (*_EVALUATE, "--jobs", "1")),
+        Command("reproduce", (*_REPRODUCE, "--jobs", "1", "--out", "out")),
+        Command("evaluate --jobs 2", (*_EVALUATE, "--jobs", "2"), processes=True),
+        Command("fit --jobs 2", ("fit", "MUTAG", "--bank", "bank", "--jobs", "2", "--out", "out"), ("--resume",), True),
+    )
+}
+
+
+@dataclass
+class Run:
+    """A command under way, in a session of its own."""
+
+    pid: int
+    log: Path
+    folder: Path
+    started: float
+    status: int | None = None
+    memory: int = 0
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it ended in time."""
+        until = time.monotonic() + seconds
+        while self.status is None:
+            pid, status, used = os.wait4(self.pid, os.WNOHANG)
+            if pid:
+                self.status, self.memory = os.waitstatus_to_exitcode(status), 1024 * used.ru_maxrss
+            elif time.monotonic() > until:
+                return False
+            else:
+                time.sleep(0.002)
+        return True
+
+    def stop(self, number: int) -> None:
+        """Send a signal, if it is still there."""
+        if self.status is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text(errors="replace")
+
+
+def start(arguments: Sequence[str], folder: Path, processes: bool = False, stdout: int | None = None) -> Run:
+    """Start a command of isonn in a folder; what it prints goes to a file beside it."""
+    log, rest = folder.with_name(folder.name + ".log"), folder.with_name(folder.name + ".tmp")
+    folder.mkdir(exist_ok=True)
+    rest.mkdir(exist_ok=True)
+    begun = time.monotonic()
+    with log.open("wb") as file:
+        target = file.fileno() if stdout is None else stdout
+        if processes:
+            pid = subprocess.Popen(
+                [sys.executable, "-m", "isonn", *arguments],
+                cwd=folder,
+                stdout=target,
+                stderr=file,
+                start_new_session=True,
+                env={**os.environ, "TMPDIR": str(rest)},
+            ).pid
+        else:
+            pid = os.fork()
+            if pid == 0:
+                _be(arguments, folder, rest, target, file.fileno())
+    return Run(pid, log, folder, begun)
+
+
+def _be(arguments: Sequence[str], folder: Path, rest: Path, stdout: int, stderr: int) -> None:
+    """What the fork does: the command line, then an end without the cleaning up of its parent."""
+    code = 1
+    try:
+        os.setsid()
+        os.chdir(folder)
+        os.dup2(stdout, 1)
+        os.dup2(stderr, 2)
+        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+        os.environ["TMPDIR"] = tempfile.tempdir = str(rest)
+        sys.argv = ["isonn", *arguments]
+        from isonn.cli import main
+
+        main()
+        code = 0
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 0
+    except BaseException:  # noqa: BLE001 - Python would print it, too
+        traceback.print_exc()
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def judge(tally: Tally, run: Run, what: str, seconds: float = HANG_SECONDS) -> bool:
+    """Wait for a run to end, and count what is wrong with how it ended."""
+    ended = run.wait(seconds)
+    if not ended:
+        tally.bad("hang", what)
+        run.stop(signal.SIGKILL)
+        run.wait(5)
+    if run.memory > MOST_MEMORY:
+        tally.bad("memory", f"{what}: {run.memory >> 20} MB")
+    if "Traceback" in run.text or "Exception ignored" in run.text:
+        tally.bad("traceback", f"{what}: {run.text[-1500:]}")
+    for pid in left_of(run.pid):
+        tally.bad("orphan", f"{what}: process {pid}")
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return ended
+
+
+def left_of(session: int, patience: float = 5.0) -> list[int]:
+    """Processes of a session that are there when its leader is gone; they get some seconds to notice."""
+    until = time.monotonic() + patience
+    while True:
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                fields = stat.read_text().rpartition(")")[2].split()
+                if int(fields[3]) == session and fields[0] != "Z":
+                    found.append(int(stat.parent.name))
+        if not found or time.monotonic() > until:
+            return found
+        time.sleep(0.05)
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    """What a command left, without times, by the path of each file."""
+    return {str(file.relative_to(folder)): _content(file) for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+#: Entries that two runs never have in common.
+_OWN = {"seconds", "timings", "machine", "sha256", "digest", "fit_seconds", "commit", "predict_seconds"}
+
+
+def _content(file: Path) -> str:
+    if file.suffix == ".json":
+        data = json.dumps(_timeless(json.loads(file.read_text())), sort_keys=True).encode()
+    elif file.suffix in (".csv", ".md"):
+        return "a table with times"
+    else:
+        data = file.read_bytes()
+    if file.suffix == ".safetensors":  # the order of its header is any
+        length = 8 + int.from_bytes(data[:8], "little")
+        data = json.dumps(json.loads(data[8:length]), sort_keys=True).encode() + data[length:]
+    return hashlib.sha256(data).hexdigest()
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _timeless(entry) for key, entry in value.items() if key not in _OWN}
+    return [_timeless(entry) for entry in value] if isinstance(value, list) else value
+
+
+def compare(tally: Tally, folder: Path, expected: dict[str, str], what: str) -> None:
+    """Count what a finished run lost, changed or left lying about."""
+    found = fingerprint(folder)
+    for name in expected.keys() - found.keys():
+        tally.bad("lost", f"{what}: {name}")
+    for name in found.keys() - expected.keys():
+        tally.bad("stray", f"{what}: {name}")
+    for name in found.keys() & expected.keys():
+        if found[name] != expected[name]:
+            tally.bad("silent", f"{what}: {name} differs")
+    rest = folder.with_name(folder.name + ".tmp")
+    for name in sorted(path.name for path in rest.iterdir()) if rest.is_dir() else ():
+        tally.bad("stray", f"{what}: {name} in TMPDIR")
+
+
+def undisturbed(tally: Tally, command: Command, room: Path) -> tuple[dict[str, str], float]:
+    """What a command leaves, and its seconds."""
+    run = start(command.arguments, room / "undisturbed", command.processes)
+    judge(tally, run, f"{command.name}, undisturbed", 120)
+    if run.status != 0:
+        raise SystemExit(f"{command.name} fails undisturbed: {run.text}")
+    return fingerprint(room / "undisturbed"), time.monotonic() - run.started
+
+
+@contextmanager
+def room() -> Iterator[Path]:
+    """A folder for one command's runs."""
+    with tempfile.TemporaryDirectory(prefix="torture-") as folder:
+        yield Path(folder)
+
+
+# Campaigns
+
+
+def kills(tally: Tally) -> None:
+    """kill -9 at any moment, again and again; going on leaves what an undisturbed run leaves."""
+    numbers = {"fit, windows": 45, "fit, subgraphs": 25, "fit, soft": 25, "fit, bank": 30, "evaluate": 30}
+    numbers |= {"reproduce": 15, "evaluate --jobs 2": 6, "fit --jobs 2": 6}
+    for name, number in numbers.items():
+        _interrupted(tally, COMMANDS[name], len(tally.times(number)), (signal.SIGKILL,))
+
+
+def signals(tally: Tally) -> None:
+    """SIGTERM, SIGHUP and Ctrl-C: a sentence, no orphan, and the run goes on afterwards."""
+    every = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    for name, number in {"fit, windows": 12, "fit, soft": 9, "fit, bank": 12, "evaluate": 12}.items():
+        _interrupted(tally, COMMANDS[name], len(tally.times(number)), every)
+    for name in ("evaluate --jobs 2", "fit --jobs 2"):
+        _interrupted(tally, COMMANDS[name], len(tally.times(6)), every)
+
+
+def _interrupted(tally: Tally, command: Command, number: int, how: Sequence[int]) -> None:
+    """Stop a command this many times, four times at most in one folder, and compare what is left at the end."""
+    done = 0
+    with room() as place:
+        expected, seconds = undisturbed(tally, command, place)
+        for folder in (place / f"run-{i}" for i in range(10 * number)):
+            stops, before = min(4, number - done), 0
+            while stops:
+                run = start(command.arguments + (command.again if before else ()), folder, command.processes)
+                if not run.wait(tally.draw.uniform(0, 1.05 * seconds)):
+                    run.stop(how[done % len(how)])
+                judge(tally, run, f"{command.name}, stopped", HANG_SECONDS + 3 * seconds)
+                if run.status == 0:
+                    break  # it was quicker, and is done
+                if run.status == 2:
+                    tally.bad("lost", f"{command.name}, stopped: {run.text[-600:]}")
+                tally.counts["cases"] += 1
+                stops, done, before = stops - 1, done + 1, before + 1
+            run = start(command.arguments + (command.again if before else ()), folder, command.processes)
+            judge(tally, run, f"{command.name}, going on", HANG_SECONDS + 3 * seconds)
+            finished = command.again and not before  # it had ended before any signal came
+            if run.status != 0 and not finished:
+                tally.bad("lost", f"{command.name} does not go on: {run.text[-600:]}")
+            compare(tally, folder, expected, command.name)
+            shutil.rmtree(folder)
+            if done >= number:
+                return
+
+
+def cluster(tally: Tally) -> None:
+    """kill -9 of workers, scheduler and client of a dask cluster on loopback."""
+    arguments = (*_EVALUATE, "--seeds", "6")
+    with room() as place:
+        expected, _ = undisturbed(tally, Command("evaluate", (*arguments, "--jobs", "1")), place)
+        for i in tally.times(12):
+            folder, victim = place / f"run-{i}", ("worker", "scheduler", "client")[i % 3]
+            for attempt in range(2):
+                with _dask(place / f"dask-{i}-{attempt}") as (address, processes):
+                    run = start((*arguments, "--scheduler", address), folder, True)
+                    jobs, enough = folder / "out" / "jobs", tally.draw.randrange(1, 30)
+                    until = time.monotonic() + 60
+                    while attempt == 0 and run.status is None and time.monotonic() < until:
+                        if jobs.is_dir() and len(list(jobs.glob("*.json"))) >= enough:
+                            break
+                        run.wait(0.01)
+                    if attempt == 0 and run.status is None:
+                        tally.counts["cases"] += 1
+                        run.stop(signal.SIGKILL) if victim == "client" else processes[victim].kill()
+                    judge(tally, run, f"dask, {victim} killed", 90)
+                    if run.status != 0 and (attempt or victim == "worker"):
+                        tally.bad("lost", f"dask, {victim} killed: {run.text[-600:]}")
+            compare(tally, folder, expected, f"dask, {victim} killed")
+
+
+@contextmanager
+def _dask(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A scheduler and two workers."""
+    folder.mkdir()
+    about, made = folder / "scheduler.json", {}
+
+    def begin(name: str, *options: str) -> None:
+        command = [sys.executable, "-m", "dask", name.split()[0], "--host", "127.0.0.1", "--no-dashboard", *options]
+        with (folder / f"{name}.log").open("wb") as log:
+            made[name] = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+
+    try:
+        begin("scheduler", "--port", "0", "--scheduler-file", str(about))
+        while not about.exists() or not about.read_text():
+            time.sleep(0.05)
+        address = str(json.loads(about.read_text())["address"])
+        for name in ("worker", "worker 2"):
+            begin(name, address, "--no-nanny", "--nthreads", "1", "--local-directory", str(folder))
+        yield address, made
+    finally:
+        for process in made.values():
+            process.kill()
+            process.wait()
+
+
+def full_disk(tally: Tally) -> None:
+    """A disk that is full after some kilobytes: one sentence, nothing half-written, and going on once there is room."""
+    names = ("fit, windows", "fit, subgraphs", "fit, soft", "fit, bank", "evaluate")
+    for name in names:
+        command = COMMANDS[name]
+        with room() as place:
+            expected, seconds = undisturbed(tally, command, place)
+            size = sum(file.stat().st_size for file in (place / "undisturbed").rglob("*") if file.is_file())
+            for i in tally.times(16):
+                folder = place / f"run-{i}"
+                with _small_disk(folder, int(tally.draw.uniform(0.02, 1.2) * size)) as grow:
+                    run = start(command.arguments, folder)
+                    judge(tally, run, f"{name}, full disk", HANG_SECONDS + 3 * seconds)
+                    tally.counts["cases"] += 1
+                    said = [line for line in run.text.splitlines() if line.startswith("isonn: ")]
+                    if run.status not in (0, 2) or (run.status == 2 and (not said or len(said[-1]) > LONGEST + 100)):
+                        tally.bad("traceback", f"{name}, full disk, exit {run.status}: {run.text[-600:]}")
+                    if run.status == 2 and (folder / "out" / "model.json").exists():
+                        tally.bad("stray", f"{name}, full disk: half a model")
+                    grow()
+                    if run.status:
+                        run = start(command.arguments + command.again, folder)
+                        judge(tally, run, f"{name}, after a full disk", HANG_SECONDS + 3 * seconds)
+                        if run.status != 0:
+                            tally.bad("lost", f"{name}, after a full disk: {run.text[-600:]}")
+                    compare(tally, folder, expected, f"{name}, full disk")
+
+
+@contextmanager
+def _small_disk(folder: Path, size: int) -> Iterator[Callable[[], None]]:
+    """A folder with little room, and a function that gives it more: a tmpfs, or limited files without that right."""
+    folder.mkdir()
+    size = max(4096, size // 4096 * 4096)
+    mount = ["mount", "-t", "tmpfs", "-o"]
+    if subprocess.run([*mount, f"size={size}", "tmpfs", folder], check=False, capture_output=True).returncode:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, before[1]))
+        try:
+            yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        return
+    try:
+        yield lambda: subprocess.run(["mount", "-o", "remount,size=100m", folder], check=True)  # type: ignore[func-returns-value]
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def pipes(tally: Tally) -> None:
+    """Output that nobody reads: a closed pipe, a closed descriptor, a full device."""
+    with room() as place:
+        undisturbed(tally, COMMANDS["fit, subgraphs"], place)
+        model = str(place / "undisturbed" / "out")
+        commands = [
+            ("data", "list"),
+            ("data", "show", "MUTAG"),
+            ("predict", model, "MUTAG"),
+            ("explain", model, "MUTAG", "--graph", "0"),
+            (*_EVALUATE, "--jobs", "1"),
+            (*_EVALUATE, "--jobs", "1", "--json"),
+            ("fit", "MUTAG", "--k", "1,2", "--out", "out"),
+            ("cost", "MUTAG"),
+            ("doctor",),
+            ("--help",),
+            ("--version",),
+        ]
+        for i, arguments in enumerate(commands):
+            for how in ("nobody", "closed", "full")[: len(tally.times(3))]:
+                folder = place / f"run-{i}-{how}"
+                with _no_reader(how) as stdout:
+                    run = start(arguments, folder, processes=True, stdout=stdout)
+                    judge(tally, run, f"{' '.join(arguments[:2])}, {how}", 60)
+                tally.counts["cases"] += 1
+
+
+@contextmanager
+def _no_reader(how: str) -> Iterator[int]:
+    if how == "nobody":
+        reader, writer = os.pipe()
+        os.close(reader)
+    else:
+        writer = os.open("/dev/full" if how == "full" else os.devnull, os.O_RDONLY if how == "closed" else os.O_WRONLY)
+    try:
+        yield writer
+    finally:
+        os.close(writer)
+
+
+def flips(tally: Tally) -> None:
+    """One flipped bit in a model, checkpoint, bank or result: refused, or the same answers."""
+    import isonn
+
+    graphs = isonn.load("MUTAG")[:60]
+    with room() as place:
+        for name, (files, use) in _stored(place, graphs).items():
+            expected = use()
+            kept = {file: file.read_bytes() for file in files}
+            for _ in tally.times(2000 // 5):
+                file = tally.draw.choice(files)
+                data = bytearray(kept[file])
+                bit = tally.draw.randrange(8 * len(data))
+                data[bit // 8] ^= 1 << bit % 8
+                file.write_bytes(data)
+                _same_or_refused(tally, use, expected, f"{name}, bit {bit} of {file.name}")
+                for path, content in kept.items():
+                    path.write_bytes(content)
+
+
+def _stored(place: Path, graphs: Any) -> dict[str, tuple[list[Path], Callable[[], Any]]]:
+    """Everything that isonn keeps on disk: its files, and how it is read."""
+    import isonn
+    from isonn.experiments.jobs import plan
+    from isonn.experiments.run import execute
+    from isonn.experiments.store import Store
+
+    isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(graphs).save(place / "subgraph")
+    windows = isonn.IsoNNClassifier(k=2, c=1, hidden=(8,), epochs=2, random_state=0)
+    windows.fit(graphs, checkpoint=place / "checkpoint").save(place / "windows")
+    counted = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0)
+    counted.fit(isonn.stream(graphs, 20), bank=place / "bank")
+    jobs = plan(graphs, ["size"], {}, "paper", seeds=1)
+    for _ in execute(jobs, {graphs.name: graphs}, Store(place / "store")):
+        pass
+
+    def model(name: str) -> Callable[[], Any]:
+        return lambda: isonn.load_model(place / name).predict_proba(graphs).tolist()
+
+    def resumed() -> Any:
+        return windows.fit(graphs, checkpoint=place / "checkpoint", resume=True).predict_proba(graphs).tolist()
+
+    def banked() -> Any:
+        return counted.fit(isonn.stream(graphs, 20), bank=place / "bank").predict_proba(graphs).tolist()
+
+    def results() -> Any:
+        store = Store(place / "store")
+        return [store.get(job) for job in jobs if store.get(job) is not None]
+
+    return {
+        "model of subgraphs": (sorted((place / "subgraph").iterdir()), model("subgraph")),
+        "model of windows": (sorted((place / "windows").iterdir()), model("windows")),
+        "checkpoint": ([place / "checkpoint"], resumed),
+        "bank": (sorted((place / "bank").iterdir()), banked),
+        "results": (sorted((place / "store").rglob("*.json")), results),
+    }
+
+
+def _same_or_refused(tally: Tally, use: Callable[[], Any], expected: Any, what: str) -> None:
+    from isonn.errors import IsoNNError
+
+    tally.counts["cases"] += 1
+    begun = time.monotonic()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = use()
+    except IsoNNError as error:
+        if len(str(error)) > LONGEST or "\n" in str(error):
+            tally.bad("traceback", f"{what}: {len(str(error))} characters")
+    except Exception as error:  # noqa: BLE001 - anything else is what this looks for
+        tally.bad("traceback", f"{what}: {type(error).__name__}: {str(error)[:300]}")
+    else:
+        set_aside = isinstance(expected, list) and len(found) < len(expected) and all(one in expected for one in found)
+        if found != expected and not set_aside:
+            tally.bad("silent", what)
+    if time.monotonic() - begun > HANG_SECONDS:
+        tally.bad("hang", what)
+
+
+def rivals(tally: Tally) -> None:
+    """Two processes on one bank, one --out or one store: both end, and what they leave is sound."""
+    bank, store = COMMANDS["fit, bank"], COMMANDS["evaluate"]
+    other = (*bank.arguments[:-1], "other")
+    with room() as place:
+        for command, second, number in ((bank, other, 20), (COMMANDS["fit, windows"], None, 20), (store, None, 10)):
+            expected, seconds = undisturbed(tally, command, place)
+            if second:
+                expected |= {name.replace("out/", "other/"): own for name, own in expected.items() if "out/" in name}
+            for i in tally.times(number):
+                folder = place / f"{command.name}-{i}"
+                runs = [start(command.arguments, folder)]
+                time.sleep(tally.draw.uniform(0, seconds / 2))
+                log = folder.with_name(folder.name + ".log")
+                log.rename(log.with_suffix(".first"))  # it goes on writing there
+                runs[0].log = log.with_suffix(".first")
+                runs.append(start(second or command.arguments, folder))
+                for run in runs:
+                    judge(tally, run, f"{command.name}, two at once", HANG_SECONDS + 6 * seconds)
+                tally.counts["cases"] += 1
+                codes = sorted(run.status or 0 for run in runs)
+                if codes != [0, 0] and not (codes == [0, 2] and second is None):
+                    tally.bad("lost", f"{command.name}, two at once, {codes}: {[run.text[-300:] for run in runs]}")
+                compare(tally, folder, expected, f"{command.name}, two at once")
+            shutil.rmtree(place / "undisturbed")
+
+
+def soak(tally: Tally) -> None:
+    """Predict and explain for minutes: memory stays flat."""
+    import isonn
+
+    graphs = isonn.load("MUTAG")
+    models = [
+        isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs),
+        isonn.IsoNNClassifier(k=3, c=2, epochs=2, random_state=0).fit(graphs),
+    ]
+    sizes = []
+    for i in tally.times(4000):
+        model = models[i % 2]
+        model.predict_proba(graphs[i % 180 : i % 180 + 8])
+        model.explain(graphs[i % 188])
+        tally.counts["cases"] += 1
+        if i % 50 == 0:
+            sizes.append(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
+    settled = sizes[len(sizes) // 4 :]
+    grown = (max(settled[-5:]) - max(settled[:5])) / 2**20
+    print(f"  {grown:+.1f} MB over {tally.counts['cases']} rounds, {sizes[-1] >> 20} MB in all")
+    if grown > 20:
+        tally.bad("memory", f"{grown:.0f} MB more")
+
+
+def mutated(tally: Tally) -> None:
+    """tests/fuzz with many random examples: every reader, converter, y, setting, model, checkpoint, bank and store."""
+    examples = len(tally.times(320))
+    with room() as place:
+        count = place / "count"
+        environment = {**os.environ, "FUZZ_EXAMPLES": str(examples), "FUZZ_COUNT": str(count)}
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "tests/fuzz"]
+        run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        tally.counts["cases"] = sum(map(int, count.read_text().split()))
+    if run.returncode == 0:
+        return
+    print(run.stdout[-6000:])
+    for line in run.stdout.splitlines():
+        if line.startswith(("FAILED", "ERROR")):
+            kind = "hang" if "Deadline" in line else "memory" if "MB more" in line else "traceback"
+            tally.bad(kind, line)
+    if not tally.notes:
+        tally.bad("traceback", run.stdout[-600:] + run.stderr[-600:])
+
+
+CAMPAIGNS: dict[str, Callable[[Tally], None]] = {
+    "mutated": mutated,
+    "kills": kills,
+    "cluster": cluster,
+    "signals": signals,
+    "full_disk": full_disk,
+    "rivals": rivals,
+    "pipes": pipes,
+    "flips": flips,
+    "soak": soak,
+}
+
+
+def campaign(name: str, share: float, out: Path) -> None:
+    """Run one campaign in this process and keep what it counted."""
+    import isonn
+    from isonn.training import Checkpoint
+
+    os.environ.pop("ISONN_DATA", None)
+    graphs = isonn.load("MUTAG")
+    for method in (isonn.SubgraphIsoNNClassifier(k=(1, 2, 3)), isonn.IsoNNClassifier(k=3, c=1, epochs=1)):
+        method.fit(graphs).explain(graphs[0])  # imports and compiles everything that forks need
+    for part in ("experiments.run", "experiments.study", "experiments.tables", "subgraphs.soft"):
+        importlib.import_module(f"isonn.{part}")
+    importlib.import_module("isonn.graphs.stream").AT_ONCE = 20  # ten parts in a bank of MUTAG
+    Checkpoint.due = lambda self: True  # type: ignore[method-assign]  # kills meet checkpoints of any age
+    tally = Tally(share)
+    begun = time.monotonic()
+    CAMPAIGNS[name](tally)
+    seconds = round(time.monotonic() - begun)
+    about = (CAMPAIGNS[name].__doc__ or "").splitlines()[0]
+    content = {"about": about, "share": share, "commit": _commit(), "seconds": seconds, "counts": dict(tally.counts)}
+    (out / f"{name}.json").write_text(json.dumps({**content, "notes": tally.notes}, indent=1) + "\n")
+
+
+def _commit() -> str:
+    asked = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def table(out: Path) -> str:
+    """The campaigns that are done, as Markdown."""
+    lines = [f"| campaign | {' | '.join(COLUMNS.values())} | minutes | commit |", "|---" * (len(COLUMNS) + 3) + "|"]
+    total: Counter[str] = Counter()
+    for name in CAMPAIGNS:
+        if (out / f"{name}.json").exists():
+            found = json.loads((out / f"{name}.json").read_text())
+            total.update(found["counts"])
+            numbers = " | ".join(f"{found['counts'].get(kind, 0):,}" for kind in COLUMNS)
+            lines.append(f"| {found['about']} | {numbers} | {found['seconds'] / 60:.1f} | {found['commit']} |")
+    lines.append(f"| **all** | {' | '.join(f'{total.get(kind, 0):,}' for kind in COLUMNS)} | | |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Run campaigns, two at a time, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("campaigns", nargs="*", metavar="CAMPAIGN", help=f"of {', '.join(CAMPAIGNS)}; all by default")
+    parser.add_argument("--share", type=float, default=1.0, help="of the cases; 0.05 is a quick look")
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "torture")
+    parser.add_argument("--one", choices=CAMPAIGNS, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.one:
+        campaign(given.one, given.share, given.out)
+        return 0
+    todo = given.campaigns or [name for name in CAMPAIGNS if not (given.out / f"{name}.json").exists()]
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    own = [sys.executable, __file__, "--share", str(given.share), "--out", str(given.out), "--one"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    while todo or running:
+        while todo and len(running) < 2:
+            name = todo.pop(0)
+            (given.out / f"{name}.json").unlink(missing_ok=True)
+            print(f"{name} ...", flush=True)
+            running[name] = subprocess.Popen([*own, name], env=environment)
+        time.sleep(0.2)
+        for name in [name for name, process in running.items() if process.poll() is not None]:
+            print(f"{name} ended with {running.pop(name).returncode}", flush=True)
+    text = table(given.out)
+    (given.out / "table.md").write_text(text)
+    print(text)
+    counts = [json.loads(file.read_text())["counts"] for file in given.out.glob("*.json")]
+    return int(any(own[kind] for own in counts for kind in own if kind != "cases") or len(counts) < len(CAMPAIGNS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
