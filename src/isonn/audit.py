@@ -1,4 +1,4 @@
-"""Does a prediction depend on something that is no part of the graph?
+"""Check whether predictions depend on something that is not part of the graph.
 
 The nodes of a molecule have no first and no last: a classifier that answers differently when they are
 relabelled has learned from the file, not from the molecule.

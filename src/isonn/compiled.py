@@ -14,7 +14,7 @@ import numba
 
 @lru_cache(maxsize=1)
 def cache_folder() -> Path | None:
-    """A folder for compiled code that only the user can write, or None. numba runs what it finds there."""
+    """A folder for compiled code that only the user can write to, or None. numba runs the code it finds there."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     folder = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "isonn" / "numba"
     try:
@@ -29,7 +29,7 @@ def cache_folder() -> Path | None:
 
 
 def compiled(**options: Any) -> Callable[[Any], Any]:
-    """``numba.njit`` with a cache where one can be kept; compiled anew in every process where none can."""
+    """``numba.njit`` with a cache on disk; without a folder to cache in, every process compiles again."""
 
     def decorate(function: Any) -> Any:
         config: Any = numba.config

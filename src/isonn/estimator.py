@@ -59,7 +59,7 @@ class GraphEstimator(BaseEstimator):
     Attributes set by ``fit``:
         target_: what is predicted, a `Target`.
         size_: nodes there is room for: ``size`` where the method has it, else the largest training graph.
-        label_names_: what the labels of training graphs mean, by "node" and "edge"; empty where nobody said.
+        label_names_: what the labels of training graphs mean, by "node" and "edge"; empty where they have no names.
     """
 
     #: Methods with one feature per node index cannot take a graph larger than the training ones.
@@ -243,7 +243,7 @@ class GraphEstimator(BaseEstimator):
         return graphs
 
     def _check_names(self, graphs: GraphSet) -> None:
-        """Refuse label codes that mean something else than in training, where both sets say what they mean."""
+        """Raise `InputError` if a label code had another name in training."""
         for kind, names in (("node", graphs.node_label_names), ("edge", graphs.edge_label_names)):
             known = self.label_names_.get(kind, {})
             for code, name in names.items():

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all: written beside their place, then renamed into it."""
+"""Write files atomically: next to their final place, then renamed into it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ except ImportError:  # Windows
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """A temporary path that becomes ``path`` when the block ends well, and vanishes when it does not."""
+    """A temporary path that is renamed to ``path`` if the block succeeds, and removed if it fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = _locked(lambda: tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent))
     try:
@@ -35,7 +35,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """A temporary folder that becomes ``path``, which must not exist, when the block ends well."""
+    """A temporary folder that is renamed to ``path``, which must not exist, if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def make() -> tuple[int | None, str]:

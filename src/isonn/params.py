@@ -26,7 +26,7 @@ LIMITS = {
 
 
 def check_count(name: str, value: Any) -> None:
-    """Refuse what is not an integer of at least 1, or more than makes sense."""
+    """Raise `InputError` unless the value is an integer from 1 to the limit of that parameter."""
     most = LIMITS.get(name, 2**31 - 1)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(f"{name}={_short(value)} is not a count; use an integer >= 1")
@@ -75,7 +75,7 @@ def check_learning_rate(value: Any) -> None:
 
 
 def check_widths(name: str, widths: Sequence[int]) -> None:
-    """Refuse what are not widths of layers."""
+    """Raise `InputError` unless these are widths of layers."""
     given = list(widths) if isinstance(widths, (Sequence, np.ndarray)) else []
     if not given or any(isinstance(w, bool) or not isinstance(w, (int, np.integer)) or w < 1 for w in given):
         raise InputError(f"{name}={_short(widths)} are not layer widths; use integers >= 1 such as (1024, 128)")
@@ -84,7 +84,7 @@ def check_widths(name: str, widths: Sequence[int]) -> None:
 
 
 def check_class_weight(value: Any) -> None:
-    """Refuse anything but None, "balanced" or a dict of positive weights."""
+    """Raise `InputError` unless the value is None, "balanced" or a dict of positive weights."""
     if value is None or value == "balanced":
         return
     if not isinstance(value, Mapping) or not all(isinstance(w, (int, float)) and w > 0 for w in value.values()):

@@ -22,7 +22,7 @@ def hide(hidden: bool = True) -> None:
 
 
 def silent(done: int, text: str = "") -> None:
-    """A report nobody sees."""
+    """A report that shows nothing."""
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def bar(title: str, total: int | None, show: bool = True) -> Iterator[Report]:
     """A progress bar with the time left, on standard error; nothing when that is not a terminal.
 
     Args:
-        total: steps in all, or None when nobody knows.
+        total: steps in all, or None if unknown.
     """
     if not show or _hidden:
         yield silent

@@ -1,4 +1,4 @@
-"""Laws as assertions, for the tests of whoever builds a classifier of graphs."""
+"""Assertions for testing graph classifiers."""
 
 from __future__ import annotations
 

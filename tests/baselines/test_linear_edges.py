@@ -169,5 +169,5 @@ def test_tangent_space_needs_correlations_that_are_positive_definite() -> None:
     assert TangentSVMClassifier.suits(isonn.as_graphset(matrices))
     matrices[7, 0, 1] = matrices[7, 1, 0] = 1.5
     assert not TangentSVMClassifier.suits(isonn.as_graphset(matrices))
-    with pytest.raises(InputError, match="graph 7 of 20 is no positive definite correlation matrix; use EdgesSVM"):
+    with pytest.raises(InputError, match="graph 7 of 20 is not a positive definite correlation matrix; use EdgesSVM"):
         TangentSVMClassifier().fit(matrices, np.arange(20) % 2)

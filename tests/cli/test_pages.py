@@ -91,7 +91,7 @@ def test_explain_never_writes_over_a_page(made, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "error", "complaint"),
     [
-        (["report", "{tmp}/nothing"], InputError, "is no folder"),
+        (["report", "{tmp}/nothing"], InputError, "is not a folder"),
         (["report", "{tmp}"], InputError, "holds no results of isonn"),
         (
             ["explain", "{model}", "{data}", "--graph", "99", "--out", "{tmp}/p.html"],

@@ -99,7 +99,7 @@ def test_a_region_without_signal_is_an_error_or_dropped(matrices):
             {},
             r"subject 0 is not symmetric .*\(0, 1\).* or give directed=True",
         ),
-        (lambda m: [["a"]], {}, "no number"),
+        (lambda m: [["a"]], {}, "not a number"),
     ],
 )
 def test_matrices_that_do_not_fit_are_refused(matrices, change, options, message):
@@ -127,11 +127,11 @@ def test_subjects_without_a_row_and_rows_without_a_subject(matrices):
         from_matrices(matrices, ids=ids, participants={"participant_id": [*ids, "x", "y"], "age": range(8)})
     with pytest.raises(InputError, match="participants has 5 rows for 6 matrices; give ids"):
         from_matrices(matrices, participants={"age": range(5)})
-    with pytest.raises(InputError, match="target='dx' is no column of participants; its columns are age"):
+    with pytest.raises(InputError, match="target='dx' is not a column of participants; its columns are age"):
         from_matrices(matrices, participants={"age": range(6)}, target="dx")
     with pytest.raises(InputError, match="subject 'b' has no dx"):
         from_matrices(matrices, ids=ids, participants={"id": ids, "dx": ["p", "n/a", *"cppc"]}, target="dx")
-    with pytest.raises(InputError, match="is no table"):
+    with pytest.raises(InputError, match="is not a table"):
         from_matrices(matrices, participants=3)
     with pytest.raises(InputError, match="id 'a' occurs 2 times"):
         from_matrices(matrices, ids=ids, participants={"id": list("aabcde"), "age": range(6)})

@@ -105,7 +105,7 @@ def test_findings_become_a_table(tmp_path, graphs, clf):
         (lambda clf: findings(isonn.baselines.MajorityClassifier()), "MajorityClassifier has no connections"),
         (
             lambda clf: findings(clf, label="ill"),
-            "label='ill' is no class of this model; use one of 'control', 'patient'",
+            "label='ill' is not a class of this model; use one of 'control', 'patient'",
         ),
         (lambda clf: findings(clf, atlas=Atlas(["a"], networks=["b"])), "is not in the atlas"),
         (lambda clf: matrix_svg(np.eye(3), ["a", "b"]), r"weights have shape \(3, 3\) for 2 regions"),

@@ -141,5 +141,5 @@ def test_classes_that_do_not_fit_are_refused(clf, graphs):
         template_cards(clf, graphs.with_y(None))
     with pytest.raises(InputError, match="y has 3 entries for 15 graphs"):
         template_cards(clf, graphs, ["rare"] * 3)
-    with pytest.raises(InputError, match="'unheard', no class of this model"):
+    with pytest.raises(InputError, match="'unheard', not a class of this model"):
         template_cards(clf, graphs, ["unheard"] * 15)

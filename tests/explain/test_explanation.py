@@ -276,7 +276,7 @@ def test_what_cannot_be_explained_is_refused_with_a_sentence(generator):
     explanation = clf.explain(graphs[0], top=1)
     with pytest.raises(InputError, match="X holds 12 graphs where one is wanted"):
         clf.explain(graphs)
-    with pytest.raises(InputError, match="label='x' is no class of this model; use one of 0, 1"):
+    with pytest.raises(InputError, match="label='x' is not a class of this model; use one of 0, 1"):
         clf.explain(graphs[0], label="x")
     with pytest.raises(InputError, match="top=-1 is not a number of matches"):
         clf.explain(graphs[0], top=-1)

@@ -186,7 +186,7 @@ def test_an_iterator_is_refused_for_it_cannot_be_read_twice(mutag):
 
 @pytest.mark.parametrize("source", [3, None])
 def test_what_is_no_stream_is_refused(source):
-    with pytest.raises(InputError, match="is no stream of graphs; give a path"):
+    with pytest.raises(InputError, match="is not a stream of graphs; give a path"):
         isonn.stream(source)
 
 

@@ -129,7 +129,7 @@ def test_alerts_refuse_what_they_cannot_judge(clf):
         clf.alerts(SMILES)
     with pytest.raises(InputError, match="one class only"):
         clf.alerts(SMILES[:4], [1, 1, 1, 1])
-    with pytest.raises(InputError, match=r"label='x' is no class of this model; use one of \[0, 1\]"):
+    with pytest.raises(InputError, match=r"label='x' is not a class of this model; use one of \[0, 1\]"):
         clf.alerts(SMILES, Y, label="x")
     other = isonn.SubgraphIsoNNClassifier(random_state=0).fit(isonn.load("MUTAG"))
     with pytest.raises(InputError, match="alerts are for molecules"):
@@ -152,4 +152,4 @@ def test_the_command_writes_a_table_and_a_page(clf, tmp_path):
     assert 'class="isonn molecule"' in text
     assert hostile not in text
     refused(run("alerts", tmp_path / "model", data, "--out", out), "exists already")
-    refused(run("alerts", tmp_path / "model", data, "--target", "bromide", "--label", "7"), "--label 7 is no class")
+    refused(run("alerts", tmp_path / "model", data, "--target", "bromide", "--label", "7"), "--label 7 is not a class")

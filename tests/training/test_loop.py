@@ -108,7 +108,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     path = tmp_path / "run.checkpoint"
     run(2, Checkpoint(path, "this", every=0))
     path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(ModelFileError, match="cannot be read.*remove it to start anew"):
+    with pytest.raises(ModelFileError, match="cannot be read.*remove it to start again"):
         run(4, Checkpoint(path, "this"), resume=True)
 
 
@@ -121,7 +121,7 @@ def test_every_flipped_bit_is_refused_in_one_sentence(tmp_path):
         damaged = bytearray(whole)
         damaged[bit // 8] ^= 1 << bit % 8
         path.write_bytes(damaged)
-        with pytest.raises(ModelFileError, match=r"remove it to start anew$") as refused:
+        with pytest.raises(ModelFileError, match=r"remove it to start again$") as refused:
             run(4, Checkpoint(path, "this"), resume=True)
         assert len(str(refused.value).splitlines()) == 1
 
@@ -157,7 +157,7 @@ def test_an_altered_checkpoint_with_a_right_checksum_is_refused(change, tmp_path
         else:
             tensors[name] = value
     save_file(tensors, path, {**header, "sha256": checkpoint._digest(header, tensors)})
-    with pytest.raises(ModelFileError, match="remove it to start anew"):
+    with pytest.raises(ModelFileError, match="remove it to start again"):
         run(4, Checkpoint(path, "this"), resume=True)
 
 

@@ -229,7 +229,9 @@ class TangentSVMClassifier(EdgesSVMClassifier):
         wrong = _not_definite(matrices)
         if wrong is not None:
             name = f"graph {wrong} of {len(graphs)}" if graphs.ids is None else f"graph {str(graphs.ids[wrong])!r}"
-            raise InputError(f"{name} is no positive definite correlation matrix; use EdgesSVMClassifier (edges-svm)")
+            raise InputError(
+                f"{name} is not a positive definite correlation matrix; use EdgesSVMClassifier (edges-svm)"
+            )
         return matrices
 
     def _features(self, graphs: GraphSet) -> Floats:
@@ -246,7 +248,7 @@ def _correlations(graphs: GraphSet, size: int) -> Floats:
 
 
 def _not_definite(matrices: Floats) -> int | None:
-    """The first matrix that is no positive definite correlation matrix."""
+    """The first matrix that is not a positive definite correlation matrix."""
     symmetric = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2)) <= 1e-6
     wrong = ~symmetric | (np.abs(matrices).max(axis=(1, 2)) > 1 + 1e-6) | (np.linalg.eigvalsh(matrices)[:, 0] < 1e-6)
     return int(wrong.argmax()) if wrong.any() else None

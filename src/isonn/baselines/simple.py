@@ -172,7 +172,7 @@ class _DegreeHistogram:
 
     def _check_params(self) -> None:
         if not isinstance(self.bins, (int, np.integer)) or isinstance(self.bins, bool) or self.bins < 2:
-            raise InputError(f"bins={self.bins!r} makes no histogram; use an integer >= 2")
+            raise InputError(f"bins={self.bins!r} is not a number of bins; use an integer >= 2")
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         self.weighted_ = graphs.weights is not None

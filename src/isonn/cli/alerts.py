@@ -44,7 +44,7 @@ def alerts(
     graphs = isonn.load(data, **reading(smiles, target))
     classes = {str(value): value for value in clf.classes_.tolist()}
     if label is not None and label not in classes:
-        raise InputError(f"--label {label} is no class of the model; use one of {', '.join(classes)}")
+        raise InputError(f"--label {label} is not a class of the model; use one of {', '.join(classes)}")
     found = clf.alerts(graphs, label=None if label is None else classes[label], top=top, min_support=min_support)
     if html is not None:
         found.to_html(html)

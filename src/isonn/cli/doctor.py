@@ -57,7 +57,7 @@ def examine() -> dict[str, Any]:
         folders["your datasets (ISONN_DATA)"] = os.environ["ISONN_DATA"]
     problems = [f"{name} is missing; pip install {name}" for name, version in core.items() if version is None]
     if core.get("numba") and compiled is None:
-        problems.append("no folder for compiled code can be written; every process compiles anew; set XDG_CACHE_HOME")
+        problems.append("no folder for compiled code can be written; every process compiles again; set XDG_CACHE_HOME")
     problems += [
         f"{folder} cannot be written to; {purpose} cannot be kept there"
         for purpose, folder in folders.items()

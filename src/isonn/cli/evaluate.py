@@ -298,7 +298,7 @@ def _left_out(
 
 
 def _check_kept(method: str, settings: Settings, given: Settings) -> None:
-    """Refuse options that the method's name contradicts."""
+    """Raise `InputError` for options that contradict the method's name."""
     from isonn.errors import InputError
 
     for option in ("matching", "normalize"):

@@ -212,7 +212,7 @@ def fit(
             except UnsortedError:
                 if banked:
                     raise
-                graphs = None  # nobody asked for pieces, and as a whole it can be read
+                graphs = None  # no pieces were asked for, and it can be read as a whole
         if graphs is not None:
             count, name, about = graphs.graphs, graphs.name, f"{graphs.name}: {graphs.graphs} graphs"
         else:
@@ -229,7 +229,7 @@ def fit(
         assert model is not None
         model.save(out)
     finally:
-        if out.exists():  # saved, or another fit was quicker: either way nobody resumes this run
+        if out.exists():  # saved, or another fit was quicker: either way this run is not resumed
             _remove(kept_beside)
     facts: dict[str, Any] = {"model": str(out), "data": name, "graphs": count}
     facts.update(_facts(model, None if graphs is not None else held))
@@ -262,7 +262,7 @@ def _streams_numbers(graphs: Any) -> bool:
     try:
         first = next(iter(graphs), None)
     except UnsortedError:
-        return False  # whoever reads on says so
+        return False  # the reader raises the error
     return first is not None and first.y is not None and _are_numbers(first.y)
 
 
@@ -408,5 +408,5 @@ def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
     if unknown:
         given = settings[unknown[0]]
         option = ("frozen" if given == "frozen" else "learned") if unknown[0] == "learn_templates" else unknown[0]
-        raise InputError(f"--{option.replace('_', '-')} is no option of {name}; leave it out")
+        raise InputError(f"--{option.replace('_', '-')} is not an option of {name}; leave it out")
     return model.set_params(**settings)

@@ -64,7 +64,7 @@ def parse_sizes(text: str | None) -> tuple[int, ...] | None:
 
 
 def check_either(layers: object, *sizes: object) -> None:
-    """Refuse --layers beside --k or --c."""
+    """Raise `InputError` when --layers is given with --k or --c."""
     if layers is not None and any(size is not None for size in sizes):
         from isonn.errors import InputError
 
@@ -134,7 +134,7 @@ def _bytes(data: str) -> int:
     if path is not None and not path.exists():
         try:
             path = find(data)
-        except DatasetError:  # no name of a dataset; whoever loads it says so
+        except DatasetError:  # not the name of a dataset; loading it raises the error
             path = None
     return 0 if path is None else size_of(path)
 

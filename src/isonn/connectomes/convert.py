@@ -87,7 +87,7 @@ def from_matrices(
     if target is not None:
         if target not in table:
             raise InputError(
-                f"target={target!r} is no column of participants; its columns are {', '.join(table) or 'none'}"
+                f"target={target!r} is not a column of participants; its columns are {', '.join(table) or 'none'}"
             )
         y = table.pop(target)
         _check_target(y, target, called)
@@ -138,7 +138,7 @@ def read_participants(source: Any) -> dict[str, NDArray[Any]]:
             raise InputError(f"columns of participants have {sorted(lengths)} rows; give every column the same number")
         return columns
     raise InputError(
-        f"participants={source!r:.60} is no table; give participants.tsv, a DataFrame or a dict of columns"
+        f"participants={source!r:.60} is not a table; give participants.tsv, a DataFrame or a dict of columns"
     )
 
 
@@ -228,7 +228,7 @@ def _stack(
     try:
         stack = np.asarray(matrices, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError("matrices hold something that is no number; give arrays of numbers") from error
+        raise InputError("matrices hold something that is not a number; give arrays of numbers") from error
     if stack.ndim == 2:
         stack = _from_vectors(stack, atlas, discard_diagonal)
     if stack.ndim != 3 or stack.shape[1] != stack.shape[2] or not len(stack):

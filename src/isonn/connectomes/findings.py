@@ -236,7 +236,7 @@ def _column(model: Any, label: Any) -> int:
     found = np.flatnonzero(classes == label)
     if len(found) != 1:
         raise InputError(
-            f"label={label!r} is no class of this model; use one of {', '.join(map(repr, classes.tolist()))}"
+            f"label={label!r} is not a class of this model; use one of {', '.join(map(repr, classes.tolist()))}"
         )
     return int(found[0])
 

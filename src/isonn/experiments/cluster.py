@@ -1,4 +1,4 @@
-"""Run jobs on a dask.distributed cluster that somebody has started; the numbers are those of one process.
+"""Run jobs on a running dask.distributed cluster; results equal those of a single process.
 
 Dask reruns the jobs of workers that die, gives up on jobs whose workers keep dying (``allowed-failures``) and hands
 results over as they come (`distributed.as_completed`). Three things are done here because dask does not do them: ask
@@ -276,7 +276,7 @@ def _ask(address: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any] | str:
 
 
 def _check_workers(client: Any, address: str, expected: dict[str, str]) -> None:
-    """Refuse a cluster without workers, or with workers that would compute something else."""
+    """Raise `InputError` for a cluster without workers, or whose workers have other versions."""
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError as error:

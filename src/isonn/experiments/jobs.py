@@ -232,7 +232,7 @@ def _permuted(graphs: GraphSet, folds: Sequence[Fold], generator: np.random.Gene
 
 
 def target_names(graphs: GraphSet) -> tuple[str, ...]:
-    """What the columns of ``y`` are called; their numbers if nobody said."""
+    """Names of the columns of ``y``; their numbers if there are none."""
     columns = 1 if _y(graphs).ndim == 1 else _y(graphs).shape[1]
     return graphs.target_names if len(graphs.target_names) == columns else tuple(map(str, range(columns)))
 

@@ -1,4 +1,4 @@
-"""Why a graph got its class: matches and what each is worth, template cards, and how far to trust them."""
+"""Explanations: matches and their contributions, template cards, and tests of faithfulness."""
 
 from isonn.explain.cards import Example, TemplateCard, template_cards
 from isonn.explain.explanation import Explanation, Match, MatchedGraph, Occurrences, explain_matched

@@ -173,7 +173,7 @@ def _membership(clf: MatchingClassifier, graphs: GraphSet, y: Any) -> NDArray[np
     labels = labels.reshape(-1)
     unknown = [label for label in labels.tolist() if label not in clf.classes_.tolist()]
     if unknown:
-        raise InputError(f"y holds {unknown[0]!r}, no class of this model; its classes are {clf.classes_.tolist()}")
+        raise InputError(f"y holds {unknown[0]!r}, not a class of this model; its classes are {clf.classes_.tolist()}")
     return np.asarray(labels[:, None] == clf.classes_, dtype=np.int64)
 
 

@@ -303,7 +303,7 @@ def with_evidence(explanation: Explanation, nodes: IntArray, evidence: NDArray[n
 
 
 def match_of(matched: MatchedGraph, row: int, contribution: float) -> Match:
-    """A row of the occurrences as people meet it."""
+    """The public form of one row of the occurrences."""
     found, order = matched.occurrences, matched.order(row)
     region, template = int(found.region[row]), int(found.template[row])
     places = np.arange(matched.template_size(row)) if order is None else order
@@ -327,7 +327,7 @@ def _column(classes: NDArray[Any], label: Any) -> int:
     found = np.flatnonzero(classes == label)
     if len(found) != 1:
         raise InputError(
-            f"label={label!r} is no class of this model; use one of {', '.join(map(repr, classes.tolist()))}"
+            f"label={label!r} is not a class of this model; use one of {', '.join(map(repr, classes.tolist()))}"
         )
     return int(found[0])
 
@@ -336,7 +336,7 @@ def _key(match: Match) -> tuple[Any, ...]:
     return match.template, match.nodes, match.columns
 
 
-# A learned template, as people meet it.
+# The public form of a learned template.
 
 
 @dataclass(frozen=True, eq=False, repr=False)

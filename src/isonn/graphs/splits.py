@@ -1,4 +1,4 @@
-"""Splits of a set into training and test graphs, as pairs of index arrays."""
+"""Split graphs into training and test sets, as pairs of index arrays."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def balanced_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
-    """The paper's protocol: every class sub-sampled to the smallest, then stratified folds.
+    """The paper's protocol: subsample every class to the size of the smallest, then make stratified folds.
 
-    Graphs left out by the sub-sampling are in no fold. The seed draws the sub-sample and the folds.
+    Graphs that are not sampled are in no fold. The seed determines the sample and the folds.
 
     Example:
         >>> [(len(train), len(test)) for train, test in balanced_folds([0] * 9 + [1] * 3, n_folds=3, seed=0)]
@@ -33,7 +33,7 @@ def balanced_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
 
 
 def stratified_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
-    """Folds that keep the proportion of the classes; every graph is tested once.
+    """Folds that keep the class proportions; every graph is tested once.
 
     Example:
         >>> y = np.array(["a", "b", "a", "b"])
@@ -48,8 +48,8 @@ def stratified_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold
 def grouped_folds(y: ArrayLike, groups: ArrayLike, n_folds: int = 10, seed: int = 0) -> list[Fold]:
     """Stratified folds that keep every group in one fold; every graph is tested once.
 
-    With groups of structural twins (`isonn.graphs.isomorphism.twin_groups`) no test graph has its equal among the
-    training graphs. Proportions of the classes are kept as well as the groups allow.
+    With groups of structural twins (`isonn.graphs.isomorphism.twin_groups`) no test graph equals a
+    training graph. Class proportions are kept as well as the groups allow.
 
     Example:
         >>> sorted(test.tolist() for _, test in grouped_folds([0, 1, 0, 1], [7, 7, 8, 8], n_folds=2))

@@ -94,7 +94,7 @@ def stream(source: Any, at_once: int | None = None, **options: Any) -> GraphStre
         )
     if isinstance(source, Iterable):
         return GraphStream(lambda: _checked(source), "graphs", at_once)
-    raise InputError(f"source={source!r:.60} is no stream of graphs; give a path, or a list of GraphSets")
+    raise InputError(f"source={source!r:.60} is not a stream of graphs; give a path, or a list of GraphSets")
 
 
 def _from_path(source: str | os.PathLike[str], at_once: int, options: dict[str, Any]) -> GraphStream:

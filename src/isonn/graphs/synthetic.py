@@ -1,4 +1,4 @@
-"""Graphs with a motif planted in them: the answer is known, down to the edge."""
+"""Synthetic graphs with a planted motif: the true explanation is known for every edge."""
 
 from __future__ import annotations
 
@@ -63,23 +63,22 @@ def planted_motifs(
     attach_edges: int = 1,
     seed: int = 0,
 ) -> Planted:
-    """Half of the graphs hold the motif (class 1), half the control (class 0), each tied to a random base.
+    """Make graphs of which half contain a motif (class 1) and half a control (class 0), attached to a random base.
 
-    Both classes draw their number of nodes from the same distribution: what the planted piece takes, the
-    base has less. So the classes differ in the planted piece and in the number of edges that follows from
-    it: a house has one edge more than a cycle, and a graph with a house one more than a graph with a
-    cycle of the same size. ``motif="house", control="bowtie"`` differ in the wiring alone: as many
-    nodes and edges, so that counting tells nothing. Nodes are numbered at random, graphs are in random order.
+    Both classes draw the number of nodes from the same distribution: the base is smaller by the size of the planted
+    piece. The classes differ in that piece and in its number of edges: a house has one edge more than a cycle.
+    ``motif="house", control="bowtie"`` have the same number of nodes and edges and differ only in how they are
+    linked. Nodes and graphs are in random order.
 
-    A base is a tree, so with ``attach_edges=1`` a piece with a cycle occurs once and nowhere else. Stars
-    and paths occur in trees by chance; further attaching edges close cycles of their own.
+    The base is a tree, so with ``attach_edges=1`` a piece with a cycle occurs exactly once. Stars and paths also occur
+    in trees by chance, and more attaching edges close other cycles.
 
     Args:
-        n_graphs: graphs in all; class 1 has the odd one.
-        motif: what class 1 holds: house, bowtie, cycle, star, path, clique, square or triangle.
-        control: what class 0 holds, or None for a larger base in its place.
+        n_graphs: number of graphs; with an odd number class 1 has one more.
+        motif: planted in class 1: house, bowtie, cycle, star, path, clique, square or triangle.
+        control: planted in class 0, or None for a larger base instead.
         base: "tree", uniform over all labelled trees (Prüfer code), or "attachment", where a new node joins an
-            old one with probability proportional to its degree: few nodes of many neighbours.
+            old one with probability proportional to its degree: a few nodes have many neighbours.
         n_nodes: smallest and largest number of nodes of a graph, planted piece included.
         attach_edges: edges between the planted piece and the base.
         seed: the same seed gives the same graphs.
@@ -96,7 +95,7 @@ def planted_motifs(
     links, planted = [], []
     for n, label in zip(sizes.tolist(), y.tolist(), strict=True):
         name = motif if label == 1 else control
-        number = draw.permutation(n)  # so that nothing can be read from the order of the nodes
+        number = draw.permutation(n)  # so that the order of the nodes tells nothing
         size, edges = MOTIFS[name] if name is not None else (0, ())
         tree = _tree(n - size, base, draw) + size
         pairs = [np.array(edges, dtype=np.int64).reshape(-1, 2), tree]

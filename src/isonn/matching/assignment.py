@@ -2,11 +2,11 @@ r"""Approximate matching by true permutations, for k beyond enumeration.
 
 Good starting permutations come from two sources: the spectral P of IsoNN-fast, assigned to a permutation, and the
 best of a fixed set of permutations, screened with one matrix product as in exact matching. From each start,
-the pair of nodes whose swap helps most is swapped until no swap helps; the best end is the answer. All regions,
-templates and starts advance together as one batch.
+the pair of nodes whose swap helps most is swapped until no swap helps; the best result is kept. All regions,
+templates and starts are processed as one batch.
 
-Every answer is a real permutation, so the distance is never below the exact one, and it can be explained. While
-there are no more permutations than would be screened, trying all is cheaper than searching: exact matching does it.
+Every answer is a real permutation, so the distance is never below the exact one, and it can be explained. For
+small k, trying all permutations is cheaper than searching, so exact matching is used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BLOCK_NUMBERS = 2**21
 def assigned_distance(templates: Tensor, regions: Tensor) -> Tensor:
     """Squared distance of every region to every template under the best permutation found.
 
-    An upper bound of `exact_distance`, and equal to it for nearly all pairs at small k. Gradients as there.
+    An upper bound of `exact_distance` that equals it for nearly all pairs at small k; same gradients.
 
     Shapes:
         - templates ``(c, k, k)``, k >= 2
@@ -116,7 +116,7 @@ def _screened(templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def _spectral(templates: Tensor, regions: Tensor) -> Tensor:
-    """The spectral P of each pair, assigned to a permutation from its largest entry down, ``(w, c, k)``."""
+    """The spectral P of each pair, assigned to a permutation from its largest entry to its smallest, ``(w, c, k)``."""
     profit = absolute_eigenvectors(regions)[:, None] @ absolute_eigenvectors(templates).mT
     w, c, k, _ = profit.shape
     order = torch.empty(w * c, k, dtype=torch.int64, device=profit.device)
@@ -148,7 +148,7 @@ def _improve(orders: Tensor, templates: Tensor, regions: Tensor) -> Tensor:
     both = (a[:, :, :k] + a[:, :, k : 2 * k]).repeat_interleave(p, dim=0)
     a = a.repeat_interleave(p, dim=0)
     b = _rows_and_columns(_relabel(templates, orders.view(w, len(templates), -1, k)).view(w * p, k, k))
-    # Rounding must not pass for help, or two equal orders could be swapped for each other forever.
+    # A gain must exceed rounding errors, or two equal orders could be swapped forever.
     tolerance = 1e-5 * regions.flatten(1).norm(dim=1).repeat_interleave(p) * templates.flatten(1).norm(dim=1).max()
     while len(problem):
         s = torch.bmm(a, b.mT)
@@ -192,7 +192,7 @@ def _swap(orders: Tensor, b: Tensor, problem: Tensor, pair: Tensor) -> None:
 
 
 class AssignmentMatcher(Matcher):
-    """The best permutation a search finds, for k up to 20."""
+    """The best permutation found by a search; for k up to 20."""
 
     name = "assigned"
 

@@ -412,7 +412,7 @@ def _column(clf: Any, label: Any) -> int:
         return 1
     found = np.flatnonzero(classes == label)
     if len(found) != 1:
-        raise InputError(f"label={label!r} is no class of this model; use one of {classes.tolist()}")
+        raise InputError(f"label={label!r} is not a class of this model; use one of {classes.tolist()}")
     return int(found[0])
 
 

@@ -194,7 +194,7 @@ class MoleculeReader(Reader):
 
 
 def choose_column(path: Path, names: Sequence[str], asked: str, option: str) -> str:
-    """The column somebody asked for; upper and lower case may differ."""
+    """The requested column; case does not matter."""
     exact = [name for name in names if name == asked] or [n for n in names if n.casefold() == asked.casefold()]
     if len(exact) != 1:
         raise DatasetError(f"{path} has no column {asked!r}; {option} is one of {', '.join(map(repr, names))}")

@@ -102,7 +102,7 @@ def template_smarts(template: Template, induced: bool = False) -> str:
         own = [template_smarts(one, induced) for one in (replace(template, others=()), *template.others)]
         return f"[{','.join(f'$({one})' for one in own)}]"
     if template.node_labels is None:
-        raise InputError("this template has no labels, so that it is no SMARTS; use view='labels' or 'elements'")
+        raise InputError("this template has no labels, so it has no SMARTS; use view='labels' or 'elements'")
     atoms = [str(label) for label in template.node_labels]
     bonds = _bonds(template)
     if induced:

@@ -158,7 +158,7 @@ def register_drawer(kind: str, drawer: Drawer) -> None:
 
 
 def find_drawer(kind: str) -> Drawer:
-    """The drawer of a kind; kinds nobody registered are drawn as nodes and lines."""
+    """The drawer of a kind; unregistered kinds are drawn as nodes and lines."""
     if kind not in _DRAWERS and kind in _LATER:
         try:
             importlib.import_module(_LATER[kind])

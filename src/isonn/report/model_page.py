@@ -221,7 +221,7 @@ def _shifted(report: Callable[[int, str], None], by: int) -> Callable[[int, str]
 def question(clf: Any, graphs: GraphSet, naming: Naming, class_: Any) -> str:
     """What the model answers, as a question."""
     name = graphs.name
-    if name == "graphs":  # nobody gave it a name
+    if name == "graphs":  # it has no name
         name = "this set"
     if isinstance(clf.target_, Numbers):
         return f"What decides {naming.target()} in {name}?"

@@ -54,7 +54,7 @@ def render(name: str, **content: Any) -> str:
 
 
 def check_new(path: Path) -> None:
-    """Refuse a file that exists."""
+    """Raise `InputError` if the file exists."""
     if path.exists():
         raise InputError(f"{path} exists already; choose another name, or remove it first")
 

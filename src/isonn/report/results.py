@@ -20,7 +20,7 @@ from isonn.report.charts import Strip, curves, dot_plot, sweep
 from isonn.report.pieces import Naming
 from isonn.report.runs import TRIVIAL, Group
 
-#: Classes beyond this make a confusion matrix nobody reads.
+#: A confusion matrix with more classes than this is too large to read.
 MAX_CLASSES = 12
 #: Metrics in a table.
 COLUMNS = 3

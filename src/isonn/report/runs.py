@@ -105,7 +105,7 @@ class Collected:
 def collect(folder: Path) -> Collected:
     """Read a folder that `isonn evaluate` made; a folder that is none, or holds no result, is refused."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; give the one that isonn evaluate wrote its results to")
+        raise InputError(f"{folder} is not a folder; give the one that isonn evaluate wrote its results to")
     about = _json(folder / "run.json")
     if about.get("kind") != "isonn results":
         raise InputError(f"{folder} holds no results of isonn; give the folder that isonn evaluate wrote them to")
@@ -286,7 +286,7 @@ def saved(path: Path, graphs: GraphSet) -> Fitted:
 
 
 def check_takes(clf: Any, graphs: GraphSet, path: Path) -> None:
-    """Refuse a model that explains nothing, or that has no room for the graphs."""
+    """Raise `InputError` for a model that cannot explain, or is too small for the graphs."""
     if not hasattr(clf, "explain"):
         raise InputError(f"the {type(clf).__name__} in {path} cannot explain itself; use a model of isonn fit")
     clf.predict_proba(graphs[:1])

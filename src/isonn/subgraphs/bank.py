@@ -534,7 +534,7 @@ def join_counts(
         rows.append(np.diff(part.indptr))
     indptr = np.concatenate(rows).cumsum()
     indptr = indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr
-    # one after the other: whoever counts a million graphs has no room for everything twice
+    # one after the other: a million graphs would not fit in memory twice
     joined = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int32)
     del indices
     values = np.concatenate(data) if data else np.zeros(0, dtype=dtype)

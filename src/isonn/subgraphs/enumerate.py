@@ -61,7 +61,7 @@ class Cut:
 
 
 def check_subgraph_size(k: int) -> None:
-    """Refuse sizes that are not enumerated."""
+    """Raise `InputError` for a size that cannot be enumerated."""
     if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MAX_K:
         raise InputError(f"k={k!r} is not a size of subgraphs that can be enumerated; use 1 to {MAX_K}")
 
@@ -214,7 +214,7 @@ class Listed:
     """All connected subgraphs of the first few of some graphs.
 
     Attributes:
-        nodes: of each, ``(w, k)``, numbered over all graphs; the graphs one after the other.
+        nodes: of each, ``(w, k)``, numbered over all graphs; graph by graph.
         owner: the graph of each, ``(w,)``.
         done: how many graphs these are.
         too_many: those of them with more subgraphs than may be listed; none of theirs are here.

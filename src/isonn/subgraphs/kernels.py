@@ -474,7 +474,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
                 if level == 0:
                     root += 1
                 continue
-            # the node joins: what may join next is what is left, and those of its neighbours that nobody brought
+            # the node joins: what may join next is what is left, and its neighbours that no earlier node brought
             count = 0
             if level > 0:
                 for j in range(cursor[level], ends[level]):

@@ -46,7 +46,7 @@ from isonn.subgraphs.vocabulary import size_counts
 FORMAT = "isonn-bank-2"
 SUMMARY = "bank.json"
 
-#: A function, what it is given, and whoever runs such calls one after the other, yielding once for each.
+#: A function with its arguments; and a function that runs such calls in order and yields once per call.
 Call = tuple[Callable[..., None], tuple[Any, ...]]
 Run = Callable[[Iterable[Call]], Iterator[None]]
 
@@ -68,7 +68,7 @@ def bank_to_folder(
         folder: where the files go. Parts that it has already are not cut again; those of other graphs are refused.
         limit, seed: as in `bank_subgraphs`.
         n_jobs: processes, or a function that runs calls elsewhere, such as `isonn.experiments.cluster.calls_on_cluster`
-            gives; whoever runs them has to see the folder under the same path.
+            gives; its workers must see the folder under the same path.
         report: told how many graphs are done.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -150,7 +150,7 @@ def read_banks(folder: Path) -> Banked:
 
 
 def bank_digest(folder: Path) -> str:
-    """Tells whole folders apart by the graphs and settings they were cut from."""
+    """A digest of the graphs and settings that a folder was cut from."""
     paths = [_part_path(folder, number) for number in range(len(_sizes(folder)))]
     return hashlib.sha256("".join(_header(path)["key"] for path in paths).encode()).hexdigest()
 
@@ -164,7 +164,7 @@ def _sizes(folder: Path) -> list[int]:
         remedy = "run the same again to cut the rest" if some else "give a folder that bank_to_folder made"
         raise DatasetError(f"{folder} holds no {'whole ' if some else ''}bank; {remedy}") from None
     except ValueError as error:
-        raise DatasetError(f"{folder / SUMMARY} is damaged ({error}); run the same again to write it anew") from error
+        raise DatasetError(f"{folder / SUMMARY} is damaged ({error}); run the same again to write it again") from error
     _check_format(folder / SUMMARY, summary.get("format"))
     return [int(size) for size in summary["parts"]]
 
@@ -174,7 +174,7 @@ def _part_path(folder: Path, number: int) -> Path:
 
 
 def _key(graphs: CodedGraphs, limit: int, seed: int) -> str:
-    """Tells graphs and settings apart."""
+    """A digest of the graphs and settings."""
     hasher = hashlib.sha256(
         json.dumps([limit, seed, [[view.sizes, view.radii] for view in graphs.views]], default=int).encode()
     )
@@ -188,7 +188,7 @@ def _key(graphs: CodedGraphs, limit: int, seed: int) -> str:
 
 
 def _holds(path: Path, key: str) -> bool:
-    """Whether the part is there; one that cannot be read is cut again, one of something else is refused."""
+    """Whether the part exists; a damaged one counts as missing, one of other graphs raises `InputError`."""
     if not path.exists():
         return False
     try:
@@ -228,7 +228,7 @@ def _bank_part(graphs: CodedGraphs | None, path: Path, key: str, limit: int, see
 
 
 class _DamagedError(DatasetError):
-    """A part that is no safetensors file, or was altered."""
+    """A part that is not a safetensors file, or was changed."""
 
 
 def _header(path: Path) -> dict[str, str]:
@@ -236,7 +236,7 @@ def _header(path: Path) -> dict[str, str]:
         with safe_open(path, "numpy") as file:
             header = dict(file.metadata() or {})
     except FileNotFoundError as error:
-        raise _DamagedError(f"{path} is missing; run the same again to cut it anew") from error
+        raise _DamagedError(f"{path} is missing; run the same again to cut it again") from error
     except (SafetensorError, OSError) as error:
         raise _damaged(path) from error
     _check_format(path, header.get("format"))
@@ -274,12 +274,12 @@ def _digest(tensor: NDArray[Any]) -> str:
 
 
 def _damaged(path: Path) -> _DamagedError:
-    return _DamagedError(f"{path} is damaged; remove it and run the same again to cut it anew")
+    return _DamagedError(f"{path} is damaged; remove it and run the same again to cut it again")
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a first look at a stream found.
+    """The result of a first pass over a stream.
 
     Attributes:
         known: labels and values.
@@ -353,7 +353,7 @@ def cut_to_folder(
     n_jobs: int | Run,
     show: bool,
 ) -> None:
-    """Read a stream again and keep its subgraphs in a folder; what is there already is not cut again."""
+    """Read a stream again and store its subgraphs in a folder; parts that exist are not cut again."""
     with progress.bar("cutting", seen.graphs, show=show) as report:
         bank_to_folder((encoding.encode(chunk) for chunk in stream), folder, limit, seed, n_jobs, report)
 
@@ -372,7 +372,7 @@ def banks_of(folder: Path, seen: Seen, name: str) -> Banked:
 
 @contextmanager
 def bank_folder(given: str | Path | None) -> Iterator[Path]:
-    """The folder for banks: the one given, or one that is gone afterwards."""
+    """The folder for banks: the given one, or a temporary one that is removed afterwards."""
     if given is not None:
         yield Path(given)
         return

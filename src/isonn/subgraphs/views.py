@@ -615,7 +615,7 @@ def directed_graph(graphs: GraphSet) -> int | None:
 
 
 def check_undirected(graphs: GraphSet) -> None:
-    """Refuse directed graphs."""
+    """Raise `InputError` if a graph is directed."""
     i = directed_graph(graphs)
     if i is not None:
         raise InputError(

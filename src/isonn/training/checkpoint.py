@@ -84,7 +84,7 @@ class Checkpoint:
             optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
             generator.set_state(tensors["generator"])
         except (RuntimeError, TypeError, ValueError, KeyError, IndexError) as error:
-            raise ModelFileError(f"checkpoint {self.path} holds another model; remove it to start anew") from error
+            raise ModelFileError(f"checkpoint {self.path} holds another model; remove it to start again") from error
         return history
 
     def clean(self) -> None:
@@ -97,15 +97,17 @@ class Checkpoint:
                 header = file.metadata() or {}
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
         except (SafetensorError, OSError) as error:
-            raise ModelFileError(f"checkpoint {self.path} cannot be read ({error}); remove it to start anew") from error
+            raise ModelFileError(
+                f"checkpoint {self.path} cannot be read ({error}); remove it to start again"
+            ) from error
         if header.get("format") != FORMAT:
-            raise ModelFileError(f"{self.path} is not a checkpoint of this version; remove it to start anew")
+            raise ModelFileError(f"{self.path} is not a checkpoint of this version; remove it to start again")
         if header.pop("sha256", None) != _digest(header, tensors):
-            raise ModelFileError(f"checkpoint {self.path} is damaged; remove it to start anew")
+            raise ModelFileError(f"checkpoint {self.path} is damaged; remove it to start again")
         if header.get("identity") != self.identity:
             raise ModelFileError(
                 f"checkpoint {self.path} belongs to other data or other settings; "
-                f"go on with the same ones, or remove it to start anew"
+                f"go on with the same ones, or remove it to start again"
             )
         return header, tensors
 

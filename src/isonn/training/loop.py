@@ -1,4 +1,4 @@
-"""The training loop. It knows nothing of graphs: inputs are anything that ``[rows]`` selects from."""
+"""The training loop, for any torch module: inputs are anything that ``[rows]`` selects from."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def train(
         if len(history) > epochs:
             raise ModelFileError(
                 f"checkpoint {checkpoint.path} has {len(history)} epochs, more than epochs={epochs}; "
-                f"use epochs >= {len(history)}, or remove it to start anew"
+                f"use epochs >= {len(history)}, or remove it to start again"
             )
     stopped = stopping is not None and stopping.replay(history.loss)
     model.train()

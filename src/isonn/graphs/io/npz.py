@@ -169,7 +169,7 @@ def room(path: Path) -> tuple[int, int]:
 
 
 def check_room(path: Path, numbers: int, size: int, most_numbers: int, most_bytes: int) -> None:
-    """Refuse what is too large for the file it comes from."""
+    """Raise `DatasetError` for an array that is too large for its file."""
     if numbers > most_numbers or size > most_bytes:
         found, limit, unit = (
             (numbers, most_numbers, "numbers") if numbers > most_numbers else (size, most_bytes, "bytes")

@@ -22,7 +22,7 @@ from isonn.graphs.graph import GraphSet, difference
 
 @dataclass(frozen=True)
 class Problem:
-    """A row of a file that is no graph.
+    """A row of a file that could not be read as a graph.
 
     Attributes:
         row: its place in the file, from 0.
@@ -245,7 +245,7 @@ def short(error: object) -> str:
 
 
 def check_options(reader: Reader, options: dict[str, Any]) -> None:
-    """Refuse options the format does not have."""
+    """Raise `InputError` for options that the format does not have."""
     parameters = inspect.signature(reader.read).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
