@@ -103,11 +103,15 @@ def test_resuming_a_run_that_was_killed_after_saving_ends_it(tmp_path):
     (tmp_path / "model.checkpoint").touch()  # the kill came before it was removed
     (tmp_path / ".model.abcdefgh").mkdir()
     refused(run(*options[:6], "--k", 3, *options[8:], "--resume"), "exists already and has other settings")
-    result = run(*options, "--resume")
-    assert result.returncode == 0, result.stderr
-    assert "saved in" in result.stdout
-    assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
-    assert not (tmp_path / "model.checkpoint").exists()
+    other = write_tu(tmp_path / "other")
+    refused(run("fit", other, *options[2:], "--resume"), "exists already and is of other data")
+    for again in ((), ("--resume",), ("--resume",)):  # the checkpoint is gone after the first
+        result = run(*options, *again)
+        assert result.returncode == 0, result.stderr
+        assert "saved in" in result.stdout
+        assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "other"]
+    refused(run(*options), "exists already; choose another --out")
 
 
 def test_of_two_fits_to_one_folder_the_slower_leaves_no_checkpoint(tmp_path, monkeypatch):
@@ -209,6 +213,38 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     refused(run("cost", "MUTAG", "--k", 40), "k=40", "28")
     assert not out.exists()
     assert not (tmp_path / "out.checkpoint").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((*WINDOWS, "--size", 100_000), ("99,997 x 99,997 numbers take", "GB of this machine")),
+        ((*WINDOWS, "--k", 10**22), ("k=10000000000000000000000 is too large",)),
+        ((*WINDOWS, "--c", 10**9), ("c=1000000000 is too large; use at most 1,000,000",)),
+        ((*WINDOWS, "--c", 10**6), ("maps of 188 x 1,000,000", "GB of this machine")),
+        ((*WINDOWS, "--learning-rate", "inf"), ("learning_rate=inf is too large; use at most 1,000",)),
+        (("--jobs", 10**6), ("--jobs=1000000 is too large; use at most 1,024",)),
+    ],
+)
+def test_sizes_that_would_exhaust_the_machine_are_refused_with_the_limit(options, words, tmp_path):
+    refused(run("fit", "MUTAG", *options, "--out", tmp_path / "out"), *words)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_signals_end_a_run_as_ctrl_c_does(name, tmp_path, monkeypatch):
+    save = Checkpoint.save
+
+    def save_and_be_stopped(self, *given):
+        save(self, *given)
+        signal.raise_signal(getattr(signal, name))
+
+    monkeypatch.setattr(Checkpoint, "save", save_and_be_stopped)
+    result = run("fit", "MUTAG", *WINDOWS, "--epochs", 3, "--k", 2, "--c", 1, "--out", tmp_path / "model")
+    assert result.returncode == 130
+    assert "the run is kept in" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["model.checkpoint"]
 
 
 def test_outputs_that_exist_are_not_overwritten(tmp_path, model):
