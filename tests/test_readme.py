@@ -51,3 +51,9 @@ def test_the_table_of_results_is_that_of_the_stored_results():
     made = runpy.run_path(str(README.parent / "docs" / "make_results.py"))
     shown = made["PAGE"].read_text(encoding="utf-8").split(made["START"])[1].split(made["END"])[0]
     assert shown == made["table"]()
+
+
+def test_every_test_that_the_security_page_names_is_there():
+    named = re.findall(r"`(tests/[\w/.]+)`", (README.parent / "docs" / "security.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert [name for name in named if not (README.parent / name).exists()] == []
