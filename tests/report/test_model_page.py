@@ -205,3 +205,31 @@ def test_the_first_reason_of_a_planted_motif_lies_in_it():
     positive = [panel for panel in content["panels"] if graphs.y[test[panel.number]] == 1]
     inside = [set(panel.reasons[0].members) <= set(planted.motif_nodes[test[panel.number]]) for panel in positive]
     assert np.mean(inside) >= 0.95
+
+
+def test_graphs_that_no_piece_tells_apart_have_no_reason_and_the_page_says_so(tmp_path: Path):
+    same = isonn.as_graphset(np.stack([np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)] * 6), y=[0, 1] * 3)
+    clf = isonn.SubgraphIsoNNClassifier(k=2, random_state=0).fit(same)
+    assert clf.explain(same[0]).reasons == []
+    clf.report(same, None, tmp_path / "same.html")
+    assert "No piece of these graphs speaks for class 1" in (tmp_path / "same.html").read_text()
+    clf.explain(same[0]).to_html(tmp_path / "one.html")
+    assert "No piece of this graph speaks for or against class" in (tmp_path / "one.html").read_text()
+
+
+def test_a_stream_is_reported_as_its_graphs_are(mutag, tmp_path: Path):
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(mutag[:100])
+    clf.report(isonn.stream(mutag[100:130], at_once=7), None, tmp_path / "stream.html")
+    clf.report(mutag[100:130], None, tmp_path / "set.html")
+    assert (tmp_path / "stream.html").read_text() == (tmp_path / "set.html").read_text()
+    with pytest.raises(InputError, match="a stream carries its own y"):
+        clf.report(isonn.stream(mutag, at_once=7), mutag.y, tmp_path / "y.html")
+
+
+@pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
+def test_windows_and_learned_templates_speak_of_labels_by_name(mutag, tmp_path: Path):
+    window = isonn.IsoNNClassifier(k=2, c=2, epochs=1, random_state=0).fit(mutag[:40])
+    soft = isonn.SubgraphIsoNNClassifier(k=2, c=2, learn_templates=True, epochs=1, random_state=0).fit(mutag[:40])
+    for clf in (window, soft):
+        for reason in clf.explain(mutag[50]).reasons:
+            assert reason.names[0].split()[0] in ("C", "N", "O")

@@ -35,7 +35,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 1.5rem au
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem; } h2 { font-size: 1.3rem; }
 table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem .2rem 0; text-align: left;
   border-bottom: 1px solid var(--line); } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-iframe { width: 100%; height: 36rem; border: 1px solid var(--line); background: #fff; color-scheme: light; }
+iframe { width: 100%; height: min(36rem, 90vw); border: 1px solid var(--line); background: #fff; color-scheme: light; }
 svg { max-width: 100%; height: auto; background: #fff; } .scroll { overflow-x: auto; }
 """
 

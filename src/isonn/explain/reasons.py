@@ -24,6 +24,8 @@ MOST_IN_FORMULA = 12
 STRONGEST = 200
 #: A reason below this share of the strongest one's contribution is not listed.
 LEAST = 0.1
+#: A contribution below this is rounding, and no reason.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +138,7 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
         text = piece_text(graph, free, explanation.label_names)
         reasons.append(Reason(graph, tuple(free), names, worth, answers, rows[inside], text))
     reasons.sort(key=lambda reason: -abs(reason.contribution))
-    least = LEAST * abs(reasons[0].contribution) if reasons else 0.0
+    least = max(LEAST * abs(reasons[0].contribution), ROUNDING) if reasons else 0.0
     return [reason for reason in reasons[:MOST] if abs(reason.contribution) >= least]
 
 

@@ -13,7 +13,7 @@ from isonn.explain.explanation import Explanation
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
 from isonn.report.cards import READABLE, template_pictures
-from isonn.report.draw import drawer_of, symbols, symbols_of
+from isonn.report.draw import drawer_of, shortened, symbols, symbols_of
 from isonn.report.model_page import Tile
 from isonn.report.page import render, require_jinja2
 from isonn.report.panels import MANY, Panel, panel_of, panels, percent_text
@@ -77,11 +77,12 @@ def page_of_one(explanation: Explanation) -> str:
     graph = explanation.graph
     look = symbols_of(graph.node_labels, explanation.label_names)
     naming = Naming(noun=noun_of(graph.kind))
-    panel = panel_of(explanation, 0, None, look, MANY, naming, name=graph.id or f"This {naming.noun}")
+    name = shortened(graph.id or "")
+    panel = panel_of(explanation, 0, None, look, MANY, naming, name=name or f"This {naming.noun}")
     return render(
         "explain.html",
         title=panel.title,
-        **_first_screen([panel], graph.id or f"this {naming.noun}"),
+        **_first_screen([panel], name or f"this {naming.noun}"),
         panels=[panel],
         templates=[],
         legend=drawer_of(graph).legend(),

@@ -19,6 +19,7 @@ from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.graphs.splits import Fold, grouped_folds
+from isonn.graphs.stream import GraphStream
 from isonn.progress import bar
 from isonn.report.cards import READABLE, Card, cards
 from isonn.report.draw import Mark, draw_graph, drawer_of, symbols
@@ -79,7 +80,7 @@ def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | N
     """Write the page of a fitted model; see `GraphEstimator.report`."""
     require_jinja2()
     check_new(Path(path))
-    graphs = as_graphset(X)
+    graphs = _first_of(X, y) if isinstance(X, GraphStream) else as_graphset(X)
     if y is not None:
         graphs = graphs.with_y(as_y(y, len(graphs)))
     if graphs.y is None:
@@ -95,6 +96,20 @@ def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | N
         content = model_content(judged, graphs, trivial_tile(graphs, clf), quiet=True)
     facts = [("model", repr(clf)), ("data", repr(graphs)), ("SHA-256 of the data", graphs.digest)]
     write(Path(path), render("model.html", **content, facts=facts))
+
+
+def _first_of(stream: GraphStream, y: Any) -> GraphSet:
+    """As many graphs of a stream as a page shows."""
+    if y is not None:
+        raise InputError("a stream carries its own y; pass y=None, or a GraphSet with y")
+    parts: list[GraphSet] = []
+    for part in stream:
+        parts.append(part[: GRAPHS - sum(map(len, parts))])
+        if sum(map(len, parts)) == GRAPHS:
+            break
+    if not parts:
+        raise InputError(f"{stream.name} has no graphs; give a stream that has some")
+    return GraphSet.concat(parts, stream.name)
 
 
 def held_out(clf: Any, graphs: GraphSet) -> Judged:
@@ -124,8 +139,10 @@ def folds_of(graphs: GraphSet) -> list[Fold]:
     seed = derive_seed(0, "report")
     if graphs.y is not None and graphs.y.ndim == 1 and graphs.y.dtype.kind != "f":
         rarest = int(np.unique(graphs.y, return_counts=True)[1].min())
-        if rarest >= 2:
-            return grouped_folds(graphs.y, twin_groups(graphs), min(FOLDS, rarest), seed)
+        groups = twin_groups(graphs)
+        count = min(FOLDS, rarest, len(np.unique(groups)))
+        if count >= 2:
+            return grouped_folds(graphs.y, groups, count, seed)
     order = np.random.default_rng(seed).permutation(len(graphs))
     parts = np.array_split(order, min(FOLDS, len(graphs)))
     return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
