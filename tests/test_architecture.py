@@ -20,6 +20,7 @@ LAYERS = [
     {"seeding", "progress", "files", "packing", "params", "processes", "compiled"},
     {"targets"},
     {"graphs", "matching", "training"},
+    {"ridge"},
     {"heads"},
     {"explain"},
     {"estimator"},

@@ -15,6 +15,7 @@ from scipy.special import expit, log_softmax, logit, softmax
 from typing_extensions import Self
 
 from isonn.errors import InputError
+from isonn.ridge import solve_ridge
 from isonn.seeding import numpy_stream
 from isonn.targets import Classes, Numbers, Target
 
@@ -269,12 +270,8 @@ def _solve(features: csr_array, wanted: Floats, weights: Floats, cap: float, see
     penalty, _, _, residual, loss = leave_one_out(products(features[rows]), wanted[rows], weights[rows], cap)
     held_out = np.full(wanted.shape, np.nan)
     if g > DUAL_GRAPHS:
-        from sklearn.linear_model import Ridge
-
-        ridge = Ridge(alpha=penalty, solver="sparse_cg", tol=1e-6, max_iter=1000)
-        ridge.fit(features, wanted, sample_weight=weights)
         held_out[rows] = wanted[rows] - residual
-        return _Solution(np.atleast_2d(ridge.coef_), np.atleast_1d(ridge.intercept_), held_out, penalty, loss)
+        return _Solution(*solve_ridge(features, wanted, weights, penalty), held_out, penalty, loss)
     kernel = products(features)
     kernel[np.diag_indices(g)] += penalty / weights
     root = cholesky(kernel, lower=True, overwrite_a=True)

@@ -344,7 +344,7 @@ def _marks(
         return np.asarray((flat - now).mean(axis=1))
 
     effect = np.full(features.shape[1], -np.inf)
-    used = np.flatnonzero(weight)
+    used = np.flatnonzero((weight != 0) & (np.diff(features.indptr) > 0))  # of the others nothing can be taken out
     for start in range(0, len(used), 512):
         own = used[start : start + 512]
         effect[own] = rise(features[:, own].toarray() * weight[own])

@@ -1,0 +1,112 @@
+r"""Ridge regression on the sparse features of very many graphs, by conjugate gradients.
+
+With X the features less their weighted means, C the weights of graphs and :math:`\lambda` the penalty, the weights
+solve :math:`(X^\top C X + \lambda) w = X^\top C y`. A step reads the features once. With small penalties exact
+convergence takes thousands of steps that change no prediction: on 20,000 generated molecules the held-out error is
+within a percent of its final value after 80. So the search ends when a few steps together explain next to nothing
+more. There is no preconditioner: with the diagonal or the frequent columns divided out the residual falls faster, but
+through rare pieces first, and the same molecules have more than twice that error after 200 steps.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+
+#: The search ends when so many steps together explain less than this share of the variance, or after so many in all.
+STEPS_TOGETHER, TOLERANCE, MOST_STEPS = 5, 1e-4, 1000
+#: Graphs that one thread handles at once; sums of blocks are added in their order, so threads change no bit.
+BLOCKS, THREADS = 8, 2
+#: Numbers of the features that are copied at once.
+NUMBERS_AT_ONCE = 2**22
+
+
+def solve_ridge(features: csr_array, wanted: Floats, weights: Floats, penalty: float) -> tuple[Floats, Floats]:
+    """Weights, ``(outputs, p)``, and intercepts, ``(outputs,)``, of ridge regression with a free intercept.
+
+    Example:
+        >>> features = csr_array(np.array([[0.0], [1.0], [2.0]]))
+        >>> coef, intercept = solve_ridge(features, np.array([[1.0], [3.0], [5.0]]), np.ones(3), 1e-9)
+        >>> np.round(coef, 3).tolist(), np.round(intercept, 3).tolist()
+        ([[2.0]], [1.0])
+    """
+    p, total = features.shape[1], float(weights.sum())
+    mean = _add_rows(features, weights) / total
+    centre = weights @ wanted / total
+
+    coef = np.zeros((wanted.shape[1], p))
+    for w, column in zip(coef, (wanted - centre).T, strict=True):
+        residual = _add_rows(features, weights * column) - mean * float(weights @ column)
+        direction, square = residual.copy(), float(residual @ residual)
+        enough, gains = TOLERANCE * float(weights @ column**2), [np.inf] * STEPS_TOGETHER
+        while square > 0 and sum(gains[-STEPS_TOGETHER:]) > enough and len(gains) < MOST_STEPS:
+            turned = _normal_product(features, weights, direction, mean) + penalty * direction
+            length = square / float(direction @ turned)
+            w += length * direction
+            residual -= length * turned
+            gains.append(length * square)  # by how much the penalised sum of squares fell
+            before, square = square, float(residual @ residual)
+            direction = residual + square / before * direction
+    return coef, np.asarray(centre - coef @ mean)
+
+
+def _blocks(g: int, count: int = BLOCKS) -> list[tuple[int, int]]:
+    bounds = np.linspace(0, g, count + 1).astype(np.int64).tolist()
+    return list(itertools.pairwise(bounds))
+
+
+def _add_rows(features: csr_array, factors: Floats) -> Floats:
+    """The sum of all rows times their factors, ``(p,)``."""
+    total: Floats = np.zeros(features.shape[1])
+    for start, stop in _blocks(len(factors), 1 + features.nnz // NUMBERS_AT_ONCE):
+        part = slice(features.indptr[start], features.indptr[stop])
+        each = np.repeat(factors[start:stop], np.diff(features.indptr[start : stop + 1]))
+        total += np.bincount(features.indices[part], features.data[part] * each, minlength=len(total))
+    return total
+
+
+def _normal_product(features: csr_array, weights: Floats, v: Floats, mean: Floats) -> Floats:
+    """The features' products, weighted and centred, times a vector."""
+    if importlib.util.find_spec("numba") is None:
+        own = weights * (features @ v - mean @ v)
+        return np.asarray(features.T @ own - mean * own.sum())
+    add_block, shift = _block_kernel(), float(mean @ v)
+
+    def work(bounds: tuple[int, int]) -> tuple[Floats, float]:
+        out = np.zeros(len(v))
+        return out, add_block(features.indptr, features.indices, features.data, weights, v, shift, *bounds, out)
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        parts = list(threads.map(work, _blocks(len(weights))))
+    return np.asarray(np.sum([part for part, _ in parts], axis=0) - mean * sum(own for _, own in parts))
+
+
+@lru_cache(maxsize=1)
+def _block_kernel() -> Any:
+    """The compiled loop, made when it is first used: numba takes long to import."""
+    from isonn.compiled import compiled
+
+    @compiled(error_model="numpy")
+    def add_block(indptr, indices, data, weights, v, shift, start, stop, out):  # type: ignore[no-untyped-def]
+        """Add every row times its weighted product with v, less ``shift``; returns the sum of these."""
+        total = 0.0
+        for i in range(start, stop):
+            own = 0.0
+            for j in range(indptr[i], indptr[i + 1]):
+                own += data[j] * v[indices[j]]
+            own = (own - shift) * weights[i]
+            total += own
+            for j in range(indptr[i], indptr[i + 1]):
+                out[indices[j]] += own * data[j]
+        return total
+
+    return add_block

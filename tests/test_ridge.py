@@ -1,0 +1,42 @@
+"""Ridge regression of many graphs against scikit-learn's exact solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+from sklearn.linear_model import Ridge
+
+from isonn import ridge
+
+
+@pytest.mark.parametrize("penalty", [1e-3, 1.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_are_those_of_scikit_learn(penalty, dtype, monkeypatch):
+    monkeypatch.setattr(ridge, "TOLERANCE", 1e-12)
+    generator = np.random.default_rng(0)
+    features = csr_array(random_array((300, 40), density=0.2, rng=generator, dtype=np.float64)).astype(dtype)
+    wanted, weights = generator.normal(size=(300, 3)), generator.random(300) + 0.1
+    coef, intercept = ridge.solve_ridge(features, wanted, weights, penalty)
+    exact = Ridge(alpha=penalty, solver="cholesky").fit(features.toarray().astype(float), wanted, sample_weight=weights)
+    np.testing.assert_allclose(coef, exact.coef_, atol=1e-4)
+    np.testing.assert_allclose(intercept, exact.intercept_, atol=1e-4)
+
+
+def test_compiled_and_plain_products_agree(monkeypatch):
+    pytest.importorskip("numba")
+    generator = np.random.default_rng(1)
+    features = csr_array(random_array((100, 20), density=0.3, rng=generator))
+    given = features, generator.random(100), generator.normal(size=20), generator.random(20)
+    compiled = ridge._normal_product(*given)
+    monkeypatch.setattr(ridge.importlib.util, "find_spec", lambda name: None)
+    np.testing.assert_allclose(compiled, ridge._normal_product(*given), rtol=1e-10)
+
+
+def test_stopping_early_changes_predictions_by_little():
+    generator = np.random.default_rng(2)
+    features = csr_array(random_array((300, 500), density=0.05, rng=generator))
+    wanted = np.sign(features @ generator.normal(size=(500, 1)))
+    coef, intercept = ridge.solve_ridge(features, wanted, np.ones(300), 1e-3)
+    exact = Ridge(alpha=1e-3, solver="cholesky").fit(features.toarray(), wanted)
+    np.testing.assert_allclose(features @ coef.T + intercept, exact.predict(features.toarray())[:, None], atol=0.05)
