@@ -55,6 +55,11 @@ def words_of(columns: Sequence[IntArray], bits: Sequence[int]) -> Iterator[IntAr
     yield word
 
 
+def row_words(rows: IntArray) -> Iterator[IntArray]:
+    """Rows of codes packed into integers that compare as the rows do."""
+    return words_of(list(rows.T), [bits_of(column) for column in rows.T])
+
+
 def merge_equal(words: Iterator[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A number for every entry such that equal entries share it, and a place where each number occurs."""
     number, count = None, 1

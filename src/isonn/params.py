@@ -24,6 +24,9 @@ LIMITS = {
     "width": 1_000_000,
 }
 
+#: A graph of 100 nodes can have a billion subgraphs of six nodes, and 720 orderings of each are tried.
+MAX_SUBGRAPH_NODES = 6
+
 
 def check_count(name: str, value: Any) -> None:
     """Raise `InputError` unless the value is an integer from 1 to the limit of that parameter."""
@@ -39,15 +42,21 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+def check_subgraph_size(k: int) -> None:
+    """Raise `InputError` for a size that cannot be enumerated."""
+    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MAX_SUBGRAPH_NODES:
+        raise InputError(f"k={k!r} is not a size of subgraphs that can be enumerated; use 1 to {MAX_SUBGRAPH_NODES}")
+
+
 def check_plain(settings: Mapping[str, Any]) -> None:
-    """Refuse arrays as settings, which are neither equal to a choice nor different from it."""
+    """Raise `InputError` for settings that are arrays: comparing one with a choice gives no yes or no."""
     for name, value in settings.items():
         if isinstance(value, np.ndarray) and name not in ("k", "hidden", "layers"):
             raise InputError(f"{name} is an array of shape {value.shape}; give a number, a name or a tuple")
 
 
 def check_memory(what: str, shape: Sequence[int], remedy: str) -> None:
-    """Refuse an array of float32 that is larger than the memory of this machine, before anything is allocated."""
+    """Raise `InputError` if an array of float32 would not fit into the memory of this machine."""
     needed, memory = 4 * math.prod(map(int, shape)), machine_memory()
     if needed > memory:
         sizes = " x ".join(f"{size:,}" for size in shape)
@@ -58,7 +67,7 @@ def check_memory(what: str, shape: Sequence[int], remedy: str) -> None:
 
 
 def machine_memory() -> int:
-    """Bytes of memory; 32 GB where the system does not say."""
+    """Bytes of memory; 32 GB if the system does not tell."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows
@@ -66,7 +75,7 @@ def machine_memory() -> int:
 
 
 def check_learning_rate(value: Any) -> None:
-    """Refuse what is not above 0, or so large that every weight would leave the numbers."""
+    """Raise `InputError` unless the value is above 0 and at most 1,000."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not value > 0:
         raise InputError(f"learning_rate={_short(value)} is not above 0; 0.001 is a good start")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, hstack
 
 from isonn.errors import IsoNNWarning
-from isonn.packing import IntArray, bits_of, merge_equal, words_of
+from isonn.packing import IntArray, bits_of, merge_equal, row_words, words_of
 from isonn.progress import Report, silent
 from isonn.subgraphs.enumerate import (
     Cut,
@@ -31,7 +31,6 @@ from isonn.subgraphs.enumerate import (
     list_subgraphs,
     neighbourhood_codes,
     roughly_sorted,
-    row_words,
     sample_subgraphs,
 )
 

@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 from isonn.errors import InputError
 from isonn.graphs.isomorphism import canonical_order
 from isonn.packing import IntArray, bits_of, mix64, words_of
+from isonn.params import check_subgraph_size
 from isonn.seeding import numpy_stream
 
-#: A graph of 100 nodes can have a billion subgraphs of six nodes, and 720 orderings of each are tried.
-MAX_K = 6
 #: Nodes up to which a sampled graph is brought into canonical order.
 MOST_CANONICAL = 5000
 #: Subgraphs drawn from a graph with too many to list; the error of a frequent one's count is then below one percent.
@@ -58,12 +57,6 @@ class Cut:
         if self.weights is None or not len(self.nodes):
             return 1.0
         return float(min(1.0, len(self.nodes) / self.weights.sum()))
-
-
-def check_subgraph_size(k: int) -> None:
-    """Raise `InputError` for a size that cannot be enumerated."""
-    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MAX_K:
-        raise InputError(f"k={k!r} is not a size of subgraphs that can be enumerated; use 1 to {MAX_K}")
 
 
 def cut_subgraphs(
@@ -490,11 +483,6 @@ def _pair_places(orders: IntArray, k: int) -> IntArray:
 def _relabelled(regions: IntArray, orders: IntArray, k: int) -> IntArray:
     """Each region with its nodes in its own order."""
     return np.take_along_axis(regions, np.concatenate([orders, _pair_places(orders, k)], axis=1), axis=1)
-
-
-def row_words(rows: IntArray) -> Iterator[IntArray]:
-    """Rows of codes packed into integers that compare as the rows do."""
-    return words_of(list(rows.T), [bits_of(column) for column in rows.T])
 
 
 def roughly_sorted(regions: IntArray, k: int) -> IntArray:

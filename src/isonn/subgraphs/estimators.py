@@ -29,10 +29,9 @@ from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, stream
 from isonn.heads import Head, LinearHead, get_head
-from isonn.params import check_class_weight, check_count, check_plain, check_widths
+from isonn.params import check_class_weight, check_count, check_plain, check_subgraph_size, check_widths
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Banked, bank_subgraphs, sampled_shares
-from isonn.subgraphs.enumerate import check_subgraph_size
 from isonn.subgraphs.explain import Templates, VocabularyMatches, find_occurrences
 from isonn.subgraphs.select import Mark, auto_size, class_marks, evidence_of, presence_by_class, short_list
 from isonn.subgraphs.store import Run, bank_folder, banks_of, cut_to_folder, look

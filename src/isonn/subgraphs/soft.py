@@ -31,7 +31,7 @@ from isonn.graphs.stream import GraphStream, stream
 from isonn.matching.exact import exact_flat_distance, exact_flat_winners
 from isonn.matching.permutations import GraphLayout, permutations
 from isonn.packing import IntArray
-from isonn.params import check_count, check_widths
+from isonn.params import check_count, check_subgraph_size, check_widths
 from isonn.seeding import derive_seed, numpy_stream, resolve_seed, torch_threads
 from isonn.subgraphs.bank import (
     Banked,
@@ -42,7 +42,7 @@ from isonn.subgraphs.bank import (
     region_codes,
     sampled_shares,
 )
-from isonn.subgraphs.enumerate import canonical_regions, check_subgraph_size
+from isonn.subgraphs.enumerate import canonical_regions
 from isonn.subgraphs.select import starting_subgraphs
 from isonn.subgraphs.store import (
     Run,
