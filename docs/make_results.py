@@ -20,6 +20,7 @@ ROWS = {
     "isonn-subgraph-ensemble": "all subgraphs, linear and forest",
     "isonn-subgraph-learned": "32 learned templates",
     "isonn-subgraph-frozen": "the same, templates frozen",
+    "isonn-aligned": "sets of regions, for aligned graphs",
     "freq": "Freq",
     "ae": "autoencoder",
     "cnn": "CNN",
