@@ -3,7 +3,7 @@
 `make torture` runs them all, two at a time, and prints one table; a campaign that is done is not run again.
 
     python tools/torture.py                          all, into runs/torture
-    python tools/torture.py kills flips --share 0.05  a twentieth of two of them
+    python tools/torture.py fits flips --share 0.05  a twentieth of two of them
 
 Commands run in forks of this process, in which everything is imported already, so that a kill meets work and not
 imports; those that start processes of their own run as a shell would start them. POSIX only.
@@ -291,11 +291,16 @@ def room() -> Iterator[Path]:
 # Campaigns
 
 
-def kills(tally: Tally) -> None:
-    """kill -9 at any moment, again and again; going on leaves what an undisturbed run leaves."""
-    numbers = {"fit, windows": 40, "fit, subgraphs": 25, "fit, soft": 25, "fit, bank": 30, "evaluate": 35}
-    numbers |= {"reproduce": 20, "evaluate --jobs 2": 6, "fit --jobs 2": 6}
-    for name, number in numbers.items():
+def fits(tally: Tally) -> None:
+    """kill -9 of fit at any moment, again and again; going on leaves what an undisturbed run leaves."""
+    for name, number in {"fit, windows": 40, "fit, bank": 30, "fit, soft": 25, "fit, subgraphs": 25}.items():
+        _interrupted(tally, COMMANDS[name], len(tally.times(number)), (signal.SIGKILL,))
+    _interrupted(tally, COMMANDS["fit --jobs 2"], len(tally.times(6)), (signal.SIGKILL,))
+
+
+def runs(tally: Tally) -> None:
+    """kill -9 of evaluate and reproduce, in one process and in two; nothing finished is lost."""
+    for name, number in {"evaluate": 35, "reproduce": 20, "evaluate --jobs 2": 6}.items():
         _interrupted(tally, COMMANDS[name], len(tally.times(number)), (signal.SIGKILL,))
 
 
@@ -629,7 +634,8 @@ def mutated(tally: Tally) -> None:
 
 CAMPAIGNS: dict[str, Callable[[Tally], None]] = {
     "mutated": mutated,
-    "kills": kills,
+    "fits": fits,
+    "runs": runs,
     "cluster": cluster,
     "signals": signals,
     "full_disk": full_disk,

@@ -423,3 +423,11 @@ def test_a_template_has_edge_labels_where_it_has_edges(mutag):
     for template in labelled:
         there = np.vectorize(lambda label: label is not None)(template.edge_labels)
         np.testing.assert_array_equal(there, template.adjacency > 0.5)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_soft_templates_know_their_training_graphs(mutag, streamed, tmp_path):
+    graphs = mutag[:40]
+    clf = isonn.SubgraphIsoNNClassifier(k=2, c=2, learn_templates=True, epochs=1, random_state=0)
+    clf.fit(isonn.stream(graphs, 20) if streamed else graphs).save(tmp_path / "model")
+    assert isonn.load_model(tmp_path / "model").seen_in_training(graphs).all()

@@ -538,7 +538,7 @@ class _SubgraphIsoNN(GraphEstimator):
         inner.fit(X, y, checkpoint=checkpoint, resume=resume, bank=bank, workers=workers)
         self.soft_ = inner
         self.target_, self.size_, self.label_names_ = inner.target_, inner.size_, inner.label_names_
-        self.encoding_, self.sampled_ = inner.encoding_, inner.sampled_
+        self.encoding_, self.sampled_, self._trained_on = inner.encoding_, inner.sampled_, inner._trained_on
 
     def _soft_params(self) -> dict[str, Any]:
         names = (

@@ -870,6 +870,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             targets = self._encode(classes, seen.graphs)
             self.size_ = seen.largest
             self.label_names_ = seen.label_names
+            self._remember(seen.hashes)
             use = self._columns(seen.known.has)
             self.encoding_ = encoding_of(seen.known, use, self._sizes, self._views, source.name)
             settings = (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from isonn.errors import ModelFileError
@@ -66,7 +66,7 @@ class Checkpoint:
         header["sha256"] = _digest(header, tensors)
         try:
             with atomic_file(self.path) as temporary:
-                save_file(tensors, temporary, header)
+                temporary.write_bytes(save(tensors, header))  # save_file leaves a file of its own when it is killed
         except (OSError, SafetensorError) as error:
             raise ModelFileError(
                 f"checkpoint {self.path} cannot be written ({error}); free some space and resume"
