@@ -49,7 +49,10 @@ class ModelFileError(IsoNNError):
 
 
 class IsoNNWarning(UserWarning):
-    """Something a caller should know of, that does not keep isonn from going on."""
+    """Something a caller should know of, that does not keep isonn from going on; its message is one line."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(_one_line(part) if isinstance(part, str) else part for part in args))
 
 
 class TrainingError(IsoNNError):

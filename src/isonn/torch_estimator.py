@@ -141,7 +141,8 @@ class TorchEstimator(GraphEstimator):
             )
             self.device = "cpu"
         self.history_ = History(**details["history"])
-        with torch.device("meta"):  # shapes first: a false size must not allocate anything
+        with torch.device("meta"), warnings.catch_warnings():  # shapes first: a false size must not allocate anything
+            warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
             self.model_ = self._build(None)
         self.model_.load_state_dict({name: torch.from_numpy(t.copy()) for name, t in tensors.items()}, assign=True)
         self.model_.to(self.device).eval()

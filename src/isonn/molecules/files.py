@@ -248,7 +248,8 @@ def _values(cells: Iterable[str], column: Column) -> NDArray[Any]:
     """A column as integers, numbers (NaN where missing) or text."""
     if column.present and column.numeric:
         numbers = [np.nan if is_missing(text) else _number(text) for text in cells]
-        return np.array(numbers, dtype=np.int64 if column.whole and not column.missing else np.float64)
+        whole = column.whole and np.nan not in numbers  # a record of an SDF may lack the column
+        return np.array(numbers, dtype=np.int64 if whole else np.float64)
     return np.array([text.strip() for text in cells], dtype=np.str_)
 
 
