@@ -614,7 +614,7 @@ def soak(tally: Tally) -> None:
 
 def mutated(tally: Tally) -> None:
     """tests/fuzz with many random examples: every reader, converter, y, setting, model, checkpoint, bank and store."""
-    examples = len(tally.times(140))
+    examples = len(tally.times(190))
     with room() as place:
         count = place / "count"
         environment = {**os.environ, "FUZZ_EXAMPLES": str(examples), "FUZZ_COUNT": str(count)}

@@ -574,7 +574,7 @@ def _check_graph(graph: Graph) -> None:
             raise InputError(f"{name} of the graph cannot be read as an array; give rows of one length") from error
         dimensions = 2 if name in ("edges", "node_attributes") else 1
         if not array.size and name != "node_attributes":
-            array = array.astype(np.int64).reshape((0, 2) if name == "edges" else (0,))
+            array = np.zeros((0, 2) if name == "edges" else (0,), dtype=np.int64)
         if array.dtype.kind not in kinds or array.ndim != dimensions or (name == "edges" and array.shape[1] != 2):
             what = {"edges": "integers of shape (m, 2)", "node_attributes": "numbers of shape (n, d)"}.get(name)
             what = what or {"U": "strings", "biuf": "numbers"}.get(kinds, "numbers only or strings only")
