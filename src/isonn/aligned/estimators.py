@@ -34,18 +34,6 @@ MAX_PERMUTED_K = 6
 class _AlignedIsoNN(GraphEstimator):
     """What the classifier and the regressor share."""
 
-    k: int | Sequence[int]
-    c: int
-    connections: int
-    ridge: bool
-    permute: bool
-    apart: str
-    scale: str
-    align: str
-    diagonal: bool
-    shuffles: int
-    random_state: Any
-
     seed_: int
     layout_: Layout
     scaling_: Scaling
@@ -55,6 +43,33 @@ class _AlignedIsoNN(GraphEstimator):
     intercept_: Floats
     p_values_: Floats
     shares_: list[dict[str, float]]
+
+    def __init__(
+        self,
+        k: int | Sequence[int] = (2, 3, 4, 5, 6),
+        c: int = 8,
+        *,
+        connections: int = 64,
+        ridge: bool = True,
+        permute: bool = False,
+        apart: str = "connections",
+        scale: str = "auto",
+        align: str = "auto",
+        diagonal: bool = False,
+        shuffles: int = 99,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.c = c
+        self.connections = connections
+        self.ridge = ridge
+        self.permute = permute
+        self.apart = apart
+        self.scale = scale
+        self.align = align
+        self.diagonal = diagonal
+        self.shuffles = shuffles
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
@@ -352,18 +367,20 @@ class AlignedIsoNNClassifier(_AlignedIsoNN, GraphClassifier):
         class_weight: str | Mapping[Any, float] | None = None,
         random_state: Any = None,
     ) -> None:
-        self.k = k
-        self.c = c
-        self.connections = connections
-        self.ridge = ridge
-        self.permute = permute
-        self.apart = apart
-        self.scale = scale
-        self.align = align
-        self.diagonal = diagonal
-        self.shuffles = shuffles
+        super().__init__(
+            k,
+            c,
+            connections=connections,
+            ridge=ridge,
+            permute=permute,
+            apart=apart,
+            scale=scale,
+            align=align,
+            diagonal=diagonal,
+            shuffles=shuffles,
+            random_state=random_state,
+        )
         self.class_weight = class_weight
-        self.random_state = random_state
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -389,30 +406,3 @@ class AlignedIsoNNRegressor(_AlignedIsoNN, GraphRegressor):
         >>> sorted(reg.templates_[0].texts)
         ['17', '2', '9']
     """
-
-    def __init__(
-        self,
-        k: int | Sequence[int] = (2, 3, 4, 5, 6),
-        c: int = 8,
-        *,
-        connections: int = 64,
-        ridge: bool = True,
-        permute: bool = False,
-        apart: str = "connections",
-        scale: str = "auto",
-        align: str = "auto",
-        diagonal: bool = False,
-        shuffles: int = 99,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.c = c
-        self.connections = connections
-        self.ridge = ridge
-        self.permute = permute
-        self.apart = apart
-        self.scale = scale
-        self.align = align
-        self.diagonal = diagonal
-        self.shuffles = shuffles
-        self.random_state = random_state

@@ -49,7 +49,7 @@ def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
 
 def _deep(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The deep counterpart the paper gives a shallow model."""
-    from isonn.windows.model import IsoNN
+    from isonn.windows.layer import IsoNN
 
     layers = settings.get("layers") or IsoNN.deep_equivalent(settings["k"], settings["c"])
     return {**{key: value for key, value in settings.items() if key not in ("k", "c")}, "layers": layers}

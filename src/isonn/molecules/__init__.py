@@ -9,7 +9,6 @@ stereochemistry are left out: molecules that differ in these only are equal grap
 from isonn.errors import naming_the_extra
 
 with naming_the_extra("isonn.molecules"):
-    from isonn.molecules.convert import canonical_smiles, from_smiles, to_mol
-    from isonn.molecules.scaffolds import scaffolds
+    from isonn.molecules.convert import canonical_smiles, from_smiles, scaffolds, to_mol
 
 __all__ = ["canonical_smiles", "from_smiles", "scaffolds", "to_mol"]

@@ -1,4 +1,4 @@
-"""SMILES and RDKit molecules to graphs, and back."""
+"""Convert SMILES and RDKit molecules to graphs and back; scaffolds of molecules."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rdkit import Chem, rdBase
 from rdkit.Chem import Mol
+from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
@@ -273,3 +274,16 @@ def collected_log() -> Iterator[list[str]]:
             rdBase.DisableLog(name)
         logger.handlers, logger.propagate = handlers, propagate
         logger.setLevel(level)
+
+
+def scaffolds(graphs: GraphSet) -> NDArray[np.str_]:
+    """The Bemis-Murcko scaffold of each molecule as SMILES without stereochemistry, shape (g,).
+
+    A molecule without rings has the scaffold ``""``: all of these are one group.
+
+    Example:
+        >>> scaffolds(isonn.molecules.from_smiles(["Cc1ccccc1", "Oc1ccccc1", "CCO"])).tolist()
+        ['c1ccccc1', 'c1ccccc1', '']
+    """
+    found = [MurckoScaffold.GetScaffoldForMol(to_mol(graph)) for graph in graphs]
+    return np.array([Chem.MolToSmiles(scaffold, isomericSmiles=False) for scaffold in found], dtype=np.str_)

@@ -23,9 +23,8 @@ from isonn.windows.bank import WindowBank, all_windows, bank_windows
 from isonn.windows.cut import is_symmetric
 from isonn.windows.explain import WindowMatches
 from isonn.windows.incremental import CertifiedWindows
-from isonn.windows.layer import IsoLayer, check_layer, check_sizes, map_shape
+from isonn.windows.layer import IsoLayer, IsoNN, check_layer, check_sizes, map_shape
 from isonn.windows.match import worth_compiling
-from isonn.windows.model import IsoNN
 
 #: From this k on, keeping certificates costs less than trying the k! permutations anew at every step, the first epoch
 #: included.

@@ -25,8 +25,7 @@ from isonn.packing import IntArray
 from isonn.torch_estimator import MLP
 from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_windows
-from isonn.windows.layer import IsoLayer
-from isonn.windows.model import IsoNN
+from isonn.windows.layer import IsoLayer, IsoNN
 
 #: Numbers handled at a time: 32 MB of float64.
 BLOCK_NUMBERS = 2**22

@@ -1,4 +1,4 @@
-"""The graph isomorphic layer with min-pooling and softmax: the paper's feature extraction."""
+"""The paper's torch modules: the graph isomorphic layer, stacks of it, and IsoNN."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch.nn.utils import parametrize
 from isonn.errors import InputError
 from isonn.matching import matcher_named
 from isonn.params import check_count
+from isonn.torch_estimator import MLP
 from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_half, cut_windows, half_places, is_symmetric
 from isonn.windows.incremental import CertifiedWindows
@@ -226,3 +227,49 @@ def _ceil_log(value: int, base: int) -> int:
     while base**power < value:
         power += 1
     return power
+
+
+class IsoNN(nn.Module):
+    """The paper's model: templates matched against every window, maps flattened, three linear layers.
+
+    Args:
+        n: nodes of the (padded) graphs.
+        outputs: classes, or labels of a multi-label task.
+        layers: ``(c, k)`` of each isomorphic layer; one pair is the paper's IsoNN, more are its deep variant.
+        matching, normalize, symmetric: as in `IsoLayer`.
+        hidden: widths of the head's hidden layers.
+        generator: draws all weights.
+
+    Shapes:
+        - adjacency ``(batch, n, n)``, or a `WindowBank` or `CertifiedWindows` cut with the first layer's k
+        - output ``(batch, outputs)``, logits
+
+    Example:
+        >>> IsoNN(n=6, outputs=2, layers=((3, 4),))(torch.zeros(5, 6, 6)).shape
+        torch.Size([5, 2])
+    """
+
+    def __init__(
+        self,
+        n: int,
+        outputs: int,
+        layers: Layers = ((2, 4),),
+        matching: str = "exact",
+        normalize: str = "positions",
+        hidden: Sequence[int] = (1024, 128),
+        generator: torch.Generator | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        super().__init__()
+        self.features = IsoStack(layers, matching, normalize, generator, symmetric)
+        count, side = map_shape(n, layers)
+        self.head = MLP(count * side * side, hidden, outputs, generator)
+
+    def forward(self, graphs: Inputs) -> Tensor:
+        logits: Tensor = self.head(self.features(graphs).flatten(1))
+        return logits
+
+    @staticmethod
+    def deep_equivalent(k: int, c: int) -> tuple[tuple[int, int], ...]:
+        """``layers`` of the paper's deep counterpart of a shallow model with c templates of size k."""
+        return deep_equivalent(k, c)
