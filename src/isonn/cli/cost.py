@@ -32,7 +32,8 @@ def cost(
         print(json.dumps({"data": graphs.name, "k": k, "c": c, **asdict(found)}, indent=1))
         return
     print(f"{graphs.name}: {len(graphs)} graphs, templates of k={k} nodes, c={c}")
-    print(f"  permutations k!   {found.permutations:,}")
+    many = found.permutations >= 10**12
+    print(f"  permutations k!   {f'{float(found.permutations):.1e}' if many else f'{found.permutations:,}'}")
     print(f"  regions           {found.regions:,}")
     print(f"  distinct          {found.distinct:,}")
     print(f"  memory            {found.memory / 1e6:,.1f} MB")

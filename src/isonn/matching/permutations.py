@@ -23,9 +23,9 @@ def check_enumerable(k: int) -> None:
     if k > 50:  # whose factorial is no number to read
         raise InputError(f"k={str(k)[:40]} is too large for exact matching; use k <= {MAX_ENUMERABLE_K}")
     if k > MAX_ENUMERABLE_K:
+        count = f"{math.factorial(k):,}" if k <= 12 else f"more than 10^{len(str(math.factorial(k))) - 1}"
         raise InputError(
-            f"k={k} means {math.factorial(k):,} permutations of every template in every region, "
-            f"{math.factorial(k) // math.factorial(MAX_ENUMERABLE_K):,} times the largest exact matching tries; "
+            f"k={k} means {count} permutations of every template in every region, too many to try one by one; "
             f"use k <= {MAX_ENUMERABLE_K}, or matching='assigned', which finds good permutations without trying all"
         )
 
