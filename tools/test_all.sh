@@ -4,7 +4,7 @@
 # What needs torch is skipped; versions that are not here are not claimed as tested.
 # One version only: tools/test_all.sh 3.12
 set -uo pipefail
-rooms=.venv/all passed="" failed=""
+rooms=.venv/all passed="" failed="" WARNINGS=""
 if command -v pyenv >/dev/null; then PYENV_VERSION=$(pyenv versions --bare | paste -sd:) && export PYENV_VERSION; fi
 
 # suite ROOM PYTHON [PIP OPTIONS]: install into ROOM and run the tests
@@ -13,7 +13,7 @@ suite() {
   [ -x "$room/bin/python" ] || "$python" -m venv "$room" || return 1
   "$room/bin/python" -m pip install --quiet --upgrade --upgrade-strategy eager "${@:3}" \
     -e ".[report,molecules]" pytest pytest-xdist hypothesis networkx pandas &&
-    "$room/bin/python" -m pytest -q -n "${JOBS:-2}" --ignore=tests/browser
+    "$room/bin/python" -m pytest -q -n "${JOBS:-2}" --ignore=tests/browser $WARNINGS
 }
 
 # wheel ROOM PYTHON: the wheel in an empty environment, in an empty folder
@@ -39,7 +39,10 @@ for version in ${1:-3.10 3.11 3.12 3.13 3.14}; do
   if [ -z "$oldest" ]; then
     oldest=$version
     .venv/bin/python tools/lowest.py >"$rooms/lowest.txt"
+    # old libraries use what newer ones call deprecated
+    WARNINGS="-W ignore::DeprecationWarning -W ignore::FutureWarning"
     tell "suite on $version with the lowest dependencies" suite "$rooms/lowest" "$python" -c "$rooms/lowest.txt"
+    WARNINGS=""
   fi
 done
 echo "passed: ${passed#, }"
