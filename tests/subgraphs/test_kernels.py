@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from coded_graphs import coded, labelled
 
 from isonn.subgraphs import bank, kernels
-from isonn.subgraphs.bank import bank_in_numpy, bank_subgraphs, counter_of, join_banks
+from isonn.subgraphs.bank import CodedGraphs, Codes, bank_in_numpy, bank_subgraphs, counter_of, join_banks
 from isonn.subgraphs.enumerate import list_subgraphs, neighbourhood_codes
 
 pytest.importorskip("numba")
@@ -230,12 +231,16 @@ def test_a_folder_for_compiled_code_that_cannot_be_written_is_no_obstacle(tmp_pa
 
 
 DENSE = """
+import sys
 import networkx
 import isonn
+from isonn.subgraphs import bank
+
+bank.NODES_PER_BLOCK = 1  # a thread for every graph
 
 small = isonn.as_graphset([networkx.gnp_random_graph(16, 0.5, seed=i) for i in range(2)])  # tables grow, too
 dense = isonn.as_graphset([networkx.gnp_random_graph(110, 0.5, seed=0)] * 2)
-clf = isonn.SubgraphIsoNNClassifier(k=6, max_subgraphs=10**12, random_state=0, min_support=1)
+clf = isonn.SubgraphIsoNNClassifier(k=6, max_subgraphs=10**12, random_state=0, min_support=1, n_jobs=int(sys.argv[1]))
 clf.fit(small, [0, 1])
 print("compiled", flush=True)
 clf.fit(dense, [0, 1])
@@ -243,9 +248,10 @@ clf.fit(dense, [0, 1])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
-def test_ctrl_c_is_heard_inside_a_kernel():
+@pytest.mark.parametrize("n_jobs", ["1", "2"])
+def test_ctrl_c_is_heard_inside_a_kernel(n_jobs):
     process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", DENSE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-W", "ignore", "-c", DENSE, n_jobs], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
@@ -259,7 +265,8 @@ def test_ctrl_c_is_heard_inside_a_kernel():
         process.kill()
         process.communicate()
     assert "KeyboardInterrupt" in stderr
-    assert time.monotonic() - start < 10  # two seconds on an idle machine
+    # two seconds where nothing else runs, and the end of the process
+    assert time.monotonic() - start < (3 if os.getloadavg()[0] < (os.cpu_count() or 1) + 1 else 15)
 
 
 @pytest.mark.parametrize("k", [3, 4])
@@ -277,6 +284,19 @@ def test_a_hub_of_fifty_thousand_neighbours_takes_no_memory_to_refuse(k):
         list(range(100_000 + i, 100_000 + i + k)) for i in range(6 - k)
     ]
     assert peak < 100 * 2**20
+
+
+def test_a_graph_with_a_hub_is_sampled_in_bounded_memory():
+    hub = np.column_stack([np.zeros(50_000, dtype=np.int64), np.arange(1, 50_001)])
+    n, codes = 100_000, Codes(np.zeros(100_000, dtype=np.int64), np.ones(50_000, dtype=np.int64), (1, 2, 3, 4))
+    given = CodedGraphs(np.array([0, n]), np.array([0, len(hub)]), hub, (codes,))
+    tracemalloc.start()
+    found = bank_subgraphs(given, limit=1000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * 2**20
+    counts = [found.banks[0][k].counts.sum() for k in (1, 2, 3, 4)]
+    np.testing.assert_allclose(counts, [n, 50_000, math.comb(50_000, 2), math.comb(50_000, 3)], rtol=1e-6)
 
 
 def test_a_hub_is_refused_only_when_its_own_subgraphs_are_too_many():
