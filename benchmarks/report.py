@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -20,16 +22,29 @@ class Row:
     wanted: str = ""
 
 
-def show(rows: Iterable[Row]) -> None:
-    """The table, printed line by line as the rows come, for some take a minute."""
+def show(rows: Iterable[Row]) -> list[Row]:
+    """The table, printed line by line as the rows come, for some take a minute; returns the rows."""
     console = Console(width=150)
     widths = (62, 58, 8, 8)
-    for cells in itertools.chain([("what", "against", "ratio", "wanted")], map(_cells, rows)):
+    made: list[Row] = []
+    for row in itertools.chain([None], rows):
+        cells = ("what", "against", "ratio", "wanted") if row is None else _cells(row)
+        made += [] if row is None else [row]
         line = Table.grid(padding=(0, 2))
         for width, justify in zip(widths, ("left", "left", "right", "left"), strict=True):
             line.add_column(width=width, justify=justify)
         line.add_row(*cells, style="bold" if cells[0] == "what" else None)
         console.print(line)
+    return made
+
+
+def write(rows: Iterable[Row], machine: str, page: Path) -> None:
+    """Put the table between the two `bench` comments of a page."""
+    lines = [f"{machine}.", "", "| what | against | ratio | wanted |", "|---|---|---:|---|"]
+    lines += [f"| {' | '.join(_cells(row))} |" for row in rows]
+    text = page.read_text(encoding="utf-8")
+    found = re.compile(r"(<!-- bench -->\n).*?(<!-- /bench -->)", re.DOTALL)
+    page.write_text(found.sub(lambda part: part[1] + "\n".join(lines) + "\n" + part[2], text), encoding="utf-8")
 
 
 def _cells(row: Row) -> tuple[str, str, str, str]:

@@ -15,8 +15,9 @@ import matchers
 import subgraphs
 import torch
 from plot_matchers import plot
-from report import Row, show
+from report import Row, show, write
 
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "matching.svg"
 
 #: Rows, and whether one thread makes them.
@@ -48,10 +49,17 @@ def rows(chosen: list[str]) -> Iterator[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, "plot", []], help="all, if none is named")
-    chosen = parser.parse_args().sections or [*SECTIONS, "plot"]
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    given = parser.parse_args()
+    chosen = given.sections or [*SECTIONS, "plot"]
     load = os.getloadavg()[0]
-    print(f"{platform.machine()}, {torch.get_num_threads()} cores, load before {load:.1f}, torch {torch.__version__}\n")
-    show(rows([name for name in SECTIONS if name in chosen]))
+    machine = (
+        f"{platform.machine()}, {torch.get_num_threads()} cores, load before {load:.1f}, torch {torch.__version__}"
+    )
+    print(machine + "\n")
+    made = show(rows([name for name in SECTIONS if name in chosen]))
+    if given.write:
+        write(made, machine, PAGE)
     if "plot" in chosen:
         torch.manual_seed(0)
         torch.set_num_threads(1)
