@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_array_equal
+from sklearn.model_selection import StratifiedGroupKFold
 
 from isonn.errors import InputError
 from isonn.graphs.splits import balanced_folds, grouped_folds, released_folds, stratified_folds
+from isonn.seeding import numpy_stream
 
+SKLEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
 Y = np.array(["b"] * 20 + ["a"] * 9 + ["c"] * 11)
 
 
@@ -103,14 +106,22 @@ def test_grouped_folds_test_everybody_once_and_split_no_group():
         assert not set(GROUPS[train]) & set(GROUPS[test])
 
 
-@pytest.mark.skipif(
-    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8),
-    reason="StratifiedGroupKFold spreads classes less evenly before scikit-learn 1.8, which needs Python 3.11",
-)
 @pytest.mark.parametrize("seed", range(5))
 def test_grouped_folds_hold_every_class_where_its_graphs_are_free(seed):
     for _, test in grouped_folds(Y, GROUPS, 8, seed):  # class b is eight groups, the others are more
         assert set(Y[test]) == set("abc")
+
+
+@pytest.mark.skipif(SKLEARN < (1, 9), reason="earlier versions of scikit-learn spread groups otherwise")
+@pytest.mark.parametrize("n_folds", [2, 5, 8])
+def test_grouped_folds_are_those_of_scikit_learn(n_folds):
+    for seed in range(10):
+        draw = np.random.default_rng(seed)
+        y, groups = draw.integers(0, 3, 90), draw.integers(0, 25, 90)
+        found = [test.tolist() for _, test in grouped_folds(y, groups, n_folds, seed)]
+        state = int(numpy_stream(seed, "folds").integers(2**32))
+        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=state)
+        assert found == [test.tolist() for _, test in splitter.split(y, y, groups)]
 
 
 def test_grouped_folds_follow_the_seed():

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 
 from isonn.errors import InputError
+from isonn.packing import IntArray
 from isonn.seeding import numpy_stream
 
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -63,8 +64,37 @@ def grouped_folds(y: ArrayLike, groups: ArrayLike, n_folds: int = 10, seed: int 
     n_groups = len(np.unique(column))
     if n_groups < n_folds:
         raise InputError(f"{n_groups} groups cannot be spread over {n_folds} folds; use n_folds <= {n_groups}")
-    splitter = StratifiedGroupKFold(n_splits=int(n_folds), shuffle=True, random_state=_random_state(seed))
-    return [(train.astype(np.int64), test.astype(np.int64)) for train, test in splitter.split(code, code, column)]
+    group = np.unique(column, return_inverse=True)[1].reshape(-1)
+    fold = _spread(group, code, counts, int(n_folds), np.random.RandomState(_random_state(seed)))[group]
+    return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in range(int(n_folds))]
+
+
+def _spread(group: IntArray, code: IntArray, counts: IntArray, n_folds: int, draw: np.random.RandomState) -> IntArray:
+    """The fold of each group: the groups that unbalance classes most first, each where it keeps the balance best.
+
+    The same folds as StratifiedGroupKFold of scikit-learn 1.9, whose earlier versions give others: a seed must mean
+    the same folds with any version.
+    """
+    held = np.zeros((group.max() + 1, len(counts)))
+    np.add.at(held, (group, code), 1)
+    order = np.arange(len(held))
+    draw.shuffle(order)
+    order = order[np.argsort(-held[order].std(axis=1), kind="stable")]
+    fold, full = np.empty(len(held), dtype=np.int64), np.zeros((n_folds, len(counts)))
+    for one in order:
+        spreads = np.empty(n_folds)
+        for number in range(n_folds):
+            full[number] += held[one]
+            spreads[number] = (full / counts).std(axis=0).mean()
+            full[number] -= held[one]
+        best = 0
+        for number in range(1, n_folds):
+            alike = bool(np.isclose(spreads[number], spreads[best]))
+            if spreads[number] < spreads[best] or (alike and full[number].sum() < full[best].sum()):
+                best = number
+        fold[one] = best
+        full[best] += held[one]
+    return fold
 
 
 def released_folds(folds: ArrayLike | None) -> list[Fold]:
