@@ -65,7 +65,7 @@ class Column:
         if self.numeric:
             number = _number(text)
             self.numeric = number is not None
-            self.whole = self.whole and number is not None and number.is_integer()
+            self.whole = self.whole and number is not None and number.is_integer() and abs(number) < 2**53
 
     @property
     def may_be_target(self) -> bool:

@@ -43,7 +43,7 @@ from isonn.subgraphs.bank import (
 from isonn.subgraphs.views import Encoding, Gathering, directed_graph
 from isonn.subgraphs.vocabulary import size_counts
 
-FORMAT = "isonn-bank-2"
+FORMAT = "isonn-bank-3"
 SUMMARY = "bank.json"
 
 #: A function with its arguments; and a function that runs such calls in order and yields once per call.
@@ -165,8 +165,11 @@ def _sizes(folder: Path) -> list[int]:
         raise DatasetError(f"{folder} holds no {'whole ' if some else ''}bank; {remedy}") from None
     except ValueError as error:
         raise DatasetError(f"{folder / SUMMARY} is damaged ({error}); run the same again to write it again") from error
-    _check_format(folder / SUMMARY, summary.get("format"))
-    return [int(size) for size in summary["parts"]]
+    _check_format(folder / SUMMARY, summary.get("format") if isinstance(summary, dict) else None)
+    parts = summary.get("parts")
+    if not isinstance(parts, list) or not all(type(size) is int for size in parts):
+        raise DatasetError(f"{folder / SUMMARY} is damaged; run the same again to write it anew")
+    return parts
 
 
 def _part_path(folder: Path, number: int) -> Path:
@@ -223,6 +226,7 @@ def _bank_part(graphs: CodedGraphs | None, path: Path, key: str, limit: int, see
         "sampled": json.dumps([[int(graph), int(k), share] for (graph, k), share in banked.sampled.items()]),
         "sha256": json.dumps({name: _digest(tensor) for name, tensor in tensors.items()}),
     }
+    header["digest"] = _header_digest(header)
     with atomic_file(path) as temporary:
         temporary.write_bytes(save(tensors, header))
 
@@ -240,7 +244,15 @@ def _header(path: Path) -> dict[str, str]:
     except (SafetensorError, OSError) as error:
         raise _damaged(path) from error
     _check_format(path, header.get("format"))
+    if header.pop("digest", None) != _header_digest(header):
+        raise _damaged(path)
     return header
+
+
+def _header_digest(header: dict[str, str]) -> str:
+    """SHA-256 of everything in a header, which holds those of the arrays."""
+    content = {name: value for name, value in header.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _check_format(path: Path, found: object) -> None:
@@ -255,7 +267,7 @@ def _read(path: Path, name: str, *columns: str) -> list[NDArray[Any]]:
     """Some arrays of a part, checked."""
     try:
         with safe_open(path, "numpy") as file:
-            digests = json.loads(file.metadata()["sha256"])
+            digests = json.loads(_header(path)["sha256"])
             tensors = {f"{name}.{column}": file.get_tensor(f"{name}.{column}") for column in columns}
     except (SafetensorError, OSError) as error:
         raise _damaged(path) from error
