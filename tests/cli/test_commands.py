@@ -16,6 +16,7 @@ import pytest
 from tests_commands import refused, run
 
 import isonn
+import isonn.cli
 from isonn.errors import IsoNNWarning
 from isonn.training import Checkpoint
 
@@ -245,6 +246,21 @@ def test_signals_end_a_run_as_ctrl_c_does(name, tmp_path, monkeypatch):
     assert result.returncode == 130
     assert "the run is kept in" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["model.checkpoint"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+def test_sigterm_ends_a_run_that_ignores_ctrl_c(monkeypatch):
+    """Scripts start what runs in the background so."""
+    ended = []
+    monkeypatch.setattr("isonn.cli.app", lambda: ended.append(signal.raise_signal(signal.SIGTERM)))
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            isonn.cli.main()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    assert ended == []
 
 
 def test_outputs_that_exist_are_not_overwritten(tmp_path, model):

@@ -84,7 +84,7 @@ def main() -> None:
     for name in ("SIGTERM", "SIGHUP"):  # end as Ctrl-C does: workers are stopped, and what is done is kept
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+            signal.signal(number, _interrupt)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say
@@ -96,6 +96,12 @@ def main() -> None:
             raise
         print(f"isonn: {_sentence(error)}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def _interrupt(*_: object) -> None:
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a script started us in the background
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
 
 
 def _sentence(error: Exception) -> str:
