@@ -1,6 +1,7 @@
 """Molecules: isonn against ECFP4 with a forest, in the same folds; known rules; times. Needs ISONN_DATA/molecules.
 
     python benchmarks/molecules.py table --sets bbbp,bace --seeds 1     # goes on where it stopped
+    python benchmarks/molecules.py show                                 # what is there, as Markdown
     python benchmarks/molecules.py rules                                # atom AUROC on molecules labelled by a rule
     python benchmarks/molecules.py alerts                               # named alerts of Ames, as a rule
     python benchmarks/molecules.py times
@@ -95,6 +96,23 @@ def table(sets: list[str], splits: list[str], seeds: int, methods: list[str]) ->
                     )
 
 
+def show() -> None:
+    """A Markdown table of the seeds that all methods have finished: means over folds and seeds."""
+    scores: dict[tuple[str, str, str], dict[int, list[float]]] = {}
+    for line in STORE.read_text().splitlines():
+        job = json.loads(line)
+        name, split, method, seed, _ = job["job"]
+        scores.setdefault((name, split, method), {}).setdefault(seed, []).append(job["score"])
+    print(f"| set | folds | seeds | measure | {' | '.join(METHODS)} |\n|{'---|' * (4 + len(METHODS))}")
+    for name in CLASSES + NUMBERS:
+        for split in ("random", "murcko"):
+            own = [scores.get((name, split, method), {}) for method in METHODS]
+            seeds = [seed for seed in own[0] if all(len(seeds.get(seed, ())) == 5 for seeds in own)]
+            cells = [f"{np.mean([one[seed] for seed in seeds]):.3f}" if seeds else "" for one in own]
+            measure = "RMSE" if name in NUMBERS else "AUROC"
+            print(f"| {name} | {split} | {len(seeds)} | {measure} | {' | '.join(cells)} |")
+
+
 def truths(name: str, molecule: Chem.Mol) -> list[set[int]]:
     """The sets of atoms that may be called the truth."""
 
@@ -148,7 +166,7 @@ def times() -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["table", "rules", "alerts", "times"])
+    parser.add_argument("what", choices=["table", "show", "rules", "alerts", "times"])
     parser.add_argument("--sets", default=",".join(CLASSES + NUMBERS))
     parser.add_argument("--splits", default="random,murcko")
     parser.add_argument("--methods", default=",".join(METHODS))
@@ -161,4 +179,4 @@ if __name__ == "__main__":
     elif given.what == "rules":
         rules(given.count)
     else:
-        {"alerts": alerts, "times": times}[given.what]()
+        {"alerts": alerts, "times": times, "show": show}[given.what]()
