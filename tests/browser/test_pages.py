@@ -155,6 +155,8 @@ def test_everything_can_be_reached_and_used_with_the_keyboard(open_page, explain
     assert page.evaluate("document.activeElement.className") == "skip"
     assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.matches('header a')")  # the graph of the first screen
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.matches('[data-graph]')")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("ArrowDown")
