@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,6 +77,14 @@ def test_parts_on_disk_are_the_bank_in_memory(tmp_path, expected, size):
     same(read_banks(tmp_path), expected)
     assert expected.sampled
     assert told == list(range(size, 41, size))
+
+
+def test_processes_write_to_a_folder_that_is_named_from_where_we_are(tmp_path, expected, monkeypatch):
+    for name in ("one", "other"):  # the processes of the first go on to serve the second
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        bank_to_folder(parts(size=10), Path("bank"), LIMIT, n_jobs=2)
+        same(read_banks(tmp_path / name / "bank"), expected)
 
 
 def test_counts_take_half_the_memory_and_are_exact(tmp_path):

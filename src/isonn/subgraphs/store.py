@@ -79,7 +79,7 @@ def bank_to_folder(
 
     def work() -> Iterator[Call]:
         for graphs in parts:
-            path = _part_path(folder, len(sizes))
+            path = _part_path(folder.absolute(), len(sizes))  # workers stay in the folder they were started in
             sizes.append(len(graphs))
             key = _key(graphs, limit, seed)
             yield _bank_part, (None if _holds(path, key) else graphs, path, key, limit, seed)
