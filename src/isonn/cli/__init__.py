@@ -89,6 +89,8 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _say
             app()
+    except KeyboardInterrupt:  # before a command began
+        raise SystemExit(130) from None
     except Exception as error:
         from isonn.errors import IsoNNError
 

@@ -239,9 +239,11 @@ def _connected(address: str) -> Iterator[_Cluster]:
             f"no dask scheduler answers at {address or repr(address)} ({about}); start one with `dask scheduler`, "
             f"or give the address it prints"
         )
-    log = logging.getLogger("distributed.client")
-    level = log.level
-    log.setLevel(logging.CRITICAL)  # what it would print over the progress bar is recovered from or raised here
+    levels = {
+        log: log.level for log in map(logging.getLogger, ("distributed", "distributed.client", "tornado", "asyncio"))
+    }
+    for log in levels:  # what they would print over the progress bar is recovered from or raised here
+        log.setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False, name="isonn")
         try:
@@ -249,7 +251,8 @@ def _connected(address: str) -> Iterator[_Cluster]:
         finally:
             client.close(timeout=ANSWER_SECONDS)
     finally:
-        log.setLevel(level)
+        for log, level in levels.items():
+            log.setLevel(level)
 
 
 def _ask(address: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any] | str:
