@@ -85,6 +85,8 @@ def main() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _interrupt)
+    # joblib may say this when it is torn down, after the block below
+    warnings.filterwarnings("ignore", r"\d+ tasks which were still being processed", UserWarning)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say

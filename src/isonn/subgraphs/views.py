@@ -40,9 +40,6 @@ LEVELS = 8
 #: degrees, node attributes. A pair of nodes is two cells of the adjacency matrix, so it counts twice.
 START_WEIGHTS = (2.0, 2.0, 1.0, 1.0)
 EDGE, EDGE_LABEL, NODE_LABEL, NUMBER = range(4)
-#: Labels never seen in training are warned of from this share of nodes or edges on: nearly every fold of a real set
-#: has one atom of a rare kind.
-UNSEEN = 0.01
 
 _ONE_HOT = " (x of PyTorch Geometric is read as labels where all of it is one-hot: convert all graphs together)"
 
@@ -328,7 +325,7 @@ class Encoding:
         return CodedGraphs(found.graphs.node_offsets, offsets, found.edges, coded)
 
     def warn_of_unseen(self, graphs: GraphSet) -> None:
-        """Warn when some share of the nodes or edges has labels never seen in training; a rare one is ignored."""
+        """Warn of nodes and edges whose label was never seen in training, in one sentence with their number."""
         once = graphs.edges[:, 0] < graphs.edges[:, 1]
         found = []
         for what, known, column in (
@@ -338,7 +335,7 @@ class Encoding:
             if known is None or column is None:
                 continue
             unseen = int((_number_of(column, known) == 0).sum())
-            if unseen and unseen >= UNSEEN * len(column):
+            if unseen:
                 found.append(f"{unseen} of {len(column)} {what}")
         if found:
             warnings.warn(
