@@ -113,7 +113,9 @@ class TorchEstimator(GraphEstimator):
         """
         self._require_fit()
         with torch_threads(self.n_jobs):
-            return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_["node"])
+            return explain_matched(
+                self._matched_graph(X), self.target_, label, top, self.label_names_["node"], self.label_names_["edge"]
+            )
 
     def _matched_graph(self, X: Any) -> MatchedGraph:
         """One graph with all its matches: what explanations and template cards are made of."""

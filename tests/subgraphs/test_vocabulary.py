@@ -235,6 +235,25 @@ def test_class_reasons_count_the_training_graphs_that_hold_them(graphs):
                 assert reason.graphs[other] == (int(held[y == other, reason.column].sum()), int((y == other).sum()))
 
 
+def test_different_pieces_read_differently(mutag):
+    reasons = [
+        reason for own in isonn.SubgraphIsoNNClassifier(random_state=0).fit(mutag).reasons_.values() for reason in own
+    ]
+    texts = [reason.text for reason in reasons]
+    assert len(set(texts)) == len(texts)
+    assert any("=" in text or ":" in text for text in texts)  # bonds as chemists write them
+
+
+def test_explanations_that_do_not_add_up_say_so(graphs):
+    y = Y["classes"]
+    assert "need not add up" not in fitted(graphs, "default", "classes").explain(graphs[0]).summary()
+    for head in ("forest", "ensemble"):
+        clf = isonn.SubgraphIsoNNClassifier(head=head, random_state=0).fit(graphs, y)
+        assert "need not add up" in clf.explain(graphs[0]).summary()
+    both = isonn.SubgraphIsoNNClassifier(regions="both", random_state=0).fit(graphs, y)
+    assert f"agrees in {both.agreement_:.0%}" in both.explain(graphs[0]).summary()
+
+
 def test_evidence_finds_the_planted_triangle(graphs):
     clf = fitted(graphs, "default", "classes")
     e = clf.explain(graphs[1], label=1, method="evidence")

@@ -134,7 +134,9 @@ class _AlignedIsoNN(GraphEstimator):
             top: matches to list; None lists all. The importances count all either way.
         """
         self._require_fit()
-        return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_["node"])
+        return explain_matched(
+            self._matched_graph(X), self.target_, label, top, self.label_names_["node"], self.label_names_["edge"]
+        )
 
     @property
     def templates_(self) -> list[Template]:

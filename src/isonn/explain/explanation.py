@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError, MissingDependencyError
-from isonn.explain.reasons import Reason, find_reasons, formula
+from isonn.explain.reasons import Reason, find_reasons, formula, link_name
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
@@ -123,6 +123,7 @@ class Explanation:
     single_nodes: float = 0.0
     exact: bool = False
     label_names: dict[Any, str] = field(default_factory=dict, repr=False)
+    edge_label_names: dict[Any, str] = field(default_factory=dict, repr=False)
     method: str = "contribution"
     note: str = ""
 
@@ -185,6 +186,10 @@ class Explanation:
             rows = ", ".join(map(self.node_name, match.nodes))
             columns = "" if match.columns is None else " to " + ", ".join(map(self.node_name, match.columns))
             lines.append(f"  {match.contribution:+.3f}  template {match.template} at {rows}{columns}")
+        if self.note:
+            lines.append(f"  {self.note}")
+        if not self.exact and self.method == "contribution":
+            lines.append("  Contributions are computed by removal and need not add up.")
         return "\n".join(lines)
 
     def to_svg(self) -> str:
@@ -214,6 +219,7 @@ def explain_matched(
     label: Any = None,
     top: int | None = LISTED,
     label_names: Mapping[Any, str] | None = None,
+    edge_label_names: Mapping[Any, str] | None = None,
 ) -> Explanation:
     """The explanation of one graph, from what its model says without each match.
 
@@ -222,7 +228,7 @@ def explain_matched(
         target: what the model predicts.
         label: the class to explain; None takes the predicted one.
         top: matches to list; None lists all. The importances count all matches either way.
-        label_names: what node labels mean.
+        label_names, edge_label_names: what labels mean.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -275,6 +281,7 @@ def explain_matched(
         single_nodes=single_nodes,
         exact=matched.exact,
         label_names=dict(label_names or {}),
+        edge_label_names=dict(edge_label_names or {}),
         rows={_key(match): int(rows[i]) for match, i in zip(matches, order, strict=True)},
     )
 
@@ -368,14 +375,23 @@ class Template:
         """Number of nodes."""
         return len(self.adjacency)
 
-    def text(self, label_names: Mapping[Any, str] | None = None) -> str:
-        """The template in words: its nodes by label, linked as they are."""
+    def text(
+        self, label_names: Mapping[Any, str] | None = None, edge_label_names: Mapping[Any, str] | None = None
+    ) -> str:
+        """Describe the template in words: its nodes by label, linked as they are."""
         names, labels = label_names or {}, self.node_labels
         shown = None if labels is None else [str(names.get(label, label)) for label in labels.tolist()]
-        words = formula(self.adjacency > 0.5, shown)
-        if self.view == "refined" and self.texts:
-            notes = dict.fromkeys(text for text in self.texts)
-            words += f" ({'; '.join(notes)})"
+        if shown is not None and self.texts and self.view != "refined":
+            shown = list(self.texts)
+        links = None
+        if self.edge_labels is not None:
+            links = np.array(
+                [[link_name(label, edge_label_names) for label in row] for row in self.edge_labels.tolist()]
+            )
+        elif self.view == "refined" and edge_label_names:  # all its links lie on cycles
+            links = np.full(self.adjacency.shape, None)
+        notes = self.texts if self.view == "refined" and self.texts else ()
+        words = formula(self.adjacency > 0.5, shown, links, notes)
         if self.others:
             words += f", or {len(self.others)} like it"
         return words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,10 @@ MOST_IN_FORMULA = 12
 STRONGEST = 200
 #: A reason below this share of the strongest one's contribution is not listed.
 LEAST = 0.1
+#: How a link is written, by the last word of its name: "double" of "ring double", "=" of "=;@". A link without a name
+#: lies on a cycle and may be of any kind.
+LINK_SIGNS = {"single": "\u2013", "double": "=", "triple": "\u2261", "aromatic": ":"}
+LINK_SIGNS |= {"-": "\u2013", "=": "=", "#": "\u2261", ":": ":", "": "~"}
 #: A contribution below this is rounding, and no reason.
 ROUNDING = 1e-12
 
@@ -135,7 +140,7 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
         answers = explanation.target.link(explanation.source.logits_without(rows[inside]))
         names = tuple(explanation.node_name(node) for node in free)
         worth = float(contributions[inside].sum())
-        text = piece_text(graph, free, explanation.label_names)
+        text = piece_text(graph, free, explanation.label_names, explanation.edge_label_names)
         reasons.append(Reason(graph, tuple(free), names, worth, answers, rows[inside], text))
     reasons.sort(key=lambda reason: -abs(reason.contribution))
     least = max(LEAST * abs(reasons[0].contribution), ROUNDING) if reasons else 0.0
@@ -171,43 +176,85 @@ PIECE_TEXTS: dict[str, Callable[[int], str]] = {
 }
 
 
-def piece_text(graph: Graph, nodes: Sequence[int], label_names: Mapping[Any, str]) -> str:
-    """A piece of a graph in words: its nodes by label, linked as they are; without labels, its shape."""
+def piece_text(
+    graph: Graph,
+    nodes: Sequence[int],
+    label_names: Mapping[Any, str],
+    edge_label_names: Mapping[Any, str] | None = None,
+) -> str:
+    """Describe a piece of a graph in words: its labelled nodes as a formula, or its shape if nodes have no labels."""
     if graph.kind in PIECE_TEXTS:
         return PIECE_TEXTS[graph.kind](len(nodes))
-    inside = np.ix_(nodes, nodes)
-    adjacency = graph.adjacency[inside] != 0
     labels = None if graph.node_labels is None else graph.node_labels[list(nodes)].tolist()
     names = None if labels is None else [str(label_names.get(label, label)) for label in labels]
-    return formula(adjacency, names)
+    links = None
+    if graph.edge_labels is not None:
+        links = np.full((graph.n, graph.n), None, dtype=object)
+        links[tuple(graph.edges.T)] = [link_name(label, edge_label_names) for label in graph.edge_labels.tolist()]
+        links = links[np.ix_(nodes, nodes)]
+    return formula(graph.adjacency[np.ix_(nodes, nodes)] != 0, names, links)
 
 
-def formula(adjacency: NDArray[Any], names: Sequence[str] | None) -> str:
-    """A small connected graph as one line, written as chemists write structures: ``O\u2013N(\u2013O)\u2013C``.
+def link_name(label: Any, names: Mapping[Any, str] | None) -> str | None:
+    """The name of an edge label, or None for an edge without one."""
+    return None if label is None else str((names or {}).get(label, label))
+
+
+def formula(
+    adjacency: NDArray[Any],
+    names: Sequence[str] | None,
+    links: NDArray[Any] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """Write a small connected graph as one line, as chemists write structures: ``O=N(=O)\u2013C``.
+
+    Links that are not bonds, and notes, follow in the order of the formula.
+
+    Args:
+        adjacency: shape (n, n).
+        names: one per node, or None for the shape alone.
+        links: the name of each link, shape (n, n), None for a link that is known only to lie on a cycle; or None when
+            links have no labels.
+        notes: one per node.
 
     Example:
-        >>> formula(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]), ["O", "N", "O"])
+        >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> formula(path, ["O", "N", "O"])
         'O\u2013N\u2013O'
+        >>> formula(path, ["O", "N", "O"], np.array([["", "double", ""], ["double", "", "single"], ["", "single", ""]]))
+        'O=N\u2013O'
+        >>> formula(path, ["A", "B", "A"], np.full((3, 3), "likes"))
+        'A\u2013B\u2013A (2 \u00d7 link likes)'
+        >>> formula(path, ["C", "C", "C"], notes=["end", "middle", "end"])
+        'C\u2013C\u2013C (end; middle; end)'
         >>> formula(np.ones((3, 3)) - np.eye(3), None)
         '3 nodes, 3 links, a ring'
     """
     n = len(adjacency)
     linked = (np.asarray(adjacency) != 0) & ~np.eye(n, dtype=bool)
-    links = int(np.triu(linked | linked.T, 1).sum())
+    count = int(np.triu(linked | linked.T, 1).sum())
     if names is None:
-        ring = ", a ring" if links == n and (linked.sum(axis=1) == 2).all() else ""
-        return f"{n} node{'s' * (n != 1)}" + (f", {links} link{'s' * (links != 1)}{ring}" if n > 1 else "")
+        ring = ", a ring" if count == n and (linked.sum(axis=1) == 2).all() else ""
+        return f"{n} node{'s' * (n != 1)}" + (f", {count} link{'s' * (count != 1)}{ring}" if n > 1 else "")
     if n > MOST_IN_FORMULA:
         counts = {name: list(names).count(name) for name in names}
         return f"{n} nodes: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     degree = linked.sum(axis=1)
     # start at a node with few links and a rare name, so that equal pieces mostly read the same
     start = min(range(n), key=lambda v: (degree[v] > 1, names[v], v))
-    seen: set[int] = set()
+    seen: dict[int, None] = {}  # in the order they are written
     closing: dict[tuple[int, int], int] = {}
+    written: list[str] = []  # the names of links, likewise
+
+    def sign(node: int, other: int) -> str:
+        if links is None:
+            return "\u2013"
+        name = links[node, other] if links[node, other] is not None else links[other, node]
+        written.append(name or "")
+        return LINK_SIGNS.get(_kind_of_link(written[-1]), "\u2013")
 
     def walk(node: int, parent: int) -> str:
-        seen.add(node)
+        seen[node] = None
         branches = []
         text = names[node]
         for other in sorted(np.flatnonzero(linked[node]).tolist(), key=lambda v: (degree[v], names[v], v)):
@@ -217,17 +264,31 @@ def formula(adjacency: NDArray[Any], names: Sequence[str] | None) -> str:
                 pair = (min(node, other), max(node, other))
                 closing.setdefault(pair, len(closing) + 1)
             else:
-                branches.append(walk(other, node))
+                branches.append(sign(node, other) + walk(other, node))
         for branch in branches[:-1]:
-            text += f"(\u2013{branch})"
-        return text + (f"\u2013{branches[-1]}" if branches else "")
+            text += f"({branch})"
+        return text + (branches[-1] if branches else "")
 
     parts = [walk(start, -1)]
     for node in range(n):
         if node not in seen:
             parts.append(walk(node, -1))
     text = " and ".join(parts)
-    return text + (f" with {len(closing)} ring{'s' * (len(closing) != 1)}" if closing else "")
+    text += f" with {len(closing)} ring{'s' * (len(closing) != 1)}" if closing else ""
+    told = _repeated([notes[node] for node in seen]) if notes else []
+    if any(_kind_of_link(name) not in LINK_SIGNS for name in written):
+        told = _repeated([f"link {name}" if name else "ring link" for name in written]) + told
+    return f"{text} ({'; '.join(told)})" if told else text
+
+
+def _repeated(texts: Sequence[str]) -> list[str]:
+    """Texts, with neighbours that are equal as one: "2 \u00d7 C"."""
+    return [text if (times := len(list(same))) == 1 else f"{times} \u00d7 {text}" for text, same in groupby(texts)]
+
+
+def _kind_of_link(name: str) -> str:
+    """The part of a link's name that a sign stands for: "double" of "ring double", "=" of "=;@"."""
+    return name.partition(";")[0].rpartition(" ")[2]
 
 
 def _igraph_of(graph: Graph, nodes: Sequence[int] | None = None) -> tuple[Any, dict[str, list[str]]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -154,23 +153,7 @@ def class_pieces(clf: Any, graphs: GraphSet, look: Symbols) -> dict[Any, list[Pi
             for reason in reasons[:PIECES]
             if abs(reason.effect) >= LEAST * largest
         ]
-        made[value] = _told_apart(made[value], clf, graphs)
     return made
-
-
-def _told_apart(pieces: Sequence[Piece], clf: Any, graphs: GraphSet) -> list[Piece]:
-    """Pieces of one class that read the same, with the kinds of their links in words."""
-    texts = Counter(piece.text for piece in pieces)
-    told = []
-    for piece in pieces:
-        labels = clf.templates_[piece.column].edge_labels
-        if texts[piece.text] > 1 and labels is not None:
-            linked = np.triu(np.asarray(clf.templates_[piece.column].adjacency) > 0, 1)
-            kinds = Counter(str(graphs.edge_label_names.get(label, label)) for label in labels[linked].tolist())
-            words = ", ".join(f"{count} {name}" for name, count in sorted(kinds.items()))
-            piece = replace(piece, text=f"{piece.text} ({words})")
-        told.append(piece)
-    return told
 
 
 def _piece(

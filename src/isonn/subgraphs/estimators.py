@@ -193,7 +193,10 @@ class _SubgraphIsoNN(GraphEstimator):
         self._require_fit()
         if self.soft_ is not None:
             return np.asarray(self.soft_.get_feature_names_out())
-        names = [f"{i}: {template.text(self.label_names_['node'])}" for i, template in enumerate(self.templates_)]
+        names = [
+            f"{i}: {template.text(self.label_names_['node'], self.label_names_['edge'])}"
+            for i, template in enumerate(self.templates_)
+        ]
         return np.array([*names, *(f"size{i}" for i in range(self.size_block_.columns))], dtype=object)
 
     def explain(self, X: Any, label: Any = None, top: int | None = 100, *, method: str = "contribution") -> Explanation:
@@ -226,7 +229,7 @@ class _SubgraphIsoNN(GraphEstimator):
                 raise InputError("soft templates have no evidence; use method='contribution'")
             return self.soft_.explain(X, label, top)
         matched = self._matched_graph(X)
-        found = explain_matched(matched, self.target_, label, top, self.label_names_["node"])
+        found = explain_matched(matched, self.target_, label, top, self.label_names_["node"], self.label_names_["edge"])
         if self.student_ is not None:
             found = replace(
                 found, note=f"Explained by a model of subgraphs alone that agrees in {self.agreement_:.0%} of graphs."
@@ -253,7 +256,7 @@ class _SubgraphIsoNN(GraphEstimator):
             found[classes[mark.output]].append(
                 ClassReason(
                     classes[mark.output],
-                    template.text(self.label_names_["node"]),
+                    template.text(self.label_names_["node"], self.label_names_["edge"]),
                     template,
                     mark.column,
                     mark.effect,
