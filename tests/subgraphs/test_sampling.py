@@ -212,5 +212,5 @@ def test_sizes_that_cannot_be_enumerated_are_refused(k):
 
 @pytest.mark.parametrize("limit", [0, -5])
 def test_a_budget_below_one_is_refused(limit):
-    with pytest.raises(InputError, match=f"a budget of {limit} subgraphs leaves nothing to match; use at least 1"):
+    with pytest.raises(InputError, match=f"a budget of {limit} subgraphs is too small; use at least 1"):
         cut(GRAPHS["dense"], 3, limit=limit)

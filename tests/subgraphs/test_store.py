@@ -109,7 +109,7 @@ def test_parts_that_are_there_are_not_cut_again(tmp_path, expected, cut):
     with pytest.raises(KeyboardInterrupt):
         bank_to_folder(stops(), tmp_path, LIMIT)
     before = len(cut)
-    with pytest.raises(DatasetError, match=r"holds no whole bank; run the same again to cut the rest"):
+    with pytest.raises(DatasetError, match=r"holds no whole bank; run this again to cut the rest"):
         read_banks(tmp_path)
     bank_to_folder(parts(), tmp_path, LIMIT)
     assert (before, len(cut)) == (2, len(parts()))
@@ -143,7 +143,7 @@ def test_half_a_part_is_cut_again(tmp_path, expected, cut):
     bank_to_folder(parts(), tmp_path, LIMIT)
     path = tmp_path / "part-000001.safetensors"
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(DatasetError, match=r"part-000001\.safetensors is damaged; remove it and run the same again"):
+    with pytest.raises(DatasetError, match=r"part-000001\.safetensors is damaged; remove it and run this again"):
         read_banks(tmp_path)
     cut.clear()
     bank_to_folder(parts(), tmp_path, LIMIT)
@@ -185,7 +185,7 @@ def test_a_bank_of_another_version_is_refused(tmp_path):
             path.write_text(json.dumps({"format": "isonn-bank-0"}))
         else:
             path.write_bytes(save(load(path.read_bytes()), {"format": "isonn-bank-0"}))
-        with pytest.raises(DatasetError, match="has format 'isonn-bank-0' where this version of isonn reads"):
+        with pytest.raises(DatasetError, match="has format 'isonn-bank-0' but this version of isonn reads"):
             read_banks(tmp_path)
     with pytest.raises(DatasetError, match="remove its folder to cut the graphs again"):
         bank_to_folder(parts(), tmp_path, LIMIT)
@@ -197,7 +197,7 @@ def test_a_folder_without_a_bank_is_refused(tmp_path):
 
 
 def test_no_graphs_are_refused(tmp_path):
-    with pytest.raises(InputError, match="there is no graph to cut"):
+    with pytest.raises(InputError, match="there are no graphs to cut"):
         bank_to_folder([], tmp_path)
 
 
@@ -212,7 +212,7 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path, expected, monkeypatch):
         return real(*args)
 
     monkeypatch.setattr(bank_files, "save", full)
-    with pytest.raises(IsoNNError, match=r"is full; 2 parts are whole and kept, so free some space and run the same"):
+    with pytest.raises(IsoNNError, match=r"is full; 2 complete parts are kept, so free some space and run this"):
         bank_to_folder(parts(), tmp_path, LIMIT)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"part-00000{i}.safetensors" for i in (0, 1)]
     monkeypatch.setattr(bank_files, "save", real)

@@ -155,29 +155,29 @@ def test_training_that_was_stopped_goes_on(mutag, tmp_path):
 def test_a_directed_graph_is_named_by_its_number_in_the_stream(mutag):
     arrow = isonn.as_graphset([[[0, 1], [1, 0]], [[0, 1], [0, 0]]], y=[0, 1])
     plain = isonn.as_graphset([[[0, 1], [1, 0]]] * 9, y=[0, 1, 0] * 3)
-    with pytest.raises(InputError, match="graph 10 of graphs is directed"):
+    with pytest.raises(InputError, match="graph 10 of graphs is directed, and subgraphs need undirected graphs; make"):
         classifier().fit(isonn.stream([plain, arrow], 3))
 
 
 def test_a_stream_without_classes_or_with_too_few_is_refused(mutag):
-    with pytest.raises(InputError, match="needs classes; pass y, or a stream that carries them"):
+    with pytest.raises(InputError, match="needs classes; pass y, or a stream that has them"):
         classifier().fit(isonn.stream(mutag.with_y(None)))
     with pytest.raises(InputError, match="y has 3 entries for 188 graphs"):
         classifier().fit(isonn.stream(mutag), [0, 1, 0])
-    with pytest.raises(InputError, match="graphs holds no graph; give at least one"):
+    with pytest.raises(InputError, match="graphs has no graphs; give at least one"):
         classifier().fit(isonn.stream([]))
 
 
 def test_a_stream_that_changes_while_it_is_read_is_refused(mutag):
     lengths = iter([188, 100])
-    with pytest.raises(InputError, match="graphs held 188 graphs when it was read first and 100 afterwards"):
+    with pytest.raises(InputError, match="graphs held 188 graphs when first read and 100 afterwards"):
         classifier().fit(isonn.stream(lambda: [mutag[: next(lengths)]], 50))
 
 
 def test_a_bank_of_another_version_is_refused(mutag, tmp_path, monkeypatch):
     classifier(epochs=1).fit(mutag, bank=tmp_path)
     monkeypatch.setattr(bank_files, "FORMAT", "isonn-bank-99")
-    with pytest.raises(DatasetError, match="where this version of isonn reads 'isonn-bank-99'"):
+    with pytest.raises(DatasetError, match="but this version of isonn reads 'isonn-bank-99'"):
         classifier(epochs=1).fit(mutag, bank=tmp_path)
 
 

@@ -177,7 +177,7 @@ def test_columns_that_are_wanted_but_missing_are_refused(name):
 def test_columns_the_model_was_fitted_with_are_asked_for(what):
     use = {**dict.fromkeys(ALL, False), what.replace(" ", "_"): True}
     encoding = fit_encoding(rich_graphs(), use, (2,), views=("labels",))
-    with pytest.raises(InputError, match=f"graphs has no {what}, and this model was fitted with them; give them"):
+    with pytest.raises(InputError, match=f"graphs has no {what}, but this model was fitted with them; add them"):
         encoding.encode(isonn.as_graphset([[[0, 1], [1, 0]]]))
 
 
@@ -191,7 +191,7 @@ def test_directed_graphs_are_found_by_edges_weights_and_labels():
     labels = np.array([1, 1, 1, 2])
     label = graphset_from_cells([0, 0, 1, 1], [(0, 1), (1, 0)] * 2, [2, 2], None, labels)
     assert directed_graph(label) == 1
-    with pytest.raises(InputError, match=r"graph 1 of 2 is directed: .* make it symmetric, or use IsoNNClassifier"):
+    with pytest.raises(InputError, match=r"graph 1 of 2 is directed, .* make it symmetric, or use IsoNNClassifier"):
         check_undirected(one_way)
 
 

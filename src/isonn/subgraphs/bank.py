@@ -1,8 +1,7 @@
-"""Merge subgraphs: every distinct one once, up to relabelling and codes included, and how often each graph has it.
+"""Banks: the distinct subgraphs of graphs, up to relabelling, with their counts in each graph.
 
-A graph is given as integer codes: what its nodes and edges are (a label, a level of a weight, a degree) is a
-number here, and code 0 of an edge means that there is none. Graphs can be looked at in several ways at once
-(`Codes`): the subgraphs are cut once, and merged for each view by its own codes.
+A graph is given as integer codes of its nodes and edges, such as a label, a level of a weight, or a degree. Edge code 0
+means no edge. Graphs can have several views (`Codes`): subgraphs are cut once, and merged by the codes of each view.
 """
 
 from __future__ import annotations
@@ -37,29 +36,29 @@ from isonn.subgraphs.enumerate import (
 if TYPE_CHECKING:
     from isonn.subgraphs.kernels import Counter
 
-#: Nodes below which a further thread costs more than it saves.
+#: Number of nodes below which another thread costs more than it saves.
 NODES_PER_BLOCK = 2**14
-#: Graphs that the numpy path cuts in one go.
+#: Number of graphs that the numpy path cuts at once.
 GRAPHS_PER_BLOCK = 512
-#: The largest edge code the compiled path takes; a test holds it to the kernels' own.
+#: Largest edge code of the compiled path; a test compares it with the kernels' own.
 MAX_EDGE_CODE = 2**12 - 1
-#: The largest node code the compiled path takes: codes are 32-bit integers there.
+#: Largest node code of the compiled path, which uses 32-bit integers.
 MAX_NODE_CODE = 2**31 - 2
-#: Pairs of nodes of a block for which a table is made; beyond, edges are looked up by binary search.
+#: Largest number of node pairs in a block for a lookup table; above it edges are found by binary search.
 MOST_PAIRS = 2**22
-#: Regions of blocks that are merged with those known already in one go.
+#: Number of regions that are merged at once with the known ones.
 REGIONS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Graphs as one view codes them.
+    """Graphs in the codes of one view.
 
     Attributes:
-        node_codes: what each node is, ``(nodes,)``, from 0.
-        edge_codes: what each edge is, ``(edges,)``, from 1.
-        sizes: the sizes of subgraphs that are cut for it.
-        radii: the radii of neighbourhoods that are counted for it.
+        node_codes: code of each node, ``(nodes,)``, from 0.
+        edge_codes: code of each edge, ``(edges,)``, from 1.
+        sizes: sizes of the subgraphs to count.
+        radii: radii of the neighbourhoods to count.
     """
 
     node_codes: IntArray
@@ -74,8 +73,8 @@ class CodedGraphs:
 
     Attributes:
         node_offsets, edge_offsets: where the nodes and edges of each graph start, ``(g + 1,)``.
-        edges: every edge once, nodes numbered from 0 within their graph, ``(edges, 2)``.
-        views: how to look at them.
+        edges: each edge once, with nodes numbered from 0 within their graph, ``(edges, 2)``.
+        views: the codes of each view.
     """
 
     node_offsets: IntArray
@@ -87,7 +86,7 @@ class CodedGraphs:
         return len(self.node_offsets) - 1
 
     def part(self, start: int, stop: int) -> CodedGraphs:
-        """Graphs ``start`` to ``stop``."""
+        """Return graphs ``start`` to ``stop``."""
         nodes = slice(self.node_offsets[start], self.node_offsets[stop])
         edges = slice(self.edge_offsets[start], self.edge_offsets[stop])
         return CodedGraphs(
@@ -103,13 +102,13 @@ class CodedGraphs:
 
 @dataclass(frozen=True, eq=False)
 class SubgraphBank:
-    """The distinct k-node subgraphs of some graphs, as one view sees them.
+    """The distinct k-node subgraphs of some graphs in one view.
 
     Attributes:
         k: their size.
-        regions: in canonical order, ``(d, k + k*(k-1)/2)``: the codes of the nodes, then those of the edges, row by
-            row of the upper triangle.
-        counts: how often each graph has each of them, sparse, ``(g, d)``.
+        regions: canonical rows, ``(d, k + k*(k-1)/2)``: node codes, then edge codes in the order of the upper triangle,
+            row by row.
+        counts: how often each graph contains each of them, sparse, ``(g, d)``.
     """
 
     k: int
@@ -119,12 +118,12 @@ class SubgraphBank:
 
 @dataclass(frozen=True, eq=False)
 class Banked:
-    """What `bank_subgraphs` made of some graphs.
+    """The result of `bank_subgraphs`.
 
     Attributes:
-        banks: by view, then by size.
-        sampled: the share of its subgraphs that was sampled, by graph and size, of those with too many to list.
-        neighbourhoods: by view, then by radius; a region is its 124-bit code in two columns.
+        banks: banks by view, then by size.
+        sampled: the share of subgraphs that was sampled, by graph and size, for those with too many to list.
+        neighbourhoods: banks by view, then by radius; a region is its 124-bit code in two columns.
     """
 
     banks: tuple[dict[int, SubgraphBank], ...]
@@ -138,10 +137,10 @@ def bank_subgraphs(
     """Cut and merge the connected subgraphs of graphs.
 
     Args:
-        limit: subgraphs of one size a graph may have before they are sampled.
-        seed: of the samples.
-        n_jobs: threads; the result does not depend on it.
-        report: told how many graphs are done.
+        limit: subgraphs per size and graph above which they are sampled.
+        seed: seed of the samples.
+        n_jobs: number of threads; it does not change the result.
+        report: called with the number of graphs that are done.
     """
     bounds = blocks(graphs, n_jobs)
     parts: list[Banked] = []
@@ -155,7 +154,7 @@ def bank_subgraphs(
             parts.append(part)
             report(bounds[len(parts) - 1][1], "graphs cut")
 
-    if len(bounds) == 1:  # in this thread, which is the one that hears Ctrl-C
+    if len(bounds) == 1:  # in this thread, which receives Ctrl-C
         gather(map(banked, bounds))
     else:
         with ThreadPoolExecutor(n_jobs) as threads:
@@ -169,9 +168,9 @@ def bank_subgraphs(
 
 
 def bank_block(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None) -> Banked:
-    """The banks of some graphs, regions canonical and sorted; compiled where numba is installed.
+    """Return the banks of some graphs, with regions canonical and sorted; compiled if numba is installed.
 
-    Once ``stop`` is set by another thread, a compiled count gives up within a second.
+    After another thread sets ``stop``, a compiled count ends within a second.
     """
     if fits_kernels(graphs):
         return _bank_compiled(graphs, limit, seed, stop)
@@ -180,7 +179,7 @@ def bank_block(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event
 
 
 def neighbourhood_codes_of(ends: IntArray, node_codes: IntArray, edge_codes: IntArray, radius: int) -> IntArray:
-    """`isonn.subgraphs.enumerate.neighbourhood_codes`, compiled where numba is installed."""
+    """Compute `isonn.subgraphs.enumerate.neighbourhood_codes`, compiled if numba is installed."""
     if not compiled():
         return neighbourhood_codes(ends, node_codes, edge_codes, radius)
     from isonn.subgraphs import kernels
@@ -189,7 +188,7 @@ def neighbourhood_codes_of(ends: IntArray, node_codes: IntArray, edge_codes: Int
 
 
 def bank_neighbourhoods(graphs: CodedGraphs) -> tuple[dict[int, SubgraphBank], ...]:
-    """The distinct rooted neighbourhoods of graphs, by view and radius."""
+    """Return the distinct rooted neighbourhoods of graphs, by view and radius."""
     if not any(view.radii for view in graphs.views):
         return tuple({} for _ in graphs.views)
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.node_offsets))
@@ -208,12 +207,12 @@ def bank_neighbourhoods(graphs: CodedGraphs) -> tuple[dict[int, SubgraphBank], .
 
 
 def compiled() -> bool:
-    """Whether the compiled kernels can be used."""
+    """Return whether the compiled kernels can be used."""
     return importlib.util.find_spec("numba") is not None
 
 
 def fits_kernels(graphs: CodedGraphs) -> bool:
-    """Whether the compiled kernels can be used for these graphs: numba is installed and no code is too large."""
+    """Return whether numba is installed and all codes fit the compiled kernels."""
     if not compiled():
         return False
     largest = [int(view.edge_codes.max(initial=0)) for view in graphs.views]
@@ -226,7 +225,7 @@ def fits_kernels(graphs: CodedGraphs) -> bool:
 
 
 def counter_of(graphs: CodedGraphs, limit: int) -> Counter:
-    """The compiled counter of coded graphs."""
+    """Create the compiled counter of coded graphs."""
     from isonn.subgraphs.kernels import Counter
 
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
@@ -250,7 +249,7 @@ def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.E
 
     counter = counter_of(graphs, limit)
     stops, columns, counts, skipped = counter.count(stop=stop)
-    more: list[tuple[IntArray, IntArray, NDArray[np.float64]]] = []  # graph, column and weight of what was sampled
+    more: list[tuple[IntArray, IntArray, NDArray[np.float64]]] = []  # graph, column and weight of samples
     sampled: dict[tuple[int, int], float] = {}
     cuts: dict[tuple[int, int], tuple[Cut, IntArray]] = {}  # equal graphs have equal samples
     sizes = sorted({k for view in graphs.views for k in view.sizes})
@@ -276,8 +275,8 @@ def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.E
         owner = np.concatenate([owner, *(part[0].astype(np.int32) for part in more)])
         columns = np.concatenate([columns, *(part[1] for part in more)])
         counts = np.concatenate([counts, *(part[2] for part in more)])
-    # columns in the order of views, sizes and codes: every level is then a run of them
-    met = np.flatnonzero(np.bincount(columns, minlength=len(counter.columns)))  # a sampled graph may leave others
+    # columns are ordered by view, size and code, so that each level is a run of them
+    met = np.flatnonzero(np.bincount(columns, minlength=len(counter.columns)))  # sampling may leave unused columns
     order = met[np.lexsort(list(row_words(counter.columns[met].astype(np.int64)))[::-1])]
     rows, places = counter.columns[order], np.empty(len(counter.columns), dtype=np.int32)
     places[order] = np.arange(len(order))
@@ -297,7 +296,7 @@ def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.E
 
 
 def join_banks(parts: Sequence[Banked], bounds: Sequence[tuple[int, int]]) -> Banked:
-    """The banks of runs of graphs as one; the parts are used up. Codes and counts keep their small types."""
+    """Join the banks of runs of graphs, which are consumed; codes and counts keep their small types."""
     sampled = {
         (start + graph, k): share
         for (start, _), part in zip(bounds, parts, strict=True)
@@ -309,7 +308,7 @@ def join_banks(parts: Sequence[Banked], bounds: Sequence[tuple[int, int]]) -> Ba
 
 
 def _joined(parts: Sequence[dict[int, SubgraphBank]]) -> dict[int, SubgraphBank]:
-    """The banks of one view of runs of graphs as one."""
+    """Join the banks of runs of graphs in one view."""
     joined = {}
     for k in tuple(parts[0]):
         regions, numbers = merge_regions(part[k].regions for part in parts)
@@ -320,11 +319,11 @@ def _joined(parts: Sequence[dict[int, SubgraphBank]]) -> dict[int, SubgraphBank]
 
 
 def region_codes(cut: IntArray, edge_number: csr_array, view: Codes) -> IntArray:
-    """The regions on the given nodes, in the order of these, as one view sees them: ``(w, k + k*(k-1)/2)``.
+    """Return the regions on the given nodes, in that order, in the codes of one view: ``(w, k + k*(k-1)/2)``.
 
     Args:
         cut: nodes of each region, ``(w, k)``.
-        edge_number: one more than the number of the edge between two nodes, 0 where there is none, ``(n, n)``.
+        edge_number: number of the edge between two nodes plus 1, or 0 if there is none, ``(n, n)``.
     """
     w, k = cut.shape
     if k == 1 or not w:
@@ -336,18 +335,18 @@ def region_codes(cut: IntArray, edge_number: csr_array, view: Codes) -> IntArray
 
 
 def edge_numbers(graphs: CodedGraphs) -> csr_array:
-    """One more than the number of the edge between two nodes, over all graphs, 0 where there is none."""
+    """Return the number of the edge between two nodes plus 1, over all graphs, or 0 if there is none."""
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
     ends = graphs.edges + graphs.node_offsets[owner, None]
     rows, columns = np.concatenate([ends, ends[:, ::-1]]).T
     n = int(graphs.node_offsets[-1])
     numbers = csr_array((np.tile(np.arange(1, len(ends) + 1), 2), (rows, columns)), shape=(n, n))
-    numbers.sum_duplicates()  # sorts, too: looking up is then a binary search
+    numbers.sum_duplicates()  # also sorts, so that lookups are binary searches
     return numbers
 
 
 def cut_graph(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int, sample: bool = False) -> Cut:
-    """The subgraphs of graph i, nodes numbered within it; ``sample`` where they are known to be too many to list."""
+    """Cut graph i, with nodes numbered within it; ``sample`` if it is known to have too many subgraphs to list."""
     nodes = slice(graphs.node_offsets[i], graphs.node_offsets[i + 1])
     edges = slice(graphs.edge_offsets[i], graphs.edge_offsets[i + 1])
     node_codes, edge_codes = (
@@ -360,7 +359,7 @@ def cut_graph(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int, sample
 
 
 def blocks(graphs: CodedGraphs, n_jobs: int = 1) -> list[tuple[int, int]]:
-    """Bounds of runs of graphs: a few per thread, so that threads end together, and none tiny."""
+    """Return bounds of runs of graphs: a few per thread, so that threads end together, and none tiny."""
     nodes = int(graphs.node_offsets[-1])
     wanted = 1 if n_jobs == 1 else min(4 * n_jobs, max(1, nodes // NODES_PER_BLOCK))
     stops = np.searchsorted(graphs.node_offsets, np.linspace(0, nodes, wanted + 1)[1:]).tolist()
@@ -368,7 +367,7 @@ def blocks(graphs: CodedGraphs, n_jobs: int = 1) -> list[tuple[int, int]]:
 
 
 def bank_in_numpy(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
-    """`bank_block` without compiled code: the oracle of its tests, and slower."""
+    """Compute `bank_block` without compiled code; slower, and the oracle of its tests."""
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
     edges = graphs.edges + graphs.node_offsets[owner, None]
     pairs = _pair_lookup(graphs, edges)
@@ -390,11 +389,11 @@ def bank_in_numpy(graphs: CodedGraphs, limit: int, seed: int) -> Banked:
 def _cut(
     graphs: CodedGraphs, edges: IntArray, k: int, limit: int, seed: int, sampled: dict[tuple[int, int], float]
 ) -> Iterator[tuple[IntArray, IntArray, NDArray[np.float64]]]:
-    """Nodes, graph and weight of all subgraphs of a size, as many at once as there is room for.
+    """Yield nodes, graph and weight of all subgraphs of a size, as many at once as fit.
 
     Args:
         edges: nodes numbered over all graphs.
-        sampled: shares of sampled graphs are put here.
+        sampled: filled with the shares of sampled graphs.
     """
     start = 0
     while start < len(graphs):
@@ -413,9 +412,9 @@ def _cut(
 
 
 def _pair_lookup(graphs: CodedGraphs, edges: IntArray) -> Callable[[IntArray], list[IntArray]]:
-    """A function from the nodes of regions, ``(w, k)``, to the edges between them.
+    """Return a function from the nodes of regions, ``(w, k)``, to the edges between them.
 
-    It returns, for every pair of places in turn, one more than the number of the edge, or 0, each ``(w,)``.
+    It returns, for each pair of positions, the number of the edge plus 1, or 0, each ``(w,)``.
     """
     sizes = np.diff(graphs.node_offsets)
     squares = np.concatenate([[0], np.cumsum(sizes * sizes)])
@@ -425,7 +424,7 @@ def _pair_lookup(graphs: CodedGraphs, edges: IntArray) -> Callable[[IntArray], l
             np.asarray(numbers[nodes[:, i], nodes[:, j]])
             for i, j in zip(*np.triu_indices(nodes.shape[1], 1), strict=True)
         ]
-    # node a of a graph has the n numbers of its edges in a row of the table; a row starts where its node 0 is
+    # node a of a graph has a row of n edge numbers in the table; a row starts at its node 0
     within = np.arange(graphs.node_offsets[-1]) - np.repeat(graphs.node_offsets[:-1], sizes)
     row = np.repeat(squares[:-1] - graphs.node_offsets[:-1], sizes) + within * np.repeat(sizes, sizes)
     table = np.zeros(squares[-1], dtype=np.int32)
@@ -447,7 +446,7 @@ def _merged(
     weights: NDArray[np.float64],
     graphs: int,
 ) -> SubgraphBank:
-    """The bank of regions, each once; most that are equal up to relabelling are merged already."""
+    """Return the bank of regions; most that are equal up to relabelling are already merged."""
     w, k = nodes.shape
     edge_codes = np.concatenate([np.zeros(1, dtype=np.int64), view.edge_codes])
     columns = [view.node_codes[column] for column in nodes.T] + [edge_codes[number] for number in numbers]
@@ -462,7 +461,7 @@ def _merged(
 
 
 def _canonical(parts: Sequence[SubgraphBank]) -> SubgraphBank:
-    """The bank of what was cut from the same graphs in several goes, every region in canonical order, sorted."""
+    """Join banks of subgraphs that were cut from the same graphs in several steps, canonical and sorted."""
     k, regions = parts[0].k, canonical_regions(np.concatenate([part.regions for part in parts]), parts[0].k)
     counts = hstack([part.counts for part in parts], format="coo")
     if not len(regions):
@@ -472,14 +471,14 @@ def _canonical(parts: Sequence[SubgraphBank]) -> SubgraphBank:
 
 
 def _small(codes: NDArray[Any]) -> IntArray:
-    """The same numbers in the smallest type that holds them: what waits for the other blocks should wait in little."""
+    """Convert numbers to the smallest type that holds them, to save memory until all blocks are done."""
     largest = int(codes.max(initial=0))
     small = next((kind for kind in (np.uint8, np.uint16, np.uint32) if largest <= np.iinfo(kind).max), np.int64)
     return codes.astype(small)
 
 
 def _compact(counts: csr_array) -> csr_array:
-    """Counts with small types; weights of samples stay as they are."""
+    """Convert counts to small types; weights of samples stay as they are."""
     data, largest = counts.data, np.iinfo(np.uint16).max
     if data.max(initial=0) <= largest and (data.dtype.kind in "iu" or (data == np.rint(data)).all()):
         data = data.astype(np.uint16)
@@ -487,9 +486,9 @@ def _compact(counts: csr_array) -> csr_array:
 
 
 def merge_regions(parts: Iterable[IntArray]) -> tuple[IntArray, list[NDArray[np.int32]]]:
-    """Each of the regions once, sorted by their codes, and for every part where its regions are among them.
+    """Return the distinct regions, sorted by their codes, and the position of each part's regions among them.
 
-    Some parts are merged at a time, so that what is held is little more than the distinct regions.
+    Parts are merged a few at a time, so memory holds little more than the distinct regions.
     """
     known: IntArray | None = None
     numbers: list[NDArray[np.int32]] = []
@@ -522,9 +521,9 @@ def merge_regions(parts: Iterable[IntArray]) -> tuple[IntArray, list[NDArray[np.
 def join_counts(
     parts: Iterable[csr_array], numbers: Sequence[NDArray[np.int32]], columns: int, dtype: Any
 ) -> csr_array:
-    """The counts of parts of the graphs one below the other, every column at its place among all.
+    """Stack the counts of parts of the graphs, each column at its position among all.
 
-    The regions of each part are sorted as all are, so that columns keep their order.
+    The regions of each part are sorted like all regions, so columns keep their order.
     """
     data, indices, rows = [], [], [np.zeros(1, dtype=np.int64)]
     for part, number in zip(parts, numbers, strict=True):
@@ -533,7 +532,7 @@ def join_counts(
         rows.append(np.diff(part.indptr))
     indptr = np.concatenate(rows).cumsum()
     indptr = indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr
-    # one after the other: a million graphs would not fit in memory twice
+    # one after the other, because a million graphs would not fit in memory twice
     joined = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int32)
     del indices
     values = np.concatenate(data) if data else np.zeros(0, dtype=dtype)
@@ -542,26 +541,26 @@ def join_counts(
 
 
 def _added(counts: coo_array, number: IntArray, columns: int) -> csr_array:
-    """Counts with every column moved to ``number[column]``, and those that meet there added up."""
+    """Move every column to ``number[column]`` and add up those with the same number."""
     moved = csr_array((counts.data, (counts.row, number[counts.col])), shape=(counts.shape[0], columns))
     moved.sum_duplicates()
     return moved
 
 
 def _joint_codes(columns: Sequence[IntArray]) -> IntArray:
-    """One code for what several views see."""
+    """Combine the codes of several views into one."""
     return np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def sampled_shares(banked: Banked, graphs: int, name: str) -> dict[int, float]:
-    """The graphs whose subgraphs were sampled, with the smallest share of any size; said once."""
+    """Return the graphs whose subgraphs were sampled with the smallest share of any size, and warn once."""
     shares: dict[int, float] = {}
     for (graph, _), share in banked.sampled.items():
         shares[graph] = min(share, shares.get(graph, 1.0))
     if shares:
         warnings.warn(
             f"{len(shares)} of {graphs} graphs of {name} have more subgraphs than max_subgraphs and were "
-            f"sampled, the largest at {100 * min(shares.values()):.2g}%; expected counts stay right",
+            f"sampled, the largest at {100 * min(shares.values()):.2g}%; expected counts stay correct",
             IsoNNWarning,
             stacklevel=2,
         )

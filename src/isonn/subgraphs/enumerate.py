@@ -1,15 +1,15 @@
 r"""Regions in numpy, the oracle of the kernels: list or sample connected induced subgraphs, and order their nodes.
 
-Up to a budget `list_subgraphs` lists every one. Beyond it they are sampled, each with a weight
-that keeps the expected counts right. A sample S is grown from a node drawn by its degree: again and again one of
-the edges that leave the nodes so far is drawn, all with the same chance, and its far end joins them. With
-:math:`b(T)` the number of edges leaving T and :math:`e(u, T)` those between u and T,
+Up to a budget `list_subgraphs` lists all of them. Above it they are sampled, each with a weight that keeps the expected
+counts correct. A sample S grows from a node drawn by its degree. In each step one of the edges that leave the nodes so
+far is drawn uniformly, and its far end joins them. With :math:`b(T)` the number of edges leaving T and :math:`e(u, T)`
+those between u and T,
 
 .. math:: P(S) = \sum_{u \in S} P(S \setminus u) \, \frac{e(u, S \setminus u)}{b(S \setminus u)}
 
-which is summed over the :math:`2^k` subsets of S, so the weight :math:`1 / (m P(S))` of each of m samples is exact
-and the weighted count of any kind of subgraph has its true count as its mean. (igraph's own ``cut_prob`` is not
-used: what it keeps is not the product of its probabilities.)
+summed over the :math:`2^k` subsets of S. The weight :math:`1 / (m P(S))` of each of m samples is therefore exact, and
+the expected weighted count of any kind of subgraph is its true count. (igraph's own ``cut_prob`` is not used, because
+it does not sample with the product of its probabilities.)
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from isonn.packing import IntArray, bits_of, mix64, words_of
 from isonn.params import check_subgraph_size
 from isonn.seeding import numpy_stream
 
-#: Nodes up to which a sampled graph is brought into canonical order.
+#: Largest number of nodes for which a sampled graph is put into canonical order.
 MOST_CANONICAL = 5000
-#: Subgraphs drawn from a graph with too many to list; the error of a frequent one's count is then below one percent.
+#: Number of samples from a graph with too many subgraphs to list; the error of a frequent one's count is then below one
+#: percent.
 MOST_SAMPLES = 20_000
 
-#: Orders of the nodes of regions that are compared in one go.
+#: Number of node orders of regions compared at once.
 ORDERINGS_AT_ONCE = 2**20
 
 
@@ -45,7 +46,7 @@ class Cut:
 
     Attributes:
         nodes: the nodes of each, ``(w, k)``.
-        weights: how many subgraphs each stands for, ``(w,)``; None when all are there, once each.
+        weights: number of subgraphs each stands for, ``(w,)``; None if all subgraphs are listed once.
     """
 
     nodes: IntArray
@@ -53,7 +54,7 @@ class Cut:
 
     @property
     def share(self) -> float:
-        """The share of the graph's subgraphs that is here, estimated where they were sampled."""
+        """The share of the graph's subgraphs listed here, estimated if they were sampled."""
         if self.weights is None or not len(self.nodes):
             return 1.0
         return float(min(1.0, len(self.nodes) / self.weights.sum()))
@@ -62,17 +63,17 @@ class Cut:
 def cut_subgraphs(
     n: int, edges: IntArray, k: int, limit: int, node_codes: IntArray, edge_codes: IntArray, seed: int = 0
 ) -> Cut:
-    """The connected induced k-node subgraphs of a graph, or those of ``limit`` samples when there are more.
+    """Return the connected induced k-node subgraphs of a graph, or ``limit`` samples if there are more.
 
-    Which are sampled does not depend on the order of the nodes: the graph is brought into canonical order first.
+    The choice of samples does not depend on node order, because the graph is first put into canonical order.
 
     Args:
-        n: nodes of the graph.
+        n: number of nodes.
         edges: each undirected edge once, ``(m, 2)``.
-        limit: how many subgraphs may be listed.
-        node_codes: what tells nodes apart, ``(n,)``; samples of two graphs agree when these do.
-        edge_codes: likewise for edges, ``(m,)``.
-        seed: of the samples.
+        limit: maximum number of subgraphs to list.
+        node_codes: codes that distinguish nodes, ``(n,)``; graphs with equal codes have equal samples.
+        edge_codes: the same for edges, ``(m,)``.
+        seed: seed of the samples.
 
     Example:
         >>> path = np.array([[0, 1], [1, 2], [2, 3]])
@@ -82,7 +83,7 @@ def cut_subgraphs(
     """
     check_subgraph_size(k)
     if limit < 1:
-        raise InputError(f"a budget of {limit} subgraphs leaves nothing to match; use at least 1")
+        raise InputError(f"a budget of {limit} subgraphs is too small; use at least 1")
     if k == 1:
         return Cut(np.arange(n, dtype=np.int64)[:, None])
     if k == 2:
@@ -96,7 +97,7 @@ def cut_subgraphs(
 def sample_subgraphs(
     n: int, edges: IntArray, k: int, limit: int, node_codes: IntArray, edge_codes: IntArray, seed: int = 0
 ) -> Cut:
-    """``limit`` samples, or MOST_SAMPLES, of a graph that is known to have more subgraphs; see `cut_subgraphs`."""
+    """Draw ``limit`` samples, or MOST_SAMPLES, of a graph known to have more subgraphs; see `cut_subgraphs`."""
     order = _order_of(n, edges, node_codes, edge_codes)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
@@ -106,16 +107,16 @@ def sample_subgraphs(
 
 
 def _merge(nodes: IntArray, weights: NDArray[np.float64]) -> tuple[IntArray, NDArray[np.float64]]:
-    """Each subgraph once, in the place where it was drawn first, with the weights of all its draws."""
+    """Merge equal samples into the first one, adding up their weights."""
     _, first, which = np.unique(np.sort(nodes, axis=1), axis=0, return_index=True, return_inverse=True)
     kept = np.argsort(first)
     return nodes[first[kept]], np.asarray(np.bincount(which.reshape(-1), weights)[kept], dtype=np.float64)
 
 
 def _order_of(n: int, edges: IntArray, node_codes: IntArray, edge_codes: IntArray) -> IntArray:
-    """The nodes in an order that is the same, up to symmetries, however the graph was numbered.
+    """Return an order of the nodes that does not depend on node numbering, up to symmetries.
 
-    Of large graphs, whose canonical order takes minutes, nodes that colour refinement cannot tell apart keep theirs.
+    In large graphs, whose canonical order takes minutes, nodes that colour refinement cannot separate keep theirs.
     """
     if n > MOST_CANONICAL:
         low, high = neighbourhood_codes(edges, node_codes, edge_codes, 4)[-1]
@@ -124,7 +125,7 @@ def _order_of(n: int, edges: IntArray, node_codes: IntArray, edge_codes: IntArra
     kinds, kind = np.unique(edge_codes, return_inverse=True)
     if len(kinds) <= 1:
         return canonical_order(n, edges.tolist(), colours.tolist())
-    # an edge becomes a node of its own, coloured by its code: the algorithm knows colours of nodes only
+    # each edge becomes a node coloured by its code, because the algorithm only supports node colours
     middle = n + np.arange(len(edges))
     halves = np.concatenate([np.column_stack([edges[:, side], middle]) for side in (0, 1)])
     colours = np.concatenate([colours, colours.max(initial=0) + 1 + kind.reshape(-1)])
@@ -134,7 +135,7 @@ def _order_of(n: int, edges: IntArray, node_codes: IntArray, edge_codes: IntArra
 def _sample(
     n: int, edges: IntArray, k: int, count: int, draw: np.random.Generator
 ) -> tuple[IntArray, NDArray[np.float64]]:
-    """``count`` connected subgraphs, drawn independently, and their weights; see the module's text."""
+    """Draw ``count`` connected subgraphs independently; return them with their weights, as described above."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -157,14 +158,14 @@ def _sample(
             start = inside[np.arange(len(inside)), which]
             ticket -= reach[np.arange(len(inside)), which] - degree[start]
             nodes[open_rows, size] = neighbours[first[start] + ticket]
-            # an end that points back inside is no edge that leaves: draw again
+            # this end points back inside, so draw again
             open_rows = open_rows[(inside == nodes[open_rows, size, None]).any(axis=1)]
     joined = np.asarray(table[nodes[:, :, None].repeat(k, 2).ravel(), nodes[:, None, :].repeat(k, 1).ravel()])
     return nodes, 1.0 / (count * _chances(joined.reshape(count, k, k) != 0, degree[nodes], chance[nodes]))
 
 
 def _chances(joined: NDArray[np.bool_], degree: IntArray, start: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The chance of each sample, ``(count,)``, summed over all orders in which its nodes can have come."""
+    """Return the probability of each sample, ``(count,)``, summed over all orders in which its nodes can be drawn."""
     count, k = degree.shape
     chance = np.zeros((2**k, count))
     leaving = np.zeros((2**k, count))  # edges that leave each subset
@@ -185,32 +186,31 @@ def _chances(joined: NDArray[np.bool_], degree: IntArray, start: NDArray[np.floa
     return whole
 
 
-# List the connected induced k-node subgraphs of many graphs side by side, each once.
-#
-# The algorithm is ESU (Wernicke 2006): a subgraph grows from its smallest node, and a node that joins brings along as
-# later choices those of its neighbours that no earlier node has. All subgraphs of a size grow together, in numpy, some
-# ten thousand at a time, which takes a third of the time igraph needs to call back once for each.
+# List the connected induced k-node subgraphs of many graphs, each once, with ESU (Wernicke 2006). A subgraph grows from
+# its smallest node. A node that joins adds those of its neighbours as candidates that no earlier node has. All
+# subgraphs of a size grow together in numpy, some ten thousand at a time. This takes a third of the time of igraph,
+# which calls back once for each.
 
 
-#: Subgraphs that grow together: their arrays stay in the cache.
+#: Number of subgraphs that grow together, so that their arrays stay in the cache.
 GROWN_AT_ONCE = 2**14
-#: Neighbours of a node that joins which are as much work as one more subgraph.
+#: Number of neighbours of a joining node that cost as much as one more subgraph.
 NEIGHBOURS_PER_SUBGRAPH = 64
-#: Subgraphs that are listed together, unless a single graph has more: 2**20 of five nodes are 40 MB.
+#: Number of subgraphs listed together, unless a single graph has more: 2**20 of five nodes are 40 MB.
 MOST_LISTED = 2**20
-#: Pairs of nodes for which a table of neighbours is made, 16 MB; beyond, edges are looked up by binary search.
+#: Largest number of node pairs for a table of neighbours, 16 MB; above it edges are found by binary search.
 MOST_PAIRS = 2**24
 
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """All connected subgraphs of the first few of some graphs.
+    """All connected subgraphs of the first graphs of a list.
 
     Attributes:
-        nodes: of each, ``(w, k)``, numbered over all graphs; graph by graph.
+        nodes: nodes of each, ``(w, k)``, numbered over all graphs; graph by graph.
         owner: the graph of each, ``(w,)``.
-        done: how many graphs these are.
-        too_many: those of them with more subgraphs than may be listed; none of theirs are here.
+        done: number of these graphs.
+        too_many: graphs among them with too many subgraphs, none of which are listed.
     """
 
     nodes: IntArray
@@ -220,15 +220,14 @@ class Listed:
 
 
 def list_subgraphs(offsets: IntArray, edges: IntArray, k: int, limit: int) -> Listed:
-    """The connected induced k-node subgraphs of graphs side by side.
+    """List the connected induced k-node subgraphs of many graphs together.
 
-    They come by their smallest nodes and so in the order of the graphs. That is why listing can stop in the middle
-    when there are very many.
+    They are ordered by their smallest nodes, and so by graph. Listing can therefore stop early if there are very many.
 
     Args:
         offsets: where the nodes of each graph start, ``(g + 1,)``.
         edges: nodes numbered over all graphs, ``(m, 2)``.
-        limit: how many subgraphs of one graph may be listed; sizes 1 and 2 always are.
+        limit: maximum number of subgraphs of one graph; sizes 1 and 2 are always listed.
     """
     graphs = len(offsets) - 1
     if k <= 2:
@@ -259,10 +258,10 @@ def list_subgraphs(offsets: IntArray, edges: IntArray, k: int, limit: int) -> Li
 
 
 def _graphs_with_hubs(offsets: IntArray, edges: IntArray, k: int, limit: int) -> NDArray[np.bool_]:
-    """Graphs with a node of so many neighbours that it alone has more than ``limit`` subgraphs, ``(g,)``.
+    """Return the graphs in which one node has so many neighbours that it exceeds ``limit`` alone, ``(g,)``.
 
-    A node with any k - 1 of its neighbours is a connected subgraph, so there is no need to list those of a hub, which
-    would take memory as the square of its degree.
+    A node with any k - 1 of its neighbours is a connected subgraph, so those of a hub need not be listed, which would
+    take memory quadratic in its degree.
     """
     found = np.zeros(len(offsets) - 1, dtype=bool)
     degree = np.bincount(np.asarray(edges).ravel(), minlength=int(offsets[-1]))
@@ -275,7 +274,7 @@ def _graphs_with_hubs(offsets: IntArray, edges: IntArray, k: int, limit: int) ->
 
 
 def _owner(offsets: IntArray, nodes: NDArray[Any]) -> IntArray:
-    """The graph of each subgraph."""
+    """Return the graph of each subgraph."""
     return np.searchsorted(offsets, nodes[:, 0], side="right") - 1
 
 
@@ -284,10 +283,10 @@ class _Grown:
     """Connected subgraphs of one size, and for each the nodes that may join it.
 
     Attributes:
-        nodes: of each, the smallest first, ``(w, size)``.
-        choices: of all of them, one after the other.
-        count: how many choices each has, ``(w,)``.
-        work: what the choices of each cost, ``(w,)``, in subgraphs.
+        nodes: nodes of each, the smallest first, ``(w, size)``.
+        choices: candidates of all of them, concatenated.
+        count: number of candidates of each, ``(w,)``.
+        work: cost of the candidates of each, ``(w,)``, in subgraphs.
     """
 
     nodes: IntArray
@@ -296,7 +295,7 @@ class _Grown:
     work: IntArray
 
     def split(self, most: int) -> Iterator[_Grown]:
-        """Runs of them with at most so much work in all, or one with more."""
+        """Yield runs of them with at most this much work, or a single one with more."""
         stops, done = self.count.cumsum(), self.work.cumsum()
         start, before = 0, 0
         while start < len(stops):
@@ -308,7 +307,7 @@ class _Grown:
 
 
 class _Growth:
-    """The graphs, as growing needs them."""
+    """The graphs in the form that growing needs."""
 
     def __init__(self, offsets: IntArray, edges: IntArray) -> None:
         self.n = int(offsets[-1])
@@ -318,15 +317,15 @@ class _Growth:
         self.first = np.searchsorted(self.keys, np.arange(self.n + 1) * self.n)
         self.joined = self._table(offsets) or self._search
         more = np.diff(self.first) // NEIGHBOURS_PER_SUBGRAPH
-        self.more_work = more if more.any() else None  # what a choice costs beyond one subgraph
+        self.more_work = more if more.any() else None  # cost of a candidate beyond one subgraph
 
     def _table(self, offsets: IntArray) -> Callable[[IntArray, IntArray], NDArray[np.bool_]] | None:
-        """Whether two nodes of one graph are neighbours, from a table; None if that would be too large."""
+        """Return a table lookup for whether two nodes of a graph are neighbours, or None if the table is too large."""
         sizes = np.diff(offsets)
         squares = np.concatenate([[0], np.cumsum(sizes * sizes)])
         if squares[-1] > MOST_PAIRS:
             return None
-        # a node has a row of the table, as long as its graph has nodes; it starts where the graph's node 0 is
+        # a node has a row of the table, with one entry per node of its graph; it starts at the graph's node 0
         within = np.arange(self.n) - np.repeat(offsets[:-1], sizes)
         row = np.repeat(squares[:-1] - offsets[:-1], sizes) + within * np.repeat(sizes, sizes)
         table = np.zeros(squares[-1], dtype=bool)
@@ -340,12 +339,12 @@ class _Growth:
         return found
 
     def subgraphs(self, k: int) -> Iterator[IntArray]:
-        """The nodes of all subgraphs, a few thousand at a time, by their smallest nodes."""
+        """Yield the nodes of all subgraphs, a few thousand at a time, by their smallest nodes."""
         own = np.repeat(np.arange(self.n), np.diff(self.first))
         later = self.neighbours > own
         count = np.bincount(own[later], minlength=self.n)
         waiting = [self._grown(np.arange(self.n)[:, None], self.neighbours[later], count).split(GROWN_AT_ONCE)]
-        while waiting:  # depth first, so that little waits
+        while waiting:  # depth first, to keep the queue short
             grown = next(waiting[-1], None)
             if grown is None:
                 waiting.pop()
@@ -356,12 +355,13 @@ class _Growth:
                 waiting.append(self._grow(grown).split(GROWN_AT_ONCE))
 
     def _grow(self, grown: _Grown) -> _Grown:
-        """Every subgraph with every one of its choices."""
+        """Add each candidate to its subgraph."""
         parent = np.repeat(np.arange(len(grown.nodes)), grown.count)
         number = np.arange(len(parent))
         nodes = grown.nodes[parent]
-        left = grown.count.cumsum()[parent] - number - 1  # choices behind the one that is taken
-        # new choices: neighbours of the one that joins, later than the first node, that no other has as a neighbour
+        left = grown.count.cumsum()[parent] - number - 1  # candidates after the one taken
+        # new candidates: neighbours of the joining node, later than the first node, that no other node has as a
+        # neighbour
         degree = self.first[grown.choices + 1] - self.first[grown.choices]
         child = np.repeat(number, degree)
         new = self.neighbours[_ranges(self.first[grown.choices], degree)]
@@ -388,7 +388,7 @@ class _Growth:
 
 
 def _ranges(start: IntArray, length: IntArray) -> IntArray:
-    """``start[0], start[0] + 1, ...``, as many as the length says, then those from ``start[1]``, and so on."""
+    """Concatenate the ranges that begin at ``start`` and have the given lengths."""
     ranges: IntArray = np.arange(int(length.sum()))
     ranges += np.repeat(start - (length.cumsum() - length), length)
     return ranges
@@ -399,15 +399,15 @@ _LOW, _HIGH, _MORE = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
 
 
 def neighbourhood_codes(ends: IntArray, node_codes: IntArray, edge_codes: IntArray, radius: int) -> IntArray:
-    """A 124-bit code for what lies within 0 to ``radius`` steps of each node, as colour refinement sees it.
+    """Return a 124-bit code of what lies within 0 to ``radius`` steps of each node, by colour refinement.
 
-    The code of radius r is a hash of the node's code of radius r - 1 and of the sum, over its edges, of hashes of the
-    edge and the neighbour's code of radius r - 1: sums do not depend on the order of neighbours. With a million
-    distinct neighbourhoods the chance that any two share a code is below 10^-25.
+    The code of radius r is a hash of the node's code of radius r - 1 and the sum, over its edges, of hashes of the edge
+    and the neighbour's code of radius r - 1. Sums do not depend on the order of neighbours. For a million distinct
+    neighbourhoods, the probability that any two share a code is below 10^-25.
 
     Args:
         ends: edges, ``(m, 2)``.
-        node_codes, edge_codes: what nodes and edges carry, ``(n,)`` and ``(m,)``.
+        node_codes, edge_codes: codes of nodes and edges, ``(n,)`` and ``(m,)``.
 
     Returns:
         ndarray of shape (radius + 1, 2, n), 62 bits in each half.
@@ -427,18 +427,18 @@ def neighbourhood_codes(ends: IntArray, node_codes: IntArray, edge_codes: IntArr
     return found
 
 
-# Canonical order: a region is a row of codes, of its k nodes and then of its pairs of nodes, row by row of the upper
+# Canonical order: a region is a row of codes, of its k nodes and then of its node pairs in the order of the upper
 # triangle. Regions that are equal up to the order of their nodes have the same canonical row.
 
 
 def canonical_regions(regions: IntArray, k: int) -> IntArray:
-    """Each region in the order of its nodes that makes its row of codes smallest.
+    """Put the nodes of each region into the order that makes its row of codes smallest.
 
     Example:
         >>> canonical_regions(np.array([[7, 5, 1], [5, 7, 1]]), k=2).tolist()
         [[5, 7, 1], [5, 7, 1]]
     """
-    # the smallest row has its nodes sorted, so that only orders among nodes of one code are left to try
+    # the smallest row has sorted nodes, so only orders among nodes with equal codes remain
     best = _relabelled(regions, regions[:, :k].argsort(axis=1, kind="stable"), k)
     ties = (best[:, 1:k] == best[:, : k - 1]) @ (1 << np.arange(k - 1))
     for pattern in np.flatnonzero(np.bincount(ties)).tolist() if len(ties) else ():
@@ -461,10 +461,10 @@ def canonical_regions(regions: IntArray, k: int) -> IntArray:
 
 @lru_cache(maxsize=64)
 def _places(k: int, ties: int = -1) -> IntArray:
-    """Where each entry of a relabelled region comes from, for all orderings: ``(orderings, k + k*(k-1)/2)``.
+    """Return the source of each entry of a relabelled region for all permutations, ``(permutations, k + k*(k-1)/2)``.
 
     Args:
-        ties: bit i says that nodes i and i + 1 may change places.
+        ties: bit i is set if nodes i and i + 1 may be swapped.
     """
     orders = np.array(list(itertools.permutations(range(k))), dtype=np.int64).reshape(-1, k)
     group = np.cumsum([0, *(1 - (ties >> i & 1) for i in range(k - 1))])
@@ -473,7 +473,7 @@ def _places(k: int, ties: int = -1) -> IntArray:
 
 
 def _pair_places(orders: IntArray, k: int) -> IntArray:
-    """Where the pairs of nodes are found when nodes are put in other orders, ``(w, k*(k-1)/2)``."""
+    """Return the positions of node pairs after reordering the nodes, ``(w, k*(k-1)/2)``."""
     rows, columns = np.triu_indices(k, 1)
     number = np.zeros((k, k), dtype=np.int64)
     number[rows, columns] = number[columns, rows] = k + np.arange(len(rows))
@@ -481,12 +481,12 @@ def _pair_places(orders: IntArray, k: int) -> IntArray:
 
 
 def _relabelled(regions: IntArray, orders: IntArray, k: int) -> IntArray:
-    """Each region with its nodes in its own order."""
+    """Reorder the nodes of each region."""
     return np.take_along_axis(regions, np.concatenate([orders, _pair_places(orders, k)], axis=1), axis=1)
 
 
 def roughly_sorted(regions: IntArray, k: int) -> IntArray:
-    """Each region with its nodes ordered by their codes and, among equals, by the codes of their edges."""
+    """Order the nodes of each region by their codes and, among equals, by the codes of their edges."""
     weight = np.zeros((len(regions), k), dtype=np.int64)
     for place, (i, j) in enumerate(itertools.combinations(range(k), 2), start=k):
         square = regions[:, place] ** 2

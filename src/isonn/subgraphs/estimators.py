@@ -1,7 +1,7 @@
 """`SubgraphIsoNNClassifier` and `SubgraphIsoNNRegressor`: templates that are connected subgraphs.
 
-The default is the vocabulary model: every subgraph of up to four nodes that two training graphs hold is a template, and
-a linear head weighs them (`isonn.subgraphs.vocabulary`). ``c=32`` keeps a short list of 32 that can be read whole.
+By default every subgraph of up to four nodes that occurs in two training graphs is a template, and a linear head weighs
+them (`isonn.subgraphs.vocabulary`). ``c=32`` keeps a short list of 32 templates that is easy to read.
 ``learn_templates=True`` trains soft templates by gradient instead (`isonn.subgraphs.soft`, needs torch).
 """
 
@@ -64,25 +64,26 @@ if TYPE_CHECKING:
     from isonn.subgraphs.soft import SoftTemplateClassifier
     from isonn.training import History
 
-#: Graphs that are counted together when predicting.
+#: Number of graphs counted together in prediction.
 GRAPHS_AT_ONCE = 4096
-#: A graph is strange when more than this share of its pieces is unknown; said when more than half of all graphs are.
+#: A graph is unusual if more than this share of its pieces is unknown. A warning appears if most graphs are.
 STRANGE = 0.5
-#: Training graphs that the coverage of a short list is measured on.
+#: Number of training graphs used to measure the coverage of a short list.
 COVERAGE_GRAPHS = 100
-#: What ``view="auto"`` looks at, and the views of soft templates.
+#: The views of ``view="auto"``, and those of soft templates.
 AUTO_VIEWS, SOFT_VIEWS = ("labels", "refined"), ("labels", "degrees")
-#: The same for a kind of graphs. Labels of atoms say all that "refined" adds; elements alone join what they split
-#: (5 folds: RMSE 0.68 instead of 0.71 on ESOL, 1.09 instead of 1.19 on FreeSolv; AUROC on BBBP and BACE the same).
+#: The views of ``view="auto"`` for kinds of graphs. Atom labels already contain what "refined" adds, and elements alone
+#: join what they split (5 folds: RMSE 0.68 instead of 0.71 on ESOL, 1.09 instead of 1.19 on FreeSolv; same AUROC on
+#: BBBP and BACE).
 AUTO_VIEWS_OF = {"molecules": ("elements", "labels")}
 
 
-#: Vocabulary, head and block of plain size.
+#: Vocabulary, head and size features.
 Model = tuple[Vocabulary, Head, SizeBlock]
 
 
 class _SubgraphIsoNN(GraphEstimator):
-    """What the classifier and the regressor share."""
+    """The common base of the classifier and the regressor."""
 
     k: int | Sequence[int]
     c: int | str | None
@@ -140,18 +141,18 @@ class _SubgraphIsoNN(GraphEstimator):
         """Fit to graphs ``X`` and targets ``y``.
 
         A stream (`isonn.stream`) is read twice, a few thousand graphs at a time, and its subgraphs are kept on disk.
-        The model is the same as from graphs in memory.
+        The model is the same as for graphs in memory.
 
         Args:
             X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
             y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
             sample_weight: one weight per graph.
-            bank: a folder to keep subgraphs in, so that a run that was stopped does not count them again. None takes a
-                temporary one for streams, and memory for other graphs.
-            workers: processes that count graphs into ``bank``, or a function that runs them on a cluster
-                (`isonn.experiments.cluster.calls_on_cluster`); None takes ``n_jobs``.
-            checkpoint: a file to save the training of soft templates to; Ctrl-C finishes the epoch and saves.
-            resume: go on from ``checkpoint`` if it exists.
+            bank: a folder for the subgraphs, so that a stopped run does not count them again. None uses a temporary
+                folder for streams, and memory for other graphs.
+            workers: number of processes that count graphs into ``bank``, or a function that runs them on a cluster
+                (`isonn.experiments.cluster.calls_on_cluster`); None uses ``n_jobs``.
+            checkpoint: a file for the training state of soft templates; Ctrl-C finishes the epoch and saves.
+            resume: continue from ``checkpoint`` if it exists.
         """
         self._check_params()
         self._fitted, self.soft_ = False, None
@@ -172,14 +173,14 @@ class _SubgraphIsoNN(GraphEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The features the head reads, one row per graph: sparse, or dense for soft templates."""
+        """Return the features of the head, one row per graph; sparse, or dense for soft templates."""
         graphs = self._checked(X)
         if self.soft_ is not None:
             return self.soft_.transform(graphs)
         return csr_array(vstack([self._features(part) for part in _in_parts(self._folded(graphs))], format="csr"))
 
     def count(self, X: Any) -> csr_array:
-        """How often each graph holds each subgraph of the vocabulary, shape (g, templates)."""
+        """Return how often each graph contains each subgraph of the vocabulary, shape (g, templates)."""
         graphs = self._checked(X)
         if self.soft_ is not None:
             raise InputError("soft templates are not counted; fit with learn_templates=False")
@@ -189,7 +190,7 @@ class _SubgraphIsoNN(GraphEstimator):
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """A name for each column of `transform`: the nodes of the template, in words."""
+        """Return a name for each column of `transform`, the template's nodes in words."""
         self._require_fit()
         if self.soft_ is not None:
             return np.asarray(self.soft_.get_feature_names_out())
@@ -200,19 +201,20 @@ class _SubgraphIsoNN(GraphEstimator):
         return np.array([*names, *(f"size{i}" for i in range(self.size_block_.columns))], dtype=object)
 
     def explain(self, X: Any, label: Any = None, top: int | None = 100, *, method: str = "contribution") -> Explanation:
-        """Why one graph gets its prediction: reasons, matches by what they contribute, and importances.
+        """Explain the prediction for one graph by reasons, matches with contributions, and importances.
 
-        With ``head="linear"`` the contributions of all pieces sum to ``score - base`` exactly. The other heads'
-        contributions are computed by taking pieces away, and need not add up. With ``regions="both"`` a student of the
-        model that sees subgraphs alone is explained; ``agreement_`` says how often the two agree.
+        With ``head="linear"`` the contributions of all pieces sum to ``score - base`` exactly. The contributions of
+        other heads are computed by removing pieces, and need not add up. With ``regions="both"`` the explanation comes
+        from a student of the model that sees only subgraphs; ``agreement_`` is the share of graphs on which the two
+        agree.
 
         Args:
             X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
-            label: the class (or the column of ``y``) to explain; None takes the predicted one.
-            top: matches to list; None lists all. The importances count all matches either way.
-            method: "contribution", what pieces add to the score; or "evidence", which adds how much more frequent the
-                pieces are in the class, as standard scores. That finds the true piece better, but is partly a
-                statistic of the data and does not add up.
+            label: the class (or the column of ``y``) to explain; None explains the predicted class.
+            top: number of matches to list; None lists all. The importances always count all matches.
+            method: "contribution" lists the contributions of pieces to the score. "evidence" also adds how much more
+                frequent the pieces are in the class, as standard scores. That finds the true piece more often, but it
+                partly describes the data and does not add up.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -232,7 +234,7 @@ class _SubgraphIsoNN(GraphEstimator):
         found = explain_matched(matched, self.target_, label, top, self.label_names_["node"], self.label_names_["edge"])
         if self.student_ is not None:
             found = replace(
-                found, note=f"Explained by a model of subgraphs alone that agrees in {self.agreement_:.0%} of graphs."
+                found, note=f"Explained by a model of subgraphs alone, which agrees on {self.agreement_:.0%} of graphs."
             )
         if method == "evidence":
             assert isinstance(matched, VocabularyMatches)
@@ -243,7 +245,7 @@ class _SubgraphIsoNN(GraphEstimator):
 
     @property
     def reasons_(self) -> dict[Any, list[ClassReason]]:
-        """By class, the pieces that mark it in the training graphs, the strongest first."""
+        """The pieces that mark each class in the training graphs, by class, strongest first."""
         self._require_fit()
         if self.soft_ is not None:
             raise InputError("soft templates have no class reasons; fit with learn_templates=False")
@@ -269,16 +271,16 @@ class _SubgraphIsoNN(GraphEstimator):
         return found
 
     def unseen_share(self, X: Any) -> NDArray[np.float64]:
-        """The share of each graph's subgraphs that no training graph holds, shape (g,): high means a strange graph."""
+        """Return the share of each graph's subgraphs that no training graph contains, shape (g,); high if unusual."""
         graphs = self._checked(X)
         if self.soft_ is not None:
-            raise InputError("soft templates know no unseen subgraphs; fit with learn_templates=False")
+            raise InputError("soft templates do not support unseen_share; fit with learn_templates=False")
         parts = _in_parts(self._folded(graphs))
         return np.concatenate([self.vocabulary_.unseen(self._pieces(part)) for part in parts])
 
     @property
     def templates_(self) -> Sequence[Template]:
-        """The templates, in the order of the features."""
+        """The templates, in feature order."""
         self._require_fit()
         if self.soft_ is not None:
             return self.soft_.templates_
@@ -286,7 +288,7 @@ class _SubgraphIsoNN(GraphEstimator):
 
     @property
     def history_(self) -> History:
-        """Loss and seconds of each epoch, of soft templates; the vocabulary model has no epochs."""
+        """The loss and seconds of each epoch, for soft templates only."""
         if getattr(self, "soft_", None) is None:
             raise AttributeError(f"this {type(self).__name__} was not trained by gradient, so it has no history_")
         assert self.soft_ is not None
@@ -296,7 +298,7 @@ class _SubgraphIsoNN(GraphEstimator):
         check_plain(self.get_params(deep=False))
         sizes = self._sizes
         if not sizes:
-            raise InputError("k=() holds no size; give at least one number of nodes")
+            raise InputError("k=() is empty; give at least one number of nodes")
         for k in sizes:
             check_subgraph_size(k)
         for name in ("max_subgraphs", "min_support", "epochs", "n_jobs"):
@@ -324,7 +326,7 @@ class _SubgraphIsoNN(GraphEstimator):
     def _unsupported(self, graphs: GraphSet) -> str | None:
         i = directed_graph(graphs)
         if i is not None:
-            return f"graph {i} is directed, and subgraphs are for undirected graphs"
+            return f"graph {i} is directed, and subgraphs need undirected graphs"
         return super()._unsupported(graphs)
 
     @property
@@ -338,11 +340,11 @@ class _SubgraphIsoNN(GraphEstimator):
         if isinstance(self.view, str):
             return (self.view,)
         if not isinstance(self.view, Sequence) or not self.view:
-            raise InputError(f"view={self.view!r} names no view; use 'auto', or one or several names")
+            raise InputError(f"view={self.view!r} is not a view; use 'auto', or one or several names")
         return tuple(self.view)
 
     def _views_of(self, kind: str) -> tuple[str, ...]:
-        """The views for graphs of a kind."""
+        """Return the views for a kind of graphs."""
         return AUTO_VIEWS_OF.get(kind, self._views) if self.view == "auto" else self._views
 
     @property
@@ -350,7 +352,7 @@ class _SubgraphIsoNN(GraphEstimator):
         return derive_seed(self.seed_, "cut")
 
     def _folded(self, graphs: GraphSet) -> GraphSet:
-        """The graphs as the model counts them: leaf nodes of one label folded into their neighbours, if asked."""
+        """Fold the leaf nodes labelled ``fold`` into their neighbours, if set."""
         if self.fold is None:
             return graphs
         return fold_leaves(graphs, self.fold)[0]
@@ -358,7 +360,7 @@ class _SubgraphIsoNN(GraphEstimator):
     def _learn(
         self, banked: Banked, sizes: NDArray[np.float32], targets: NDArray[Any], sample_weight: Any, some: GraphSet
     ) -> None:
-        """Learn vocabulary and head from what the graphs hold; ``some`` of them are looked at again."""
+        """Learn vocabulary and head from banked subgraphs; ``some`` graphs are used again to measure coverage."""
         name = some.name
         self.sampled_ = sampled_shares(banked, len(targets), name)
         pieces = pieces_of(banked)
@@ -372,10 +374,10 @@ class _SubgraphIsoNN(GraphEstimator):
         seed = derive_seed(self.seed_, "head")
         best: tuple[Vocabulary, csr_array, LinearHead] | None = None
         for row_norm in (True, False) if isinstance(self.target_, Numbers) else (True,):
-            # for numbers, leave-one-out decides whether the size of graphs is divided out
+            # for numbers, leave-one-out decides whether features are divided by their norm
             vocabulary, features = learn_vocabulary(pieces, self.min_support, row_norm)
             if not len(vocabulary):
-                raise InputError(f"no subgraph is in min_support={self.min_support} graphs of {name}; use a lower one")
+                raise InputError(f"no subgraph occurs in {self.min_support} graphs of {name}; use a lower min_support")
             features = csr_array(hstack([features, plain], format="csr"))
             head = LinearHead().fit(features, targets, self.target_, weights, seed)
             if best is None or head.loss < best[2].loss:
@@ -385,7 +387,7 @@ class _SubgraphIsoNN(GraphEstimator):
         if self.c is not None:
             features, linear = self._shorten(pieces, targets, weights, linear, some)
         self.head_, self.student_ = linear, None
-        # a short list was chosen on all graphs, so leaving one out of its head alone would flatter it
+        # a short list is chosen on all graphs, so the leave-one-out score of its head would be too good
         honest = self.c is None and self.head == LinearHead.name
         self.held_out_score_ = self._held_out_score(linear, targets) if honest else None
         if self.head != LinearHead.name:
@@ -411,7 +413,7 @@ class _SubgraphIsoNN(GraphEstimator):
         full: LinearHead,
         some: GraphSet,
     ) -> tuple[csr_array, LinearHead]:
-        """Replace the vocabulary by a short list; its features and linear head."""
+        """Replace the vocabulary by a short list; return its features and linear head."""
         wanted, seed = _as_numbers(targets, self.target_), derive_seed(self.seed_, "head")
         before, size_block = self.vocabulary_, self.size_block_
         every = Vocabulary(before.only("subgraphs").levels, False)
@@ -420,7 +422,7 @@ class _SubgraphIsoNN(GraphEstimator):
             every = with_wildcards(every, pieces, self.min_support)
         features = every.features(pieces)
         c = self.c
-        with threadpool_limits(1, "blas"):  # hundreds of small systems: threads would wait for each other
+        with threadpool_limits(1, "blas"):  # with hundreds of small systems, threads would wait for each other
             if c == "auto":
                 c = auto_size(features, wanted, self._losses(full, targets), derive_seed(self.seed_, "auto"))
             assert isinstance(c, (int, np.integer))
@@ -432,7 +434,7 @@ class _SubgraphIsoNN(GraphEstimator):
         return features, head
 
     def _held_out_score(self, head: LinearHead, targets: NDArray[Any]) -> dict[str, float] | None:
-        """Metrics of the leave-one-out predictions of the training graphs."""
+        """Return the metrics of the leave-one-out predictions for the training graphs."""
         rows = np.isfinite(head.held_out).any(axis=1)
         if not rows.any():
             return None
@@ -445,7 +447,7 @@ class _SubgraphIsoNN(GraphEstimator):
         return self.target_.metrics(truth, self.target_.decide(answers))
 
     def _losses(self, head: LinearHead, targets: NDArray[Any]) -> NDArray[np.float64]:
-        """The squared leave-one-out error of each graph, on targets as `_as_numbers` has them."""
+        """Return the squared leave-one-out error of each graph, for targets from `_as_numbers`."""
         wanted = _as_numbers(targets, self.target_)
         guess = head.held_out
         if not isinstance(self.target_, Numbers):
@@ -453,9 +455,9 @@ class _SubgraphIsoNN(GraphEstimator):
         return np.asarray(np.nan_to_num((wanted - guess) ** 2).mean(axis=1))
 
     def _covered(self, some: GraphSet, full: Model, short: Model) -> float:
-        """The share of the full vocabulary's important edges that matches of the short list cover with the same sign.
+        """Return the share of important edges that the short list covers with the same sign, on a few training graphs.
 
-        Important are the tenth of each graph's edges that the full vocabulary gives most; of a few training graphs.
+        The important edges of a graph are the tenth with the largest importance in the full vocabulary.
         """
         covered = total = 0
         for i in range(min(len(some), COVERAGE_GRAPHS)):
@@ -471,7 +473,7 @@ class _SubgraphIsoNN(GraphEstimator):
         return covered / total if total else 1.0
 
     def _teach(self, features: csr_array, head: LinearHead, seed: int) -> tuple[csr_array, LinearHead]:
-        """Fit the student: a model of subgraphs alone that imitates the held-out outputs of the whole model."""
+        """Fit the student, a model of subgraphs alone that imitates the held-out outputs of the full model."""
         subgraphs = len(self.vocabulary_.only("subgraphs"))
         columns = np.concatenate([np.arange(subgraphs), np.arange(len(self.vocabulary_), features.shape[1])])
         own = csr_array(features[:, columns])
@@ -486,7 +488,7 @@ class _SubgraphIsoNN(GraphEstimator):
         return own, student
 
     def _explaining(self) -> Model:
-        """Vocabulary, head and size block that explanations are made of: the model, or its student."""
+        """Return the vocabulary, head and size features that explain: those of the model or of its student."""
         if self.student_ is None:
             return self.vocabulary_, self.head_, self.size_block_
         return self.vocabulary_.only("subgraphs"), self.student_, self.size_block_
@@ -599,7 +601,7 @@ class _SubgraphIsoNN(GraphEstimator):
         return self._matches(graphs, self._explaining(), outputs)
 
     def _matches(self, graphs: GraphSet, model: Model, outputs: Any = None) -> VocabularyMatches:
-        """The matches of a model of subgraphs in a set of one graph."""
+        """Match a model of subgraphs with a set of one graph."""
         vocabulary, head, size_block = model
         graph, kept = graphs[0], None
         if self.fold is not None and graphs.node_labels is not None:
@@ -612,16 +614,16 @@ class _SubgraphIsoNN(GraphEstimator):
         return VocabularyMatches(graph, templates, vocabulary, head, self.target_, found, plain, outputs)
 
     def _columns(self, has: dict[str, bool]) -> dict[str, bool]:
-        """Which columns templates carry, of those that the graphs have."""
+        """Return the columns that templates carry, out of those the graphs have."""
         use = {name: has[name] if getattr(self, name) == "auto" else bool(getattr(self, name)) for name in COLUMNS}
         if self.node_attributes == "auto" and use["node_labels"]:
-            use["node_attributes"] = False  # with levels beside labels, hardly two subgraphs would be equal
+            use["node_attributes"] = False  # with levels beside labels, hardly any two subgraphs would be equal
         return use
 
     def _gathered(self, graphs: GraphSet) -> list[str]:
-        """Which columns of a stream that starts with these graphs have to be looked at."""
+        """Return the columns of a stream to look at, given its first graphs."""
         use = self._columns(Gathering(()).add(graphs).has)
-        use["edge_weights"] = self.edge_weights is not False  # later graphs may have some
+        use["edge_weights"] = self.edge_weights is not False  # later graphs may have weights
         return [name for name in COLUMNS if use[name]]
 
     def _description(self) -> dict[str, Any]:
@@ -704,45 +706,44 @@ class _SubgraphIsoNN(GraphEstimator):
 
 
 class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
-    """Classify graphs by the connected subgraphs they hold, and show which of them decide.
+    """Classify graphs by the connected subgraphs they contain, and show which of them decide.
 
-    Every connected subgraph of the given sizes that at least two training graphs hold is a template; features say how
-    often a graph holds each, and a linear head weighs them. Nothing depends on how nodes are numbered. This is the
-    model for molecules, social networks and other graphs whose node order has no meaning; it needs no torch.
+    Every connected subgraph of the given sizes that occurs in at least two training graphs is a template. The features
+    are the counts of each template, and a linear head weighs them. Predictions do not depend on node numbering. Use
+    this model for molecules, social networks and other graphs whose node order has no meaning. It does not need torch.
 
-    Graphs are undirected (directed ones are refused), of any size, connected or not. An edge from a node to itself is
-    left out.
+    Graphs must be undirected, and may have any size and be disconnected. Self-loops are ignored.
 
     Args:
         k: nodes per template, 1 to 6, or several sizes.
-        c: number of templates. None takes the whole vocabulary; a number a short list that can be read whole; "auto"
-            the shortest list within one standard error of the whole vocabulary.
-        view: what nodes and edges carry, a name of `isonn.subgraphs.views.VIEWS` or several; "auto" takes labels as
-            they are, and labels refined by degree and cycles, side by side; of molecules, elements and labels.
-        regions: "subgraphs", or "both" for rooted neighbourhoods beside them: often more accurate, and explained
-            through a student that sees subgraphs alone.
-        fold: a node label whose leaf nodes are folded into their neighbours as a count, such as explicit hydrogens.
-        head: "linear" (contributions add up), "forest" or "ensemble" (the mean of both); "mlp" with soft templates.
-        learn_templates: train soft templates by gradient (needs torch); "frozen" leaves them where they start.
-        node_labels, edge_labels: whether templates carry them: True, False, or "auto" for what the graphs have.
-        node_attributes: likewise; "auto" uses them when there are no node labels. They are brought to a few levels.
-        edge_weights: likewise.
-        min_support: training graphs that must hold a subgraph for it to be a template.
-        max_subgraphs: subgraphs of one size a graph may have before they are sampled; nodes and edges never are.
+        c: number of templates. None uses the whole vocabulary, a number keeps a short list of that length, and "auto"
+            keeps the shortest list within one standard error of the whole vocabulary.
+        view: the information that nodes and edges carry, one or several names from `isonn.subgraphs.views.VIEWS`.
+            "auto" uses labels together with labels refined by degree and cycles; for molecules, elements and labels.
+        regions: "subgraphs", or "both" to add rooted neighbourhoods, which are often more accurate but explained by a
+            student that sees only subgraphs.
+        fold: a node label, such as explicit hydrogen, whose leaf nodes become a count on their neighbours.
+        head: "linear" (contributions add up), "forest" or "ensemble" (their mean); "mlp" with soft templates.
+        learn_templates: train soft templates by gradient (needs torch); "frozen" keeps their initial values.
+        node_labels, edge_labels: whether templates carry them: True, False, or "auto" if the graphs have them.
+        node_attributes: the same; "auto" uses them if there are no node labels. They are rounded to a few levels.
+        edge_weights: the same as for labels.
+        min_support: minimum number of training graphs that contain a template.
+        max_subgraphs: subgraphs per size and graph above which they are sampled; nodes and edges never are.
         wildcards: whether templates of a short list may accept several labels at one node or edge.
-        keep_examples: whether the model keeps the ids of training graphs that show the reasons of each class.
+        keep_examples: whether to store the ids of training graphs that show the reasons of each class.
         class_weight: weights of classes: None, "balanced", or a dict from class to weight.
-        hidden, epochs, learning_rate, batch_size, patience, device: of soft templates; see `IsoNNClassifier`.
-        n_jobs: threads that count subgraphs. The result does not depend on it.
-        random_state: seed of everything that is drawn; None draws one.
+        hidden, epochs, learning_rate, batch_size, patience, device: for soft templates; see `IsoNNClassifier`.
+        n_jobs: number of threads that count subgraphs. It does not change the result.
+        random_state: seed of all random draws; None draws one.
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
         templates_: the templates. reasons_: the pieces that mark each class.
-        held_out_score_: leave-one-out metrics of the training graphs, of the whole vocabulary with a linear head.
-        coverage_: of a short list, the share of the whole vocabulary's important edges that it covers.
-        agreement_: with ``regions="both"``, how often the student that explains agrees with the model.
-        sampled_: training graphs whose subgraphs were sampled, with the share that was.
+        held_out_score_: leave-one-out metrics on the training graphs, for the whole vocabulary with a linear head.
+        coverage_: for a short list, the share of the whole vocabulary's important edges that it covers.
+        agreement_: with ``regions="both"``, the share of graphs on which the student agrees with the model.
+        sampled_: training graphs whose subgraphs were sampled, with the share sampled.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -808,18 +809,18 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         self.verbose = verbose
 
     def alerts(self, X: Any, y: Any = None, *, label: Any = None, top: int = 30, min_support: int = 5) -> Any:
-        """Structural alerts: the pieces of molecules that make this model say a class, as SMARTS.
+        """Find structural alerts: the pieces of molecules that make this model predict a class, as SMARTS.
 
-        They are chosen by what the model says of the molecules of ``X``, and judged by ``y`` on molecules that the
-        model was not fitted to. Those it was fitted to are recognised (by salted hashes that the model stores) and
-        judged by cross-fitting. Needs the extra ``molecules``.
+        Alerts are chosen by the model's predictions for the molecules of ``X``, and judged by ``y`` on molecules that
+        were not in the training set. Training molecules are recognised by salted hashes stored in the model, and judged
+        by cross-fitting. Needs the extra ``molecules``.
 
         Args:
             X: molecules: SMILES, or a `GraphSet` of them.
-            y: their classes; a `GraphSet` that has ``y`` needs none here.
-            label: the class to warn of; None takes the second of two.
-            top: alerts at most.
-            min_support: molecules of ``X`` that must hold an alert.
+            y: their classes; not needed for a `GraphSet` with ``y``.
+            label: the class to warn of; None uses the second of two.
+            top: maximum number of alerts.
+            min_support: minimum number of molecules of ``X`` that contain an alert.
 
         Example:
             >>> smiles = [f"{'C' * n}{end}" for n in range(3, 15) for end in ("C(=O)O", "CO", "CN", "C(=O)OC")]
@@ -839,15 +840,15 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
 
 
 class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
-    """Predict numbers from the connected subgraphs a graph holds, and show what each is worth in the units of ``y``.
+    """Predict numbers from the connected subgraphs of a graph, and show each one's effect in the units of ``y``.
 
-    The vocabulary model of `SubgraphIsoNNClassifier` for numbers: one per graph, or a column per measurement, NaN where
-    nothing was measured. Whether features are divided by their norm, so that large graphs count no more than small
-    ones, is decided by leave-one-out.
+    This is the vocabulary model of `SubgraphIsoNNClassifier` for numbers, one per graph or one column per measurement,
+    with NaN for missing values. Leave-one-out decides whether features are divided by their norm, so that large graphs
+    do not count more than small ones.
 
     Args:
         k: nodes per template, 1 to 6, or several sizes.
-        c: number of templates; None takes the whole vocabulary.
+        c: number of templates; None uses the whole vocabulary.
         view, regions, fold, head, node_labels, edge_labels, node_attributes, edge_weights, min_support, max_subgraphs,
             wildcards, keep_examples, n_jobs, random_state, verbose: as in `SubgraphIsoNNClassifier`.
 
@@ -908,7 +909,7 @@ def _in_parts(graphs: GraphSet) -> list[GraphSet]:
 
 
 def _as_numbers(targets: NDArray[Any], target: Target) -> NDArray[np.float64]:
-    """Targets as columns of numbers: one per class."""
+    """Return targets as columns of numbers, one per class."""
     if isinstance(target, Classes):
         return np.asarray(targets[:, None] == np.arange(len(target.classes)), dtype=np.float64)
     return np.asarray(targets, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Explanations of the vocabulary model: which pieces a graph holds, and what each adds to the score."""
+"""Explanations of the vocabulary model: the pieces in a graph and their contributions to the score."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 class Templates(Sequence[Template]):
-    """The templates of a vocabulary, made when asked for; it prints as one line."""
+    """The templates of a vocabulary, created on access and printed as one line."""
 
     def __init__(self, vocabulary: Vocabulary, encoding: Encoding, names: dict[str, dict[Any, str]]) -> None:
         self._vocabulary, self._encoding, self._names = vocabulary, encoding, names
@@ -58,22 +58,22 @@ class Templates(Sequence[Template]):
 
 
 class VocabularyMatches(MatchedGraph):
-    r"""The matches of a vocabulary model in one graph: every subgraph that is a template, and what it adds.
+    r"""The matches of a vocabulary model in one graph: every subgraph that is a template, with its contribution.
 
-    Of a linear head, one occurrence of piece t of a level adds
+    With a linear head, one occurrence of piece t of a level contributes
 
     .. math:: \frac{w_t u_t - s u_t^2}{n_t} + \frac{s}{N}, \qquad u_t = x_t / a, \quad s = \sum_t w_t u_t
 
     with :math:`n_t` its occurrences, N all occurrences of the level and :math:`w_t` the weight times the level's scale.
-    The second and third term give back the share of the norm: with more of t the other pieces count for less. Over a
-    level they cancel, so the contributions of all occurrences sum to the level's score exactly. Pieces that are no
-    templates take part in the norm alone. Without the norm an occurrence adds :math:`w_t x_t / n_t`.
+    The second and third terms account for the norm: with more of t the other pieces count less. They cancel over a
+    level, so the contributions of all occurrences sum exactly to the level's score. Pieces that are not templates
+    affect only the norm. Without the norm an occurrence contributes :math:`w_t x_t / n_t`.
 
     Args:
         graph: the graph.
-        found: every subgraph of it.
-        size_part: the features of plain size, ``(1, q)``.
-        model_outputs: of the model itself, where ``head`` is a student of it.
+        found: all its subgraphs.
+        size_part: the size features, ``(1, q)``.
+        model_outputs: outputs of the model itself, if ``head`` is its student.
     """
 
     undirected = True
@@ -94,12 +94,12 @@ class VocabularyMatches(MatchedGraph):
         self._levels, pair_piece, columns = found.place(vocabulary)
         self._piece, self._weights = found.piece, found.weights
         self._counts = np.bincount(found.piece, found.weights, minlength=len(found.rows)).astype(np.float64)
-        # templates this graph holds, and which pieces each accepts
+        # templates in this graph, and the pieces each accepts
         self._held, local = np.unique(columns, return_inverse=True)
         self._pair_piece, self._pair_held = pair_piece, local.reshape(-1)
         self._held_levels = np.zeros(len(self._held), dtype=np.int64)
         self._held_levels[self._pair_held] = self._levels[pair_piece]
-        # a match is an occurrence of a piece together with a template that accepts it
+        # a match is an occurrence of a piece with a template that accepts it
         self._accepting = np.bincount(pair_piece, minlength=len(found.rows))
         first = np.concatenate([[0], np.cumsum(self._accepting)])
         many = self._accepting[found.piece]
@@ -114,59 +114,59 @@ class VocabularyMatches(MatchedGraph):
         return self._head.additive
 
     def template_size(self, row: int) -> int:
-        """Nodes of the template of a match."""
+        """Return the number of nodes of a match's template."""
         return int((self.occurrences.nodes[self.occurrences.region[row]] >= 0).sum())
 
     def model_logits(self) -> Logits:
-        """Outputs of the model for the graph; `logits` are those of its student where it has one."""
+        """Return the model's outputs for the graph; `logits` are those of its student if it has one."""
         return self.logits() if self._model is None else self._model
 
     def logits(self) -> Logits:
-        """Outputs for the graph as it is."""
+        """Return the outputs for the graph as it is."""
         return np.asarray(self._outputs(self._counts[None])[0])
 
     def base_logits(self) -> Logits:
-        """Outputs when the graph holds no piece at all: intercept and plain size."""
+        """Return the outputs without any piece: intercept and size features."""
         return np.asarray(self._outputs(np.zeros((1, len(self._counts))))[0])
 
     def logits_without(self, rows: IntArray) -> Logits:
-        """Outputs with the occurrences of these matches taken out of the counts."""
+        """Return the outputs without the occurrences of these matches."""
         taken = np.unique(self.occurrences.region[rows])
         gone = np.bincount(self._piece[taken], self._weights[taken], minlength=len(self._counts))
         return np.asarray(self._outputs(np.maximum(self._counts - gone, 0)[None])[0])
 
     def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """Outputs without one occurrence, for each match."""
+        """Return the outputs without one occurrence, for each match."""
         one = np.zeros(len(self._counts))
         np.maximum.at(one, self._piece, self._weights)
         without = self._outputs(np.maximum(self._counts - np.diag(one), 0))
         return np.arange(len(self.occurrences)), without[self._piece[self.occurrences.region]]
 
     def logits_without_template(self) -> Logits:
-        """Outputs with one template switched off, ``(templates, outputs)``."""
+        """Return the outputs with one template switched off, ``(templates, outputs)``."""
         every = np.repeat(self.logits()[None], len(self.templates), axis=0)
         values = np.repeat(self._values(self._counts[None]), len(self._held), axis=0)
         every[self._held] = self._head_outputs(values * (1 - np.eye(len(self._held))))
         return every
 
     def contributions(self, column: int) -> tuple[IntArray, Floats]:
-        """What each match adds: exact for an additive head, else by taking its piece away."""
+        """Return the contribution of each match: exact for an additive head, else by removing its piece."""
         rows, linear = np.arange(len(self.occurrences)), self._head.coefficients()
         if linear is None or self._vocabulary.row_norm:
             return rows, self.shares(column)[self.occurrences.region]
         return rows, self._unit_worth(linear[0], column)[self._match_held] * self._weights[self.occurrences.region]
 
     def region_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Regions:
-        """Every occurrence is a region of its own, also of pieces that are no templates."""
+        """Return every occurrence as a region, including pieces that are not templates."""
         return Regions(self.occurrences.nodes, None, self.shares(column), np.ones(len(self._piece)))
 
     def template_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Floats:
-        """The sum over the matches of each template."""
+        """Return the sum over the matches of each template."""
         found = np.bincount(self.occurrences.template, contributions, minlength=len(self.templates))
         return found.astype(np.float64)
 
     def shares(self, column: int) -> Floats:
-        """What every occurrence adds, also of pieces that are no templates, ``(R,)``."""
+        """Return the contribution of every occurrence, including pieces that are not templates, ``(R,)``."""
         linear = self._head.coefficients()
         if linear is None:
             without = self._outputs(self._counts * (1 - np.eye(len(self._counts))))
@@ -179,16 +179,16 @@ class VocabularyMatches(MatchedGraph):
         return np.asarray(each[self._piece] * self._weights)
 
     def evidence(self, table: Floats, column: int) -> Floats:
-        """What the data say of every occurrence: the mean of a table's entries of the templates that accept it."""
+        """Return the evidence of every occurrence: the mean table entry of the templates that accept it."""
         sums = self._by_piece(table[column, self._held])
         return np.asarray((sums / np.maximum(self._accepting, 1))[self._piece])
 
     def _by_piece(self, values: Floats) -> Floats:
-        """Values of held templates added up for each piece that they accept, ``(d,)``."""
+        """Sum the values of the templates that accept each piece, ``(d,)``."""
         return np.bincount(self._pair_piece, values[self._pair_held], minlength=len(self._counts)).astype(np.float64)
 
     def _by_template(self, counts: Floats) -> Floats:
-        """Counts of pieces ``(b, d)`` added up for each held template, ``(b, h)``."""
+        """Sum the counts ``(b, d)`` of the pieces each template accepts, ``(b, h)``."""
         if len(self._held) == len(self._pair_piece):  # every template accepts one piece
             found = np.empty((len(counts), len(self._held)))
             found[:, self._pair_held] = counts[:, self._pair_piece]
@@ -198,18 +198,18 @@ class VocabularyMatches(MatchedGraph):
         return found.T
 
     def _direction(self, coef: Floats, column: int) -> Floats:
-        """What one unit of each held feature adds to the margin, scale included, ``(h,)``."""
+        """Return the effect of one unit of each feature on the margin, scale included, ``(h,)``."""
         outputs = coef.shape[0]
         direction = self.target.margin(np.eye(outputs), column) - self.target.margin(np.zeros(outputs), column)
         return np.asarray((direction @ coef[:, self._held]) * self._vocabulary.scales[self._held])
 
     def _unit_worth(self, coef: Floats, column: int) -> Floats:
-        """What one occurrence of each held template adds, ``(h,)``; without the norm."""
+        """Return the contribution of one occurrence of each template without the norm, ``(h,)``."""
         counts = self._by_template(self._counts[None])[0]
         return np.asarray(self._direction(coef, column) * np.log1p(counts) / np.maximum(counts, 1e-12))
 
     def _norm_corrected(self, coef: Floats, column: int) -> Floats:
-        """What one occurrence of each piece adds, ``(d,)``; with the norm a piece is at most one template."""
+        """Return the contribution of one occurrence of each piece with the norm, ``(d,)``."""
         logs, number = np.log1p(self._counts), len(self._vocabulary.levels)
         norms = np.sqrt(np.bincount(self._levels, logs**2, minlength=number))
         unit = logs / np.maximum(norms, 1e-300)[self._levels]
@@ -220,22 +220,22 @@ class VocabularyMatches(MatchedGraph):
         return np.asarray((worth - score[self._levels] * unit**2) / np.maximum(self._counts, 1e-12) + share)
 
     def order(self, row: int) -> IntArray | None:
-        """Nodes are in no particular order: a piece is matched as a whole."""
+        """Return None, because a piece is matched as a whole."""
         return None
 
     def cells(self, row: int) -> Floats:
-        """The adjacency matrix of a match."""
+        """Return the adjacency matrix of a match."""
         nodes = self.occurrences.nodes[self.occurrences.region[row]]
         nodes = nodes[nodes >= 0]
         return self.graph.adjacency[np.ix_(nodes, nodes)]
 
     def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """How often this graph holds the template of another graph's match."""
+        """Return how often this graph contains the template of another graph's match."""
         column = int(other.occurrences.template[row])
         return round(float(self._by_template(self._counts[None])[0, self._held == column].sum()))
 
     def _values(self, counts: Floats) -> Floats:
-        """Features of the held templates for rows of counts of the distinct pieces, ``(b, h)``."""
+        """Return the template features for rows of counts of the distinct pieces, ``(b, h)``."""
         values = np.log1p(self._by_template(counts))
         if self._vocabulary.row_norm:
             level = np.zeros((len(self._levels), len(self._vocabulary.levels)))
@@ -248,7 +248,7 @@ class VocabularyMatches(MatchedGraph):
         return self._head_outputs(self._values(counts))
 
     def _head_outputs(self, values: Floats) -> Logits:
-        """Outputs for features of the held templates, ``(b, h)``."""
+        """Return the outputs for template features ``(b, h)``."""
         linear, p = self._head.coefficients(), len(self._vocabulary)
         if linear is not None:
             coef, intercept = linear
@@ -262,12 +262,12 @@ class VocabularyMatches(MatchedGraph):
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Every subgraph of one graph, in every view.
+    """All subgraphs of one graph, in every view.
 
     Attributes:
-        nodes: of each, padded with -1, ``(R, k)``.
-        piece: which distinct piece it is, ``(R,)``.
-        weights: how many subgraphs it stands for; 1 unless they were sampled.
+        nodes: nodes of each subgraph, padded with -1, ``(R, k)``.
+        piece: the number of its distinct piece, ``(R,)``.
+        weights: number of subgraphs it stands for; 1 unless they were sampled.
         rows: view, size and canonical codes of each distinct piece, ``(d, 2 + width)``.
     """
 
@@ -277,7 +277,7 @@ class Found:
     rows: IntArray
 
     def place(self, vocabulary: Vocabulary) -> tuple[IntArray, IntArray, IntArray]:
-        """The level of each distinct piece, and pairs of a piece and the column of a template that accepts it."""
+        """Return each piece's level, and pairs of a piece and the column of a template that accepts it."""
         levels = np.zeros(len(self.rows), dtype=np.int64)
         pieces, columns = [], []
         for number, level in enumerate(vocabulary.levels):
@@ -292,7 +292,7 @@ class Found:
 
 
 def find_occurrences(coded: CodedGraphs, limit: int, seed: int) -> Found:
-    """Every subgraph of a single coded graph, with its nodes, in one pass."""
+    """Find all subgraphs of a single coded graph, with their nodes, in one pass."""
     sizes = sorted({k for view in coded.views for k in view.sizes})
     widest = sizes[-1]
     if not fits_kernels(coded):
@@ -311,13 +311,13 @@ def find_occurrences(coded: CodedGraphs, limit: int, seed: int) -> Found:
                 columns.append(found[:, number])
                 weights.append(np.ones(len(cut.nodes)) if cut.weights is None else cut.weights)
     every = np.concatenate(nodes)
-    every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell behind a small piece is marked
+    every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell after a small piece is marked
     distinct, piece = np.unique(np.concatenate(columns), return_inverse=True)
     return Found(every, piece.reshape(-1), np.concatenate(weights), counter.columns[distinct].astype(np.int64))
 
 
 def _found_in_numpy(coded: CodedGraphs, sizes: Sequence[int], limit: int, seed: int) -> Found:
-    """The same without compiled code."""
+    """Find all subgraphs without compiled code."""
     numbers, widest = edge_numbers(coded), sizes[-1]
     nodes, rows, weights = [], [], []
     for k in sizes:

@@ -1,22 +1,22 @@
 """Compiled loops: list the connected subgraphs of many graphs, give equal ones one column, count them.
 
-One pass of ESU (Wernicke 2006) over a graph visits every connected induced subgraph of 1 to k nodes once: a subgraph of
-size s is an inner node of the search for larger ones. Every node that may join is kept with a word of its edges to the
-nodes so far, brought up to date when one joins, so the subgraphs of the largest size, most of all, cost one look into a
-table each and no look at the graph.
+One pass of ESU (Wernicke 2006) over a graph visits every connected induced subgraph of 1 to k nodes once, because a
+subgraph of size s is an inner node of the search for larger ones. Every candidate node is kept with a word of its edges
+to the nodes so far, which is updated when a node joins. The subgraphs of the largest size, which are most of all,
+therefore cost one table lookup each and never touch the graph.
 
-Each visit adds one node to its parent, so a subgraph is known by its parent's number, the code of the new node and that
-word. These fit into 128 bits and are looked up in a hash table that compares them in full: equal entries are equal
-subgraphs in equal order, and a hash collision costs a further step, never a wrong count. All views are coded together
-for this, so that one look serves them all; what a graph holds of each entry is spread over the columns of the views at
-its end. Only the first time an entry is met is it looked up in each view's own table, and only the first time there is
-its canonical form computed and looked up among the columns, whose rows are compared in full as well. Of graphs that are
-equal, node by node, the first is counted.
+Each visit adds one node to its parent, so a subgraph is identified by its parent's number, the code of the new node and
+that word. These fit into 128 bits and are looked up in a hash table that compares them in full. Equal entries are equal
+subgraphs with nodes in the same order, and a hash collision costs an extra step but never a wrong count. All views are
+coded together, so one lookup serves them all. At the end of a graph, its count of each entry is added to the columns of
+the views. A new entry is looked up in each view's own table. If it is also new there, its canonical form is computed
+and looked up among the columns, whose rows are also compared in full. Graphs that are equal node by node are counted
+once.
 
-A search can be left after any visit and taken up again: a table was full, or Ctrl-C should be heard.
+A search can stop after any visit and continue later, to grow a full table or to respond to Ctrl-C.
 
-The numpy path (`isonn.subgraphs.enumerate`) gives the same columns and counts; it is the oracle of the tests, and runs
-where numba is not installed.
+The numpy path (`isonn.subgraphs.enumerate`) gives the same columns and counts. It is the oracle of the tests, and runs
+if numba is not installed.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from isonn.compiled import compiled
 from isonn.packing import merge_equal
 from isonn.progress import announce
 
-#: Bits of an edge code in a key: five earlier nodes of a subgraph of six take 60.
+#: Bits per edge code in a key; the five earlier nodes of a subgraph of six take 60.
 EDGE_BITS = 12
 MAX_EDGE_CODE = 2**EDGE_BITS - 1
 MAX_K = 6
-#: Why a kernel stopped before the last graph: a table has to grow, subgraphs to be sampled, Ctrl-C to be heard.
+#: Why a kernel stopped before the last graph: a table must grow, subgraphs must be sampled, or to check for Ctrl-C.
 DONE, JOINT_FULL, ENTRIES_FULL, COLUMNS_FULL, OUTPUT_FULL, TOO_MANY, PAUSED = range(7)
-#: Subgraphs after which a kernel comes back, a quarter of a second at most, and what a new one counts among them.
+#: Number of subgraphs after which a kernel returns (at most a quarter of a second), and the weight of a new one.
 PAUSE, NEW = 2_000_000, 64
-#: Takes the lower half of what is packed into 64 bits.
+#: Mask for the lower half of 64 packed bits.
 LOWER = np.int64(2**32 - 1)
 
 
@@ -53,13 +53,13 @@ def _mix(x):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def _scramble(x):  # type: ignore[no-untyped-def]
-    """`isonn.packing.mix64` of one number."""
+    """Compute `isonn.packing.mix64` of one number."""
     return _mix(x + np.uint64(0x9E3779B97F4A7C15))
 
 
 @compiled(inline="always")
 def _edge_between(first, neighbours, edge_of, a, b):  # type: ignore[no-untyped-def]
-    """The number of the edge between two nodes, or -1; the neighbours of a node are sorted."""
+    """Return the number of the edge between two nodes, or -1; the neighbours of a node are sorted."""
     low, high = first[a], first[a + 1]
     while low < high:
         middle = (low + high) // 2
@@ -110,7 +110,7 @@ def _canonical_row(entry, size, view, key_a, key_b, scratch):  # type: ignore[no
             continue
         place[depth] = node
         used |= 1 << node
-        # the first row of pairs is compared as it grows: most permutations are given up there
+        # compare the first row of pairs as it grows, because most permutations already lose there
         if depth == 0:
             ahead[0] = not have
         elif have and not ahead[depth - 1]:
@@ -152,7 +152,7 @@ def _canonical_row(entry, size, view, key_a, key_b, scratch):  # type: ignore[no
 
 @compiled(inline="always")
 def _find_column(row, columns, hashes, slots, weak):  # type: ignore[no-untyped-def]
-    """The number of a column, or -1 - its empty slot; and its hash."""
+    """Return the number of a column, or -1 - its empty slot, and its hash."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for j in range(2 + row[1] * (row[1] + 1) // 2):
         h = (h ^ np.uint64(row[j])) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -176,7 +176,7 @@ def _find_column(row, columns, hashes, slots, weak):  # type: ignore[no-untyped-
 
 @compiled()
 def insert_columns(count, hashes, slots, weak):  # type: ignore[no-untyped-def]
-    """Put all columns into an empty, larger table."""
+    """Insert all columns into an empty, larger table."""
     mask = np.uint64(len(slots) - 1)
     for n in range(count):
         i = hashes[n] & mask & weak
@@ -187,7 +187,7 @@ def insert_columns(count, hashes, slots, weak):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def _bucket(a, word):  # type: ignore[no-untyped-def]
-    """Where to look for an entry first."""
+    """Return the first position to look for an entry."""
     h = (a * np.uint64(0x9E3779B97F4A7C15)) ^ (word * np.uint64(0xC2B2AE3D27D4EB4F))
     h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return h ^ (h >> np.uint64(32))
@@ -195,7 +195,7 @@ def _bucket(a, word):  # type: ignore[no-untyped-def]
 
 @compiled()
 def insert_entries(old, table, weak):  # type: ignore[no-untyped-def]
-    """Put all entries of a table into an empty, larger one."""
+    """Insert all entries of a table into an empty, larger one."""
     mask = np.uint64(len(table) - 1)
     for n in range(len(old)):
         if old[n, 2] != np.uint64(0):
@@ -207,7 +207,7 @@ def insert_entries(old, table, weak):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def _look_up(table, a, word, weak):  # type: ignore[no-untyped-def]
-    """What the table holds for a key, or 0 and the row that is free for it."""
+    """Return the table's value for a key, or 0 and the free row for it."""
     mask = np.uint64(len(table) - 1)
     i = _bucket(a, word) & mask & weak
     while True:
@@ -220,15 +220,15 @@ def _look_up(table, a, word, weak):  # type: ignore[no-untyped-def]
 
 @compiled()
 def _new_entry(parent, code, word, size, slot, state, joint, own, meaning, tables, scratch, weak):  # type: ignore[no-untyped-def]
-    """A new entry of all views together; minus the status when a table is full.
+    """Create an entry of all views together; return minus the status if a table is full.
 
     Args:
         parent: entry of the subgraph without its last node.
         code, word: codes of the last node, and of its edges to the earlier ones.
-        slot: the row of ``joint`` that is free for it.
-        own: by entry and view, the view's entry and, 1 added, its column, in the upper and lower 32 bits.
-        meaning: by view, the codes of nodes and edges behind the joint ones; which sizes are wanted, others need no
-            column; and whether the view tells apart whatever the views together do, so that it meets no entry twice.
+        slot: the free row of ``joint`` for it.
+        own: by entry and view, the view's entry in the upper 32 bits and its column plus 1 in the lower.
+        meaning: by view, the node and edge codes of the joint codes; the wanted sizes, as others need no column; and
+            whether the view distinguishes everything that all views together do, so that it meets no entry twice.
     """
     node_meaning, edge_meaning, wanted, finest = meaning
     entries, key_a, key_b, columns, hashes, slots = tables
@@ -276,7 +276,7 @@ def _new_entry(parent, code, word, size, slot, state, joint, own, meaning, table
 
 @compiled()
 def _scratch(width):  # type: ignore[no-untyped-def]
-    """Room for `_canonical_row`."""
+    """Allocate the arrays of `_canonical_row`."""
     return (
         np.zeros(width, dtype=np.int32),
         np.zeros(MAX_K, dtype=np.int64),
@@ -289,7 +289,7 @@ def _scratch(width):  # type: ignore[no-untyped-def]
 
 @compiled()
 def _write_found(n_found, members, level, last, base, entry, own, found_nodes, found_column):  # type: ignore[no-untyped-def]
-    """Write the nodes and column of one subgraph for every view that wants it; returns how many are written in all."""
+    """Write nodes and column of one subgraph for every view that wants it; return the total number written."""
     for view in range(own.shape[1]):
         column = own[entry, view] & LOWER
         if column > 0:
@@ -305,7 +305,7 @@ def _write_found(n_found, members, level, last, base, entry, own, found_nodes, f
 
 @compiled()
 def _write_counts(n_touched, touched, hits, own, counts, written, out_columns, out_counts):  # type: ignore[no-untyped-def]
-    """Spread the counts of a graph's entries over the columns of all views; returns where they end."""
+    """Add the counts of a graph's entries to the columns of all views; return where they end."""
     start = written
     for j in range(n_touched):
         entry = touched[j]
@@ -349,21 +349,21 @@ def count_graphs(  # type: ignore[no-untyped-def]
     found,
     weak,
 ):
-    """Count the subgraphs of graphs ``start`` to ``stop``; returns (status, graph it stopped at, size).
+    """Count the subgraphs of graphs ``start`` to ``stop``; return (status, graph it stopped at, size).
 
     Args:
-        limit: subgraphs of one size a graph may have (sizes above 2).
-        pause: work after which to come back with PAUSED.
-        adjacency: neighbours of every node, sorted, with the number of the edge to each: `_adjacency`.
-        node_codes, edge_codes: of all views together.
+        limit: subgraphs per size (above 2) that a graph may have.
+        pause: amount of work after which to return PAUSED.
+        adjacency: sorted neighbours of every node, with the number of the edge to each; see `_adjacency`.
+        node_codes, edge_codes: joint codes of all views.
         twins: by graph, the first that equals it.
         depths: by graph, the largest size to list.
-        search: where a search that was left is to be taken up; see `Counter._start`.
+        search: where to continue a stopped search; see `Counter._start`.
         state: entries of views, columns, numbers written, joint entries, subgraphs found, entries in the views' table.
         joint, own, meaning, tables: see `_new_entry`.
         hits, touched: scratch by entry, all 0 between graphs.
         counts: scratch by column, all 0.
-        output: columns, counts and where each graph's end.
+        output: columns, counts and the end of each graph's part.
         emit: also write each subgraph's nodes and column to ``found``.
     """
     first, neighbours, edge_of = adjacency
@@ -400,7 +400,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
                     break
                 w, parent, word = root, np.int64(0), np.uint64(0)
             elif cursor[level] == ends[level]:
-                # take back what the last node brought
+                # undo the additions of the last node
                 for j in range(fresh[level], ends[level]):
                     seen[choices[level - 1, j] - base] = 0
                 level -= 1
@@ -419,7 +419,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
                 status = OUTPUT_FULL
                 break
             if size == deepest and level > 0 and not emit:
-                # the largest size, most of all subgraphs: nothing grows from these
+                # the largest size, with most of all subgraphs: nothing grows from these
                 begin, end = cursor[level], ends[level]
                 if size > 2 and by_size[size] + end - begin > limit:
                     status, bad = TOO_MANY, size
@@ -474,7 +474,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
                 if level == 0:
                     root += 1
                 continue
-            # the node joins: what may join next is what is left, and its neighbours that no earlier node brought
+            # the node joins; the next candidates are those left and its neighbours that no earlier node added
             count = 0
             if level > 0:
                 for j in range(cursor[level], ends[level]):
@@ -518,7 +518,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
 def code_node_sets(  # type: ignore[no-untyped-def]
     nodes, done, adjacency, node_codes, edge_codes, state, joint, own, meaning, tables, out, weak
 ):
-    """The column of each given set of nodes from ``done`` on, for every view; returns where it stopped, and why."""
+    """Find the column of each set of nodes from ``done`` on, for every view; return where it stopped, and why."""
     first, neighbours, edge_of = adjacency
     scratch = _scratch(tables[3].shape[1])
     for n in range(done, len(nodes)):
@@ -543,7 +543,7 @@ def code_node_sets(  # type: ignore[no-untyped-def]
 
 @compiled()
 def find_twins(node_offsets, adjacency, node_codes, edge_codes, slots, hashes, twins):  # type: ignore[no-untyped-def]
-    """The first graph that equals each, node by node: the same codes and the same edges."""
+    """Find the first graph that equals each one node by node, with the same codes and edges."""
     first, neighbours, edge_of = adjacency
     mask = np.uint64(len(slots) - 1)
     for g in range(len(node_offsets) - 1):
@@ -590,14 +590,14 @@ def find_twins(node_offsets, adjacency, node_codes, edge_codes, slots, hashes, t
 
 @compiled()
 def sort_counts(owner, column, counts, starts, level_of, graphs, indptr, indices, data):  # type: ignore[no-untyped-def]
-    """Counts in any order as one CSR table for each level, by rows and columns.
+    """Sort counts into one CSR table per level, by rows and columns.
 
     Args:
-        owner, column, counts: of each number, its graph and column.
-        starts: where the numbers of each column start among all, ``(columns + 1,)``.
+        owner, column, counts: graph, column and value of each count.
+        starts: where the counts of each column start, ``(columns + 1,)``.
         level_of: the level of each column; a level is a run of columns.
-        indptr: written, ``(levels, graphs + 1)``.
-        indices, data: written, level after level; columns are numbered within their level.
+        indptr: output, ``(levels, graphs + 1)``.
+        indices, data: output, level by level; columns are numbered within their level.
     """
     fill = starts[:-1].copy()
     rows = np.empty(len(owner), dtype=np.int32)
@@ -624,9 +624,9 @@ def sort_counts(owner, column, counts, starts, level_of, graphs, indptr, indices
 
 @compiled()
 def _neighbourhoods(first, neighbours, edge_of, node_codes, edge_codes, radius, out):  # type: ignore[no-untyped-def]
-    """See `isonn.subgraphs.enumerate.neighbourhood_codes`; ``out`` is written, ``(radius + 1, 2, nodes)``."""
+    """Compute `isonn.subgraphs.enumerate.neighbourhood_codes` into ``out``, ``(radius + 1, 2, nodes)``."""
     n = len(node_codes)
-    codes = np.empty((2, 2, n), dtype=np.uint64)  # of this radius and the one before, low and high half
+    codes = np.empty((2, 2, n), dtype=np.uint64)  # for this radius and the previous one, low and high half
     for v in range(n):
         code = np.uint64(node_codes[v]) + np.uint64(1)
         codes[0, 0, v] = _scramble(code * np.uint64(0x9E3779B97F4A7C15))
@@ -649,8 +649,8 @@ def _neighbourhoods(first, neighbours, edge_of, node_codes, edge_codes, radius, 
 
 @compiled()
 def _fill_neighbours(ends, first, fill, neighbours, edge_of):  # type: ignore[no-untyped-def]
-    """Neighbours of every node in ascending order, from edges (smaller, larger) sorted by both."""
-    for e in range(len(ends)):  # first those below the node: they come in ascending order
+    """List the neighbours of every node in ascending order, from edges (smaller, larger) sorted by both."""
+    for e in range(len(ends)):  # first the smaller neighbours, which come in ascending order
         b = ends[e, 1]
         neighbours[fill[b]] = ends[e, 0]
         edge_of[fill[b]] = e
@@ -666,19 +666,19 @@ Ints = NDArray[np.int64]
 
 
 class Counter:
-    """Tables of the subgraphs met so far, and the kernels that fill them.
+    """Tables of the subgraphs found so far, and the kernels that fill them.
 
     Args:
         node_offsets: where the nodes of each graph start, ``(g + 1,)``.
         ends: edges (smaller, larger) of nodes numbered over all graphs, sorted, ``(m, 2)``.
-        node_codes, edge_codes: by view, ``(views, nodes)`` and ``(views, m)``; there may be MAX_EDGE_CODE different
-            columns of edge codes, which start at 1.
-        sizes: by view, the sizes of subgraphs to count.
-        limit: subgraphs of one size (above 2) a graph may have before `count` leaves them to a sampler.
-        weak_hash: use one bucket for everything, for tests of what a collision does.
+        node_codes, edge_codes: codes by view, ``(views, nodes)`` and ``(views, m)``. Edge codes start at 1, and at most
+            MAX_EDGE_CODE different columns of them are allowed.
+        sizes: sizes of the subgraphs to count, by view.
+        limit: subgraphs per size (above 2) and graph above which `count` leaves them to a sampler.
+        weak_hash: use one bucket for everything, to test collisions.
 
     Attributes:
-        twins: the first graph that equals each, node by node, ``(g,)``.
+        twins: the first graph that equals each one node by node, ``(g,)``.
     """
 
     def __init__(
@@ -711,7 +711,7 @@ class Counter:
         self._state = np.zeros(6, dtype=np.int64)
         self._state[0] = len(sizes)  # entry v stands for "no node yet" in view v
         self._state[3] = 1  # and entry 0 in all of them
-        # small tables for a few graphs, which `explain` counts one at a time; a node brings a few new subgraphs
+        # small tables for a few graphs, because `explain` counts one at a time; a node adds a few new subgraphs
         size = 1 << max(10, min(16, int(node_offsets[-1]).bit_length()))
         width = 2 + self.k + self.k * (self.k - 1) // 2
         self._joint = np.zeros((2 * size, 3), dtype=np.uint64)
@@ -732,22 +732,22 @@ class Counter:
 
     @property
     def columns(self) -> NDArray[np.int32]:
-        """The distinct subgraphs: view, size, and the codes of the canonical row, 0 behind it."""
+        """The distinct subgraphs: view, size, and the codes of the canonical row, padded with 0."""
         found: NDArray[np.int32] = self._columns[: int(self._state[1])]
         return found
 
     def count(
         self, emit: bool = False, stop: threading.Event | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], list[tuple[int, int]]]:
-        """Count the subgraphs of all graphs; once ``stop`` is set, KeyboardInterrupt is raised.
+        """Count the subgraphs of all graphs; raise KeyboardInterrupt once ``stop`` is set.
 
         Args:
             emit: also keep the nodes and column of each subgraph of the last graph, as ``found_nodes`` and
                 ``found_columns``.
 
         Returns:
-            Where each graph's counts end, columns, counts, and (graph, size) of what has too many subgraphs to list:
-            that size and all above it are left out of that graph.
+            The end of each graph's counts, columns, counts, and (graph, size) where there are too many subgraphs to
+            list. This size and all larger ones are left out for that graph.
         """
         announce("count subgraphs", count_graphs)
         graphs, nodes = len(self.twins), int(self.node_offsets[-1])
@@ -756,7 +756,7 @@ class Counter:
         out_ends = np.zeros(graphs, dtype=np.int64)
         longest = int(np.diff(self.node_offsets).max(initial=0))
         search = (
-            np.zeros(4, dtype=np.int64),  # whether a graph is under way, its root, level and entries met
+            np.zeros(4, dtype=np.int64),  # whether a graph is in progress, its root, level and entries
             *(np.zeros(MAX_K + 1, dtype=np.int64) for _ in range(6)),
             np.empty((self.k, longest + 1), dtype=np.int32),
             np.empty((self.k, longest + 1), dtype=np.uint64),
@@ -793,7 +793,7 @@ class Counter:
         return out_ends, out_columns[:written], out_counts[:written], sorted(skipped)
 
     def columns_of(self, nodes: Ints) -> NDArray[np.int32]:
-        """The column of each set of nodes, numbered over all graphs, ``(w, k)``, in each view, ``(w, views)``."""
+        """Return the column of each set of nodes ``(w, k)``, numbered over all graphs, in each view, ``(w, views)``."""
         nodes = np.ascontiguousarray(nodes, dtype=np.int64)
         out = np.empty((len(nodes), self._own.shape[1]), dtype=np.int32)
         done = 0
@@ -810,7 +810,7 @@ class Counter:
         return self._entries, *self._keys, self._columns, self._hashes, self._slots
 
     def _grow(self, status: int) -> None:
-        """Make the table that was full twice as large."""
+        """Double the size of the full table."""
         if status == JOINT_FULL:
             old, self._joint = self._joint, np.zeros((2 * len(self._joint), 3), dtype=np.uint64)
             insert_entries(old, self._joint, self._weak)
@@ -829,14 +829,14 @@ class Counter:
 
 
 def _longer(array: NDArray[Any]) -> NDArray[Any]:
-    """Twice as long; zeros behind."""
+    """Double the length, padding with zeros."""
     longer = np.zeros((2 * len(array), *array.shape[1:]), dtype=array.dtype)
     longer[: len(array)] = array
     return longer
 
 
 def joint_codes(codes: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """One code, from 0, for each different column of ``(views, n)`` codes, and these columns, ``(views, distinct)``."""
+    """Return one code, from 0, for each distinct column of ``(views, n)`` codes, and these columns."""
     if not codes.shape[1]:
         return np.zeros(0, dtype=np.int32), np.zeros((len(codes), 0), dtype=np.int32)
     if len(codes) == 1 and codes.max() <= codes.shape[1]:
@@ -848,7 +848,7 @@ def joint_codes(codes: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int3
 def counts_by_level(
     owner: NDArray[np.int32], column: NDArray[np.int32], counts: NDArray[Any], level_of: Ints, levels: int, graphs: int
 ) -> list[tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32]]]:
-    """Counts in any order as data, indices and indptr of one CSR table for each level; see `sort_counts`."""
+    """Return data, indices and indptr of one CSR table per level; see `sort_counts`."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=len(level_of)))])
     indptr = np.zeros((levels, graphs + 1), dtype=np.int32)
     indices, data = np.empty(len(column), dtype=np.int32), np.empty_like(counts)
@@ -859,7 +859,7 @@ def counts_by_level(
 
 
 def neighbourhood_codes(ends: Ints, node_codes: Ints, edge_codes: Ints, radius: int) -> Ints:
-    """`isonn.subgraphs.enumerate.neighbourhood_codes`, compiled: the same integers."""
+    """Compute `isonn.subgraphs.enumerate.neighbourhood_codes`, compiled, with the same result."""
     announce("count subgraphs", count_graphs)
     out = np.empty((radius + 1, 2, len(node_codes)), dtype=np.int64)
     first, neighbours, edge_of = _adjacency(len(node_codes), ends)
@@ -868,7 +868,7 @@ def neighbourhood_codes(ends: Ints, node_codes: Ints, edge_codes: Ints, radius: 
 
 
 def _adjacency(n: int, ends: Ints) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
-    """Where the neighbours of each node start, the neighbours, and the edge to each; ascending if edges are sorted."""
+    """Return where the neighbours of each node start, the neighbours, and the edges; ascending if edges are sorted."""
     first = np.concatenate([[0], np.cumsum(np.bincount(ends.ravel(), minlength=n))]).astype(np.int64)
     neighbours, edge_of = (np.empty(len(ends) * 2, dtype=np.int32) for _ in range(2))
     _fill_neighbours(np.ascontiguousarray(ends, dtype=np.int64), first, first[:-1].copy(), neighbours, edge_of)

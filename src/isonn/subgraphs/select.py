@@ -1,4 +1,4 @@
-"""Choose templates: short lists, where soft templates start, and the pieces that mark a class."""
+"""Choose templates: short lists, the start of soft templates, and the pieces that mark a class."""
 
 from __future__ import annotations
 
@@ -18,40 +18,41 @@ from isonn.subgraphs.bank import SubgraphBank
 from isonn.subgraphs.enumerate import canonical_regions
 from isonn.targets import Classes, Numbers, Target
 
-#: Graphs whose counts are copied at a time.
+#: Number of graphs whose counts are copied at a time.
 GRAPHS_AT_ONCE = 2**16
-#: Templates are added one at a time up to the first number, four at a time to the second; beyond it a lasso chooses.
+#: Templates are added one at a time up to the first number, then four at a time up to the second; above it a lasso
+#: chooses them.
 SINGLE, FEW = 64, 256
-#: No two templates that are added together may be correlated more than this, and no two of a list more than that.
+#: Largest correlation of two templates that are added together, and of two templates in a list.
 ALIKE_IN_BATCH, ALIKE_IN_LIST = 0.7, 0.95
 #: Penalty of the regression between two additions, on standardised columns.
 PENALTY = 1.0
-#: What ``c="auto"`` chooses from, and on how many folds.
+#: The sizes that ``c="auto"`` chooses from, and the number of folds.
 AUTO_SIZES, AUTO_FOLDS = (4, 8, 16, 32, 64, 128, 256), 5
-#: Stands for a node or an edge that accepts several codes; larger than any code.
+#: Code of a node or edge that accepts several codes; larger than any other code.
 WILDCARD = 2**31 - 1
 
 
 def short_list(features: csr_array, wanted: NDArray[np.float64], c: int) -> IntArray:
-    """The columns of a short list.
+    """Choose the columns of a short list.
 
-    Up to 256, greedily: each time the column that explains most of what the earlier ones leave unexplained. Beyond,
-    those a lasso keeps. Near-duplicates of a chosen column are passed over.
+    Up to 256 columns are chosen greedily: each is the column that explains most of the remaining error. Longer lists
+    hold the columns that a lasso keeps. Near-duplicates of a chosen column are skipped.
 
     Args:
-        features: of the training graphs, ``(g, p)``.
+        features: features of the training graphs, ``(g, p)``.
         wanted: targets as numbers, ``(g, t)``; NaN counts as the mean.
-        c: how many columns to choose.
+        c: number of columns.
 
     Returns:
-        Columns in the order they were chosen, at most c.
+        At most c columns, in the order they were chosen.
     """
     values = np.where(np.isfinite(wanted), wanted, np.nanmean(wanted, axis=0))
     values = values - values.mean(axis=0)
     if c <= FEW:
         return _greedy(features, values, c)
     kept = _lasso(features, values, c)
-    # the order in which the greedy rule takes them, so that a longer list starts as a shorter one does
+    # in the order of the greedy rule, so that a longer list starts with the shorter one
     return kept[_greedy(csr_array(features[:, kept]), values, len(kept))]
 
 
@@ -92,7 +93,7 @@ def _greedy(features: csr_array, values: NDArray[np.float64], c: int) -> IntArra
 
 
 def _lasso(features: csr_array, values: NDArray[np.float64], c: int) -> IntArray:
-    """About c columns: of each target those with the largest weights when the penalty first leaves enough."""
+    """Return about c columns: for each target those with the largest weights once the penalty leaves enough."""
     from sklearn.linear_model import Lasso
 
     g, p = features.shape
@@ -121,12 +122,12 @@ def _lasso(features: csr_array, values: NDArray[np.float64], c: int) -> IntArray
 
 
 def auto_size(features: csr_array, wanted: NDArray[np.float64], losses: NDArray[np.float64], seed: int) -> int:
-    """The fewest columns whose held-out loss is within one standard error of the full vocabulary's.
+    """Return the smallest number of columns whose held-out loss is within one standard error of the full vocabulary's.
 
     Args:
-        features: of the training graphs.
+        features: features of the training graphs.
         wanted: targets as numbers, ``(g, t)``.
-        losses: leave-one-out squared error of the full vocabulary for each graph, ``(g,)``.
+        losses: leave-one-out squared error of each graph with the full vocabulary, ``(g,)``.
     """
     g = len(wanted)
     values = np.where(np.isfinite(wanted), wanted, np.nanmean(wanted, axis=0))
@@ -151,14 +152,14 @@ def auto_size(features: csr_array, wanted: NDArray[np.float64], losses: NDArray[
 
 
 def wildcard_groups(rows: IntArray, k: int) -> tuple[IntArray, IntArray]:
-    """Subgraphs that differ in the code of one node or of one edge.
+    """Group subgraphs that differ in the code of one node or one edge.
 
     Args:
         rows: canonical rows of k-node subgraphs, ``(d, k + k*(k-1)/2)``.
 
     Returns:
-        For each pair of a row and a template with a wildcard that accepts it: the row's number, and the template's.
-        Templates that accept fewer than two rows are left out.
+        The row number and the template number of each pair in which a template with a wildcard accepts a row. Templates
+        that accept fewer than two rows are left out.
     """
     masked, owner = [], []
     for place in range(rows.shape[1]):
@@ -175,28 +176,28 @@ def wildcard_groups(rows: IntArray, k: int) -> tuple[IntArray, IntArray]:
 
 
 def starting_subgraphs(banks: dict[int, SubgraphBank], targets: NDArray[Any], c: int) -> dict[int, IntArray]:
-    """At most c regions of the banks of one view, as row numbers by size.
+    """Choose at most c regions from the banks of one view; return row numbers by size.
 
-    Half are those whose logarithmic counts separate the classes best (F statistic), half the ones that most of
-    the graphs have. A region that only one graph has separates nothing but that graph.
+    Half are those whose log counts separate the classes best (F statistic), half those that occur in most graphs. A
+    region that occurs in one graph separates only that graph.
 
     Args:
-        banks: by size.
-        targets: class numbers, or a 0/1 matrix, of the graphs the banks were made from.
+        banks: the banks by size.
+        targets: class numbers or a 0/1 matrix, for the graphs of the banks.
     """
     size = np.concatenate([np.full(len(bank.regions), k) for k, bank in banks.items()])
     row = np.concatenate([np.arange(len(bank.regions)) for bank in banks.values()])
     graphs = np.concatenate([np.bincount(bank.counts.indices, minlength=len(bank.regions)) for bank in banks.values()])
     separation = np.concatenate([_separation(bank.counts, targets) for bank in banks.values()])
     separation[graphs < 2] = -1.0
-    best = np.argsort(-separation, kind="stable")[: c // 2]  # stable: ties go to the smaller codes
+    best = np.argsort(-separation, kind="stable")[: c // 2]  # stable, so that ties go to the smaller codes
     rest = np.argsort(-graphs, kind="stable")
     chosen = np.concatenate([best, rest[~np.isin(rest, best)][: c - len(best)]])
     return {k: np.sort(row[chosen[size[chosen] == k]]) for k in banks}
 
 
 def _separation(counts: csr_array, targets: NDArray[Any]) -> NDArray[np.float64]:
-    """F statistic of log(1 + count) between the classes, up to a factor; of several labels the largest."""
+    """Return the F statistic of log(1 + count) between classes, up to a factor; for several labels the largest."""
     if targets.ndim == 2:
         largest: NDArray[np.float64] = np.max([_separation(counts, column) for column in targets.T], axis=0)
         return largest
@@ -216,20 +217,20 @@ def _separation(counts: csr_array, targets: NDArray[Any]) -> NDArray[np.float64]
     return ratio
 
 
-# Per class: which pieces mark it in the training graphs.
+# The pieces that mark each class in the training graphs.
 
 
-#: Reasons of one class at most.
+#: Maximum number of reasons per class.
 REASONS_OF_CLASS = 8
-#: Templates whose features are correlated this much count as one reason.
+#: Templates with a higher correlation than this count as one reason.
 SAME_REASON = 0.7
-#: Graphs that class reasons are found on; of more, a sample.
+#: Number of graphs used to find class reasons; larger sets are sampled.
 GRAPHS_FOR_REASONS = 2000
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A class reason before it is put into words: see `isonn.explain.reasons.ClassReason`."""
+    """A class reason before it is put into words; see `isonn.explain.reasons.ClassReason`."""
 
     output: int
     column: int
@@ -240,14 +241,14 @@ class Mark:
 
 
 def presence_by_class(features: csr_array, targets: NDArray[Any], target: Target) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Training graphs that hold each template, by class (one row for numbers), and graphs in all."""
+    """Return how many training graphs contain each template, by class (one row for numbers), and the class sizes."""
     member = _members(targets, target)
     held = csr_array((np.ones(features.nnz, dtype=np.float32), features.indices, features.indptr), features.shape)
     return np.rint(member.T @ held).astype(np.int32), np.rint(np.asarray(member.sum(axis=0))).astype(np.int64)
 
 
 def _members(targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
-    """Which graphs count for each class (g, classes); all of them for numbers."""
+    """Return which graphs count for each class (g, classes); all of them for numbers."""
     if isinstance(target, Classes):
         return np.asarray(targets[:, None] == np.arange(len(target.classes)), dtype=np.float32)
     if isinstance(target, Numbers):
@@ -256,10 +257,11 @@ def _members(targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
 
 
 def evidence_of(features: csr_array, targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
-    """What holding each template says of each output by itself: (outputs, templates).
+    """Return the evidence of each template for each output on its own, (outputs, templates).
 
-    For classes and labels the log-odds of the class among graphs that hold it, minus those among all; for numbers the
-    mean of the standardised values among them. Both are drawn towards 0 where few graphs hold a template.
+    For classes and labels this is the log-odds of the class among graphs that contain the template, minus the log-odds
+    among all graphs. For numbers it is the mean standardised value among them. Both shrink towards 0 if few graphs
+    contain a template.
     """
     held = csr_array((np.ones(features.nnz), features.indices, features.indptr), features.shape)
     if isinstance(target, Numbers):
@@ -276,13 +278,13 @@ def evidence_of(features: csr_array, targets: NDArray[Any], target: Target) -> N
 def class_marks(
     features: csr_array, head: LinearHead, targets: NDArray[Any], target: Target, labelled: NDArray[np.bool_], seed: int
 ) -> list[Mark]:
-    """The templates that mark each class, by what held-out predictions lose without them.
+    """Find the templates that mark each class, by the rise of the held-out loss without them.
 
-    Templates that nearly the same graphs hold are taken together; the one whose presence says most of the class stands
-    for them, the largest of equals. Labelled templates come before bare shapes.
+    Templates that occur in nearly the same graphs are grouped. The template most associated with the class represents
+    the group; of equals, the largest. Labelled templates come before unlabelled shapes.
 
     Args:
-        features: of the training graphs, templates only, ``(g, p)``.
+        features: features of the training graphs, templates only, ``(g, p)``.
         head: the linear head, with its leave-one-out outputs.
         labelled: which templates carry labels, ``(p,)``.
     """
@@ -309,7 +311,7 @@ def class_marks(
             ]
         else:
             yes = _members(wanted, target)[:, output] > 0
-            # scores of deviation 1, so that classes that are told apart with ease still leave something to lose
+            # scores have deviation 1, so that the loss can still rise for classes that are easy to separate
             unit = 1 / max(float(margin.std()), 1e-12)
             signed = unit * np.maximum(weight, 0.0)
             found = _marks(part, signed, unit * margin, np.where(yes, 1.0, -1.0), yes, output, labelled)
@@ -327,7 +329,7 @@ def _marks(
     output: int,
     labelled: NDArray[np.bool_],
 ) -> list[Mark]:
-    """Marks of one output among the templates with a weight other than 0."""
+    """Find the marks of one output among templates with a nonzero weight."""
 
     def loss(values: NDArray[np.float64], rows: NDArray[Any]) -> NDArray[np.float64]:
         if yes is None:
@@ -338,13 +340,13 @@ def _marks(
     now = loss(margin, every)
 
     def rise(shift: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How much the mean loss rises when a shift (g, columns) is taken out and its mean put in its place."""
+        """Return the rise of the mean loss when a shift (g, columns) is replaced by its mean."""
         changed = margin[:, None] - shift + shift.mean(axis=0)
         flat = loss(changed.ravel(order="F"), np.tile(every, shift.shape[1])).reshape(-1, g)
         return np.asarray((flat - now).mean(axis=1))
 
     effect = np.full(features.shape[1], -np.inf)
-    used = np.flatnonzero((weight != 0) & (np.diff(features.indptr) > 0))  # of the others nothing can be taken out
+    used = np.flatnonzero((weight != 0) & (np.diff(features.indptr) > 0))  # the others contribute nothing
     for start in range(0, len(used), 512):
         own = used[start : start + 512]
         effect[own] = rise(features[:, own].toarray() * weight[own])
@@ -366,19 +368,19 @@ def _marks(
             total = float(rise((features[:, group] @ weight[group])[:, None])[0])
             shown = group[labelled[group] == want_labels]
             strongest = np.abs(says[shown]).max()
-            face = int(shown[np.abs(says[shown]) >= 0.99 * strongest].max())  # columns go up with the size of pieces
+            face = int(shown[np.abs(says[shown]) >= 0.99 * strongest].max())  # larger pieces have higher columns
             examples = features[:, [face]].nonzero()[0][:6]
             if total > 0:
                 marks.append(
                     Mark(output, face, total, len(group), float(weight[face]), tuple(int(row) for row in examples))
                 )
             effect[group] = -np.inf
-    # a piece that all graphs of a class hold and no others comes before one that half of them hold
+    # a piece in all graphs of a class and no others comes before one in half of them
     return sorted(marks, key=lambda mark: (not labelled[mark.column], -mark.effect * abs(says[mark.column])))
 
 
 def _association(features: csc_array, truth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Correlation of holding each template with the truth."""
+    """Return the correlation between the presence of each template and the truth."""
     centred = np.where(np.isfinite(truth), truth - np.nanmean(truth), 0.0)
     held = csc_array((np.ones(features.nnz), features.indices, features.indptr), shape=features.shape)
     share = np.diff(features.indptr) / features.shape[0]

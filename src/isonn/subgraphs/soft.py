@@ -1,4 +1,4 @@
-"""Templates pooled over the subgraphs of a graph: features that do not know in which order nodes are numbered."""
+"""Soft templates: learned templates whose counts over a graph's subgraphs do not depend on node numbering."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ from isonn.subgraphs.views import (
 from isonn.torch_estimator import MLP, PREDICTION_CELLS, TorchEstimator
 from isonn.training import Checkpoint
 
-#: How sharply a soft count falls off with the distance. At 0.5 a wrong edge still counts for 0.4, at 8 for nothing.
+#: How sharply a soft count falls off with distance. At 0.5 a wrong edge still counts 0.4, at 8 nothing.
 TEMPERATURES = (0.5, 2.0, 8.0)
 
 
@@ -80,15 +80,15 @@ class PooledTemplates(nn.Module):
         z_{ri} = \min_P \lVert \sqrt{w} \, (P K_i P^\top - M_r) \rVert^2, \qquad
         S_{gis} = \sum_r n_{gr} \, e^{-s \sigma_i z_{ri}}
 
-    for each temperature s: :math:`S` is how often the template is found, counting near misses the less the further
-    they are. A sum over all subgraphs does not change when nodes are relabelled.
+    for each temperature s. :math:`S` is the number of matches, in which near misses count less the farther they are. A
+    sum over all subgraphs does not change when nodes are relabelled.
 
     Args:
-        layout: what the entries of regions and templates are.
-        kinds: the kind of each entry, ``(layout.width,)``, from 0; the entries of one kind share a weight.
+        layout: the layout of the entries of regions and templates.
+        kinds: the kind of each entry, ``(layout.width,)``, from 0; entries of one kind share a weight.
         zero_one: whether each entry of a region is 0 or 1, ``(layout.width,)``.
-        weights: where the weight of each kind starts.
-        templates: where the templates start, ``(c, layout.width)``.
+        weights: the initial weight of each kind.
+        templates: the initial templates, ``(c, layout.width)``.
 
     Shapes:
         - regions ``(d, layout.width)``
@@ -121,12 +121,12 @@ class PooledTemplates(nn.Module):
         return len(self.templates)
 
     def distances(self, regions: Tensor) -> Tensor:
-        """The :math:`z_{ri}`, ``(d, c)``."""
+        """Return the distances :math:`z_{ri}`, ``(d, c)``."""
         weights = (self.log_weight / 2).exp()[self.kinds]
         return exact_flat_distance(self.templates * weights, regions * weights, self.layout)
 
     def terms(self, distances: Tensor) -> Tensor:
-        """What one subgraph at each distance adds to the sums: ``(d, c)`` to ``(d, c, temperatures)``."""
+        """Return the term that a subgraph at each distance adds to the sums: ``(d, c)`` to ``(d, c, temperatures)``."""
         scaled = distances * self.log_width.exp()
         return torch.exp(-scaled[:, :, None] * scaled.new_tensor(TEMPERATURES))
 
@@ -136,7 +136,7 @@ class PooledTemplates(nn.Module):
         return sums.view(-1, self.c, len(TEMPERATURES))
 
     def penalty(self) -> Tensor:
-        """How far the templates are from graphs one can draw: entries that are 0 or 1 in graphs, and neither here."""
+        """Return how far the templates are from drawable graphs, in which certain entries are 0 or 1."""
         entries = self.templates[:, self.zero_one]
         return (entries * (1 - entries)).square().sum()
 
@@ -145,7 +145,7 @@ class PooledTemplates(nn.Module):
 
 
 class _SparseProduct(torch.autograd.Function):
-    """A sparse matrix of SciPy times a tensor; on the CPU several times as fast as torch's own."""
+    """Product of a SciPy sparse matrix and a tensor; on the CPU several times as fast as torch's own."""
 
     @staticmethod
     def forward(ctx: Any, matrix: csr_array, tensor: Tensor) -> Tensor:
@@ -159,7 +159,7 @@ class _SparseProduct(torch.autograd.Function):
 
 
 def _times(matrix: csr_array, tensor: Tensor) -> Tensor:
-    # counts may be kept in less than they are added up in
+    # counts may be stored in a smaller type than their sums need
     return torch.from_numpy(matrix.astype(np.float64, copy=False) @ tensor.detach().cpu().numpy()).to(tensor)
 
 
@@ -167,20 +167,20 @@ def _times(matrix: csr_array, tensor: Tensor) -> Tensor:
 
 
 HEADS = ("linear", "mlp", "ensemble")
-#: Features of a template: how many, at every temperature, and whether any, at all but the softest.
+#: Features of a template: its count at every temperature, and its presence at all but the softest.
 FEATURES = 2 * len(TEMPERATURES) - 1
-#: Added to every variance, the same in training and in prediction: a head must meet features as it learned them. Large
-#: enough that a template which nearly all graphs hold does not count for hundreds where it is missing.
+#: Added to every variance, in training and prediction alike, so that the head sees the features it was trained on. It
+#: is large enough that a template in nearly all graphs does not count hundreds where it is missing.
 SMALLEST_VARIANCE = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
 class SubgraphInputs:
-    """Graphs as a `SubgraphModel` reads them; indexing selects graphs, as it does in a tensor.
+    """Graphs in the form a `SubgraphModel` reads; indexing selects graphs, as in a tensor.
 
     Attributes:
         regions: the distinct subgraphs for each group of templates, ``(d, entries)``.
-        counts: how often each graph has each of them, sparse, ``(graphs, d)``.
+        counts: how often each graph contains each of them, sparse, ``(graphs, d)``.
     """
 
     regions: tuple[Tensor, ...]
@@ -202,7 +202,7 @@ class SubgraphInputs:
 
 
 class Standardize(nn.Module):
-    """Features with mean 0 and deviation 1: over the batch while training, over the training graphs afterwards."""
+    """Standardised features: over the batch in training, over the training graphs afterwards."""
 
     mean: Tensor
     deviation: Tensor
@@ -213,7 +213,7 @@ class Standardize(nn.Module):
         self.register_buffer("deviation", torch.ones(inputs))
 
     def settle(self, features: Tensor) -> None:
-        """Take mean and deviation from these features from now on; one that hardly varies is not blown up."""
+        """Fix mean and deviation to those of these features; features that hardly vary are not scaled up."""
         self.mean.copy_(features.mean(0))
         self.deviation.copy_((features.var(0, correction=0) + SMALLEST_VARIANCE).sqrt())
 
@@ -227,7 +227,7 @@ class Standardize(nn.Module):
 
 
 def raw_features(sums: Tensor) -> Tensor:
-    """How many of each template there are, as a logarithm, and whether there is any, before they are standardised.
+    """Return the log count and the presence of each template, before they are standardised.
 
     Shapes:
         - sums ``(graphs, templates, temperatures)``
@@ -237,12 +237,12 @@ def raw_features(sums: Tensor) -> Tensor:
 
 
 class SubgraphModel(nn.Module):
-    """Soft counts of templates; of each how many, as a logarithm, and whether any; standardised; and a head.
+    """Soft counts of templates, then their log counts and presence, standardised, then a head.
 
     Args:
         groups: the templates, one module per size and view.
-        outputs: classes, or labels of a multi-label task.
-        hidden: widths of the head's hidden layers; none makes it linear.
+        outputs: number of classes, or of labels in a multi-label problem.
+        hidden: widths of the head's hidden layers; an empty tuple makes it linear.
         multilabel: whether outputs are independent of each other.
 
     Shapes:
@@ -264,13 +264,13 @@ class SubgraphModel(nn.Module):
         inputs = sum(group.c for group in groups) * FEATURES
         self.standardize = Standardize(inputs)
         self.head = MLP(inputs, hidden, outputs, generator)
-        self.forest: Forest | None = None  # votes along in an ensemble
+        self.forest: Forest | None = None  # adds its vote in an ensemble
 
     def forward(self, inputs: SubgraphInputs) -> Tensor:
         return self.logits(self.sums(inputs))
 
     def sums(self, inputs: SubgraphInputs) -> Tensor:
-        """How often each template is found in each graph, softly: ``(graphs, templates, temperatures)``."""
+        """Return the soft count of each template in each graph, ``(graphs, templates, temperatures)``."""
         return torch.cat(
             [
                 group(regions, counts)
@@ -280,12 +280,12 @@ class SubgraphModel(nn.Module):
         )
 
     def features(self, inputs: SubgraphInputs) -> Tensor:
-        """What the head sees, ``(graphs, templates * FEATURES)``."""
+        """Return the inputs of the head, ``(graphs, templates * FEATURES)``."""
         features: Tensor = self.standardize(raw_features(self.sums(inputs)))
         return features
 
     def logits(self, sums: Tensor) -> Tensor:
-        """The logits that belong to such sums."""
+        """Return the logits for given sums."""
         features = self.standardize(raw_features(sums))
         logits: Tensor = self.head(features)
         if self.forest is None:
@@ -296,30 +296,29 @@ class SubgraphModel(nn.Module):
         return ((logits.softmax(1) + votes) / 2).clamp(min=1e-6).log().to(logits)
 
     def penalty(self) -> Tensor:
-        """How far all templates are from graphs one can draw."""
+        """Return how far all templates are from drawable graphs."""
         parts = [group.penalty() for group in self.groups if isinstance(group, PooledTemplates)]
         return torch.stack(parts).sum()
 
 
-# What is solved for once templates are learned, with the features of a few thousand graphs in memory at a time.
-#
-# Everything here gives the same for graphs that were in memory and for those that came from a folder of banks.
+# Heads that are solved once templates are learned, with the features of a few thousand graphs in memory at a time.
+# Graphs in memory and graphs from a folder of banks give the same results.
 
 
-#: Graphs whose features are computed together.
+#: Number of graphs whose features are computed together.
 GRAPHS_AT_ONCE = 2**14
-#: Numbers that a linear head is solved for from (512 MB), and that a forest is grown on, which copies them. A larger
-#: set is sampled: hundreds of thousands of graphs determine some hundred weights.
+#: Largest number of values to solve a linear head from (512 MB), and to grow a forest on, which copies them. Larger
+#: sets are sampled, because hundreds of thousands of graphs determine a few hundred weights.
 LINEAR_NUMBERS, FOREST_NUMBERS = 2**27, 2**25
 
 
 def settle(model: SubgraphModel, inputs: SubgraphInputs) -> None:
-    """Standardise features by their mean and deviation over all these graphs from now on."""
+    """Fix the standardisation of features to their mean and deviation over all these graphs."""
     if len(inputs) <= GRAPHS_AT_ONCE:
         model.standardize.settle(next(_raw_parts(model, inputs))[1])
         return
     count, mean, squares = 0, torch.zeros(()), torch.zeros(())
-    for _, raw in _raw_parts(model, inputs):  # Chan, Golub, LeVeque: means and squares of parts, joined
+    for _, raw in _raw_parts(model, inputs):  # Chan, Golub, LeVeque: join means and squares of parts
         part = raw.double()
         apart = part.mean(0) - mean
         total = count + len(part)
@@ -331,7 +330,7 @@ def settle(model: SubgraphModel, inputs: SubgraphInputs) -> None:
 
 
 def head_features(model: SubgraphModel, inputs: SubgraphInputs, rows: IntArray | None = None) -> NDArray[np.float32]:
-    """What the head sees of the given graphs, or of all; ``rows`` are sorted."""
+    """Return the inputs of the head for some graphs (sorted ``rows``), or for all."""
     if rows is None:
         rows = np.arange(len(inputs))
     features = np.empty((len(rows), len(model.standardize.mean)), dtype=np.float32)
@@ -345,7 +344,7 @@ def head_features(model: SubgraphModel, inputs: SubgraphInputs, rows: IntArray |
 def solved_from(
     model: SubgraphModel, inputs: SubgraphInputs, targets: NDArray[Any], numbers: int, seed: int
 ) -> tuple[NDArray[np.float32], NDArray[Any]]:
-    """Features and targets of all graphs, or of a sample of them when there are more than so many numbers."""
+    """Return features and targets of all graphs, or of a sample if there are more than ``numbers`` values."""
     rows = sampled_rows(targets, len(model.standardize.mean), numbers, seed)
     with torch.no_grad():
         features = head_features(model, inputs, rows)
@@ -353,7 +352,7 @@ def solved_from(
 
 
 def sampled_rows(targets: NDArray[Any], width: int, numbers: int, seed: int) -> IntArray | None:
-    """Graphs to solve from, sorted, so that there are about so many numbers; every class is there. None takes all."""
+    """Return a sorted sample of graphs with about ``numbers`` values and every class, or None for all."""
     if len(targets) * width <= numbers:
         return None
     rows = numpy_stream(seed, "rows").choice(len(targets), max(1, numbers // width), replace=False)
@@ -362,7 +361,7 @@ def sampled_rows(targets: NDArray[Any], width: int, numbers: int, seed: int) -> 
 
 
 def accuracy(model: SubgraphModel, inputs: SubgraphInputs, targets: NDArray[Any]) -> float:
-    """The share of graphs that get their class, or all of their labels."""
+    """Return the share of graphs whose class, or all of whose labels, are predicted correctly."""
     right = 0
     for first, part in _parts(inputs):
         with torch.no_grad():
@@ -381,7 +380,7 @@ def _raw_parts(model: SubgraphModel, inputs: SubgraphInputs) -> Iterator[tuple[i
 
 
 def _parts(inputs: SubgraphInputs) -> Iterator[tuple[int, SubgraphInputs]]:
-    """The graphs a few thousand at a time, each time with the number of the first."""
+    """Yield a few thousand graphs at a time, with the number of the first."""
     if len(inputs) <= GRAPHS_AT_ONCE:
         yield 0, inputs
         return
@@ -390,11 +389,11 @@ def _parts(inputs: SubgraphInputs) -> Iterator[tuple[int, SubgraphInputs]]:
 
 
 class Forest(nn.Module):
-    """The mean vote of decision trees that scikit-learn grew.
+    """The mean vote of decision trees grown by scikit-learn.
 
     Args:
-        trees, nodes: how many trees, and how many nodes the largest has.
-        outputs: classes, or labels of a multi-label task.
+        trees, nodes: number of trees, and number of nodes of the largest.
+        outputs: number of classes, or of labels in a multi-label problem.
 
     Shapes:
         - features ``(batch, inputs)``
@@ -416,7 +415,7 @@ class Forest(nn.Module):
 
     @classmethod
     def of(cls, forest: Any) -> Forest:
-        """The same forest as a fitted ``RandomForestClassifier``."""
+        """Convert a fitted ``RandomForestClassifier``."""
         trees = [estimator.tree_ for estimator in forest.estimators_]
         made = cls(len(trees), max(tree.node_count for tree in trees), len(forest.classes_))
         several = trees[0].n_outputs > 1
@@ -424,13 +423,13 @@ class Forest(nn.Module):
             n = tree.node_count
             leaf = torch.from_numpy(tree.children_left < 0)
             here = torch.arange(n, dtype=torch.int32)
-            # a leaf leads to itself, so that all examples can take the same number of steps
+            # a leaf leads to itself, so that all examples take the same number of steps
             made.left[i, :n] = torch.where(leaf, here, torch.from_numpy(tree.children_left).int())
             made.right[i, :n] = torch.where(leaf, here, torch.from_numpy(tree.children_right).int())
             made.feature[i, :n] = torch.from_numpy(tree.feature).clamp(min=0).int()
             made.threshold[i, :n] = torch.from_numpy(tree.threshold)
             share = torch.from_numpy(tree.value / tree.value.sum(axis=2, keepdims=True))  # (nodes, outputs, classes)
-            # of several labels each is 0 or 1, or, when all training graphs agree, only one of the two
+            # a label column is 0 or 1, or only one of them if all training graphs agree
             votes = (
                 [share[:, j, : len(c)] @ torch.tensor(c).double() for j, c in enumerate(forest.classes_)]
                 if several
@@ -457,28 +456,28 @@ class Forest(nn.Module):
         return total / len(self.votes)
 
 
-#: L2 penalty of the regression on standardised features, for each graph, and the most it comes to: graphs that are
-#: alike say no more for being many, and thousands of graphs say enough to be believed.
+#: L2 penalty of the regression on standardised features per graph, and its maximum. Many similar graphs add little
+#: information, and thousands of graphs need no stronger penalty.
 PENALTY_PER_GRAPH, LARGEST_PENALTY = 1 / 8, 200.0
 TREES = 300
-#: Standardised features nearer to each other than this are the same number, computed in another order.
+#: Standardised features closer than this are equal up to rounding.
 ROUNDING = 1e-4
 
 
 def fit_linear(features: NDArray[np.float32], targets: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights (outputs, features) and biases (outputs,) of a logistic regression; of labels, one for each."""
+    """Return weights (outputs, features) and biases (outputs,) of a logistic regression, one per label."""
     if targets.ndim == 2:
         rows = [_one_label(features, column) for column in targets.T]
         return np.stack([weights for weights, _ in rows]), np.array([bias for _, bias in rows])
     fitted = _regression(len(features)).fit(features, targets)
     weights, bias = fitted.coef_, fitted.intercept_
-    if len(weights) == 1:  # two classes: one score, half of it for the one and half against the other
+    if len(weights) == 1:  # two classes: split one score into half for and half against
         weights, bias = np.concatenate([-weights, weights]) / 2, np.concatenate([-bias, bias]) / 2
     return weights, bias
 
 
 def _one_label(features: NDArray[np.float32], column: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-    if column.min() == column.max():  # nothing to tell apart: the probability that one more graph differs
+    if column.min() == column.max():  # a constant label: the probability that one more graph differs
         odds = (column.sum() + 0.5) / (len(column) - column.sum() + 0.5)
         return np.zeros(features.shape[1]), float(np.log(odds))
     fitted = _regression(len(features)).fit(features, column)
@@ -490,7 +489,7 @@ def _regression(graphs: int) -> LogisticRegression:
 
 
 def set_linear(head: MLP, solution: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
-    """Give a head of one layer these weights and biases."""
+    """Set the weights and biases of a head with one layer."""
     layer = head[0]
     assert isinstance(layer, torch.nn.Linear)
     with torch.no_grad():
@@ -499,18 +498,18 @@ def set_linear(head: MLP, solution: tuple[NDArray[np.float64], NDArray[np.float6
 
 
 def grow_forest(features: NDArray[np.float32], targets: NDArray[Any], seed: int) -> RandomForestClassifier:
-    """A random forest; ``targets`` as in `fit_linear`."""
+    """Grow a random forest; ``targets`` as in `fit_linear`."""
     classes = targets if targets.ndim == 1 else targets.astype(np.int64)
     return RandomForestClassifier(TREES, random_state=seed % 2**32).fit(_without_noise(features), classes)
 
 
 def _without_noise(features: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Values of a feature that differ by rounding alone made equal, so that no tree asks which of them is larger."""
+    """Make values of a feature equal that differ only by rounding, so that no tree splits between them."""
     order = features.argsort(axis=0, kind="stable")
     values = np.take_along_axis(features, order, axis=0)
     new = np.diff(values, axis=0, prepend=-np.inf) > ROUNDING
     start = np.take_along_axis(values, _last_true(new), axis=0)
-    # of many graphs neighbours can be this near all along: from the start of such a run, every step begins anew
+    # with many graphs, long runs of values can be this close, so each step from the start of a run begins a new value
     new |= np.diff(np.floor((values - start) / ROUNDING), axis=0, prepend=0) > 0
     first = _last_true(new)
     merged = np.empty_like(features)
@@ -519,29 +518,29 @@ def _without_noise(features: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _last_true(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """For every entry of a column, the row of the last mark up to it."""
+    """Return, for every entry of a column, the row of the last mark up to it."""
     found: NDArray[np.int64] = np.maximum.accumulate(np.where(marks, np.arange(len(marks))[:, None], 0), axis=0)
     return found
 
 
-#: Numbers in one block of sums with a match left out: 64 MB of float64.
+#: Number of values in one block of sums with a match left out: 64 MB of float64.
 BLOCK_NUMBERS = 2**23
 
 
 class PooledMatches(MatchedGraph):
-    """The matches of a pooling model in one graph.
+    """The matches of soft templates in one graph.
 
     Args:
         graph: the graph.
         templates: the model's c templates.
         occurrences: the matches.
-        terms: what each match adds to the sums of its template, shape (r, temperatures).
-        codes: one per region, R of them, numbers or bytes or anything hashable: regions have the same code, in
-            this graph and in others, exactly when they are equal up to relabelling.
+        terms: the terms that each match adds to the sums of its template, shape (r, temperatures).
+        codes: one hashable value per region, R in all. Two regions, of the same or of different graphs, have equal
+            codes exactly if they are equal up to relabelling.
         logits_of: the rest of the model, from sums (b, c, temperatures) to logits (b, outputs), in float64.
-        order: from a match's row to the place in its region of each template node.
-        weights: how many regions each one stands for where they were sampled, shape (R,), already in ``terms``; None
-            when every region is there once.
+        order: returns the position in its region of each template node, given the row of a match.
+        weights: number of regions each one stands for if they were sampled, shape (R,), already included in ``terms``;
+            None if every region occurs once.
     """
 
     def __init__(
@@ -557,7 +556,7 @@ class PooledMatches(MatchedGraph):
     ) -> None:
         self.graph, self.templates, self.occurrences = graph, templates, occurrences
         self._terms, self._codes, self._logits_of, self._order = terms, list(codes), logits_of, order
-        # equal regions add equal terms, unless they stand for different numbers of others
+        # equal regions add equal terms, unless they stand for different numbers of regions
         kinds = self._codes if weights is None else list(zip(self._codes, weights.tolist(), strict=True))
         numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
         self._kind = np.array([numbers[kind] for kind in kinds], dtype=np.int64)
@@ -565,29 +564,29 @@ class PooledMatches(MatchedGraph):
         self._sums = self._summed(np.arange(len(occurrences)))
 
     def logits(self) -> Logits:
-        """What the model says of the graph as it is."""
+        """Return the outputs for the graph as it is."""
         return np.asarray(self._logits_of(self._sums[None])[0])
 
     def base_logits(self) -> Logits:
-        """What it says when all sums are empty."""
+        """Return the outputs when all sums are empty."""
         return np.asarray(self._logits_of(np.zeros_like(self._sums)[None])[0])
 
     def logits_without(self, rows: IntArray) -> Logits:
-        """What it says without the terms of these matches."""
+        """Return the outputs without the terms of these matches."""
         kept = np.ones(len(self.occurrences), dtype=bool)
         kept[rows] = False
         return np.asarray(self._logits_of(self._summed(np.flatnonzero(kept))[None])[0])
 
     def logits_without_template(self) -> Logits:
-        """What it says when the sums of one template are empty."""
+        """Return the outputs when the sums of one template are empty, for each template."""
         others = 1 - np.eye(len(self._sums))
         return self._logits_of(self._sums * others[:, :, None])
 
     def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """What it says without the terms of one match, for every match."""
+        """Return the outputs without the terms of one match, for each match."""
         found = self.occurrences
         rows = np.arange(len(found))
-        # what is left without one of several equal matches is computed once
+        # equal matches give equal outputs, which are computed once
         match_kind = found.template * (int(self._kind.max(initial=0)) + 1) + self._kind[found.region]
         _, first, inverse = np.unique(match_kind, return_index=True, return_inverse=True)
         step = max(1, BLOCK_NUMBERS // max(self._sums.size, 1))
@@ -595,17 +594,17 @@ class PooledMatches(MatchedGraph):
         return rows, np.concatenate(parts)[inverse.reshape(-1)] if parts else self.logits()[None][:0]
 
     def order(self, row: int) -> IntArray | None:
-        """The place in the region of each template node."""
+        """Return the position in the region of each template node."""
         return self._order(row)
 
     def cells(self, row: int) -> NDArray[np.float64]:
-        """The adjacency matrix of a match's region."""
+        """Return the adjacency matrix of a match's region."""
         nodes = self.occurrences.nodes[self.occurrences.region[row]]
         nodes = nodes[nodes >= 0]
         return self.graph.adjacency[np.ix_(nodes, nodes)]
 
     def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """How many regions have the code of a match's region; estimated where they were sampled."""
+        """Return how many regions have the code of a match's region, estimated if they were sampled."""
         assert isinstance(other, PooledMatches)
         return round(self._often[other._codes[int(other.occurrences.region[row])]])
 
@@ -617,7 +616,7 @@ class PooledMatches(MatchedGraph):
         return often
 
     def _summed(self, rows: IntArray) -> NDArray[np.float64]:
-        """The sums over some of the matches, shape (c, temperatures)."""
+        """Return the sums over some of the matches, shape (c, temperatures)."""
         sums = np.zeros((len(self.templates), self._terms.shape[1]))
         np.add.at(sums, self.occurrences.template[rows], self._terms[rows])
         return sums
@@ -625,13 +624,13 @@ class PooledMatches(MatchedGraph):
     def _without_one(self, rows: IntArray) -> Logits:
         template = self.occurrences.template[rows]
         sums = np.repeat(self._sums[None], len(rows), axis=0)
-        # a sum of one term, less that term, is 0: rounding must not leave a negative number for the logarithm
+        # rounding must not turn an empty sum negative before the logarithm
         left = np.maximum(self._sums[template] - self._terms[rows], 0)
         sums[np.arange(len(rows)), template] = left
         return self._logits_of(sums)
 
 
-# The matches of a subgraph model in one graph: every template in every connected subgraph, and what it adds.
+# The matches of a subgraph model in one graph: every template in every connected subgraph, with its terms.
 
 
 def subgraph_matches(
@@ -644,17 +643,17 @@ def subgraph_matches(
     limit: int,
     seed: int,
 ) -> MatchedGraph:
-    """Match one graph, keeping which nodes every subgraph has.
+    """Match one graph, keeping the nodes of every subgraph.
 
     Args:
-        coded: the graph, encoded, as a set of one.
+        coded: the encoded graph, as a set of one.
         sizes: view and size of each group of templates.
-        limit, seed: as in `bank_subgraphs`; the same subgraphs are sampled here.
+        limit, seed: as in `bank_subgraphs`, so that the same subgraphs are sampled.
     """
     numbers = edge_numbers(coded)
     widest = max(k for _, k in sizes)
     nodes, counts, regions, owners, distances, terms = [], [], [], [], [], []
-    codes: list[tuple[int, int, bytes]] = []  # equal in two graphs exactly when the regions are, up to relabelling
+    codes: list[tuple[int, int, bytes]] = []  # equal in two graphs exactly if the regions are, up to relabelling
     orders: list[IntArray] = []
     first_region = first_template = 0
     for (view, k), group in zip(sizes, model.groups, strict=True):
@@ -677,7 +676,7 @@ def subgraph_matches(
         owners.append(np.tile(first_template + np.arange(c), w))
         distances.append(distance.cpu().double().numpy().ravel())
         terms.append(term.reshape(w * c, term.shape[2]))
-        # node a of the region is node p[a] of the template, so template node j is at the place where p is j
+        # node a of the region is node p[a] of the template, so template node j is at the position where p is j
         orders += list(permutations(k).numpy()[winners.cpu().numpy().ravel()].argsort(axis=1)) if w else []
         first_region, first_template = first_region + w, first_template + c
     head = copy.deepcopy(model).cpu().double().eval()
@@ -700,52 +699,52 @@ def subgraph_matches(
     )
 
 
-#: Graphs that are cut and matched together when predicting.
+#: Number of graphs cut and matched together in prediction.
 PREDICTED_AT_ONCE = 4096
-#: Graphs a step may take at once where no batch size is given, and how many it takes of more than that.
+#: Largest number of graphs in one step if no batch size is given, and the batch size for more.
 MOST_AT_ONCE, LARGE_SET_BATCH = 2**14, 1024
-#: What the distance of a template's entries from 0 and 1 costs, beside a loss of about 0.5.
+#: Weight of the penalty on entries away from 0 and 1; the loss is about 0.5.
 READABILITY = 1e-3
 
 
 class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
-    """Classify graphs by templates matched against their connected subgraphs, exactly and in any order of nodes.
+    """Classify graphs by learned templates, matched exactly with their connected subgraphs over all permutations.
 
-    The paper matches templates with blocks of consecutive node numbers, so that relabelling the nodes changes its
-    predictions. Here a region is a connected induced subgraph of k nodes: templates are compared with all of them,
-    over all orderings, and what the head sees is how often each template is found, softly. Nothing of it depends on how
-    nodes are numbered. This is the model for molecules and social networks.
+    The paper matches templates with blocks of consecutive node numbers, so relabelling the nodes changes its
+    predictions. Here a region is a connected induced subgraph of k nodes. Templates are compared with all regions over
+    all permutations, and the head sees the soft count of each template. Predictions do not depend on node numbering.
+    Use this model for molecules and social networks.
 
-    Graphs are undirected (directed ones are refused), of any size, connected or not. An edge from a node to itself is
-    left out, several edges between two nodes are one with the sum of their weights, and must agree in their label. A
-    graph with fewer than k nodes has no subgraph of that size.
+    Graphs must be undirected, and may have any size and be disconnected. Self-loops are ignored. Several edges between
+    two nodes become one with the sum of their weights, and must have the same label. A graph with fewer than k nodes
+    has no subgraphs of that size.
 
     Args:
-        k: nodes per template, 1 to 6, or several sizes at once.
-        c: number of templates, for each of the two ways to look at a graph (labels; degrees).
-        node_labels, edge_labels: whether templates carry them: True, False, or "auto" for what the graphs have.
-        node_attributes: likewise; "auto" uses them when there are no node labels. They are brought to a few levels.
-        edge_weights: likewise.
-        degrees: whether to match subgraphs by the degrees of their nodes in the whole graph, too; "auto" does.
-        head: "linear" (what templates contribute adds up), "mlp" (the paper's) or "ensemble" (logistic regression and
-            a random forest, averaged).
-        learn_templates: False leaves templates where they start: subgraphs of the training graphs.
+        k: nodes per template, 1 to 6, or several sizes.
+        c: number of templates in each of the two views (labels and degrees).
+        node_labels, edge_labels: whether templates carry them: True, False, or "auto" if the graphs have them.
+        node_attributes: the same; "auto" uses them if there are no node labels. They are rounded to a few levels.
+        edge_weights: the same as for labels.
+        degrees: whether to also match subgraphs by the degrees of their nodes in the whole graph; "auto" does.
+        head: "linear" (contributions add up), "mlp" (as in the paper) or "ensemble" (the mean of logistic regression
+            and a random forest).
+        learn_templates: False keeps the initial templates, which are subgraphs of the training graphs.
         hidden: widths of the hidden layers of ``head="mlp"``.
-        max_subgraphs: subgraphs of one size a graph may have before they are sampled; single nodes and edges never are.
-        epochs: passes over the training graphs.
-        learning_rate: of Adam.
-        batch_size: graphs per step, at least 2, for features are compared within a batch; None takes all at once, and
-            1,024 of more than 16,384.
+        max_subgraphs: subgraphs per size and graph above which they are sampled; nodes and edges never are.
+        epochs: number of passes over the training graphs.
+        learning_rate: learning rate of Adam.
+        batch_size: graphs per step, at least 2 because features are standardised within a batch. None uses all graphs
+            at once, or 1,024 if there are more than 16,384.
         patience: stop after this many epochs without a lower training loss; None runs all epochs.
-        device: where torch computes.
-        random_state: seed of everything that is drawn; None draws one.
-        n_jobs: torch threads, and processes that cut large sets.
+        device: torch device.
+        random_state: seed of all random draws; None draws one.
+        n_jobs: number of torch threads, and of processes that cut large sets.
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
-        encoding_: what the entries of templates mean.
-        sampled_: graphs of the training set whose subgraphs were sampled, with the share that was.
-        training_accuracy_: of a model that was fitted on a stream: the share of its graphs that it classifies right.
+        encoding_: the meaning of the entries of templates.
+        sampled_: training graphs whose subgraphs were sampled, with the share sampled.
+        training_accuracy_: for a model fitted on a stream, its accuracy on the graphs of the stream.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -806,7 +805,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         """Validate parameters."""
         super()._check_params()
         if not self._sizes:
-            raise InputError("k=() holds no size; give at least one number of nodes")
+            raise InputError("k=() is empty; give at least one number of nodes")
         for k in self._sizes:
             check_subgraph_size(k)
         for name in ("c", "max_subgraphs"):
@@ -818,13 +817,13 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
                 raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True, False or 'auto'")
         check_widths("hidden", self.hidden)
         if self.batch_size == 1:
-            raise InputError("batch_size=1 leaves no two graphs to compare features of; use at least 2, or None")
+            raise InputError("batch_size must be at least 2, or None, got 1")
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
-        """Directed graphs have no place here."""
+        """Return the reason why these graphs cannot be used, or None."""
         i = directed_graph(graphs)
         if i is not None:
-            return f"graph {i} is directed, and subgraph regions are for undirected graphs"
+            return f"graph {i} is directed, and subgraphs need undirected graphs"
         return super()._unsupported(graphs)
 
     @property
@@ -844,17 +843,17 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         """Learn templates and head from graphs ``X`` and classes ``y``.
 
         A stream (`isonn.stream`) is read twice, a few thousand graphs at a time, and its subgraphs are kept on disk.
-        The model is the one that the same graphs in memory give.
+        The model is the same as for graphs in memory.
 
         Args:
             X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
             y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels).
-            checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
-            resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
-            bank: a folder to keep the subgraphs in: a run that was stopped does not cut them again, nor does one with
-                other templates or epochs. None takes a temporary one for streams, and memory for other graphs.
-            workers: processes that cut graphs into ``bank``, or a function that has it done on a cluster
-                (`isonn.experiments.cluster.calls_on_cluster`); None takes ``n_jobs``.
+            checkpoint: a file for the training state; Ctrl-C finishes the epoch and saves.
+            resume: continue from ``checkpoint`` if it exists. The result is bit for bit that of an uninterrupted run.
+            bank: a folder for the subgraphs, so that a stopped run, or one with other templates or epochs, does not cut
+                them again. None uses a temporary folder for streams, and memory for other graphs.
+            workers: number of processes that cut graphs into ``bank``, or a function that runs them on a cluster
+                (`isonn.experiments.cluster.calls_on_cluster`); None uses ``n_jobs``.
         """
         if bank is None and not isinstance(X, GraphStream):
             return super().fit(X, y, checkpoint=checkpoint, resume=resume)
@@ -866,7 +865,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             seen = look(source, self._gathered, self.verbose > 0)
             classes = seen.y if y is None else y
             if classes is None:
-                raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that carries them")
+                raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that has them")
             targets = self._encode(classes, seen.graphs)
             self.size_ = seen.largest
             self.label_names_ = seen.label_names
@@ -890,14 +889,14 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         return self
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> SubgraphInputs:
-        """Cut the training graphs, choose what the entries of templates mean and where templates start."""
+        """Cut the training graphs, learn the encoding and choose the initial templates."""
         check_undirected(graphs)
         use = self._columns(Gathering(()).add(graphs).has)
         self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views)
         return self._begin(self._bank(graphs), targets, graphs.name)
 
     def _begin(self, banked: Banked, targets: NDArray[Any], name: str) -> SubgraphInputs:
-        """Choose where templates start."""
+        """Choose the initial templates."""
         self.sampled_ = sampled_shares(banked, len(targets), name)
         self._starts, self.forest_shape_ = {}, None
         for view, banks in enumerate(banked.banks):
@@ -926,7 +925,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         return model
 
     def _epochs(self) -> int:
-        """None, when there is nothing that gradients have to find: `_finish` solves for a linear head."""
+        """Return 0 if there is nothing to train by gradient, because `_finish` solves for a linear head."""
         return self.epochs if self.learn_templates or self.head == "mlp" else 0
 
     def _graphs_per_step(self, graphs: int) -> int | None:
@@ -938,13 +937,13 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         return lambda logits, targets: loss(logits, targets) + READABILITY * model.penalty()
 
     def _finish(self, inputs: SubgraphInputs, targets: NDArray[Any]) -> None:
-        """Solve for the linear head, and grow the forest, on the templates as they are now."""
+        """Solve for the linear head, and grow the forest, on the current templates."""
         model = self.model_.eval()
         with torch.no_grad():
             settle(model, inputs)
         if self.head != "mlp":
             features, known = solved_from(model, inputs, targets, LINEAR_NUMBERS, self._sample_seed)
-            with threadpool_limits(int(self.n_jobs)):  # the products of scikit-learn are none of torch's
+            with threadpool_limits(int(self.n_jobs)):  # torch's thread limit does not apply to scikit-learn
                 set_linear(model.head, fit_linear(features, known))
         if self.head == "ensemble":
             features, known = solved_from(model, inputs, targets, FOREST_NUMBERS, self._sample_seed)
@@ -1013,16 +1012,16 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         return derive_seed(self.seed_, "cut")
 
     def _columns(self, has: dict[str, bool]) -> dict[str, bool]:
-        """Which columns templates carry, of those that the graphs have."""
+        """Return the columns that templates carry, out of those the graphs have."""
         use = {name: has[name] if getattr(self, name) == "auto" else bool(getattr(self, name)) for name in COLUMNS}
         if self.node_attributes == "auto" and use["node_labels"]:
-            use["node_attributes"] = False  # labels say what a node is; levels besides leave hardly two subgraphs equal
+            use["node_attributes"] = False  # with levels beside labels, hardly any two subgraphs would be equal
         return use
 
     def _gathered(self, graphs: GraphSet) -> list[str]:
-        """Which columns of a stream that starts with these graphs have to be looked at."""
+        """Return the columns of a stream to look at, given its first graphs."""
         use = self._columns(Gathering(()).add(graphs).has)
-        use["edge_weights"] = self.edge_weights is not False  # graphs further on may have some
+        use["edge_weights"] = self.edge_weights is not False  # later graphs may have weights
         return [name for name in COLUMNS if use[name]]
 
     def _bank(self, graphs: GraphSet) -> Banked:

@@ -1,7 +1,7 @@
-"""Banks on disk: subgraphs of more graphs than memory holds, cut part by part, each part kept as soon as it is cut.
+"""Banks on disk, for more graphs than fit in memory: each part is stored as soon as it is cut.
 
-A folder holds one file per part (safetensors: codes and counts in small integers) and, once all are there, `bank.json`.
-A part that is whole is never cut again, so a run that was stopped goes on where it was.
+A folder contains one file per part (safetensors: codes and counts as small integers) and, once all are there,
+`bank.json`. A complete part is never cut again, so a stopped run continues where it was.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from isonn.subgraphs.vocabulary import size_counts
 FORMAT = "isonn-bank-3"
 SUMMARY = "bank.json"
 
-#: A function with its arguments; and a function that runs such calls in order and yields once per call.
+#: A function with its arguments, and a function that runs such calls in order and yields once per call.
 Call = tuple[Callable[..., None], tuple[Any, ...]]
 Run = Callable[[Iterable[Call]], Iterator[None]]
 
@@ -59,17 +59,17 @@ def bank_to_folder(
     n_jobs: int | Run = 1,
     report: Report = silent,
 ) -> None:
-    """Cut and merge the subgraphs of a stream of graphs; `read_banks` then reads the folder.
+    """Cut and merge the subgraphs of a stream of graphs into a folder, for `read_banks`.
 
-    Memory holds two parts for each process, however many there are.
+    Memory holds two parts per process, however many graphs there are.
 
     Args:
         parts: runs of graphs, each of which becomes a file; ten thousand molecules are a good size.
-        folder: where the files go. Parts that it has already are not cut again; those of other graphs are refused.
+        folder: the folder for the files. Parts in it are not cut again; those of other graphs raise `InputError`.
         limit, seed: as in `bank_subgraphs`.
-        n_jobs: processes, or a function that runs calls elsewhere, such as `isonn.experiments.cluster.calls_on_cluster`
-            gives; its workers must see the folder under the same path.
-        report: told how many graphs are done.
+        n_jobs: number of processes, or a function that runs calls elsewhere, such as the result of
+            `isonn.experiments.cluster.calls_on_cluster`; its workers must see the folder under the same path.
+        report: called with the number of graphs that are done.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("part-*", SUMMARY):
@@ -79,7 +79,7 @@ def bank_to_folder(
 
     def work() -> Iterator[Call]:
         for graphs in parts:
-            path = _part_path(folder.absolute(), len(sizes))  # workers stay in the folder they were started in
+            path = _part_path(folder.absolute(), len(sizes))  # workers stay in the folder they started in
             sizes.append(len(graphs))
             key = _key(graphs, limit, seed)
             yield _bank_part, (None if _holds(path, key) else graphs, path, key, limit, seed)
@@ -90,13 +90,13 @@ def bank_to_folder(
             report(sum(sizes[:kept]), "graphs cut")
     except BrokenProcessPool as error:
         raise IsoNNError(
-            f"a process that cut subgraphs died, most likely for want of memory; {kept} parts are kept in {folder}, so "
-            f"run the same again with fewer than {n_jobs} processes to go on"
+            f"a process that cut subgraphs died, most likely out of memory; {kept} parts are kept in {folder}, so "
+            f"run this again with fewer than {n_jobs} processes to continue"
         ) from error
     except OSError as error:
         raise _unwritable(folder, error, kept) from error
     if not sizes:
-        raise InputError(f"there is no graph to cut for {folder}; give at least one")
+        raise InputError(f"there are no graphs to cut for {folder}; give at least one")
     try:
         with atomic_file(folder / SUMMARY) as temporary:
             temporary.write_text(json.dumps({"format": FORMAT, "parts": sizes}) + "\n", encoding="utf-8")
@@ -107,7 +107,7 @@ def bank_to_folder(
 def _unwritable(folder: Path, error: OSError, kept: int) -> IsoNNError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return IsoNNError(
-            f"the disk of {folder} is full; {kept} parts are whole and kept, so free some space and run the same again"
+            f"the disk of {folder} is full; {kept} complete parts are kept, so free some space and run this again"
         )
     return IsoNNError(f"subgraphs cannot be kept in {folder} ({error}); choose another folder, or remove this one")
 
@@ -117,7 +117,7 @@ def _in_processes(calls: Iterable[Call], jobs: int) -> Iterator[None]:
         for function, given in calls:
             yield function(*given)
         return
-    with workers():  # they start when the first call is made
+    with workers():  # they start with the first call
         outcomes = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(
             delayed(function)(*given) for function, given in calls
         )
@@ -125,9 +125,9 @@ def _in_processes(calls: Iterable[Call], jobs: int) -> Iterator[None]:
 
 
 def read_banks(folder: Path) -> Banked:
-    """The banks of all parts as one, with counts as float32 (exact up to 2**24), or as float64 if any are estimates.
+    """Join the banks of all parts, with counts as float32 (exact up to 2**24), or float64 if any are estimates.
 
-    Regions are merged first and counts read afterwards, part by part, so that nothing is in memory twice.
+    Regions are merged first and counts are read afterwards, part by part, so that nothing is in memory twice.
     """
     paths = [_part_path(folder, number) for number in range(len(_sizes(folder)))]
     headers = [_header(path) for path in paths]
@@ -150,25 +150,25 @@ def read_banks(folder: Path) -> Banked:
 
 
 def bank_digest(folder: Path) -> str:
-    """A digest of the graphs and settings that a folder was cut from."""
+    """Return a digest of the graphs and settings of a folder."""
     paths = [_part_path(folder, number) for number in range(len(_sizes(folder)))]
     return hashlib.sha256("".join(_header(path)["key"] for path in paths).encode()).hexdigest()
 
 
 def _sizes(folder: Path) -> list[int]:
-    """Graphs of each part of a finished folder."""
+    """Return the number of graphs in each part of a finished folder."""
     try:
         summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     except FileNotFoundError:
         some = any(folder.glob("part-*.safetensors"))
-        remedy = "run the same again to cut the rest" if some else "give a folder that bank_to_folder made"
+        remedy = "run this again to cut the rest" if some else "give a folder that bank_to_folder made"
         raise DatasetError(f"{folder} holds no {'whole ' if some else ''}bank; {remedy}") from None
     except ValueError as error:
-        raise DatasetError(f"{folder / SUMMARY} is damaged ({error}); run the same again to write it again") from error
+        raise DatasetError(f"{folder / SUMMARY} is damaged ({error}); run this again to rewrite it") from error
     _check_format(folder / SUMMARY, summary.get("format") if isinstance(summary, dict) else None)
     parts = summary.get("parts")
     if not isinstance(parts, list) or not all(type(size) is int for size in parts):
-        raise DatasetError(f"{folder / SUMMARY} is damaged; run the same again to write it anew")
+        raise DatasetError(f"{folder / SUMMARY} is damaged; run this again to rewrite it")
     return parts
 
 
@@ -177,7 +177,7 @@ def _part_path(folder: Path, number: int) -> Path:
 
 
 def _key(graphs: CodedGraphs, limit: int, seed: int) -> str:
-    """A digest of the graphs and settings."""
+    """Return a digest of the graphs and settings."""
     hasher = hashlib.sha256(
         json.dumps([limit, seed, [[view.sizes, view.radii] for view in graphs.views]], default=int).encode()
     )
@@ -191,7 +191,7 @@ def _key(graphs: CodedGraphs, limit: int, seed: int) -> str:
 
 
 def _holds(path: Path, key: str) -> bool:
-    """Whether the part exists; a damaged one counts as missing, one of other graphs raises `InputError`."""
+    """Return whether the part exists; a damaged part counts as missing, one of other graphs raises `InputError`."""
     if not path.exists():
         return False
     try:
@@ -206,7 +206,7 @@ def _holds(path: Path, key: str) -> bool:
 
 
 def _bank_part(graphs: CodedGraphs | None, path: Path, key: str, limit: int, seed: int) -> None:
-    """Cut and write one part, unless it is there already."""
+    """Cut and write one part, unless it exists."""
     if graphs is None:
         return
     banked = bank_block(graphs, limit, seed)
@@ -232,7 +232,7 @@ def _bank_part(graphs: CodedGraphs | None, path: Path, key: str, limit: int, see
 
 
 class _DamagedError(DatasetError):
-    """A part that is not a safetensors file, or was changed."""
+    """A part that is not a safetensors file, or was modified."""
 
 
 def _header(path: Path) -> dict[str, str]:
@@ -240,7 +240,7 @@ def _header(path: Path) -> dict[str, str]:
         with safe_open(path, "numpy") as file:
             header = dict(file.metadata() or {})
     except FileNotFoundError as error:
-        raise _DamagedError(f"{path} is missing; run the same again to cut it again") from error
+        raise _DamagedError(f"{path} is missing; run this again to cut it again") from error
     except (SafetensorError, OSError) as error:
         raise _damaged(path) from error
     _check_format(path, header.get("format"))
@@ -250,7 +250,7 @@ def _header(path: Path) -> dict[str, str]:
 
 
 def _header_digest(header: dict[str, str]) -> str:
-    """SHA-256 of everything in a header, which holds those of the arrays."""
+    """Return the SHA-256 of a header, which contains those of the arrays."""
     content = {name: value for name, value in header.items() if name != "digest"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -258,13 +258,13 @@ def _header_digest(header: dict[str, str]) -> str:
 def _check_format(path: Path, found: object) -> None:
     if found != FORMAT:
         raise DatasetError(
-            f"{path} has format {found!r} where this version of isonn reads {FORMAT!r}; remove its folder to cut the "
+            f"{path} has format {found!r} but this version of isonn reads {FORMAT!r}; remove its folder to cut the "
             f"graphs again, or use the version that wrote it"
         )
 
 
 def _read(path: Path, name: str, *columns: str) -> list[NDArray[Any]]:
-    """Some arrays of a part, checked."""
+    """Read and check some arrays of a part."""
     try:
         with safe_open(path, "numpy") as file:
             digests = json.loads(_header(path)["sha256"])
@@ -286,7 +286,7 @@ def _digest(tensor: NDArray[Any]) -> str:
 
 
 def _damaged(path: Path) -> _DamagedError:
-    return _DamagedError(f"{path} is damaged; remove it and run the same again to cut it again")
+    return _DamagedError(f"{path} is damaged; remove it and run this again")
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,13 +295,13 @@ class Seen:
 
     Attributes:
         known: labels and values.
-        y: the classes, or None when the graphs have none.
-        graphs: how many there are.
-        largest: nodes of the largest.
-        sizes: `size_counts` of all of them.
-        label_names: what node and edge labels mean.
-        hashes: `graph_hashes` of all of them.
-        kind: of the graphs.
+        y: the classes, or None if the graphs have none.
+        graphs: number of graphs.
+        largest: number of nodes of the largest.
+        sizes: their `size_counts`.
+        label_names: names of node and edge labels.
+        hashes: their `graph_hashes`.
+        kind: the kind of the graphs.
     """
 
     known: Gathering
@@ -318,7 +318,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
     """Read a stream once.
 
     Args:
-        wanted: which columns to gather, from the first chunk.
+        wanted: returns the columns to gather, given the first chunk.
         show: whether to show a progress bar.
     """
     known: Gathering | None = None
@@ -333,8 +333,8 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
             i = directed_graph(chunk)
             if i is not None:
                 raise InputError(
-                    f"graph {graphs + i} of {stream.name} is directed: an edge differs from the one back; subgraph "
-                    f"regions are for undirected graphs, so make it symmetric, or use IsoNNClassifier"
+                    f"graph {graphs + i} of {stream.name} is directed, and subgraphs need undirected graphs; make it "
+                    f"symmetric, or use IsoNNClassifier"
                 )
             known.add(chunk)
             classes.append(chunk.y)
@@ -346,7 +346,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
             graphs, largest = graphs + len(chunk), max(largest, int(chunk.sizes.max()))
             report(graphs, "graphs read")
     if known is None:
-        raise InputError(f"{stream.name} holds no graph; give at least one")
+        raise InputError(f"{stream.name} has no graphs; give at least one")
     y = (
         None
         if any(part is None for part in classes)
@@ -365,18 +365,18 @@ def cut_to_folder(
     n_jobs: int | Run,
     show: bool,
 ) -> None:
-    """Read a stream again and store its subgraphs in a folder; parts that exist are not cut again."""
+    """Read a stream again and store its subgraphs in a folder, except parts that exist."""
     with progress.bar("cutting", seen.graphs, show=show) as report:
         bank_to_folder((encoding.encode(chunk) for chunk in stream), folder, limit, seed, n_jobs, report)
 
 
 def banks_of(folder: Path, seen: Seen, name: str) -> Banked:
-    """The banks that `cut_to_folder` made."""
+    """Read the banks that `cut_to_folder` wrote."""
     banked = read_banks(folder)
     found = next(iter(banked.banks[0].values())).counts.shape[0]
     if found != seen.graphs:
         raise InputError(
-            f"{name} held {seen.graphs} graphs when it was read first and {found} afterwards; leave it as it is while "
+            f"{name} held {seen.graphs} graphs when first read and {found} afterwards; do not change it while "
             f"it is being read"
         )
     return banked
@@ -384,7 +384,7 @@ def banks_of(folder: Path, seen: Seen, name: str) -> Banked:
 
 @contextmanager
 def bank_folder(given: str | Path | None) -> Iterator[Path]:
-    """The folder for banks: the given one, or a temporary one that is removed afterwards."""
+    """Yield the folder for banks: the given one, or a temporary one that is removed afterwards."""
     if given is not None:
         yield Path(given)
         return

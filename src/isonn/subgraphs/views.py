@@ -1,13 +1,14 @@
-"""Views: what nodes and edges carry when subgraphs are compared.
+"""Views: the information about nodes and edges that subgraphs are compared by.
 
 Equal subgraphs are found by comparing integer codes, so everything a node or an edge carries becomes one code. The
-`Encoding` turns labels, attributes and weights of the training graphs into codes: labels by their place among the
-known ones, numbers by the nearest of a few levels. A `View` combines these with what the graph itself says:
+`Encoding` turns labels, attributes and weights of the training graphs into codes. A label becomes its position in the
+list of known labels, a number the nearest of a few levels. A `View` combines these codes with the structure of the
+graph:
 
-- ``labels``: labels (and levels of attributes and weights) as they are;
-- ``refined``: a node also carries its degree and whether it lies on a cycle; an edge on a cycle is just that, any other
-  keeps its label. A ring carbon is then not a chain carbon, with no chemistry;
-- ``degrees``: the degree of each node and nothing else.
+- ``labels``: labels, and levels of attributes and weights, unchanged;
+- ``refined``: nodes also carry their degree and whether they lie on a cycle; edges on a cycle become "ring edges", all
+    others keep their labels. This separates ring carbons from chain carbons without any chemistry;
+- ``degrees``: only the degree of each node.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from isonn.targets import values_from_json, values_to_json
 if TYPE_CHECKING:
     from isonn.matching.permutations import GraphLayout
 
-#: Levels that node attributes and edge weights are brought to; with more, hardly two subgraphs would be equal.
+#: Number of levels for node attributes and edge weights; with more, hardly any two subgraphs would be equal.
 LEVELS = 8
-#: What a difference counts when soft templates start to learn, by kind of entry: edges, edge labels, node labels or
-#: degrees, node attributes. A pair of nodes is two cells of the adjacency matrix, so it counts twice.
+#: Initial weight of a difference for soft templates, by kind of entry: edges, edge labels, node labels or degrees, node
+#: attributes. A pair of nodes is two cells of the adjacency matrix, so it counts twice.
 START_WEIGHTS = (2.0, 2.0, 1.0, 1.0)
 EDGE, EDGE_LABEL, NODE_LABEL, NUMBER = range(4)
 
-_ONE_HOT = " (x of PyTorch Geometric is read as labels where all of it is one-hot: convert all graphs together)"
+_ONE_HOT = " (PyTorch Geometric's x is read as labels only if all of it is one-hot; convert all graphs together)"
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Graphs as views read them: each undirected edge once, with the codes of labels and levels.
+    """Graphs in the form that views read: each undirected edge once, with label and level codes.
 
     Attributes:
         graphs: the graphs.
@@ -64,17 +65,17 @@ class Structure:
 
     @cached_property
     def ends(self) -> IntArray:
-        """The edges with nodes numbered over all graphs."""
+        """The edges, with nodes numbered over all graphs."""
         return self.edges + self.graphs.node_offsets[self.owner, None]
 
     @cached_property
     def degree(self) -> IntArray:
-        """Neighbours of each node."""
+        """The number of neighbours of each node."""
         return np.bincount(self.ends.ravel(), minlength=int(self.graphs.node_offsets[-1]))
 
     @cached_property
     def ring_edges(self) -> NDArray[np.bool_]:
-        """Whether each edge lies on a cycle: taking it away leaves its ends connected."""
+        """Whether each edge lies on a cycle, so that its ends stay connected without it."""
         return edges_on_cycles(int(self.graphs.node_offsets[-1]), self.ends)
 
     @cached_property
@@ -86,68 +87,68 @@ class Structure:
 
 
 class View(ABC):
-    """What nodes and edges carry. To add one, subclass it and call `register_view` with an instance.
+    """The codes of nodes and edges. To add a view, subclass this and call `register_view` with an instance.
 
-    `codes` gives every node a code from 0 and every edge a code from 1 (0 is "no edge"); equal codes mean equal things
-    in every graph, whatever the order of nodes. `node_text` and `edge_text` put a code into words, and `node_label`
-    and `edge_label` say which label it holds, for drawings.
+    `codes` gives every node a code from 0 and every edge a code from 1 (0 means "no edge"). Equal codes mean the same
+    thing in every graph, regardless of node order. `node_text` and `edge_text` describe a code in words, and
+    `node_label` and `edge_label` return the label in it, for drawings.
 
-    A view that soft templates can learn in adds `node_vectors` and `edge_vectors`: the numbers a code stands for.
+    A view that supports soft templates also defines `node_vectors` and `edge_vectors`, the numbers a code stands for.
     """
 
     name: ClassVar[str]
 
     @abstractmethod
     def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
-        """The code of each node and of each edge."""
+        """Return the code of each node and each edge."""
 
     @abstractmethod
     def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """What a node with this code is, in words."""
+        """Describe a node with this code in words."""
 
     def node_label(self, code: int, encoding: Encoding) -> Any:
-        """The label a node code holds, or None."""
+        """Return the label in a node code, or None."""
         return None
 
     def edge_label(self, code: int, encoding: Encoding) -> Any:
-        """The label an edge code holds, or None."""
+        """Return the label in an edge code, or None."""
         return None
 
     def edge_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """What an edge with this code is, in words; "" where there is nothing to say."""
+        """Describe an edge with this code in words; "" if there is nothing to say."""
         return ""
 
     def smallest(self) -> int:
-        """The smallest subgraphs worth looking at in this view."""
+        """Return the smallest useful subgraph size in this view."""
         return 1
 
     def radius(self) -> int:
-        """The largest neighbourhoods worth looking at in this view."""
+        """Return the largest useful neighbourhood radius in this view."""
         return 3
 
     def node_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
-        """The vector of every node code up to the largest, the kind of each entry, and whether it is 0 or 1."""
+        """Return the vector of every node code up to ``largest``, the kind of each entry, and whether it is 0 or 1."""
         raise InputError(f"soft templates cannot learn in view={self.name!r}; use 'labels' or 'degrees'")
 
     def edge_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
-        """Likewise for edge codes; code 0 is no edge."""
+        """Return the same for edge codes; code 0 means no edge."""
         raise InputError(f"soft templates cannot learn in view={self.name!r}; use 'labels' or 'degrees'")
 
 
-#: Every view by name.
+#: All views by name.
 VIEWS: dict[str, View] = {}
-#: Views of extras: the module that registers each.
+#: Views that need an extra, with the module that registers each.
 _LATER = {"elements": "isonn.molecules.views"}
 
 
 def register_view(view: View) -> View:
-    """Make a view known by its name."""
+    """Register a view under its name."""
     VIEWS[view.name] = view
     return view
 
 
 def get_view(name: str) -> View:
-    """The view of that name; those of extras are imported when first asked for."""
+    """Return the view with this name; views that need an extra are imported on first use."""
     if not isinstance(name, str):
         raise InputError(f"view={name!r} is not a name; use one of {', '.join(map(repr, [*VIEWS, *_LATER]))}")
     if name not in VIEWS and name in _LATER:
@@ -159,45 +160,45 @@ def get_view(name: str) -> View:
 
 
 class LabelView(View):
-    """Labels, and levels of attributes and weights, as they are."""
+    """Labels, and levels of attributes and weights, unchanged."""
 
     name = "labels"
 
     def radius(self) -> int:
-        """Codes are coarse, so neighbourhoods may reach one step further."""
+        """Return one step more than other views, because these codes are coarse."""
         return 4
 
     def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
-        """The codes of the encoding."""
+        """Return the codes of the encoding."""
         return structure.node_codes, structure.edge_codes
 
     def node_label(self, code: int, encoding: Encoding) -> Any:
-        """The label, or None."""
+        """Return the label, or None."""
         return encoding.label_of(code, "node")
 
     def edge_label(self, code: int, encoding: Encoding) -> Any:
-        """The label, or None."""
+        """Return the label, or None."""
         return encoding.label_of(code - 1, "edge")
 
     def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """The label by name."""
+        """Return the name of the label."""
         label = self.node_label(code, encoding)
         return "node" if label is None else str(names.get(label, label))
 
     def edge_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """The label by name."""
+        """Return the name of the label."""
         label = self.edge_label(code, encoding)
         return "" if label is None else str(names.get(label, label))
 
     def node_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
-        """The label one-hot, then the level."""
+        """Return the one-hot label, then the level."""
         labels = 0 if encoding.node_labels is None else len(encoding.node_labels)
         table = _table(encoding.node_labels, encoding.node_attributes)
         numbers = table.shape[1] - labels
         return table, [NODE_LABEL] * labels + [NUMBER] * numbers, [True] * labels + [False] * numbers
 
     def edge_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
-        """Whether there is an edge (or its weight), then the label one-hot."""
+        """Return whether there is an edge (or its weight), then the one-hot label."""
         table = _table(encoding.edge_labels, None)
         table = np.concatenate([np.ones((len(table), 1)), table], axis=1)
         if encoding.edge_weights is not None:
@@ -210,90 +211,90 @@ class LabelView(View):
 
 
 class RefinedView(LabelView):
-    """Labels, and for a node its degree and whether it lies on a cycle; an edge on a cycle is just that."""
+    """Labels with degrees and cycles: nodes carry both, and all edges on cycles are equal."""
 
     name = "refined"
 
     def radius(self) -> int:
-        """As in views in general."""
+        """Return the default radius of a view."""
         return View.radius(self)
 
     def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
-        """Code, degree and cycle of nodes as one number; 1 for ring edges, one more than their code for others."""
+        """Return code, degree and cycle of nodes as one number; 1 for ring edges, their code plus 1 for others."""
         nodes = (structure.node_codes * _DEGREES + degree_levels(structure.degree)) * 2 + structure.ring_nodes
         return nodes, np.where(structure.ring_edges, 1, 1 + structure.edge_codes)
 
     def node_label(self, code: int, encoding: Encoding) -> Any:
-        """The label, or None."""
+        """Return the label, or None."""
         return encoding.label_of(code // (2 * _DEGREES), "node")
 
     def edge_label(self, code: int, encoding: Encoding) -> Any:
-        """The label of an edge that is on no cycle, or None."""
+        """Return the label of an edge that is not on a cycle, or None."""
         return None if code == 1 else encoding.label_of(code - 2, "edge")
 
     def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """The label by name, with its degree, and "ring" on a cycle."""
+        """Return the name of the label with the degree, and "ring" on a cycle."""
         level = code // 2 % _DEGREES
         text = super().node_text(code, encoding, names)
         degree = f"{level}" if level <= EXACT_DEGREES else f"about {2 ** float(degree_values(np.array(level))) - 1:.0f}"
         return f"{'ring ' if code % 2 else ''}{text} with {degree} neighbour{'s' * (level != 1)}"
 
     def edge_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """ "ring", or the label by name."""
+        """Return "ring", or the name of the label."""
         return "ring" if code == 1 else super().edge_text(code, encoding, names)
 
     def node_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
-        """Not for soft templates."""
+        """Raise `InputError`; soft templates do not support this view."""
         return View.node_vectors(self, encoding, largest)
 
     def edge_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
-        """Not for soft templates."""
+        """Raise `InputError`; soft templates do not support this view."""
         return View.edge_vectors(self, encoding, largest)
 
 
 class DegreeView(View):
-    """The degree of each node in the whole graph, and nothing else."""
+    """Only the degree of each node in the whole graph."""
 
     name = "degrees"
 
     def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
-        """Levels of degrees; all edges are equal."""
+        """Return the level of each degree; all edges are equal."""
         return degree_levels(structure.degree), np.ones(len(structure.edges), dtype=np.int64)
 
     def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """The degree."""
+        """Return the degree in words."""
         return f"degree {2 ** float(degree_values(np.array(code))) - 1:.0f}"
 
     def smallest(self) -> int:
-        """Pairs of nodes."""
+        """Return 2, a pair of nodes."""
         return 2
 
     def node_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
-        """log2(1 + degree)."""
+        """Return log2(1 + degree)."""
         return degree_values(np.arange(largest + 1))[:, None], [NODE_LABEL], [False]
 
     def edge_vectors(self, encoding: Encoding, largest: int) -> tuple[NDArray[np.float64], list[int], list[bool]]:
-        """Whether there is an edge."""
+        """Return whether there is an edge."""
         return np.array([[0.0], [1.0]]), [EDGE], [True]
 
 
 for _view in (LabelView(), RefinedView(), DegreeView()):
     register_view(_view)
 
-#: Levels of degrees a refined node code has room for.
+#: Number of degree levels that fit into a refined node code.
 _DEGREES = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """How graphs become coded graphs; made from the training graphs by `fit_encoding`.
+    """The codes for graphs, as learned from the training graphs by `fit_encoding`.
 
     Attributes:
-        node_labels, edge_labels: the labels seen in training, sorted, or None when labels are not used.
-        node_attributes, edge_weights: their levels, or None when they are not used.
+        node_labels, edge_labels: the labels seen in training, sorted, or None if labels are not used.
+        node_attributes, edge_weights: their levels, or None if they are not used.
         views: names of the views.
-        sizes: by view, the sizes of subgraphs.
-        neighbourhoods: whether neighbourhoods are regions, too.
+        sizes: the subgraph sizes of each view.
+        neighbourhoods: whether neighbourhoods are also regions.
     """
 
     node_labels: NDArray[Any] | None
@@ -305,15 +306,15 @@ class Encoding:
     neighbourhoods: bool = False
 
     def structure(self, graphs: GraphSet) -> Structure:
-        """The graphs with codes of labels and levels; labels unseen in training have the code of no label."""
+        """Return the graphs with label and level codes; labels unseen in training get the code for no label."""
         check_undirected(graphs)
-        once = graphs.edges[:, 0] < graphs.edges[:, 1]  # each edge once; an edge from a node to itself is left out
+        once = graphs.edges[:, 0] < graphs.edges[:, 1]  # each edge once, without self-loops
         every = np.ones(graphs.node_offsets[-1], dtype=bool)
         node_codes, edge_codes = self._codes(graphs, "node", every), 1 + self._codes(graphs, "edge", once)
         return Structure(graphs, graphs.edges[once], graphs.graph_of_cell[once], node_codes, edge_codes)
 
     def encode(self, graphs: GraphSet | Structure) -> CodedGraphs:
-        """The graphs as every view codes them."""
+        """Return the graphs with the codes of every view."""
         found = graphs if isinstance(graphs, Structure) else self.structure(graphs)
         offsets = np.concatenate([[0], np.bincount(found.owner, minlength=len(found.graphs)).cumsum()])
         coded = tuple(
@@ -325,7 +326,7 @@ class Encoding:
         return CodedGraphs(found.graphs.node_offsets, offsets, found.edges, coded)
 
     def warn_of_unseen(self, graphs: GraphSet) -> None:
-        """Warn of nodes and edges whose label was never seen in training, in one sentence with their number."""
+        """Warn about nodes and edges whose label was never seen in training, in one sentence with their number."""
         once = graphs.edges[:, 0] < graphs.edges[:, 1]
         found = []
         for what, known, column in (
@@ -346,30 +347,30 @@ class Encoding:
             )
 
     def labelled(self, view: int) -> bool:
-        """Whether the nodes of a view carry labels."""
+        """Return whether the nodes of a view carry labels."""
         return self.node_labels is not None and isinstance(VIEWS[self.views[view]], LabelView)
 
     def label_of(self, code: int, what: str) -> Any:
-        """The label in a code of a node or an edge, or None."""
+        """Return the label in a node or edge code, or None."""
         labels, levels = self._known(what)
         number = code // (1 if levels is None else len(levels))
         return None if labels is None or not 0 < number <= len(labels) else labels[number - 1].item()
 
     def layout(self, view: int, k: int) -> GraphLayout:
-        """What the entries of k-node soft templates are."""
+        """Return the layout of the entries of k-node soft templates."""
         from isonn.matching.permutations import GraphLayout
 
         node, edge = self._vectors(view, 0)
         return GraphLayout(k, node[0].shape[1], edge[0].shape[1])
 
     def entries(self, view: int, k: int) -> tuple[list[int], list[bool]]:
-        """The kind of each entry, as in START_WEIGHTS, and whether it is 0 or 1 in every graph."""
+        """Return the kind of each entry, as in START_WEIGHTS, and whether it is 0 or 1 in every graph."""
         (_, node_kinds, node_binary), (_, edge_kinds, edge_binary) = self._vectors(view, 0)
         pairs = k * (k - 1) // 2
         return node_kinds * k + edge_kinds * pairs, node_binary * k + edge_binary * pairs
 
     def vectors(self, view: int, regions: IntArray, k: int) -> NDArray[np.float32]:
-        """Regions of codes as regions of numbers, ``(d, layout.width)``."""
+        """Convert regions of codes to regions of numbers, ``(d, layout.width)``."""
         (node, *_), (edge, *_) = self._vectors(view, int(regions.max(initial=0)))
         pairs = k * (k - 1) // 2
         flat = np.empty((len(regions), k * node.shape[1] + pairs * edge.shape[1]), dtype=np.float32)
@@ -379,7 +380,7 @@ class Encoding:
         return flat
 
     def soft_template(self, view: int, k: int, entries: NDArray[np.float32]) -> Template:
-        """A soft template in its public form."""
+        """Return a soft template in its public form."""
         (node_table, *_), (edge_table, *_) = self._vectors(view, 0)
         width, depth, pairs = node_table.shape[1], edge_table.shape[1], k * (k - 1) // 2
         nodes, links = entries[: k * width].reshape(k, width), entries[k * width :].reshape(pairs, depth)
@@ -400,10 +401,10 @@ class Encoding:
         return Template(adjacency, node_labels, edge_labels, label_weights=weights)
 
     def hard_template(self, view: int, k: int, accepted: IntArray, names: dict[str, dict[Any, str]]) -> Template:
-        """A template of the vocabulary in its public form.
+        """Return a template of the vocabulary in its public form.
 
         Args:
-            accepted: the canonical rows it accepts, ``(rows, width)``: one, or several that differ in one node or edge.
+            accepted: the canonical rows it accepts, ``(rows, width)``; several rows differ in one node or edge.
         """
         look, codes = VIEWS[self.views[view]], accepted[0].tolist()
         rows, columns = np.triu_indices(k, 1)
@@ -426,7 +427,7 @@ class Encoding:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The encoding as JSON; `encoding_from_json` reads it."""
+        """Return the encoding as JSON, for `encoding_from_json`."""
         parts: dict[str, Any] = {"views": self.views, "sizes": self.sizes, "neighbourhoods": self.neighbourhoods}
         for name in ("node_labels", "edge_labels"):
             values = getattr(self, name)
@@ -442,21 +443,21 @@ class Encoding:
         return self.edge_labels, self.edge_weights
 
     def _codes(self, graphs: GraphSet, what: str, rows: NDArray[np.bool_]) -> IntArray:
-        """Nodes or edges by the number of their label and of their level, as one code."""
+        """Combine the label and the level of each node or edge into one code."""
         labels, levels = self._known(what)
         codes = np.zeros(int(rows.sum()), dtype=np.int64)
         if labels is not None:
             column = graphs.node_labels if what == "node" else graphs.edge_labels
             if column is not None:
                 codes = _number_of(column[rows], labels)
-            elif len(codes):  # a graph without an edge has no edge labels and lacks none
-                raise InputError(f"{graphs.name} has no {what} labels, and this model was fitted with them; give them")
+            elif len(codes):  # a graph without edges needs no edge labels
+                raise InputError(f"{graphs.name} has no {what} labels, but this model was fitted with them; add them")
         if levels is not None:
             column = graphs.node_attributes if what == "node" else _weights(graphs)
             if column is None:
                 hint = "" if graphs.node_labels is None else _ONE_HOT
                 raise InputError(
-                    f"{graphs.name} has no node attributes, and this model was fitted with them; give them{hint}"
+                    f"{graphs.name} has no node attributes, but this model was fitted with them; add them{hint}"
                 )
             codes = codes * len(levels) + levels.nearest(column[rows])
         return codes
@@ -467,7 +468,7 @@ class Encoding:
 
 
 def edges_on_cycles(n: int, ends: IntArray) -> NDArray[np.bool_]:
-    """Whether each edge of an undirected graph lies on a cycle, ``(m,)``; the others are its bridges.
+    """Return whether each edge of an undirected graph lies on a cycle, ``(m,)``; all other edges are bridges.
 
     Example:
         >>> edges_on_cycles(4, np.array([[0, 1], [0, 2], [1, 2], [2, 3]])).tolist()
@@ -484,13 +485,13 @@ def edges_on_cycles(n: int, ends: IntArray) -> NDArray[np.bool_]:
 def fit_encoding(
     graphs: GraphSet, use: dict[str, bool], sizes: Sequence[int], views: Sequence[str], neighbourhoods: bool = False
 ) -> Encoding:
-    """The encoding for training graphs.
+    """Learn the encoding from training graphs.
 
     Args:
         use: which of COLUMNS to use.
-        sizes: sizes of subgraphs.
+        sizes: the subgraph sizes.
         views: names of views.
-        neighbourhoods: whether neighbourhoods are regions, too.
+        neighbourhoods: whether neighbourhoods are also regions.
     """
     known = Gathering([name for name in COLUMNS if use[name]]).add(graphs)
     return encoding_of(known, use, sizes, views, graphs.name, neighbourhoods)
@@ -504,10 +505,10 @@ def encoding_of(
     name: str = "graphs",
     neighbourhoods: bool = False,
 ) -> Encoding:
-    """The encoding for training graphs of which everything is known; see `fit_encoding`."""
+    """Learn the encoding from the gathered labels and values of the training graphs; see `fit_encoding`."""
     every = tuple(sorted(set(sizes)))
     by_view = {view: tuple(k for k in every if k >= get_view(view).smallest()) for view in views}
-    for column in COLUMNS[:3]:  # weights are 1 where there are none
+    for column in COLUMNS[:3]:  # weights default to 1
         if use[column] and not known.has[column]:
             raise InputError(f"{column}=True, but {name} has none; use {column}='auto' or False")
     values, weights = known.values, use["edge_weights"]
@@ -524,7 +525,7 @@ def encoding_of(
 
 
 def encoding_from_json(stored: dict[str, Any]) -> Encoding:
-    """The encoding `Encoding.as_json` wrote."""
+    """Read an encoding that `Encoding.as_json` returned."""
 
     def labels(name: str) -> NDArray[Any] | None:
         return None if stored[name] is None else values_from_json(stored[name])
@@ -547,12 +548,12 @@ def encoding_from_json(stored: dict[str, Any]) -> Encoding:
 
 
 def fold_leaves(graphs: GraphSet, leaf: Any) -> tuple[GraphSet, IntArray]:
-    """Graphs without the leaf nodes of one label; the label of their neighbour tells how many it had.
+    """Remove leaf nodes with one label and add their number to the label of their neighbour.
 
-    Hydrogens, say, are then a count at the atom that holds them. A leaf whose neighbour is such a leaf, too, stays.
+    This turns hydrogens into a count on their atom. A leaf whose neighbour is also such a leaf stays.
 
     Returns:
-        The graphs, and for each of their nodes its number in the graph it came from.
+        The graphs, and for each of their nodes its number in the original graph.
 
     Example:
         >>> methane = isonn.as_graphset([np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])])
@@ -601,7 +602,7 @@ def fold_leaves(graphs: GraphSet, leaf: Any) -> tuple[GraphSet, IntArray]:
 
 
 def directed_graph(graphs: GraphSet) -> int | None:
-    """The first graph with an edge that is not the same in both directions, or None."""
+    """Return the first graph with an edge that differs between the two directions, or None."""
     edges, owner = graphs.edges, graphs.graph_of_cell
     turned = np.lexsort((edges[:, 0], edges[:, 1], owner))
     differs = (edges[turned][:, ::-1] != edges).any(axis=1)
@@ -616,8 +617,8 @@ def check_undirected(graphs: GraphSet) -> None:
     i = directed_graph(graphs)
     if i is not None:
         raise InputError(
-            f"graph {i} of {len(graphs)} is directed: an edge differs from the one back; subgraph regions are for "
-            f"undirected graphs, so make it symmetric, or use IsoNNClassifier"
+            f"graph {i} of {len(graphs)} is directed, and subgraphs need undirected graphs; make it symmetric, or use "
+            f"IsoNNClassifier"
         )
 
 
@@ -626,7 +627,7 @@ def _weights(graphs: GraphSet) -> NDArray[np.float64]:
 
 
 def _number_of(column: NDArray[Any], known: NDArray[Any]) -> IntArray:
-    """One more than the place of each value among the known ones, 0 for others."""
+    """Return the position of each value in ``known`` plus 1, or 0 for other values."""
     if column.dtype.kind != known.dtype.kind and "U" in column.dtype.kind + known.dtype.kind:
         return np.zeros(len(column), dtype=np.int64)  # text and numbers do not compare
     if not len(known):
@@ -636,7 +637,7 @@ def _number_of(column: NDArray[Any], known: NDArray[Any]) -> IntArray:
 
 
 def _table(labels: NDArray[Any] | None, levels: Levels | None) -> NDArray[np.float64]:
-    """The vector of each code: the label one-hot (all 0 for none), then the level."""
+    """Return the vector of each code: the one-hot label (all 0 for none), then the level."""
     count = 0 if labels is None else len(labels)
     table = np.eye(count + 1)[:, 1:] if labels is not None else np.zeros((1, 0))
     if levels is None:
@@ -645,22 +646,22 @@ def _table(labels: NDArray[Any] | None, levels: Levels | None) -> NDArray[np.flo
     return np.concatenate([np.repeat(table, len(levels), axis=0), centres], axis=1)
 
 
-# What an encoding has to know of the training graphs, gathered a few graphs at a time.
+# The facts about the training graphs that an encoding needs, gathered a few graphs at a time.
 
 
 COLUMNS = ("node_labels", "node_attributes", "edge_labels", "edge_weights")
 
 
 class Gathering:
-    """The labels and values of graphs; which graphs came together, and in which order, makes no difference.
+    """The labels and values of graphs; neither the order of the graphs nor their batches matter.
 
     Args:
         wanted: which of COLUMNS to look at.
 
     Attributes:
         has: whether the graphs have each of COLUMNS.
-        labels: by column, the distinct ones, sorted.
-        values: by column, the distinct rows of numbers; weights are 1 where graphs have none.
+        labels: the distinct labels of each column, sorted.
+        values: the distinct rows of numbers of each column; weights default to 1.
     """
 
     def __init__(self, wanted: Collection[str] = COLUMNS) -> None:
@@ -670,7 +671,7 @@ class Gathering:
         self._wanted = wanted
 
     def add(self, graphs: GraphSet) -> Self:
-        """Look at some more graphs; an edge from a node to itself is none."""
+        """Add the labels and values of some graphs, ignoring self-loops."""
         proper = graphs.edges[:, 0] != graphs.edges[:, 1]
         for name in COLUMNS:
             column = graphs.weights if name == "edge_weights" else getattr(graphs, name)
@@ -694,22 +695,22 @@ class Gathering:
         return self
 
 
-# Numbers brought to a few levels, so that equal subgraphs can be found.
+# Numbers rounded to a few levels, so that equal subgraphs can be found.
 
 
-#: Degrees up to this are told apart one by one; beyond it a level is half an octave.
+#: Degrees up to this have a level each; above it a level is half an octave.
 EXACT_DEGREES = 8
-#: Values looked at to find levels; more change little.
+#: Number of values used to find levels; more change little.
 MAX_VALUES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Centres that rows of numbers are brought to.
+    """Centres that rows of numbers are rounded to.
 
     Attributes:
-        shift, scale: what rows are brought to zero mean and unit size with, ``(width,)``.
-        centres: in these units, ``(levels, width)``.
+        shift, scale: map rows to zero mean and unit size, ``(width,)``.
+        centres: the levels in these units, ``(levels, width)``.
     """
 
     shift: NDArray[np.float64]
@@ -718,11 +719,11 @@ class Levels:
 
     @classmethod
     def of(cls, column: NDArray[np.float64], count: int, scale: bool = False) -> Levels:
-        """At most ``count`` levels of a column: all its values when they are few, else centres of clusters.
+        """Find at most ``count`` levels of a column: all its values if they are few, else cluster centres.
 
         Args:
-            scale: only divide by the largest absolute value: 0 stays 0. Else every number is standardised, and the
-                squared distance of two rows is, in the mean, that of two one-hot labels.
+            scale: only divide by the largest absolute value, so that 0 stays 0. Otherwise each number is standardised,
+                and the mean squared distance of two rows equals that of two one-hot labels.
         """
         width = 1 if column.ndim == 1 else column.shape[1]
         values = DistinctRows(width)
@@ -731,13 +732,13 @@ class Levels:
 
     @classmethod
     def of_distinct(cls, values: DistinctRows, count: int, scale: bool = False) -> Levels:
-        """The levels of a column of which the distinct rows are known; none at all count as ones."""
+        """Find the levels of a column from its distinct rows; an empty column counts as ones."""
         distinct, often, width = values.rows, values.often, values.rows.shape[1]
         if not len(distinct):
             distinct, often = np.ones((1, width)), np.ones(1, dtype=np.int64)
         if scale:
             shift, size = np.zeros(width), values.largest
-        else:  # sorted: sums do not depend on the order of rows
+        else:  # sorted, so that sums do not depend on the order of rows
             shift = often @ distinct / often.sum()
             size = np.sqrt(often @ (distinct - shift) ** 2 / often.sum() * width)
         size = np.where(size > 0, size, 1.0)
@@ -751,23 +752,23 @@ class Levels:
 
     @property
     def width(self) -> int:
-        """Numbers of a row."""
+        """Number of values in a row."""
         return int(self.centres.shape[1])
 
     def nearest(self, column: NDArray[np.float64]) -> IntArray:
-        """The level of each row."""
+        """Return the nearest level of each row."""
         rows = (column.reshape(len(column), self.width) - self.shift) / self.scale
         squares = [((rows - centre) ** 2).sum(axis=1) for centre in self.centres]
         level: IntArray = np.argmin(squares, axis=0).astype(np.int64)
         return level
 
     def as_json(self) -> dict[str, Any]:
-        """The levels as JSON."""
+        """Return the levels as JSON."""
         return {"shift": self.shift.tolist(), "scale": self.scale.tolist(), "centres": self.centres.tolist()}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Levels:
-        """The levels `as_json` wrote."""
+        """Read levels that `as_json` returned."""
         return cls(*(np.array(stored[name], dtype=np.float64) for name in ("shift", "scale", "centres")))
 
 
@@ -776,14 +777,14 @@ def _clusters(rows: NDArray[np.float64], often: IntArray, count: int) -> NDArray
     from threadpoolctl import threadpool_limits
 
     step = -(-len(rows) // MAX_VALUES)
-    with threadpool_limits(1):  # sums are split by thread, and levels must not depend on the machine
+    with threadpool_limits(1):  # threads split sums, and levels must not depend on the machine
         fitted = KMeans(count, n_init=1, random_state=0).fit(rows[::step], sample_weight=often[::step])
     centres: NDArray[np.float64] = np.unique(fitted.cluster_centers_, axis=0)
     return centres
 
 
 def degree_levels(degree: IntArray) -> IntArray:
-    """The level of each degree.
+    """Return the level of each degree.
 
     Example:
         >>> degree_levels(np.array([0, 1, 8, 9, 12, 17])).tolist()
@@ -794,29 +795,28 @@ def degree_levels(degree: IntArray) -> IntArray:
 
 
 def degree_values(level: IntArray) -> NDArray[np.float64]:
-    """log2(1 + degree) of each level."""
+    """Return log2(1 + degree) of each level."""
     low = np.log2(1.0 + np.minimum(level, EXACT_DEGREES))
     return low + np.maximum(level - EXACT_DEGREES, 0) / 2
 
 
-# The distinct rows among more numbers than memory holds.
+# The distinct rows of a column that may not fit into memory.
 
 
-#: Numbers that are kept, and rows of them that are kept at least.
+#: Number of values kept, and the minimum number of rows kept.
 MOST_NUMBERS, FEWEST_ROWS = 2**19, 2**16
 
 
 class DistinctRows:
-    """Distinct rows of numbers, how often each came, and the largest absolute numbers.
+    """Distinct rows of numbers, with their counts and the largest absolute values.
 
-    Of more rows than there is room for, those with the smallest hashes are kept. Whether a row is among them depends
-    on the row and on what the others are, and not on the order in which they come; and whoever is among them at the end
-    has always been, so that all counts are exact.
+    If there are more distinct rows than fit, those with the smallest hashes are kept. This choice does not depend on
+    the order of the rows. A row that is kept at the end was kept all along, so every count is exact.
 
     Attributes:
-        rows: those kept, sorted, ``(d, width)``.
-        often: how often each came, ``(d,)``.
-        largest: over all rows that came, ``(width,)``.
+        rows: the rows kept, sorted, ``(d, width)``.
+        often: the count of each row, ``(d,)``.
+        largest: the largest absolute value of each column over all rows added, ``(width,)``.
     """
 
     def __init__(self, width: int) -> None:
@@ -824,19 +824,19 @@ class DistinctRows:
         self.often: IntArray = np.zeros(0, dtype=np.int64)
         self.largest: NDArray[np.float64] = np.zeros(width)
         self._room = max(FEWEST_ROWS, MOST_NUMBERS // max(width, 1))
-        self._last = np.uint64(2**64 - 1)  # the largest hash of what is kept, once rows were left out
+        self._last = np.uint64(2**64 - 1)  # the largest hash kept, once rows were dropped
 
     def add(self, rows: NDArray[np.float64], times: int = 1) -> None:
-        """Take in some more rows, each of which came so many times."""
+        """Add rows, each with the count ``times``."""
         if not len(rows):
             return
-        rows = rows.astype(np.float64) + 0.0  # -0.0 is 0.0
+        rows = rows.astype(np.float64) + 0.0  # turns -0.0 into 0.0
         self.largest = np.maximum(self.largest, np.abs(rows).max(axis=0))
         if self._last < np.uint64(2**64 - 1):
             rows = rows[_hashes(rows) <= self._last]
         both = np.concatenate([self.rows, rows])
         weights = np.concatenate([self.often, np.full(len(rows), times, dtype=np.int64)])
-        if both.shape[1] == 1:  # the same, and faster
+        if both.shape[1] == 1:  # the same result, faster
             distinct, number = np.unique(both[:, 0], return_inverse=True)
             self.rows = distinct[:, None]
         else:
@@ -850,7 +850,7 @@ class DistinctRows:
 
 
 def _hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """A well-mixed number for each row (splitmix64, column after column)."""
+    """Hash each row (splitmix64, column by column)."""
     state = np.zeros(len(rows), dtype=np.uint64)
     for column in np.ascontiguousarray(rows).view(np.uint64).T:
         state = mix64(state + column)

@@ -1,15 +1,15 @@
-r"""The vocabulary model: every subgraph that enough training graphs hold is a template.
+r"""The vocabulary model: every subgraph that occurs in enough training graphs is a template.
 
-A **level** is one kind of region: the subgraphs of one size in one view, or the rooted neighbourhoods of one radius. Of
-a graph that holds piece t of a level :math:`n_t` times the feature is
+A **level** is one kind of region: the subgraphs of one size in one view, or the rooted neighbourhoods of one radius.
+For a graph that contains piece t of a level :math:`n_t` times, the feature is
 
 .. math:: x_t = a \, \frac{\log(1 + n_t)}{\lVert \log(1 + n) \rVert}
 
-with the norm over all pieces of that level, unknown ones included, and a the same for all pieces of the level: each
-level of a view weighs the same, and so does each view. Large graphs then count no more than small ones. For numbers
-that grow with the graph the norm can be left out (``row_norm=False``). A small block of plain size (nodes, edges,
-cycles, degrees) stands beside the pieces. Everything is sparse and linear, so what an occurrence of a piece adds to the
-score is known exactly (`isonn.subgraphs.explain`).
+with the norm over all pieces of that level, unknown ones included, and the same a for all pieces of the level. Each
+level of a view, and each view, has the same weight. Large graphs then do not count more than small ones. For numbers
+that grow with the graph the norm can be left out (``row_norm=False``). A few size features (nodes, edges, cycles,
+degrees) are added to the pieces. Everything is sparse and linear, so the contribution of each occurrence to the score
+is exact (`isonn.subgraphs.explain`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from isonn.packing import IntArray
 from isonn.subgraphs.bank import Banked
 from isonn.subgraphs.select import wildcard_groups
 
-#: What the block of plain size counts beside a view, which counts 1.
+#: Weight of the size features; a view has weight 1.
 SIZE_WEIGHT = 0.3
-#: Numbers of the size block that are counts of nodes by degree: 0 to 8, and 9 or more.
+#: Number of size features that count nodes by degree: 0 to 8, and 9 or more.
 DEGREE_BINS = 10
-#: Columns beyond which a vocabulary is refused: 16 GB of weights and tables.
+#: Maximum number of columns of a vocabulary: 16 GB of weights and tables.
 MAX_COLUMNS = 50_000_000
-#: Graphs beyond which features are kept in single precision.
+#: Number of graphs above which features are stored in single precision.
 DOUBLE_GRAPHS = 2**17
 
 Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Pieces:
         view: number of the view.
         size: nodes of a subgraph, or radius of a neighbourhood.
         rows: one row of codes per distinct piece, sorted, ``(d, width)``.
-        counts: how often each graph has each piece, ``(g, d)``.
+        counts: how often each graph contains each piece, ``(g, d)``.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Pieces:
 
 
 def pieces_of(banked: Banked) -> list[Pieces]:
-    """The levels of banked subgraphs and neighbourhoods."""
+    """Return the levels of banked subgraphs and neighbourhoods."""
     return [
         Pieces(kind, view, size, bank.regions, bank.counts)
         for kind, every in (("subgraphs", banked.banks), ("neighbourhoods", banked.neighbourhoods))
@@ -78,9 +78,9 @@ class Level:
         kind, view, size: as in `Pieces`.
         rows: one row of codes per piece that a template accepts, sorted, ``(d, width)``.
         first: the column of its first template.
-        scale: what features are multiplied with, the same for all of the level, or one per template.
-        members: which templates accept each row, ``(d, templates)``; None where row i is template i and nothing else.
-            A template with a wildcard accepts several rows.
+        scale: factor of the features, one for the level or one per template.
+        members: which templates accept each row, ``(d, templates)``. A template with a wildcard accepts several rows.
+            None if template i accepts only row i.
     """
 
     kind: str
@@ -95,7 +95,7 @@ class Level:
         return len(self.rows) if self.members is None else int(self.members.shape[1])
 
     def find(self, rows: IntArray) -> IntArray:
-        """The place of each row among ``self.rows``, -1 for rows that are not there."""
+        """Return the position of each row in ``self.rows``, or -1 for other rows."""
         if not len(self.rows) or not len(rows):
             return np.full(len(rows), -1, dtype=np.int64)
         keys, wanted = self._keys, self._as_keys(rows)
@@ -103,12 +103,12 @@ class Level:
         return np.where(keys[place] == wanted, place, -1)
 
     def rows_of(self, column: int) -> IntArray:
-        """The rows that the template in a column accepts, ``(accepted, width)``."""
+        """Return the rows that the template in a column accepts, ``(accepted, width)``."""
         place = column - self.first
         return self.rows[[place]] if self.members is None else self.rows[self.members.tocsc()[:, [place]].nonzero()[0]]
 
     def keep(self, columns: IntArray, first: int) -> Level:
-        """The level with some of its templates, by their columns; the first of them gets column ``first``."""
+        """Return the level with the templates of some columns; the first of them gets column ``first``."""
         inside = columns[(columns >= self.first) & (columns < self.first + len(self))] - self.first
         scale = self.scale if np.ndim(self.scale) == 0 else np.asarray(self.scale)[inside]
         if self.members is None:
@@ -118,7 +118,7 @@ class Level:
         return replace(self, rows=self.rows[used], first=first, scale=scale, members=csr_array(members[used]))
 
     def accepts(self, rows: IntArray) -> tuple[IntArray, IntArray]:
-        """Which templates accept each of the given rows: pairs of a row's number and a template's, by rows."""
+        """Return the templates that accept each of the given rows, as (row, template) pairs sorted by row."""
         place = self.find(rows)
         known = np.flatnonzero(place >= 0)
         if self.members is None:
@@ -133,14 +133,14 @@ class Level:
         return self._as_keys(self.rows)
 
     def _as_keys(self, rows: IntArray) -> NDArray[Any]:
-        """Rows as byte strings that sort as the rows do: big-endian, not negative."""
+        """Return rows as byte strings that sort like the rows: big-endian, nonnegative."""
         wide = np.ascontiguousarray(rows.astype(">i4" if self.rows.dtype.itemsize <= 4 else ">i8"))
         return wide.view(f"V{wide.shape[1] * wide.itemsize}").ravel()
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """All templates of a model, and how counts become features.
+    """All templates of a model, and the conversion of counts to features.
 
     Attributes:
         levels: the templates, level by level.
@@ -155,15 +155,15 @@ class Vocabulary:
 
     @cached_property
     def scales(self) -> Floats:
-        """What the features of each template are multiplied with, ``(len(self),)``."""
+        """The feature factor of each template, ``(len(self),)``."""
         return np.concatenate([np.broadcast_to(np.asarray(own.scale, dtype=float), len(own)) for own in self.levels])
 
     def level_of(self, column: int) -> Level:
-        """The level of the template in a column."""
+        """Return the level of the template in a column."""
         return next(own for own in self.levels if own.first <= column < own.first + len(own))
 
     def keep(self, columns: IntArray) -> Vocabulary:
-        """The vocabulary with some of its templates, by their columns in ascending order."""
+        """Return the vocabulary with the templates of some columns, in ascending order."""
         levels, first = [], 0
         for own in self.levels:
             levels.append(own.keep(columns, first))
@@ -171,7 +171,7 @@ class Vocabulary:
         return Vocabulary(tuple(levels), self.row_norm)
 
     def only(self, kind: str) -> Vocabulary:
-        """The vocabulary with the levels of one kind of region."""
+        """Return the vocabulary with the levels of one kind of region."""
         levels, first = [], 0
         for own in self.levels:
             if own.kind == kind:
@@ -180,13 +180,13 @@ class Vocabulary:
         return Vocabulary(tuple(levels), self.row_norm)
 
     def features(self, pieces: Sequence[Pieces]) -> csr_array:
-        """Features of graphs, ``(g, len(self))``."""
+        """Return the features of graphs, ``(g, len(self))``."""
         by_key = {(own.kind, own.view, own.size): own for own in pieces}
         parts = [self._level(level, by_key[level.kind, level.view, level.size]) for level in self.levels]
         return csr_array(hstack(parts, format="csr"))
 
     def counts(self, pieces: Sequence[Pieces]) -> csr_array:
-        """How often each graph holds each template, ``(g, len(self))``."""
+        """Return how often each graph contains each template, ``(g, len(self))``."""
         by_key = {(own.kind, own.view, own.size): own for own in pieces}
         parts = []
         for level in self.levels:
@@ -195,7 +195,7 @@ class Vocabulary:
         return csr_array(hstack(parts, format="csr"))
 
     def unseen(self, pieces: Sequence[Pieces]) -> Floats:
-        """The share of each graph's pieces that are no templates, shape (g,)."""
+        """Return the share of each graph's pieces that are not templates, shape (g,)."""
         by_key = {(own.kind, own.view, own.size): own for own in pieces}
         total, strange = np.zeros(pieces[0].counts.shape[0]), np.zeros(pieces[0].counts.shape[0])
         for level in self.levels:
@@ -211,7 +211,7 @@ class Vocabulary:
             return _moved(_scaled(logs, float(level.scale) / _norms(logs)), level.find(own.rows), len(level))
         if level.members is None:
             found = _moved(_logs(own.counts), level.find(own.rows), len(level))
-        else:  # counts of what a wildcard accepts are added up first
+        else:  # first add up the counts of the rows that a wildcard accepts
             found = _logs(_template_counts(level, own))
         found.data *= np.broadcast_to(np.asarray(level.scale, dtype=found.dtype), len(level))[found.indices]
         return found
@@ -220,11 +220,11 @@ class Vocabulary:
 def learn_vocabulary(
     pieces: Sequence[Pieces], min_support: int = 2, row_norm: bool = True, size_weight: float = SIZE_WEIGHT
 ) -> tuple[Vocabulary, csr_array]:
-    """The vocabulary of training graphs, and their features.
+    """Learn the vocabulary of training graphs; return it with their features.
 
     Args:
-        pieces: what the graphs hold. The levels of a view and kind are a block, and all blocks weigh the same.
-        min_support: training graphs that must hold a piece for it to be a template.
+        pieces: the pieces of the graphs. The levels of a view and kind form a block, and all blocks have equal weight.
+        min_support: minimum number of training graphs that contain a template.
     """
     levels, parts, first = [], [], 0
     per_block: dict[tuple[str, int], int] = {}
@@ -254,7 +254,7 @@ def learn_vocabulary(
 
 
 def _template_counts(level: Level, own: Pieces) -> csr_array:
-    """How often each graph has a piece that each template of a level accepts."""
+    """Return how often each graph contains a piece that each template of a level accepts."""
     row, template = level.accepts(own.rows)
     accepted = csr_array((np.ones(len(row)), (row, template)), shape=(len(own.rows), len(level)))
     return csr_array(own.counts.astype(np.float64) @ accepted)
@@ -266,20 +266,20 @@ def _logs(counts: csr_array) -> csr_array:
 
 
 def _norms(logs: csr_array) -> Floats:
-    """The norm of each row, 1 for an empty one."""
+    """Return the norm of each row, 1 for an empty one."""
     owner = np.repeat(np.arange(logs.shape[0]), np.diff(logs.indptr))
     squares = np.bincount(owner, logs.data.astype(np.float64) ** 2, minlength=logs.shape[0])
     return np.where(squares > 0, np.sqrt(squares), 1.0)
 
 
 def _scaled(rows: csr_array, factors: Floats) -> csr_array:
-    """Every row multiplied with its factor."""
+    """Multiply every row by its factor."""
     factor = np.repeat(factors, np.diff(rows.indptr)).astype(rows.dtype)
     return csr_array((rows.data * factor, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _moved(rows: csr_array, place: IntArray, width: int) -> csr_array:
-    """Columns at their places, those at -1 left out; places keep the order of columns."""
+    """Move columns to their positions, dropping those at -1; positions keep the order of columns."""
     new = place[rows.indices]
     kept = new >= 0
     ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
@@ -287,9 +287,9 @@ def _moved(rows: csr_array, place: IntArray, width: int) -> csr_array:
 
 
 def size_counts(graphs: GraphSet) -> NDArray[np.float32]:
-    """Nodes, edges, independent cycles, and nodes by degree of each graph, ``(g, 3 + DEGREE_BINS)``.
+    """Return nodes, edges, independent cycles, and nodes by degree of each graph, ``(g, 3 + DEGREE_BINS)``.
 
-    Cycles are edges - nodes + 1, at least 0: those of a connected graph.
+    Cycles are edges - nodes + 1, at least 0, which is exact for a connected graph.
     """
     once = graphs.edges[:, 0] < graphs.edges[:, 1]
     owner = graphs.graph_of_cell[once]
@@ -303,13 +303,13 @@ def size_counts(graphs: GraphSet) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, eq=False)
 class SizeBlock:
-    """Plain size as features: logarithms of the counts, standardised, and steps at the deciles of the first three.
+    """Size features: standardised logarithms of the counts, and steps at the deciles of the first three.
 
     Attributes:
         mean, deviation: of the logarithms, shape (3 + DEGREE_BINS,).
         steps: deciles, as (column, value) rows, shape (s, 2).
-        step_mean: share of training graphs above each, shape (s,).
-        scale: what every feature is multiplied with.
+        step_mean: share of training graphs above each decile, shape (s,).
+        scale: factor of every feature.
     """
 
     mean: Floats
@@ -320,7 +320,7 @@ class SizeBlock:
 
     @classmethod
     def learn(cls, counts: NDArray[np.float32], blocks: int, size_weight: float = SIZE_WEIGHT) -> SizeBlock:
-        """From the counts of training graphs."""
+        """Learn the size features from the counts of training graphs."""
         logs = np.log1p(counts.astype(np.float64))
         deviation = logs.std(axis=0)
         steps = [
@@ -339,17 +339,17 @@ class SizeBlock:
 
     @classmethod
     def empty(cls) -> SizeBlock:
-        """No features: a short list is read whole, so nothing stands beside it."""
+        """Return a block without features, for short lists."""
         none = np.zeros(0)
         return cls(none, none, np.zeros((0, 2)), none, 1.0)
 
     @property
     def columns(self) -> int:
-        """How many features there are."""
+        """Number of features."""
         return len(self.mean) + len(self.step_mean)
 
     def features(self, counts: NDArray[np.float32]) -> Floats:
-        """Features of graphs, dense, ``(g, columns)``."""
+        """Return the features of graphs, dense, ``(g, columns)``."""
         if not self.columns:
             return np.zeros((len(counts), 0))
         logs = np.log1p(counts.astype(np.float64))
@@ -357,22 +357,22 @@ class SizeBlock:
         return np.concatenate([(logs - self.mean) / self.deviation, above - self.step_mean], axis=1) * self.scale
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Everything, by name."""
+        """Return all arrays by name."""
         names = ("mean", "deviation", "steps", "step_mean")
         return {**{name: getattr(self, name) for name in names}, "scale": np.array([self.scale])}
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> SizeBlock:
-        """The block whose `tensors` these are."""
+        """Create the block from its `tensors`."""
         mean, deviation, steps, step_mean = (tensors[name] for name in ("mean", "deviation", "steps", "step_mean"))
         return cls(mean, deviation, steps, step_mean, float(tensors["scale"][0]))
 
 
 def with_wildcards(vocabulary: Vocabulary, pieces: Sequence[Pieces], min_support: int) -> Vocabulary:
-    """What a short list is chosen from: the subgraphs of a vocabulary, and templates that accept several of them.
+    """Return the candidates for a short list: the subgraphs of a vocabulary, and templates with wildcards.
 
-    A template with a wildcard accepts subgraphs that differ in one node or in one edge. Templates that the same graphs
-    hold as one of those they accept add nothing and are left out.
+    A template with a wildcard accepts subgraphs that differ in one node or one edge. It is left out if it occurs in the
+    same graphs as one of those subgraphs.
     """
     by_key = {(own.kind, own.view, own.size): own for own in pieces}
     levels, first = [], 0
@@ -397,7 +397,7 @@ def with_wildcards(vocabulary: Vocabulary, pieces: Sequence[Pieces], min_support
 
 
 def standardised(vocabulary: Vocabulary, features: csr_array) -> tuple[Vocabulary, csr_array]:
-    """The vocabulary of a short list with every feature divided by its deviation, and the features."""
+    """Divide every feature of a short list by its deviation; return the new vocabulary and features."""
     mean = np.asarray(features.mean(axis=0)).ravel()
     square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
     scale = 1 / (np.sqrt(np.maximum(square - mean**2, 1e-12)) * np.sqrt(max(1, features.shape[1])))
