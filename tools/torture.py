@@ -47,6 +47,8 @@ COLUMNS = {
 }
 HANG_SECONDS = 20.0
 MOST_MEMORY = 2**31
+#: Seconds until Python reaches a script's first line; Ctrl-C before that prints a traceback whatever the script does.
+PYTHON_STARTS = 0.1
 LONGEST = 300
 
 
@@ -106,6 +108,7 @@ COMMANDS = {
         Command("reproduce", (*_REPRODUCE, "--jobs", "1", "--out", "out")),
         Command("evaluate --jobs 2", (*_EVALUATE, "--jobs", "2"), processes=True),
         Command("fit --jobs 2", ("fit", "MUTAG", "--bank", "bank", "--jobs", "2", "--out", "out"), ("--resume",), True),
+        Command("data list", ("data", "list"), processes=True),
     )
 }
 
@@ -163,14 +166,18 @@ def start(arguments: Sequence[str], folder: Path, processes: bool = False, stdou
                 env={**os.environ, "TMPDIR": str(rest)},
             ).pid
         else:
+            every = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))  # until the fork is the command
             pid = os.fork()
             if pid == 0:
                 _be(arguments, folder, rest, target, file.fileno())
+            signal.pthread_sigmask(signal.SIG_SETMASK, every)
     return Run(pid, log, folder, begun)
 
 
 def _be(arguments: Sequence[str], folder: Path, rest: Path, stdout: int, stderr: int) -> None:
     """What the fork does: the command line, then an end without the cleaning up of its parent."""
+    from isonn.__main__ import run
+
     code = 1
     try:
         os.setsid()
@@ -180,9 +187,10 @@ def _be(arguments: Sequence[str], folder: Path, rest: Path, stdout: int, stderr:
         sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
         os.environ["TMPDIR"] = tempfile.tempdir = str(rest)
         sys.argv = ["isonn", *arguments]
-        from isonn.cli import main
-
-        main()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        run()
         code = 0
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0
@@ -309,8 +317,8 @@ def signals(tally: Tally) -> None:
     every = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
     for name, number in {"fit, windows": 12, "fit, soft": 9, "fit, bank": 12, "evaluate": 12}.items():
         _interrupted(tally, COMMANDS[name], len(tally.times(number)), every)
-    for name in ("evaluate --jobs 2", "fit --jobs 2"):
-        _interrupted(tally, COMMANDS[name], len(tally.times(6)), every)
+    for name, number in {"evaluate --jobs 2": 30, "fit --jobs 2": 30, "data list": 60}.items():
+        _interrupted(tally, COMMANDS[name], len(tally.times(number)), every)
 
 
 def _interrupted(tally: Tally, command: Command, number: int, how: Sequence[int]) -> None:
@@ -322,7 +330,7 @@ def _interrupted(tally: Tally, command: Command, number: int, how: Sequence[int]
             stops, before = min(4, number - done), 0
             while stops:
                 run = start(command.arguments + (command.again if before else ()), folder, command.processes)
-                if not run.wait(tally.draw.uniform(0, 1.05 * seconds)):
+                if not run.wait(tally.draw.uniform(PYTHON_STARTS * command.processes, 1.05 * seconds)):
                     run.stop(how[done % len(how)])
                 judge(tally, run, f"{command.name}, stopped", HANG_SECONDS + 3 * seconds)
                 if run.status == 0:
@@ -448,7 +456,7 @@ def pipes(tally: Tally) -> None:
         model = str(place / "undisturbed" / "out")
         commands = [
             ("data", "list"),
-            ("data", "show", "MUTAG"),
+            ("data", "info", "MUTAG"),
             ("predict", model, "MUTAG"),
             ("explain", model, "MUTAG", "--graph", "0"),
             (*_EVALUATE, "--jobs", "1"),
@@ -655,7 +663,7 @@ def campaign(name: str, share: float, out: Path) -> None:
     graphs = isonn.load("MUTAG")
     for method in (isonn.SubgraphIsoNNClassifier(k=(1, 2, 3)), isonn.IsoNNClassifier(k=3, c=1, epochs=1)):
         method.fit(graphs).explain(graphs[0])  # imports and compiles everything that forks need
-    for part in ("experiments.run", "experiments.study", "experiments.tables", "subgraphs.soft"):
+    for part in ("__main__", "cli", "experiments.run", "experiments.study", "experiments.tables", "subgraphs.soft"):
         importlib.import_module(f"isonn.{part}")
     importlib.import_module("isonn.graphs.stream").AT_ONCE = 20  # ten parts in a bank of MUTAG
     Checkpoint.due = lambda self: True  # type: ignore[method-assign]  # kills meet checkpoints of any age

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -261,6 +262,65 @@ def test_sigterm_ends_a_run_that_ignores_ctrl_c(monkeypatch):
         signal.signal(signal.SIGINT, before)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     assert ended == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such devices")
+@pytest.mark.parametrize("how", ["nobody reads", "closed", "full"])
+def test_output_that_nobody_takes_is_no_traceback(how):
+    if how == "nobody reads":
+        reader, stdout = os.pipe()
+        os.close(reader)
+    else:
+        stdout = os.open("/dev/full" if how == "full" else os.devnull, os.O_WRONLY if how == "full" else os.O_RDONLY)
+    try:
+        found = subprocess.run([*COMMAND, "data", "list"], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60)
+    finally:
+        os.close(stdout)
+    assert found.returncode != 0
+    assert "Traceback" not in found.stderr
+    assert len(found.stderr.splitlines()) <= 1
+
+
+def started(code):
+    """What happens to the console command in a process of its own, with this code before it."""
+    code = f"import signal, sys\n{code}\nsys.argv = ['isonn', '--version']\nfrom isonn.__main__ import run\nrun()"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+
+
+SIGNALS = pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@SIGNALS
+def test_a_signal_during_the_imports_ends_the_command_without_a_word(name):
+    found = started(
+        f"""
+class Finder:
+    def find_spec(self, module, path=None, target=None):
+        if module == "typer":
+            signal.raise_signal(signal.{name})
+sys.meta_path.insert(0, Finder())"""
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (-getattr(signal, name), "", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@SIGNALS
+def test_a_signal_after_the_command_changes_nothing(name):
+    found = started(f"import atexit\natexit.register(lambda: signal.raise_signal(signal.{name}))")
+    assert (found.returncode, found.stdout, found.stderr) == (0, f"{isonn.__version__}\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+def test_a_signal_at_any_moment_prints_no_traceback():
+    """The first tenth of a second is Python's own start, in which Ctrl-C prints one whatever a script does."""
+    command = [sys.executable, "-m", "isonn", "data", "list"]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    for number, process in enumerate(runs):
+        time.sleep(0.15)
+        process.send_signal((signal.SIGTERM, signal.SIGHUP, signal.SIGINT)[number % 3])
+    for process in runs:
+        assert "Traceback" not in process.communicate(timeout=60)[1]
 
 
 def test_outputs_that_exist_are_not_overwritten(tmp_path, model):
