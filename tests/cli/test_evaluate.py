@@ -193,6 +193,7 @@ def test_numbers_are_compared_by_their_error(tmp_path: Path) -> None:
     assert list(size["metrics"]) == ["rmse", "mae", "r2", "spearman"]
     assert size["metrics"]["rmse"]["mean"] < 0.1 * majority["metrics"]["rmse"]["mean"]
     assert size["flip_rate"] is None
+    assert "measurements, not classes; leave --classes out" in str(run(*command, "--classes").exception)
     whole = tmp_path / "whole.npz"
     np.savez(whole, adjacency=graphs.dense(), labels=graphs.dense().sum((1, 2)))
     (row,) = rows_of(run(whole, "--numbers", "--methods", "size", "--jobs", 1, "--out", tmp_path / "w", "--json"))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isonn.cli.options import (
-    DATA,
     FOLDS,
     METHODS,
     PAPER,
@@ -17,6 +16,7 @@ from isonn.cli.options import (
     AsJson,
     Data,
     Jobs,
+    Numbers,
     Scheduler,
     SmilesColumn,
     TargetColumns,
@@ -76,12 +76,6 @@ def evaluate(
     test: Annotated[
         str | None, typer.Option(rich_help_panel=FOLDS, help="Another dataset to test on; DATA is trained on.")
     ] = None,
-    numbers: Annotated[
-        bool,
-        typer.Option(
-            "--numbers", rich_help_panel=DATA, help="Whole numbers in the target are measurements, not classes."
-        ),
-    ] = False,
     permutations: Annotated[
         int,
         typer.Option(
@@ -108,7 +102,7 @@ def evaluate(
         int | None, typer.Option(rich_help_panel=PAPER, help="Epochs of training.", show_default="the paper's")
     ] = None,
     matching: Annotated[
-        str | None, typer.Option(rich_help_panel=PAPER, help="Exact, fast or assigned.", show_default="exact")
+        str | None, typer.Option(rich_help_panel=PAPER, help="exact, fast or assigned.", show_default="exact")
     ] = None,
     layers: Annotated[
         str | None,
@@ -116,10 +110,11 @@ def evaluate(
     ] = None,
     normalize: Annotated[
         str | None,
-        typer.Option(rich_help_panel=PAPER, help="Positions, templates or relative.", show_default="positions"),
+        typer.Option(rich_help_panel=PAPER, help="positions, templates or relative.", show_default="positions"),
     ] = None,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
+    numbers: Numbers = None,
     as_json: AsJson = False,
 ) -> None:
     """Train and test methods on the folds of a dataset and print how they compare.
@@ -225,12 +220,13 @@ def _protocol(protocol: str | None, split: str | None, group: str | None, test: 
 TEST_COLUMN = "train or test"
 
 
-def _load(data: str, test: str | None, options: Settings, numbers: bool) -> GraphSet:
+def _load(data: str, test: str | None, options: Settings, numbers: bool | None) -> GraphSet:
     from dataclasses import replace
 
     import numpy as np
 
     from isonn.errors import InputError
+    from isonn.experiments.metrics import target_kind
     from isonn.graphs import GraphSet, load
 
     graphs = load(data, **options)
@@ -241,7 +237,11 @@ def _load(data: str, test: str | None, options: Settings, numbers: bool) -> Grap
         both = [replace(part, table={name: part.table[name] for name in sorted(columns)}) for part in (graphs, other)]
         joined = GraphSet.concat(both, name=graphs.name)
         graphs = replace(joined, table={**joined.table, TEST_COLUMN: parts})
-    if not numbers or graphs.y is None:
+    if numbers is None or graphs.y is None:
+        return graphs
+    if not numbers:
+        if target_kind(graphs.y) == "numbers":
+            raise InputError(f"the target of {graphs.name} holds measurements, not classes; leave --classes out")
         return graphs
     try:
         y = np.asarray(graphs.y, dtype=np.float64)

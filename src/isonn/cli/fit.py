@@ -14,6 +14,7 @@ import typer
 from isonn.cli.options import (
     AsJson,
     Data,
+    Numbers,
     SmilesColumn,
     TargetColumns,
     check_either,
@@ -31,6 +32,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder to write the model to; must not exist.", show_default=False)],
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
+    numbers: Numbers = None,
     method: Annotated[
         str,
         typer.Option(
@@ -39,15 +41,6 @@ def fit(
             rich_help_panel=_MODEL,
         ),
     ] = "isonn-subgraph",
-    numbers: Annotated[
-        bool | None,
-        typer.Option(
-            "--numbers/--classes",
-            help="What to predict; without either, numbers when the targets are not whole.",
-            show_default=False,
-            rich_help_panel=_MODEL,
-        ),
-    ] = None,
     k: Annotated[
         str | None,
         typer.Option(

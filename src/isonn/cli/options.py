@@ -40,6 +40,16 @@ TargetColumns = Annotated[
     ),
 ]
 
+Numbers = Annotated[
+    bool | None,
+    typer.Option(
+        "--numbers/--classes",
+        help="What to predict; without either, numbers when the targets are not whole.",
+        show_default=False,
+        rich_help_panel=DATA,
+    ),
+]
+
 
 def reading(smiles: str | None, target: str | None) -> dict[str, Any]:
     """The options that readers of tables take, of those that were given."""
