@@ -7,19 +7,16 @@ import signal
 
 def run() -> None:
     """Run the command line as a process of its own; `isonn.cli.main` runs it inside another."""
-    listens = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if listens:  # nothing to keep while the command line is being imported: end at once
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # there is nothing to keep until a command begins: end at once
     from isonn.cli import main
 
     try:
         try:
-            if listens:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
             main()
         finally:
             _finish()
-    except KeyboardInterrupt:  # before or after what `main` watches
+    except KeyboardInterrupt:  # after what `main` watches
         _finish()
         raise SystemExit(130) from None
 

@@ -54,6 +54,7 @@ def start(
     if context.invoked_subcommand is None:
         print(START)
         raise typer.Exit
+    _listen()
     from isonn import progress
 
     progress.hide(quiet)
@@ -81,17 +82,13 @@ _SHOW = warnings.showwarning
 
 def main() -> None:
     """Run the command line; a mistake in the input is one sentence and exit code 2."""
-    for name in ("SIGTERM", "SIGHUP"):  # end as Ctrl-C does: workers are stopped, and what is done is kept
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, _interrupt)
     # joblib may say this when it is torn down, after the block below
     warnings.filterwarnings("ignore", r"\d+ tasks which were still being processed", UserWarning)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say
             app()
-    except KeyboardInterrupt:  # before a command began
+    except KeyboardInterrupt:  # where no command says what is kept
         raise SystemExit(130) from None
     except Exception as error:
         from isonn.errors import IsoNNError
@@ -100,6 +97,16 @@ def main() -> None:
             raise
         print(f"isonn: {_sentence(error)}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def _listen() -> None:
+    """Let SIGTERM and SIGHUP end a command as Ctrl-C does: workers are stopped, and what is done is kept."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # as `isonn.__main__` leaves it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _interrupt)
 
 
 def _interrupt(*_: object) -> None:
