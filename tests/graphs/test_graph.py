@@ -191,8 +191,8 @@ def test_the_digest_tells_graphs_and_classes_apart_but_not_names(graphs):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"n": 0, "edges": []}, "n=0 is not a number of nodes; use an integer from 1 to 16777216"),
-        ({"n": 2.0, "edges": []}, "n=2.0 is not a number of nodes"),
+        ({"n": 0, "edges": []}, "n=0 is not a valid number of nodes; use an integer from 1 to 16777216"),
+        ({"n": 2.0, "edges": []}, "n=2.0 is not a valid number of nodes"),
         ({"edges": [[0, 5]]}, r"has an edge \(0, 5\) but only nodes 0 to 1; correct the edge or n"),
         ({"edges": [[0, -1]]}, r"has an edge \(0, -1\) but only nodes 0 to 1"),
         ({"edges": [0, 1, 1]}, r"edges of the graph has shape \(3,\)"),

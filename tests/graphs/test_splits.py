@@ -77,8 +77,8 @@ def test_released_folds_are_tested_one_after_the_other():
         ([0, 0, 0, 1], 2, "class 1 has 1 graphs, fewer than the 2 folds; add graphs, or drop the class"),
         (["a"] * 5, 3, "all 5 graphs are of class a; a classifier needs .* two classes"),
         ([], 3, "y is empty"),
-        ([0, 1], 1, "n_folds=1 cannot split"),
-        ([0, 1], 2.5, "n_folds=2.5 cannot split"),
+        ([0, 1], 1, "n_folds=1 is not a valid number of folds"),
+        ([0, 1], 2.5, "n_folds=2.5 is not a valid number of folds"),
         ([[0, 1], [1, 0]], 2, r"y has shape \(2, 2\)"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_stream_is_read_again_and_again(folder):
         ({"node_attributes": ["1", "1", "1"]}, r"attributes\.txt ends after line 3, in the middle of graph 2 of 2"),
         (
             {"A": FILES["A"][:4], "edge_labels": ["1"] * 6},
-            r"edge_labels\.txt goes on after line 4 where DS_A\.txt ends",
+            r"edge_labels\.txt continues after line 4 where DS_A\.txt ends",
         ),
         ({"A": [*FILES["A"][:5], "5,"]}, r"line 6 of .*A\.txt holds '', which is not an integer"),
         ({"A": [*FILES["A"][:5], "5"]}, r"line 6 of .*A\.txt has 1 columns where the lines before have 2"),
@@ -102,11 +102,11 @@ def test_a_stream_is_read_again_and_again(folder):
         ({"graph_indicator": ["0", "1", "2", "2", "2"]}, r"has graph 0 in line 1; graphs are counted from 1"),
         (
             {"graph_labels": ["1"]},
-            r"graph_indicator\.txt goes on with graph 2 in line 3; DS_graph_labels.txt has 1 lines",
+            r"graph_indicator\.txt continues with graph 2 in line 3; DS_graph_labels.txt has 1 lines",
         ),
         ({"node_labels": ["1", "nan", "1", "1", "1"]}, r"line 2 of .*node_labels\.txt is not finite"),
         ({"node_attributes": ["1", "1", "1", "inf", "1"]}, r"line 4 of .*attributes\.txt is not finite"),
-        ({"node_labels": ["1"] * 6}, r"node_labels\.txt goes on after line 5 where DS_graph_indicator\.txt ends"),
+        ({"node_labels": ["1"] * 6}, r"node_labels\.txt continues after line 5 where DS_graph_indicator\.txt ends"),
     ],
 )
 @pytest.mark.parametrize("at_once", [1, 100])
@@ -163,13 +163,13 @@ def test_an_unreadable_file_among_many_is_named(many):
         with pytest.raises(DatasetError, match=r"c\.txt ends after line 3, in the middle of graph 0 of 1"):
             read(many)
     (many / "c.txt").rename(many / "c.doc")
-    with pytest.raises(DatasetError, match=r"c\.doc is of no format isonn reads"):
+    with pytest.raises(DatasetError, match=r"c\.doc has no format that isonn reads"):
         isonn.load(many)
 
 
 def test_a_file_that_holds_something_else_than_the_others_is_named(many):
     (many / "c.txt").write_text("1\n2 0\n0 1 1\n0 1 0\n")
-    with pytest.raises(DatasetError, match=r"c\.txt has no edge_labels where DS has them; give every file"):
+    with pytest.raises(DatasetError, match=r"c\.txt has no edge_labels where DS has them; give all files"):
         isonn.load(many)
 
 
@@ -201,7 +201,7 @@ def test_items_that_are_no_sets_or_not_alike_are_named(mutag):
 
 @pytest.mark.parametrize("at_once", [0, -1, 2.5, True])
 def test_a_chunk_holds_at_least_one_graph(mutag, at_once):
-    with pytest.raises(InputError, match="is not a number of graphs; use an integer >= 1"):
+    with pytest.raises(InputError, match="is not a valid chunk size; use an integer >= 1"):
         isonn.stream(mutag, at_once)
 
 
@@ -213,7 +213,7 @@ def test_a_missing_path_is_said():
 def test_joining_sets_that_are_not_alike_is_refused(mutag):
     with pytest.raises(InputError, match=r"set 1 of 2 \(MUTAG\) has no node_labels"):
         GraphSet.concat([mutag, replace(mutag, node_labels=None)])
-    with pytest.raises(InputError, match="calls node label 0 'N', and MUTAG calls it otherwise"):
+    with pytest.raises(InputError, match="calls node label 0 'N', unlike MUTAG"):
         GraphSet.concat([mutag, replace(mutag, node_label_names={0: "N"})])
     weighted = planted_motifs(n_graphs=4, seed=0).graphs
     assert GraphSet.concat([weighted, weighted]).y.shape == (8,)

@@ -1,4 +1,4 @@
-"""Graphs: the types, the readers, the datasets known by name, and how sets are split."""
+"""Graph types, file readers, named datasets, and train/test splits."""
 
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.datasets import fetch, find, known, load

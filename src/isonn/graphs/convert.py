@@ -1,7 +1,6 @@
-"""Turn graphs of any library into a `GraphSet`.
+"""Convert graphs of other libraries to a `GraphSet`.
 
-Objects of other libraries are recognised by the module of their class, so that importing isonn imports none
-of them.
+Objects are recognised by the module of their class, so isonn does not import these libraries.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _LIBRARIES = {
     ("rdkit", "Mol"): MOLECULE,
     ("builtins", "str"): MOLECULE,
 }
-#: Kinds that an extra converts: the module and its function from a list to a `GraphSet`, imported when needed.
+#: Kinds converted by an extra: the module and its function from a list to a `GraphSet`, imported when needed.
 _LATER = {MOLECULE: ("isonn.molecules.convert", "from_smiles")}
 _READS = (
     "a list of NetworkX graphs, PyTorch Geometric Data, igraph Graphs, SciPy sparse matrices, SMILES or square arrays, "
@@ -40,7 +39,7 @@ _READS = (
 )
 
 
-#: Reads the attribute ``label`` and warns of others; the default of ``label_from`` and ``edge_label_from``.
+#: Default of ``label_from`` and ``edge_label_from``: read the attribute ``label`` and warn about others.
 AUTO = "auto"
 
 
@@ -56,7 +55,7 @@ def as_graphset(
     target_names: Sequence[str] | None = None,
     table: Mapping[str, ArrayLike] | None = None,
 ) -> GraphSet:
-    """The graphs of ``X`` as a `GraphSet`.
+    """Convert ``X`` to a `GraphSet`.
 
     ==========================  ==================================================================
     given                       read as
@@ -78,15 +77,15 @@ def as_graphset(
     list of `Graph`             as they are
     ==========================  ==================================================================
 
-    An undirected edge is two cells. Parallel edges add their weights; without weights they count once.
+    An undirected edge is two cells. The weights of parallel edges are added; unweighted parallel edges are one edge.
 
     Args:
         X: the graphs.
-        y: class per graph, of shape (g,), or indicator matrix (g, labels).
-        name: what to call the set in tables and errors.
+        y: class per graph, shape (g,), or indicator matrix, shape (g, labels).
+        name: the name of the set in tables and errors.
         label_from, edge_label_from: the attribute of NetworkX, igraph or PyG graphs that holds the labels of nodes or
-            edges, such as ``label_from="element"``. "auto" takes ``label`` (PyG: ``x``, ``edge_attr``) and warns of
-            attributes that stay unread; None reads no labels.
+            edges, such as ``label_from="element"``. "auto" takes ``label`` (PyG: ``x``, ``edge_attr``) and warns about
+            attributes it does not read; None reads no labels.
         ids, class_names, target_names, table: as in `GraphSet`; None keeps those of ``X``.
 
     Example:
@@ -102,7 +101,7 @@ def as_graphset(
 
 
 def _named(given: dict[str, Any]) -> dict[str, Any]:
-    """What is given beside the graphs, in the types of `GraphSet`."""
+    """Convert the optional arguments to the types of `GraphSet`."""
     named: dict[str, Any] = {}
     for column, value in given.items():
         try:
@@ -123,7 +122,7 @@ def _named(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_one_graph(X: Any) -> GraphSet:
-    """A single graph, alone or in a set of one, as a `GraphSet` of one."""
+    """Convert a single graph, alone or in a list, to a `GraphSet` of one."""
     kind = _kind(type(X))
     matrix = kind is ARRAY and not isinstance(X, (list, tuple)) and to_numpy(X).ndim == 2
     alone = matrix or (kind not in (None, ARRAY) and not _is_batch(X))
@@ -140,7 +139,7 @@ def _convert(given: Any, label_from: str | None = AUTO, edge_label_from: str | N
         raise InputError(f"X is a single {kind}, not a list of graphs; give {unpack}")
     if kind is ARRAY and not isinstance(given, (list, tuple)):
         array = to_numpy(given)
-        if array.dtype.kind not in "OUT" or array.ndim != 1:  # objects, or text
+        if array.dtype.kind not in "OUT" or array.ndim != 1:  # O, U, T: objects or strings
             return _from_stack(array)
         given = list(array)
     items = _items(given)
@@ -173,7 +172,7 @@ def _items(given: Any) -> list[Any]:
         raise InputError(
             f"X={given!r:.60} is of type {type(given).__name__}, not a list of graphs; give {_READS}{remedy}"
         )
-    if hasattr(given, "__len__") and hasattr(given, "__getitem__"):  # lists, and datasets that only index
+    if hasattr(given, "__len__") and hasattr(given, "__getitem__"):  # lists, and datasets that support only indexing
         return list(given) if isinstance(given, (list, tuple)) else [given[i] for i in range(len(given))]
     if isinstance(given, Iterable):
         return list(given)
@@ -181,7 +180,7 @@ def _items(given: Any) -> list[Any]:
 
 
 def _is_batch(given: Any) -> bool:
-    """Whether this is PyTorch Geometric's ``Batch``: several graphs as one that falls into parts."""
+    """Return whether this is a ``Batch`` of PyTorch Geometric: several graphs joined into one."""
     return any(base.__name__ == "Batch" for base in type(given).__mro__)
 
 
@@ -227,7 +226,7 @@ def _from_stack(array: NDArray[Any]) -> GraphSet:
     if rows != columns:
         raise InputError(f"graph 0 of {g} is {rows} x {columns}, not square; adjacency matrices have shape (g, n, n)")
     array = _numbers(array, "X")
-    cells = np.flatnonzero(array)  # numbered over all matrices; np.nonzero would hold three times as much
+    cells = np.flatnonzero(array)  # flat indices over all matrices; np.nonzero would need three times the memory
     edges = np.empty((len(cells), 2), dtype=np.int64)
     edges[:, 0], edges[:, 1] = cells // rows % rows if rows else 0, cells % rows if rows else 0
     counts = np.bincount(cells // max(rows * rows, 1), minlength=g)
@@ -259,7 +258,7 @@ def _from_sparse(items: Sequence[Any]) -> GraphSet:
         where = f"graph {i} of {len(items)}"
         _check_square(where, item.shape)
         edges, weights = _sparse_cells(where, item)
-        edges, summed, _ = _merge_parallel(where, item.shape[0], edges, weights, None, None)  # as SciPy adds them up
+        edges, summed, _ = _merge_parallel(where, item.shape[0], edges, weights, None, None)  # SciPy sums them, too
         cells.append(edges)
         sizes.append(item.shape[0])
         values.append(weights if summed is None else summed)
@@ -268,7 +267,7 @@ def _from_sparse(items: Sequence[Any]) -> GraphSet:
 
 
 def _sparse_cells(where: str, item: Any) -> tuple[IntArray, NDArray[np.float64]]:
-    """Rows and columns, and weights; SciPy's own conversions crash the process when an index is wrong."""
+    """Return cells and weights; SciPy's own conversions crash the process on a wrong index."""
     try:
         if hasattr(item, "check_format"):
             item.check_format(full_check=True)
@@ -290,7 +289,7 @@ def _sparse_cells(where: str, item: Any) -> tuple[IntArray, NDArray[np.float64]]
 
 
 def _from_nonzero(counts: IntArray, edges: IntArray, sizes: IntArray, weights: NDArray[Any]) -> GraphSet:
-    """Cells as np.nonzero lists them: in order and distinct, so that sorting them can be saved."""
+    """Build a graph from cells in the order of np.nonzero: sorted and distinct, so they need no sorting."""
     return GraphSet(
         node_offsets=np.concatenate([[0], np.cumsum(sizes)]),
         edge_offsets=np.concatenate([[0], np.cumsum(counts)]),
@@ -325,15 +324,15 @@ def _numbers(array: NDArray[Any], where: str) -> NDArray[Any]:
 
 def _join(parts: list[Graph], **columns: Any) -> GraphSet:
     empty = next((i for i, part in enumerate(parts) if part.n < 1), None)
-    if empty is not None:  # said before what it lacks because of that
+    if empty is not None:  # checked first, because an empty graph also lacks labels and names
         raise InputError(f"graph {empty} of {len(parts)} has no nodes; drop it")
-    if any(part.node_names is None for part in parts):  # names must be there for all nodes
+    if any(part.node_names is None for part in parts):  # names are kept only if every graph has them
         parts = [part._but(node_names=None) for part in parts]
     return _in_order(join_graphs(_checked(parts), **columns))
 
 
 def _checked(parts: Sequence[Graph]) -> list[Graph]:
-    """Check that labels are all numbers or all strings; give empty edge labels to graphs without edges."""
+    """Check that labels are all numbers or all strings; add empty edge labels to graphs without edges."""
     for column in ("node_labels", "edge_labels"):
         labels = [(i, getattr(part, column)) for i, part in enumerate(parts)]
         is_text = [(i, values.dtype.kind in "US") for i, values in labels if values is not None and len(values)]
@@ -363,11 +362,11 @@ def _in_order(graphs: GraphSet) -> GraphSet:
 
 # NetworkX, igraph and PyTorch Geometric to `Graph`.
 #
-# Nothing here imports these libraries; the caller has done so already. Cells may come in any order; `_join` sorts them.
+# Nothing here imports these libraries; the caller has. Cells may be in any order; `_join` sorts them.
 
 
 def from_networkx(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
-    """Node labels, edge labels and edge ``weight``; nodes that are strings become names."""
+    """Read node labels, edge labels and edge ``weight``; nodes that are strings become names."""
     label = _chosen("node", label_from, _keys(data for graph in graphs for _, data in graph.nodes(data=True)))
     edge_keys = _keys(data for graph in graphs for _, _, data in graph.edges(data=True))
     edge_label = _chosen("edge", edge_label_from, edge_keys)
@@ -392,7 +391,7 @@ def from_networkx(graphs: Sequence[Any], label_from: str | None, edge_label_from
 
 
 def from_igraph(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
-    """The same, with the vertex attribute ``name``."""
+    """Read the same from igraph, with node names from the vertex attribute ``name``."""
     label = _chosen("node", label_from, _keys(graph.vs.attributes() for graph in graphs) - {"name"})
     edge_label = _chosen("edge", edge_label_from, _keys(graph.es.attributes() for graph in graphs))
 
@@ -421,7 +420,7 @@ def _keys(attributes: Iterable[Iterable[str]]) -> set[str]:
 
 
 def _chosen(what: str, wanted: str | None, present: set[str], usual: str = "label") -> str | None:
-    """The attribute that holds the labels; warns of others when none was named."""
+    """Return the attribute that holds the labels; warn about others if the caller named none."""
     argument = "label_from" if what == "node" else "edge_label_from"
     if wanted is not None and wanted != AUTO and wanted not in present:
         there = ", ".join(sorted(present)[:10]) or "none"
@@ -440,10 +439,10 @@ def _chosen(what: str, wanted: str | None, present: set[str], usual: str = "labe
 def from_pyg(
     graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None
 ) -> tuple[list[Graph], NDArray[Any] | None]:
-    """The graphs, and ``y`` when every ``Data`` has one element or one row.
+    """Read the graphs, and ``y`` if every ``Data`` has one element or one row.
 
-    Whether ``x`` and ``edge_attr`` are one-hot is decided for the whole list, so that one graph that
-    happens to look one-hot does not get labels where the others get attributes.
+    Whether ``x`` and ``edge_attr`` are one-hot is decided for the whole list, so a graph that looks one-hot by chance
+    is read like the others.
     """
     total = len(graphs)
     edges = [_edge_index(data, i, total) for i, data in enumerate(graphs)]
@@ -500,7 +499,7 @@ def from_pyg(
     return parts, _collected_y([getattr(data, "y", None) for data in graphs])
 
 
-#: Keys of PyG's ``Data`` that belong to edges and to graphs; the rest belongs to nodes.
+#: Keys of PyG's ``Data`` for edges and for graphs; all others are for nodes.
 _EDGE_KEYS = {"edge_attr", "edge_weight"}
 _GRAPH_KEYS = {"edge_index", "y", "num_nodes", "idx", "batch", "ptr"}
 
@@ -516,7 +515,7 @@ def _number_of_nodes(data: Any, i: int, total: int) -> int:
 
 
 def _collected_y(targets: list[Any]) -> NDArray[Any] | None:
-    """``y`` of all graphs, where each has one element, or one row of as many."""
+    """Return ``y`` of all graphs, if each has one element or one row of the same length."""
     if any(target is None for target in targets):
         return None
     values = [_tensor(target, "y") for target in targets]
@@ -537,7 +536,7 @@ def _from_links(
     names: list[Any],
     id: Any = None,
 ) -> Graph:
-    """A graph of links; an undirected link is two cells, a loop is one."""
+    """Build a graph from links; an undirected link is two cells, a loop is one."""
     cells = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     given = np.array([weight is not None for weight in weights], dtype=bool)
     values = _weights(where, weights) if given.any() else None
@@ -601,7 +600,7 @@ def _merge_parallel(
     given: NDArray[np.bool_] | None,
     labels: NDArray[Any] | None,
 ) -> tuple[IntArray, NDArray[np.float64] | None, NDArray[Any] | None]:
-    """Parallel edges as one: weights add up, edges without a weight count once, labels must agree."""
+    """Merge parallel edges: add their weights if they have any; their labels must agree."""
     _, first, merged = np.unique(cells[:, 0] * n + cells[:, 1], return_index=True, return_inverse=True)
     if len(first) == len(cells):
         return cells, weights, labels
@@ -645,7 +644,7 @@ def _tensor(value: Any, name: str) -> NDArray[Any]:
 
 
 def _columns(values: list[Any], counts: list[int], name: str) -> list[NDArray[Any]] | None:
-    """Feature matrices, all or none; a graph with nothing to describe may leave them out."""
+    """Return the feature matrices of all graphs, or None; a graph without nodes or edges may omit its matrix."""
     arrays = [None if value is None else _tensor(value, name) for value in values]
     arrays = [None if a is None else np.atleast_1d(a) for a in arrays]
     arrays = [None if a is None else a.reshape(len(a), math.prod(a.shape[1:])) for a in arrays]
@@ -675,7 +674,7 @@ def _columns(values: list[Any], counts: list[int], name: str) -> list[NDArray[An
 def _features(
     values: list[Any], counts: list[int], name: str, labels: bool = True
 ) -> tuple[list[NDArray[Any]] | None, list[NDArray[Any]] | None]:
-    """(labels, None) for one-hot rows and single integers, (None, attributes) for the rest."""
+    """Return (labels, None) for one-hot rows and single integers, (None, attributes) otherwise."""
     columns = _columns(values, counts, name)
     if columns is None:
         return None, None

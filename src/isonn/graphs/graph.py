@@ -1,7 +1,7 @@
 """`Graph` and `GraphSet`: checked when made, immutable afterwards.
 
-A `GraphSet` keeps all its graphs in a few flat arrays (columns), as tabular libraries do: a million
-molecules are a handful of arrays and no Python object per graph. ``graphs[i]`` cuts one `Graph` out.
+A `GraphSet` stores all its graphs in a few flat arrays (columns), as tabular libraries do, so a million molecules need
+no Python object per graph. ``graphs[i]`` returns one `Graph`.
 
 A graph is the list of the nonzero cells of its adjacency matrix. An undirected edge is two cells.
 """
@@ -28,7 +28,8 @@ OF_CELLS = ("weights", "edge_labels")
 OF_NODES = ("node_labels", "node_attributes", "node_names")
 OF_GRAPHS = ("y", "folds", "ids")
 
-#: What `GraphSet.digest` covers, in this order. Stored results are found by it: never change this list.
+#: The columns that `GraphSet.digest` hashes, in this order. Never change this list: stored results are keyed by the
+#: digest.
 DIGESTED = (
     "node_offsets",
     "edge_offsets",
@@ -50,14 +51,14 @@ class Graph:
     Attributes:
         n: number of nodes.
         edges: ndarray of shape (m, 2), the nonzero cells ``(row, column)`` of the adjacency matrix, sorted.
-        weights: ndarray of shape (m,), their values, or None when every value is 1.
+        weights: ndarray of shape (m,), the values of the cells, or None when all are 1.
         node_labels: ndarray of shape (n,) or None.
         edge_labels: ndarray of shape (m,), in the order of ``edges``, or None.
         node_attributes: ndarray of shape (n, d) or None.
         node_names: ndarray of shape (n,) of strings, or None.
         id: the name of the graph (a file, a subject, a compound), or None.
-        kind: "" (plain), "molecules" or "connectomes"; decides how it is drawn.
-        row: its entries in `GraphSet.table`, such as ``{"smiles": "CCO"}``.
+        kind: "" (plain), "molecules" or "connectomes"; determines how the graph is drawn.
+        row: the graph's entries in `GraphSet.table`, such as ``{"smiles": "CCO"}``.
 
     Example:
         >>> Graph(3, [[0, 1], [1, 0], [1, 2], [2, 1]], id="path").adjacency
@@ -82,7 +83,7 @@ class Graph:
 
     @classmethod
     def _trusted(cls, **columns: Any) -> Graph:
-        """A graph of arrays that are known to be right; cutting a million graphs out of a set checks none again."""
+        """Make a graph without checking its arrays, for graphs taken from a checked set."""
         graph = object.__new__(cls)
         defaults = {"weights": None, "node_labels": None, "edge_labels": None, "node_attributes": None}
         graph.__dict__.update(defaults, node_names=None, id=None, kind="", row={})
@@ -90,12 +91,12 @@ class Graph:
         return graph
 
     def _but(self, **columns: Any) -> Graph:
-        """A copy with other columns, unchecked."""
+        """Return a copy with some columns replaced, unchecked."""
         return Graph._trusted(**{key: value for key, value in vars(self).items() if key != "adjacency"} | columns)
 
     @cached_property
     def adjacency(self) -> NDArray[np.float64]:
-        """ndarray of shape (n, n), read-only."""
+        """The adjacency matrix, read-only, of shape (n, n)."""
         check_memory("a dense matrix", (2, self.n, self.n), "use edges and weights instead")
         matrix = np.zeros((self.n, self.n))
         matrix[self.edges[:, 0], self.edges[:, 1]] = 1.0 if self.weights is None else self.weights
@@ -114,29 +115,29 @@ class Graph:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphSet(Sequence[Graph]):
-    """Graphs with, optionally, what is to be predicted; the one form every part of isonn reads.
+    """A set of graphs, with targets if known. All of isonn works on this type.
 
-    Make one with :func:`isonn.load` or :func:`isonn.as_graphset`. Indexing with a number gives a
-    `Graph`; with a slice, an index array or a mask, a `GraphSet`. Arrays are read-only; an array that the
-    caller could still write to is copied.
+    Create one with :func:`isonn.load` or :func:`isonn.as_graphset`. An integer index returns a `Graph`; a slice, an
+    index array or a mask returns a `GraphSet`. Arrays are read-only; arrays that the caller could still modify are
+    copied.
 
     Attributes:
         node_offsets: ndarray of shape (g+1,); graph i owns nodes ``node_offsets[i]:node_offsets[i+1]``.
         edge_offsets: ndarray of shape (g+1,), likewise for ``edges``, ``weights`` and ``edge_labels``.
         edges: ndarray of shape (m, 2); nodes are numbered from 0 within their graph, cells sorted and distinct.
-        weights: ndarray of shape (m,), or None when every cell is 1.
+        weights: ndarray of shape (m,), or None when all cells are 1.
         node_labels, node_names: ndarray of shape (nodes,), or None.
         node_attributes: ndarray of shape (nodes, d), or None.
         edge_labels: ndarray of shape (m,), or None.
-        y: class or number per graph, shape (g,), or a column per label or target (g, columns), or None.
+        y: class or number per graph, shape (g,); several labels or targets per graph, shape (g, columns); or None.
         folds: the fold each graph was released in, shape (g,), or None.
         name: the name of the set in tables and errors.
         node_label_names, edge_label_names: the meaning of label values, such as {0: "C"}.
         ids: the name of each graph, shape (g,) of strings, or None.
         class_names: the meaning of classes, such as {1: "mutagenic"}.
         target_names: the names of the columns of ``y``; () when unknown.
-        table: more about each graph ({"age": (g,) array}): covariates, groups, SMILES.
-        kind: "" (plain), "molecules" or "connectomes"; decides how graphs are drawn.
+        table: further data per graph, such as covariates, groups or SMILES: {"age": (g,) array}.
+        kind: "" (plain), "molecules" or "connectomes"; determines how graphs are drawn.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -175,10 +176,10 @@ class GraphSet(Sequence[Graph]):
 
     @staticmethod
     def concat(sets: Sequence[GraphSet], name: str | None = None) -> GraphSet:
-        """Join sets, one after the other.
+        """Concatenate sets.
 
-        They have to hold the same kinds of things: labels, names, ``y``, columns of ``table``. Where some have
-        weights, the edges of the others weigh 1. ``ids`` stay if every set has them; ``folds`` are dropped.
+        All sets must have the same fields: labels, names, ``y``, columns of ``table``. If only some have weights, edges
+        of the others get weight 1. ``ids`` are kept if every set has them; ``folds`` are dropped.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -192,7 +193,7 @@ class GraphSet(Sequence[Graph]):
             return first if name is None else replace(first, name=name)
         for number, other in enumerate(sets):
             if reason := difference(first, other):
-                raise InputError(f"set {number} of {len(sets)} ({other.name}) {reason}; join sets that are alike")
+                raise InputError(f"set {number} of {len(sets)} ({other.name}) {reason}; join sets with the same fields")
         joined: dict[str, Any] = {}
         for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y", "ids"):
             parts = [getattr(graphs, column) for graphs in sets]
@@ -217,42 +218,42 @@ class GraphSet(Sequence[Graph]):
 
     @cached_property
     def sizes(self) -> IntArray:
-        """ndarray of shape (g,): nodes of each graph."""
+        """Number of nodes of each graph, shape (g,)."""
         return np.diff(self.node_offsets)
 
     @cached_property
     def classes(self) -> NDArray[Any] | None:
-        """The distinct classes, sorted; for a matrix ``y`` its column numbers; None without ``y``."""
+        """The distinct classes, sorted; column numbers if ``y`` is a matrix; None without ``y``."""
         if self.y is None:
             return None
         if self.y.ndim == 2:
             return np.arange(self.y.shape[1])
         try:
             return np.unique(self.y)
-        except TypeError:  # numbers and strings, which have no order; an estimator refuses them
+        except TypeError:  # numbers mixed with strings cannot be sorted; estimators raise an error
             return np.array(list(dict.fromkeys(self.y.tolist())), dtype=object)
 
     @cached_property
     def graph_of_cell(self) -> IntArray:
-        """ndarray of shape (m,): the graph each row of ``edges`` belongs to."""
+        """The graph of each row of ``edges``, shape (m,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.edge_offsets))
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the graphs, ``y`` and ``folds``; ids, names of labels and classes, and ``table`` do not count."""
+        """SHA-256 of the graphs, ``y`` and ``folds``; ignores ids, ``table`` and the names of labels and classes."""
         hasher = hashlib.sha256()
         for column in DIGESTED:
             value = getattr(self, column)
             if value is None:
                 continue
-            if value.dtype.kind not in "biuf":  # strings and mixed objects: their text
+            if value.dtype.kind not in "biuf":  # strings and mixed objects are hashed as text
                 value = np.array([repr(item) for item in value.ravel().tolist()], dtype=np.str_).reshape(value.shape)
             hasher.update(f"{column}{value.dtype.str}{value.shape}".encode())
             hasher.update(np.ascontiguousarray(value).tobytes())
         return hasher.hexdigest()
 
     def dense(self, size: int | None = None, dtype: DTypeLike = np.float32) -> NDArray[Any]:
-        """Adjacency matrices of shape (g, size, size), padded with zeros at the end."""
+        """Return adjacency matrices of shape (g, size, size), padded with zeros at the end."""
         largest = int(self.sizes.max())
         size = largest if size is None else size
         if largest > size:
@@ -265,7 +266,7 @@ class GraphSet(Sequence[Graph]):
         return matrices
 
     def scaled(self) -> GraphSet:
-        """Each graph divided by its largest absolute weight, so that no graph outweighs another."""
+        """Divide the weights of each graph by its largest absolute weight."""
         if self.weights is None:
             return self
         largest = np.zeros(len(self))
@@ -273,7 +274,7 @@ class GraphSet(Sequence[Graph]):
         return replace(self, weights=_fresh(self.weights / largest[self.graph_of_cell]))
 
     def with_y(self, y: ArrayLike | None) -> GraphSet:
-        """The same graphs with another ``y``; names of classes and targets stay if they fit it."""
+        """Return the same graphs with another ``y``; names of classes and targets are kept if they still apply."""
         if y is None:
             return replace(self, y=None)
         values = np.array(y)
@@ -287,7 +288,7 @@ class GraphSet(Sequence[Graph]):
         )
 
     def select(self, index: Any) -> GraphSet:
-        """The graphs at a slice, an index array or a mask; ``graphs[index]`` is the same.
+        """Return the graphs at a slice, an index array or a mask; the same as ``graphs[index]``.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -313,7 +314,7 @@ class GraphSet(Sequence[Graph]):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the set to a ``.npz`` file that `isonn.load` and the commands read; nothing is lost.
+        """Save the complete set to a ``.npz`` file that `isonn.load` and the commands read.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -326,7 +327,7 @@ class GraphSet(Sequence[Graph]):
         save(self, Path(path))
 
     def relabelled(self, random_state: int | np.random.Generator | None = None) -> GraphSet:
-        """Every graph with its nodes in random order; labels, attributes, names and weights go along.
+        """Relabel every graph at random; labels, attributes, names and weights move with their nodes.
 
         Example:
             >>> path = isonn.as_graphset([np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])])
@@ -336,7 +337,7 @@ class GraphSet(Sequence[Graph]):
         generator = np.random.default_rng(random_state)
         nodes = int(self.node_offsets[-1])
         owner = np.repeat(np.arange(len(self)), self.sizes)
-        old = np.lexsort((generator.random(nodes), owner))  # the node, over all graphs, that takes each place
+        old = np.lexsort((generator.random(nodes), owner))  # the old number of each node, counted over all graphs
         new = np.empty(nodes, dtype=np.int64)
         new[old] = np.arange(nodes)
         start = self.node_offsets[:-1][self.graph_of_cell, None]
@@ -404,15 +405,15 @@ def graphset_from_cells(
     edge_labels: ArrayLike | None = None,
     **columns: Any,
 ) -> GraphSet:
-    """A `GraphSet` from cells in any order; most readers end with this call.
+    """Build a `GraphSet` from cells in any order; most readers end with this call.
 
-    A cell given more than once keeps the weight and label given last. Cells of weight 0 are dropped;
-    weights that are all 1 are not stored.
+    If a cell occurs more than once, the last weight and label count. Cells of weight 0 are dropped. Weights that are
+    all 1 are not stored.
 
     Args:
         graph_of_cell: the graph of each cell, shape (m,).
         edges: row and column of each cell, numbered from 0 within its graph, shape (m, 2).
-        sizes: nodes of each graph, shape (g,).
+        sizes: number of nodes of each graph, shape (g,).
         weights, edge_labels: per cell, or None.
         columns: the other fields of `GraphSet`.
     """
@@ -435,8 +436,8 @@ def graphset_from_cells(
 
 
 def _cell_order(owner: IntArray, pairs: IntArray, weights: NDArray[np.float64] | None) -> IntArray:
-    """Sorts cells by graph, row and column; of equal cells the last stays, cells of weight 0 go."""
-    order = np.lexsort((pairs[:, 1], pairs[:, 0], owner))  # stable: of equal cells the last given stays last
+    """Return the order of cells by graph, row and column, with the last of equal cells and none of weight 0."""
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], owner))  # a stable sort, so the last of equal cells stays last
     keep = np.ones(len(order), dtype=bool)
     if len(order):
         key = np.column_stack([owner, pairs])[order]
@@ -447,7 +448,7 @@ def _cell_order(owner: IntArray, pairs: IntArray, weights: NDArray[np.float64] |
 
 
 def join_graphs(graphs: Sequence[Graph], **columns: Any) -> GraphSet:
-    """One `GraphSet` of single graphs; labels, attributes, names and table entries are given to all or to none.
+    """Join single graphs into a `GraphSet`; labels, attributes, names and table entries are for all graphs or none.
 
     Args:
         columns: other fields of `GraphSet`, such as ``y``.
@@ -490,7 +491,7 @@ def _join(graphs: Sequence[Graph], column: str) -> NDArray[Any] | None:
 
 
 def difference(first: GraphSet, other: GraphSet) -> str | None:
-    """Why two sets cannot be joined, to stand after "the other set", or None when they can."""
+    """Return why two sets cannot be joined, as a phrase to follow "the other set", or None if they can."""
     for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y"):
         one, two = getattr(first, column), getattr(other, column)
         called = "classes" if column == "y" else column
@@ -508,7 +509,7 @@ def difference(first: GraphSet, other: GraphSet) -> str | None:
     for column, called in kinds.items():
         one, two = getattr(first, column), getattr(other, column)
         if clash := [key for key, name in two.items() if one.get(key, name) != name]:
-            return f"calls {called} {clash[0]!r} {two[clash[0]]!r}, and {first.name} calls it otherwise"
+            return f"calls {called} {clash[0]!r} {two[clash[0]]!r}, unlike {first.name}"
     for what in ("target_names", "table", "kind"):
         one, two = getattr(first, what), getattr(other, what)
         if set(one) != set(two) if what == "table" else one != two:
@@ -521,13 +522,13 @@ def _take(column: NDArray[Any] | None, rows: Any) -> Any:
 
 
 def _own(values: Any) -> NDArray[Any]:
-    """A read-only array; what the caller could still change is copied first."""
+    """Return a read-only array, copied if the caller could still modify it."""
     array = np.asarray(values)
     return _fresh(array.copy()) if array.flags.writeable else array
 
 
 def _fresh(array: NDArray[Any]) -> NDArray[Any]:
-    """An array that nobody else holds, made read-only, so that a `GraphSet` takes it without a copy."""
+    """Mark a new array as read-only, so that a `GraphSet` does not copy it."""
     array.flags.writeable = False
     return array
 
@@ -541,7 +542,7 @@ def _offsets(counts: IntArray) -> IntArray:
 
 
 def _ranges(offsets: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
-    """Rows owned by the chosen graphs, and their offsets in the selection."""
+    """Return the rows of the selected graphs and their offsets in the selection."""
     counts = np.diff(offsets)[chosen]
     new_offsets = _offsets(counts)
     rows = np.arange(new_offsets[-1]) + np.repeat(offsets[chosen] - new_offsets[:-1], counts)
@@ -552,10 +553,10 @@ def _ranges(offsets: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _check_graph(graph: Graph) -> None:
-    """Check a hand-made graph, turn lists into arrays, and sort its cells."""
+    """Check a graph made by a user, convert lists to arrays, and sort its cells."""
     n, m = graph.n, 0
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= MAX_NODES:
-        raise InputError(f"n={n!r:.60} is not a number of nodes; use an integer from 1 to {MAX_NODES}")
+        raise InputError(f"n={n!r:.60} is not a valid number of nodes; use an integer from 1 to {MAX_NODES}")
     columns: dict[str, Any] = {"n": int(n)}
     for name, kinds in (
         ("edges", "iu"),
@@ -604,10 +605,10 @@ def _check_graph(graph: Graph) -> None:
         object.__setattr__(graph, name, _fresh(value) if isinstance(value, np.ndarray) else value)
 
 
-#: Nodes of the largest graph; more come from damaged files and from matrices of the wrong shape.
+#: The largest number of nodes allowed; more means a damaged file or a matrix of the wrong shape.
 MAX_NODES = 2**24
 
-#: The kinds of numbers and the dimensions of each column; labels and ``y`` may be anything.
+#: The allowed dtype kinds and dimensions of each column; labels and ``y`` may have any type.
 _SHAPES = {
     "node_offsets": ("iu", (1,)),
     "edge_offsets": ("iu", (1,)),

@@ -1,6 +1,6 @@
 """Structural twins: graphs that are equal up to relabelling.
 
-A test graph with a twin in the training set only tests memory.
+A model can predict a test graph with a twin in the training set by memory alone.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from isonn.packing import IntArray, mix64
 if TYPE_CHECKING:
     import igraph
 
-#: Rounds of refinement before graphs are compared; more separate few graphs more, and cost as much again each.
+#: Rounds of refinement before graphs are compared; each further round costs as much and separates few more graphs.
 ROUNDS = 4
 _Hashes = NDArray[np.uint64]
 
 
 def twin_groups(graphs: GraphSet | Iterable[Graph]) -> IntArray:
-    """The group of each graph; graphs of one group are equal up to relabelling, those of two are not.
+    """Return the group of each graph; two graphs are in one group if they are equal up to relabelling.
 
-    What is compared is the adjacency matrix: edges, their direction and their weights, to the last bit. Labels and
-    attributes of nodes and labels of edges are ignored. Groups are numbered in the order of their first graph.
+    Only adjacency matrices are compared: edges, directions and exact weights. Labels and attributes are ignored. Groups
+    are numbered in the order of their first graph.
 
-    Graphs are first told apart by colours refined over neighbours (Weisfeiler-Lehman), all graphs at once; what
-    that leaves together is compared exactly (igraph: BLISS, or VF2 where edges have weights or directions).
+    Weisfeiler-Lehman colours first separate most graphs, all at once. The rest is compared exactly by igraph, with
+    BLISS, or with VF2 if edges have weights or directions.
 
     Returns:
         ndarray of shape (g,).
@@ -50,7 +50,7 @@ def twin_groups(graphs: GraphSet | Iterable[Graph]) -> IntArray:
     for i, key in enumerate(keys):
         buckets.setdefault(key, []).append(i)
 
-    first = np.arange(len(graphs))  # the first graph of each graph's group
+    first = np.arange(len(graphs))  # the first graph in the group of each graph
     for members in buckets.values():
         found: list[_Structure] = []
         for i in members if len(members) > 1 else []:
@@ -64,7 +64,7 @@ def twin_groups(graphs: GraphSet | Iterable[Graph]) -> IntArray:
 
 
 class _Structure:
-    """A graph as igraph compares it. A self-loop is part of the colour of its node, for BLISS and VF2 know none."""
+    """A graph prepared for igraph. BLISS and VF2 do not support self-loops, so these go into the node colours."""
 
     def __init__(self, number: int, graph: Graph, colours: _Hashes) -> None:
         import igraph
@@ -95,10 +95,10 @@ class _Structure:
 
 
 def graph_hashes(graphs: GraphSet, salt: int | None = None) -> _Hashes:
-    """A number per graph, equal for graphs that are equal up to relabelling, labels and weights included, shape (g,).
+    """Return a hash per graph, shape (g,), equal for graphs that are equal up to relabelling, with labels and weights.
 
-    Graphs that four rounds of Weisfeiler-Lehman cannot tell apart have equal numbers, too; few molecules do. With a
-    salt of its own, a model can know its training graphs again without storing them.
+    Graphs that four rounds of Weisfeiler-Lehman do not separate also have equal hashes; this is rare among molecules.
+    With a salt of its own, a model recognises its training graphs without storing them.
 
     Example:
         >>> hashes = graph_hashes(isonn.load("MUTAG"))
@@ -113,7 +113,7 @@ def graph_hashes(graphs: GraphSet, salt: int | None = None) -> _Hashes:
 
 
 def _label_hashes(labels: NDArray[Any] | None) -> _Hashes | None:
-    """A well-mixed number for each label, the same in every set."""
+    """Return a hash of each label that is the same in every set."""
     if labels is None:
         return None
     distinct, number = np.unique(labels, return_inverse=True)
@@ -122,10 +122,10 @@ def _label_hashes(labels: NDArray[Any] | None) -> _Hashes | None:
 
 
 def _colours(graphs: GraphSet, nodes: _Hashes | None = None, cells: _Hashes | None = None) -> _Hashes:
-    """One number per node that depends on what surrounds it and not on how nodes are numbered, shape (nodes,).
+    """Return a colour per node, shape (nodes,), that depends on its surroundings and not on its number.
 
     Args:
-        nodes, cells: numbers that nodes and edges start with, or None.
+        nodes, cells: initial colours of nodes and edges, or None.
     """
     starts = graphs.node_offsets[graphs.graph_of_cell]
     rows, columns = starts + graphs.edges[:, 0], starts + graphs.edges[:, 1]
@@ -136,7 +136,7 @@ def _colours(graphs: GraphSet, nodes: _Hashes | None = None, cells: _Hashes | No
     loops = rows == columns
     np.add.at(colours, rows[loops], weight[loops])
     for _ in range(ROUNDS):
-        # sums of scrambled numbers: the same for any order of the neighbours; cells that leave and arrive differ
+        # sums of hashes do not depend on the order of neighbours; outgoing and incoming cells are hashed differently
         around = np.zeros_like(colours)
         np.add.at(around, rows, mix64(colours[columns] ^ weight))
         np.add.at(around, columns, mix64(~colours[rows] ^ weight))
@@ -145,7 +145,7 @@ def _colours(graphs: GraphSet, nodes: _Hashes | None = None, cells: _Hashes | No
 
 
 def _numbered(one: NDArray[Any], other: NDArray[Any]) -> tuple[list[int], list[int]]:
-    """Two columns with their distinct values, of both together, numbered from 0."""
+    """Number the distinct values of two columns together, from 0."""
     numbers = np.unique(np.concatenate([one, other]), return_inverse=True)[1].tolist()
     return numbers[: len(one)], numbers[len(one) :]
 
@@ -160,17 +160,17 @@ def _structure(graph: Graph) -> Graph:
 
 
 def canonical_order(n: int, links: Sequence[Sequence[int]], colours: Sequence[int]) -> IntArray:
-    """The first n nodes of a coloured graph, in an order that is the same, up to symmetries, however it is numbered.
+    """Return the first n nodes of a coloured graph in an order that, up to symmetry, relabelling does not change.
 
     Args:
-        n: how many nodes to order; the others may stand for edges, to give these colours.
+        n: number of nodes to order; the remaining nodes may represent edges, so that edges can have colours.
         links: pairs of nodes.
-        colours: of all nodes; those of one colour can be told apart by their links only.
+        colours: the colour of every node, shape (nodes,).
     """
     import igraph
 
     graph = igraph.Graph(n=len(colours), edges=links)
-    # igraph 1.0 and earlier ones disagree on which way a permutation goes; what it carries along does not depend on it
+    # igraph versions before 1.0 permute in the opposite direction; the permuted graph does not depend on it
     graph.vs["number"] = range(len(colours))
     order = np.array(graph.permute_vertices(graph.canonical_permutation(color=colours)).vs["number"], dtype=np.int64)
     return order[order < n]

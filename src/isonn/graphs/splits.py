@@ -16,9 +16,9 @@ Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def balanced_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
-    """The paper's protocol: subsample every class to the size of the smallest, then make stratified folds.
+    """Make folds as the paper does: subsample every class to the size of the smallest, then stratify.
 
-    Graphs that are not sampled are in no fold. The seed determines the sample and the folds.
+    Graphs left out of the sample are in no fold. The seed determines the sample and the folds.
 
     Example:
         >>> [(len(train), len(test)) for train, test in balanced_folds([0] * 9 + [1] * 3, n_folds=3, seed=0)]
@@ -34,7 +34,7 @@ def balanced_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
 
 
 def stratified_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
-    """Folds that keep the class proportions; every graph is tested once.
+    """Make folds that keep the class proportions; every graph is tested once.
 
     Example:
         >>> y = np.array(["a", "b", "a", "b"])
@@ -47,10 +47,10 @@ def stratified_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold
 
 
 def grouped_folds(y: ArrayLike, groups: ArrayLike, n_folds: int = 10, seed: int = 0) -> list[Fold]:
-    """Stratified folds that keep every group in one fold; every graph is tested once.
+    """Make stratified folds that keep every group in one fold; every graph is tested once.
 
-    With groups of structural twins (`isonn.graphs.isomorphism.twin_groups`) no test graph equals a
-    training graph. Class proportions are kept as well as the groups allow.
+    Grouping by structural twins (`isonn.graphs.isomorphism.twin_groups`) ensures that no test graph equals a training
+    graph. Class proportions are kept as well as the groups allow.
 
     Example:
         >>> sorted(test.tolist() for _, test in grouped_folds([0, 1, 0, 1], [7, 7, 8, 8], n_folds=2))
@@ -70,10 +70,10 @@ def grouped_folds(y: ArrayLike, groups: ArrayLike, n_folds: int = 10, seed: int 
 
 
 def _spread(group: IntArray, code: IntArray, counts: IntArray, n_folds: int, draw: np.random.RandomState) -> IntArray:
-    """The fold of each group: the groups that unbalance classes most first, each where it keeps the balance best.
+    """Assign groups to folds, the least balanced first, each to the fold where it keeps the best balance.
 
-    The same folds as StratifiedGroupKFold of scikit-learn 1.9, whose earlier versions give others: a seed must mean
-    the same folds with any version.
+    The folds equal those of StratifiedGroupKFold in scikit-learn 1.9. Earlier versions return others, and a seed must
+    give the same folds with any version.
     """
     held = np.zeros((group.max() + 1, len(counts)))
     np.add.at(held, (group, code), 1)
@@ -98,7 +98,7 @@ def _spread(group: IntArray, code: IntArray, counts: IntArray, n_folds: int, dra
 
 
 def released_folds(folds: ArrayLike | None) -> list[Fold]:
-    """One split per value of a column of folds (``GraphSet.folds``): that value is tested, the rest trained on.
+    """Make one split per value of ``folds`` (`GraphSet.folds`): test on that value, train on the others.
 
     Example:
         >>> [test.tolist() for _, test in released_folds([0, 1, 0, 1])]
@@ -114,7 +114,7 @@ def released_folds(folds: ArrayLike | None) -> list[Fold]:
 
 
 def _classes(y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Class of each graph as a number, graphs per class, the classes."""
+    """Return the class number of each graph, the number of graphs per class, and the classes."""
     column = np.asarray(y)
     if column.ndim != 1:
         raise InputError(f"y has shape {column.shape}; folds need one class per graph, of shape (g,)")
@@ -124,7 +124,7 @@ def _classes(y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArra
 
 def _check(n_folds: int, counts: NDArray[np.int64], classes: NDArray[Any]) -> None:
     if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
-        raise InputError(f"n_folds={n_folds!r} cannot split anything; use an integer >= 2")
+        raise InputError(f"n_folds={n_folds!r} is not a valid number of folds; use an integer >= 2")
     if len(classes) < 2:
         found = f"all {counts.sum()} graphs are of class {classes[0]}" if len(classes) else "y is empty"
         raise InputError(f"{found}; a classifier needs graphs of at least two classes")
@@ -142,4 +142,4 @@ def _split(code: NDArray[np.int64], n_folds: int, seed: int) -> list[Fold]:
 
 
 def _random_state(seed: int) -> int:
-    return int(numpy_stream(seed, "folds").integers(2**32))  # scikit-learn takes 32 bits
+    return int(numpy_stream(seed, "folds").integers(2**32))  # scikit-learn accepts 32-bit seeds

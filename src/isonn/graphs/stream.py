@@ -12,19 +12,19 @@ from isonn.graphs.datasets.registry import fetch, known, load
 from isonn.graphs.graph import GraphSet, difference
 from isonn.graphs.io.registry import name_of, path_pieces
 
-#: Graphs of a chunk: some megabytes of molecules.
+#: Default number of graphs per chunk: a few megabytes of molecules.
 AT_ONCE = 4096
 
 Pieces = Callable[[], Iterable[GraphSet]]
 
 
 class GraphStream:
-    """Graphs in chunks, each a `GraphSet`. Made by :func:`isonn.stream`; every iteration reads them again.
+    """Graphs in chunks, each a `GraphSet`, created by :func:`isonn.stream`. Each iteration reads them again.
 
     Attributes:
         name: the name of the set in tables and errors.
-        at_once: graphs per chunk; the last may have fewer.
-        graphs: the number of graphs, once they have been read to the end.
+        at_once: number of graphs per chunk; the last may have fewer.
+        graphs: the number of graphs, known after the first complete iteration.
 
     Example:
         >>> chunks = isonn.stream("MUTAG", at_once=100)
@@ -36,7 +36,7 @@ class GraphStream:
 
     def __init__(self, pieces: Pieces, name: str, at_once: int) -> None:
         if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
-            raise InputError(f"at_once={at_once!r} is not a number of graphs; use an integer >= 1")
+            raise InputError(f"at_once={at_once!r} is not a valid chunk size; use an integer >= 1")
         self._pieces, self.name, self.at_once = pieces, name, at_once
 
     def __iter__(self) -> Iterator[GraphSet]:
@@ -62,14 +62,14 @@ class GraphStream:
 def stream(source: Any, at_once: int | None = None, **options: Any) -> GraphStream:
     """Read graphs a few thousand at a time, for data that does not fit in memory.
 
-    Chunks are slices of what :func:`isonn.load` would return. A TU folder is read line by line, and its lines have to
-    be sorted by graph, as those of the public collection are. Of a folder of many datasets, one file at a time is held.
+    Chunks are slices of the set that :func:`isonn.load` would return. A TU folder is read line by line and must be
+    sorted by graph, as the public collection is. A folder of many datasets is read one file at a time.
 
     Args:
-        source: a name or path as in `isonn.load`; a `GraphSet`; a list of them; or a function that returns an
-            iterator over them, anew each time.
-        at_once: graphs of a chunk; None takes 4,096.
-        options: of a name or path, as in `isonn.load`.
+        source: a name or path as in `isonn.load`; a `GraphSet`; a list of them; or a function that returns a new
+            iterator over them on each call.
+        at_once: number of graphs per chunk; None means 4,096.
+        options: options for a name or path, as in `isonn.load`.
 
     Example:
         >>> [len(chunk) for chunk in stream("MUTAG", at_once=100)]
@@ -100,7 +100,7 @@ def stream(source: Any, at_once: int | None = None, **options: Any) -> GraphStre
 def _from_path(source: str | os.PathLike[str], at_once: int, options: dict[str, Any]) -> GraphStream:
     names = {entry.name.casefold(): entry.name for entry in known()}
     if isinstance(source, str) and source.casefold() in names:
-        # known to be small, and checked against what the name promises
+        # named datasets are small, and `load` checks their contents
         return GraphStream(lambda: [load(source, **options)], names[source.casefold()], at_once)
     path = Path(source).expanduser()
     if not path.exists():
@@ -109,7 +109,7 @@ def _from_path(source: str | os.PathLike[str], at_once: int, options: dict[str, 
 
 
 def _checked(sets: Iterable[Any]) -> Iterator[GraphSet]:
-    """The sets, once they are seen to be alike."""
+    """Yield the sets; raise an error if their fields differ."""
     first = None
     for number, graphs in enumerate(sets):
         if not isinstance(graphs, GraphSet):
@@ -119,5 +119,5 @@ def _checked(sets: Iterable[Any]) -> Iterator[GraphSet]:
             )
         first = first or graphs
         if reason := difference(first, graphs):
-            raise InputError(f"item {number} of the stream ({graphs.name}) {reason}; give sets that are alike")
+            raise InputError(f"item {number} of the stream ({graphs.name}) {reason}; give sets with the same fields")
         yield graphs

@@ -1,4 +1,4 @@
-"""Synthetic graphs with a planted motif: the true explanation is known for every edge."""
+"""Synthetic graphs with a planted motif, so the true explanation of every edge is known."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ BASES = ("tree", "attachment")
 
 @dataclass(frozen=True)
 class Planted:
-    """Graphs and what was planted in them.
+    """Graphs and the nodes of the motifs planted in them.
 
     Attributes:
         graphs: the graphs; ``graphs.y`` is 1 with the motif, 0 with the control.
-        motif_nodes: per graph, the graph node of each node of its motif (or of its control; empty without).
+        motif_nodes: per graph, the nodes of its motif or control, in the motif's order; empty if nothing was planted.
 
     Example:
         >>> planted = planted_motifs(4, motif="triangle")
@@ -47,7 +47,7 @@ class Planted:
     motif_nodes: tuple[IntArray, ...]
 
     def edge_truth(self, i: int) -> NDArray[np.bool_]:
-        """Whether each cell of graph i is an edge of what was planted; shape (n, n), symmetric."""
+        """Return which cells of graph i are edges of its planted motif or control, symmetric, shape (n, n)."""
         truth = np.zeros((self.graphs[i].n,) * 2, dtype=bool)
         inside = np.ix_(self.motif_nodes[i], self.motif_nodes[i])
         truth[inside] = self.graphs[i].adjacency[inside] != 0
@@ -63,22 +63,22 @@ def planted_motifs(
     attach_edges: int = 1,
     seed: int = 0,
 ) -> Planted:
-    """Make graphs of which half contain a motif (class 1) and half a control (class 0), attached to a random base.
+    """Make graphs, half with a motif (class 1) and half with a control (class 0) attached to a random base.
 
-    Both classes draw the number of nodes from the same distribution: the base is smaller by the size of the planted
-    piece. The classes differ in that piece and in its number of edges: a house has one edge more than a cycle.
-    ``motif="house", control="bowtie"`` have the same number of nodes and edges and differ only in how they are
-    linked. Nodes and graphs are in random order.
+    Both classes draw the number of nodes, planted piece included, from the same distribution. The classes differ in the
+    planted piece, and possibly in its number of edges: a house has one edge more than a cycle. ``motif="house",
+    control="bowtie"`` have the same number of nodes and edges and differ only in structure. Nodes and graphs are in
+    random order.
 
     The base is a tree, so with ``attach_edges=1`` a piece with a cycle occurs exactly once. Stars and paths also occur
     in trees by chance, and more attaching edges close other cycles.
 
     Args:
-        n_graphs: number of graphs; with an odd number class 1 has one more.
-        motif: planted in class 1: house, bowtie, cycle, star, path, clique, square or triangle.
-        control: planted in class 0, or None for a larger base instead.
-        base: "tree", uniform over all labelled trees (Prüfer code), or "attachment", where a new node joins an
-            old one with probability proportional to its degree: a few nodes have many neighbours.
+        n_graphs: number of graphs; if odd, class 1 has one more.
+        motif: the piece planted in class 1: house, bowtie, cycle, star, path, clique, square or triangle.
+        control: the piece planted in class 0, or None for a larger base instead.
+        base: "tree", uniform over all labelled trees (Prüfer code), or "attachment", where each new node joins an
+            existing one with probability proportional to its degree, so that a few nodes have many neighbours.
         n_nodes: smallest and largest number of nodes of a graph, planted piece included.
         attach_edges: edges between the planted piece and the base.
         seed: the same seed gives the same graphs.
@@ -95,7 +95,7 @@ def planted_motifs(
     links, planted = [], []
     for n, label in zip(sizes.tolist(), y.tolist(), strict=True):
         name = motif if label == 1 else control
-        number = draw.permutation(n)  # so that the order of the nodes tells nothing
+        number = draw.permutation(n)  # so that node order carries no information
         size, edges = MOTIFS[name] if name is not None else (0, ())
         tree = _tree(n - size, base, draw) + size
         pairs = [np.array(edges, dtype=np.int64).reshape(-1, 2), tree]
@@ -117,16 +117,16 @@ def planted_motifs(
 
 
 def _tree(n: int, base: str, draw: np.random.Generator) -> IntArray:
-    """The n - 1 edges of a random tree."""
+    """Return the n - 1 edges of a random tree."""
     if base == "attachment":
-        ends = [0]  # every node as often as it has edges, and the first once more
+        ends = [0]  # each node as often as its degree, the first once more
         for node in range(1, n):
             ends += [ends[int(draw.integers(len(ends)))], node]
         return np.array(ends[1:], dtype=np.int64).reshape(-1, 2)
     if n < 3:
         return np.array([(0, 1)][: n - 1], dtype=np.int64).reshape(-1, 2)
     code = draw.integers(n, size=n - 2)
-    missing = np.bincount(code, minlength=n)  # how often a node is still to come
+    missing = np.bincount(code, minlength=n)  # how many times each node still occurs
     leaves = np.flatnonzero(missing == 0).tolist()
     edges = []
     for node in code.tolist():

@@ -144,7 +144,7 @@ def test_graphs_other_than_the_known_ones_do_not_enter_the_cache(tmp_path, monke
     publish(tmp_path, "Synthie")
     entry = replace(catalog.tu_entry("Synthie"), sha256="0" * 64)
     monkeypatch.setattr(catalog, "ENTRIES", (*catalog.ENTRIES, entry))
-    with pytest.raises(DatasetError, match=r"sent other graphs than those known as Synthie \(SHA-256 .*by hand"):
+    with pytest.raises(DatasetError, match=r"sent graphs that differ from the known Synthie \(SHA-256 .*by hand"):
         load("Synthie")
     assert find("Synthie") is None
 
@@ -237,7 +237,7 @@ def test_a_known_name_is_not_looked_for_in_the_working_folder(tmp_path, monkeypa
     ("name", "message"),
     [
         ("DS_A.txt", "is one file of a TU dataset; give its folder"),
-        ("notes.doc", "is of no format isonn reads"),
+        ("notes.doc", "has no format that isonn reads"),
         ("empty", "holds no dataset"),
     ],
 )

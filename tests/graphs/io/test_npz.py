@@ -102,7 +102,7 @@ def rewritten(path: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"about": {"version": 2}}, "is of the format 'isonn graphs' version 2; this isonn reads"),
+        ({"about": {"version": 2}}, "has the format 'isonn graphs' version 2; this version of isonn reads"),
         ({"about": "["}, "cannot be read as .npz"),
         ({"about": "[" * 100_000}, "cannot be read as .npz"),
         ({"about": {"table": 3}}, "cannot be read as .npz"),

@@ -158,5 +158,5 @@ def test_a_reader_that_needs_an_extra_is_imported_when_its_file_comes(tmp_path, 
 
 def test_a_path_no_reader_recognises_is_refused_with_the_formats(tmp_path):
     (tmp_path / "x.doc").write_text("")
-    with pytest.raises(DatasetError, match="x.doc is of no format isonn reads; give a TU folder"):
+    with pytest.raises(DatasetError, match="x.doc has no format that isonn reads; give a TU folder"):
         isonn.load(tmp_path / "x.doc")

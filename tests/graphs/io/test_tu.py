@@ -87,14 +87,14 @@ def test_attributes_follow_their_nodes(tmp_path):
         ({"A": None}, r"holds no \*_A.txt"),
         (
             {"graph_labels": ["1"]},
-            "graph_indicator.txt goes on with graph 2 in line 3; DS_graph_labels.txt has 1 lines",
+            "graph_indicator.txt continues with graph 2 in line 3; DS_graph_labels.txt has 1 lines",
         ),
         ({"graph_labels": ["1", "nan"]}, "line 2 of .*DS_graph_labels.txt is not finite"),
         ({"node_labels": ["1"] * 4}, "DS_node_labels.txt ends after line 4, in the middle of graph 2 of 2"),
         ({"edge_labels": ["1"] * 5}, "DS_edge_labels.txt ends after line 5, in the middle of graph 2 of 2"),
         (
             {"node_attributes": ["1"] * 6},
-            "DS_node_attributes.txt goes on after line 5 where DS_graph_indicator.txt ends",
+            "DS_node_attributes.txt continues after line 5 where DS_graph_indicator.txt ends",
         ),
         ({"node_attributes": ["1", "2", "inf", "1", "1"]}, "line 3 of .*DS_node_attributes.txt is not finite"),
         (
@@ -113,7 +113,7 @@ def test_attributes_follow_their_nodes(tmp_path):
         ({"graph_indicator": ["1", "1", "3", "3", "3"]}, "graph 2 of 2 in .* has no nodes"),
         (
             {"graph_indicator": ["1", "2", "2", "2", "900000000000"], "A": []},
-            "goes on with graph 900000000000 in line 5",
+            "continues with graph 900000000000 in line 5",
         ),
         ({"graph_indicator": ["1", "2", "2", "2", "9" * 30]}, "line 5 of .* holds 9{30}, beyond 64 bits"),
         ({"graph_labels": ["1e20", "1e30"]}, r"line 1 of .*DS_graph_labels.txt has the label 1e\+20, beyond 2\*\*53"),

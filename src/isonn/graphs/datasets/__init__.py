@@ -1,4 +1,4 @@
-"""Datasets known by name: where they are, how to fetch them, what they must hold."""
+"""Named datasets: where to find them, how to download them, and how to check them."""
 
 from isonn.graphs.datasets.registry import fetch, find, known, load
 

@@ -1,7 +1,7 @@
-"""Download one dataset: a file or a zip archive, checked before it takes its place.
+"""Download one dataset, a file or a zip archive, and check it before it is used.
 
-pooch does the transfer. Everything happens in a temporary folder next to the target; the last step is one rename, so
-that an error or Ctrl-C leaves nothing behind.
+pooch transfers the file to a temporary folder next to the target. The last step is a single rename, so an error or
+Ctrl-C leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from isonn.files import atomic_file
 
 OnProgress = Callable[[int, "int | None"], None]
 
-MAX_BYTES = 8 * 2**30  # of a download, and of an archive unpacked: many times the largest TU dataset
+MAX_BYTES = 8 * 2**30  # limit for a download and for an unpacked archive: many times the largest TU dataset
 MAX_MEMBERS = 10_000
 _CHUNK = 2**18
-#: How an address starts, also after redirects.
+#: Required prefix of every address, including redirects.
 _SECURE = "https://"
 
 
@@ -41,13 +41,13 @@ def download(
 ) -> Path:
     """Fetch ``url`` to ``target`` and return ``target``; a ``.zip`` becomes the folder ``target``.
 
-    The first download of a file is trusted: its SHA-256 is kept in ``checksums`` under ``name``, and later downloads
-    must have the same. ``verify`` can check the content against what is known of it.
+    The first download of a file is trusted. Its SHA-256 is stored in ``checksums`` under ``name``, and later downloads
+    must match it. ``verify`` can check the content.
 
     Args:
-        verify: called with the file or folder before it takes its place; what it raises stops the download.
-        on_progress: called with the bytes read so far and, where the server tells, all bytes.
-        timeout: seconds without an answer after which to give up.
+        verify: called with the file or folder before it is moved to ``target``; an error stops the download.
+        on_progress: called with the bytes read so far and the total, None if the server does not send it.
+        timeout: seconds to wait for an answer.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def download(
 
 
 class _Progress:
-    """What pooch reports to; stops what is larger than any dataset."""
+    """Progress bar for pooch that stops downloads larger than any dataset."""
 
     def __init__(self, url: str, on_progress: OnProgress | None) -> None:
         self.url, self.on_progress = url, on_progress
@@ -98,7 +98,7 @@ def _receive(url: str, file: Path, name: str, target: Path, on_progress: OnProgr
     import pooch
     import requests
 
-    answers: list[Any] = []  # pooch leaves them open when an error stops it
+    answers: list[Any] = []  # pooch does not close them after an error
 
     def only_secure(answer: Any, *_: Any, **__: Any) -> None:
         answers.append(answer)
@@ -120,7 +120,7 @@ def _receive(url: str, file: Path, name: str, target: Path, on_progress: OnProgr
         ) from error
     except (requests.RequestException, OSError) as error:
         late, lost = isinstance(error, requests.Timeout), isinstance(error, requests.ConnectionError)
-        reason = "no answer in time" if late else "no connection" if lost else " ".join(str(error).split())[:100]
+        reason = "timed out" if late else "no connection" if lost else " ".join(str(error).split())[:100]
         raise DatasetError(f"{name} cannot be downloaded from {url} ({reason}); {by_hand}") from error
     finally:
         for answer in answers:
@@ -140,9 +140,9 @@ def _checked(file: Path, url: str, name: str, known: str | None, checksums: Path
 
 
 def _unpack(archive: Path, folder: Path, url: str) -> Path:
-    """The folder the archive holds, or, when it holds files, the folder they are unpacked to.
+    """Unpack the archive; return the one folder it holds, or the folder its files were unpacked to.
 
-    `pooch.Unzip` has no limits on what an archive unpacks to, so this is done here.
+    `pooch.Unzip` does not limit the unpacked size, so it is not used.
     """
     folder.mkdir()
     try:
@@ -158,7 +158,7 @@ def _unpack(archive: Path, folder: Path, url: str) -> Path:
                 _check_member(member, url)
             zipped.extractall(folder)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError) as error:
-        raise DatasetError(f"what {url} sent is not a usable zip archive ({error}); try again later") from error
+        raise DatasetError(f"the download from {url} is not a usable zip archive ({error}); try again later") from error
     inside = list(folder.iterdir())
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
 
@@ -177,7 +177,7 @@ def _move(ready: Path, target: Path) -> None:
     try:
         os.replace(ready, target)
     except OSError as error:
-        if not target.exists():  # there: another process finished the same download first
+        if not target.exists():  # else another process finished the same download
             raise DatasetError(f"{target} cannot be written ({error.strerror}); check its permissions") from error
 
 

@@ -1,7 +1,7 @@
-"""The datasets isonn knows by name: where each lies, what it must hold, where it can be had.
+"""The named datasets of isonn: their files, expected contents and sources.
 
-A name is looked for in ``$ISONN_DATA``, in the user's cache, in the package (MUTAG), and then downloaded into the
-cache. What comes is checked against what is known of the name.
+A name is looked up in ``$ISONN_DATA``, in the user's cache and in the package (MUTAG), then downloaded to the cache.
+Downloads are checked against the registry.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isonn.graphs.io.registry import read_path, reader_of
 TU_URL = "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip"
 _TU_SOURCE = "the TUDataset collection, https://chrsmrrs.github.io/datasets"
 
-#: The names of the TU collection. A word that is not among them is a typo or a path, and nothing is downloaded for it.
+#: The names of the TU collection. Any other word is a typo or a path and is never downloaded.
 _TU_NAMES = """
     AIDS alchemy_full aspirin benzene BZR BZR_MD COX2 COX2_MD DHFR DHFR_MD ER_MD ethanol FRANKENSTEIN malonaldehyde
     MCF-7 MCF-7H MOLT-4 MOLT-4H Mutagenicity MUTAG naphthalene NCI1 NCI109 NCI-H23 NCI-H23H OVCAR-8 OVCAR-8H P388
@@ -50,22 +50,22 @@ TU_NAMES = frozenset(_TU_NAMES.split())
 
 @dataclass(frozen=True)
 class Entry:
-    """A dataset with a name.
+    """A named dataset.
 
     Attributes:
-        name: what `isonn.load` is given.
-        files: where it lies below a data folder; the first that exists is taken.
-        graphs, classes, largest: number of graphs, of classes, nodes of the largest graph; checked on load
+        name: the name to pass to `isonn.load`.
+        files: its possible paths below a data folder; the first that exists is used.
+        graphs, classes, largest: the number of graphs, of classes, and of nodes of the largest graph; checked on load
             unless None.
         class_counts: graphs per class, largest class first; checked on load unless None.
-        sha256: `GraphSet.digest` of the graphs; a download with another is refused. None when no copy was at hand:
-            the first download is trusted, if its counts are right.
-        about: what the graphs are.
-        source: where the data can be had.
-        url: where it is downloaded from, or None when it is not public.
+        sha256: `GraphSet.digest` of the graphs, which downloads must match. If None, the first download is trusted as
+            long as its counts are right.
+        about: a description of the graphs.
+        source: where to get the data.
+        url: the download address, or None if the data is not public.
         scaled: whether each graph is divided by its largest weight on load.
-        node_label_names, edge_label_names: what labels 0, 1, ... stand for.
-        class_names: what the classes stand for.
+        node_label_names, edge_label_names: the meanings of labels 0, 1, ...
+        class_names: the meanings of the classes.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Entry:
 
 
 def tu_entry(name: str, about: str = "", class_counts: tuple[int, ...] | None = None, **rest: Any) -> Entry:
-    """A dataset of the TU collection."""
+    """Return the entry of a dataset of the TU collection."""
     return Entry(
         name=name,
         files=(name, f"{name}/raw"),  # PyTorch Geometric keeps the files in raw/
@@ -237,7 +237,7 @@ _BARE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*")
 
 
 def known() -> tuple[Entry, ...]:
-    """Every dataset whose counts are known; the other names of the TU collection (`TU_NAMES`) load as well.
+    """List the datasets with known counts; `isonn.load` also accepts the other names of `TU_NAMES`.
 
     Example:
         >>> known()[0].name
@@ -247,17 +247,16 @@ def known() -> tuple[Entry, ...]:
 
 
 def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = None, **options: Any) -> GraphSet:
-    """The dataset of that name, or at that path.
+    """Load a dataset by name or path.
 
-    A known name comes first (upper or lower case), then an existing path: a TU folder, a folder of
-    ``.csv`` matrices, a ``.txt`` file of DGCNN/GIN, ``.npz`` or ``.mat`` matrices, or a folder of many of
-    these, which are read in sorted order of their names. MUTAG is part of the package; the other names of the TU
-    collection are downloaded once. What does not fit in memory is read with `isonn.stream`.
+    Names come first and ignore case. Otherwise ``path`` must exist: a TU folder, a folder of ``.csv`` matrices, a
+    ``.txt`` file of DGCNN/GIN, ``.npz`` or ``.mat`` matrices, or a folder of many of these, read in sorted order of
+    their names. MUTAG is part of the package; other datasets of the TU collection are downloaded once. Use
+    `isonn.stream` for data that does not fit in memory.
 
     Args:
-        on_progress: called with bytes done and bytes in all (or None) while downloading.
-        options: what the format of the file takes, such as ``smiles="structure", target="y"`` for a table of
-            molecules; others are refused.
+        on_progress: called with the bytes downloaded and the total bytes (or None).
+        options: options of the file format, such as ``smiles="structure", target="y"`` for a table of molecules.
 
     Example:
         >>> load("MUTAG")
@@ -273,7 +272,7 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
 
 
 def find(name: str) -> Path | None:
-    """Where the dataset lies on this machine, or None when it has to be fetched.
+    """Return the local path of the dataset, or None if it must be downloaded.
 
     Example:
         >>> find("MUTAG").exists()
@@ -283,7 +282,7 @@ def find(name: str) -> Path | None:
 
 
 def fetch(name: str, on_progress: OnProgress | None = None) -> Path:
-    """Where the dataset lies on this machine, after downloading it if need be.
+    """Return the local path of the dataset; download it if necessary.
 
     Example:
         >>> fetch("MUTAG").exists()
@@ -293,7 +292,7 @@ def fetch(name: str, on_progress: OnProgress | None = None) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where downloads go: ``$XDG_CACHE_HOME/isonn``, or ``~/.cache/isonn``."""
+    """Return the download folder: ``$XDG_CACHE_HOME/isonn``, or ``~/.cache/isonn``."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(cache) if os.path.isabs(cache) else Path.home() / ".cache") / "isonn"
 
@@ -309,7 +308,7 @@ def _data_folder() -> Path | None:
 
 
 def _entry(name: str | os.PathLike[str]) -> Entry | None:
-    """The entry of a name; None for what can only be a path."""
+    """Return the entry of a name, or None for anything that can only be a path."""
     if not isinstance(name, str):
         return None
     for entry in ENTRIES:
@@ -329,7 +328,7 @@ def _named(name: str) -> Entry:
 
 
 def bundled(name: str) -> Path:
-    """Where a dataset lies that is part of the package."""
+    """Return the path of a dataset that is part of the package."""
     return Path(__file__).with_name(f"{name.lower()}.npz")
 
 
@@ -350,7 +349,7 @@ def _fetch(entry: Entry, on_progress: OnProgress | None) -> Path:
         raise DatasetError(f"there is no dataset and no file {entry.name!r:.100}{_nearest(entry.name)}")
     if entry.url is None:
         root, files = _data_folder(), " or ".join(entry.files)
-        where = f"put {files} into {root or cache_folder()}{'' if root else ' or the folder ISONN_DATA names'}"
+        where = f"put {files} into {root or cache_folder()}{'' if root else ' or into the folder set by ISONN_DATA'}"
         raise DatasetError(f"{entry.name} is not on this machine: {entry.source}; {where}")
     return download(
         entry.url,
@@ -366,7 +365,7 @@ def _verify(entry: Entry, path: Path) -> None:
     digest = read_entry(entry, path).digest
     if entry.sha256 not in (None, digest):
         raise DatasetError(
-            f"{entry.url} sent other graphs than those known as {entry.name} (SHA-256 {digest[:16]}... instead of "
+            f"{entry.url} sent graphs that differ from the known {entry.name} (SHA-256 {digest[:16]}... instead of "
             f"{str(entry.sha256)[:16]}...); get {entry.name} by hand and give its path"
         )
 
@@ -379,7 +378,7 @@ def _nearest(word: str) -> str:
 
 
 def read_entry(entry: Entry, path: Path, **options: Any) -> GraphSet:
-    """The graphs at a path, checked to be what the entry says, with its names."""
+    """Read the graphs at a path, check them against the entry, and add its names."""
     graphs = read_path(path, **options)
     _check(entry, graphs, path)
     if entry.scaled:

@@ -1,4 +1,4 @@
-"""Readers: one per file format, behind one registry."""
+"""One reader per file format, and their registry."""
 
 from isonn.graphs.io.registry import Reader, register_reader
 

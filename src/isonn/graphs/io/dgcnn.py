@@ -1,6 +1,6 @@
-"""Reader of the text format of DGCNN and GIN: all graphs in one file.
+"""Reader of the text format of DGCNN and GIN, with all graphs in one file.
 
-The file starts with the number of graphs. A graph is a line ``n class`` and a line per node:
+The file starts with the number of graphs. Each graph has a line ``n class`` and one line per node:
 ``label degree neighbour ... [attribute ...]``, neighbours counted from 0 within the graph.
 """
 
@@ -17,13 +17,13 @@ from isonn.graphs.io.registry import Reader
 
 
 class TextReader(Reader):
-    """Text files of DGCNN and GIN; see `read_text`."""
+    """Reader of DGCNN and GIN text files; see `read_text`."""
 
     name = "text"
     expects = "a .txt file of DGCNN or GIN"
 
     def recognises(self, path: Path) -> bool:
-        """A ``.txt`` file."""
+        """Return whether the path is a ``.txt`` file."""
         return path.suffix.lower() == ".txt" and not path.is_dir()
 
     def read(self, path: Path) -> GraphSet:
@@ -35,10 +35,10 @@ READER = TextReader()
 
 
 def read_text(path: str | os.PathLike[str]) -> GraphSet:
-    """The graphs of a DGCNN/GIN text file.
+    """Read the graphs of a DGCNN/GIN text file.
 
-    Graphs are undirected: a neighbour named by one node only is a neighbour of both. Numbers after the
-    neighbours are node attributes; every node has as many. The set is named after the file.
+    Graphs are undirected, even if only one of two neighbours lists the other. Numbers after the neighbours are node
+    attributes; every node must have the same number of them. The set is named after the file.
     """
     path = Path(path)
     lines = _Lines(path)
@@ -46,7 +46,7 @@ def read_text(path: str | os.PathLike[str]) -> GraphSet:
     sizes: list[int] = []
     y: list[int] = []
     node_labels: list[int] = []
-    neighbours: list[list[int]] = []  # of each node of the file
+    neighbours: list[list[int]] = []  # one entry per node of the file
     attributes: list[list[float]] = []
     for i in range(n_graphs):
         lines.inside = f"graph {i} of {n_graphs}"
@@ -85,7 +85,7 @@ def read_text(path: str | os.PathLike[str]) -> GraphSet:
 
 
 class _Lines:
-    """The lines of a file one after the other, and errors that name the current one."""
+    """Iterator over the lines of a file, with errors that name the current line."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.number, self.inside = path, 0, "the header"
@@ -94,7 +94,7 @@ class _Lines:
         except FileNotFoundError as error:
             raise DatasetError(f"{path} is missing; put it there") from error
         except (OSError, UnicodeDecodeError) as error:
-            raise DatasetError(f"{path} cannot be read as text ({error}); check that it is the right file") from error
+            raise DatasetError(f"{path} cannot be read as text ({error}); check that this is the right file") from error
 
     def error(self, what: str, remedy: str) -> DatasetError:
         return DatasetError(f"line {self.number} of {self.path} {what}; {remedy}")
@@ -118,7 +118,7 @@ class _Lines:
         return values
 
     def node(self, n: int) -> tuple[int, list[int], list[float]]:
-        """Label, neighbours and attributes of the next node."""
+        """Read the label, neighbours and attributes of the next node."""
         words = self._next()
         try:
             label, degree = int(words[0]), int(words[1])

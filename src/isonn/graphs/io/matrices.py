@@ -1,6 +1,6 @@
-"""Matrices over the same nodes, as connectome studies have them: ``.npz``, ``.mat``, or a folder of ``.csv``.
+"""Reader of matrices over the same nodes, such as connectomes: ``.npz``, ``.mat``, or a folder of ``.csv``.
 
-A set without labels is read too (there is something to predict); it then has no ``y``.
+Files without labels, such as data to predict, are read without ``y``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from isonn.graphs.io.text import EXACT, read_matrix, read_table, read_text
 
 
 class MatricesReader(Reader):
-    """Matrices over the same nodes; see `read_matrices`."""
+    """Reader of matrices over the same nodes; see `read_matrices`."""
 
     name = "matrices"
     expects = "matrices (.npz, .mat, or a folder of .csv)"
 
     def recognises(self, path: Path) -> bool:
-        """A ``.npz`` or ``.mat`` file, or a folder with ``.csv`` files."""
+        """Return whether the path is a ``.npz`` or ``.mat`` file, or a folder with ``.csv`` files."""
         return any(path.glob("*.csv")) if path.is_dir() else path.suffix.lower() in (".npz", ".mat")
 
     def read(self, path: Path) -> GraphSet:
@@ -42,16 +42,16 @@ READER = MatricesReader()
 
 
 def read_matrices(path: str | os.PathLike[str]) -> GraphSet:
-    """Adjacency matrices and classes of a connectome study, named after the file or folder.
+    """Read adjacency matrices and classes; the set is named after the file or folder.
 
     - ``.npz``: ``adjacency`` of shape (g, n, n); ``labels`` (g,); optional ``fold`` (g,), the fold each
-      graph was released in, ``names`` (n,) of the nodes, and ``ids`` (g,) of the graphs. Pickled objects are
-      refused.
+      graph was released in, ``names`` (n,) of the nodes, and ``ids`` (g,) of the graphs. Pickled objects raise an
+      error.
     - ``.mat`` (MATLAB up to v7): the one 3-D array of numbers, (n, n, g) or (g, n, n), and the vector of
-      length g; of several vectors, the one called label, labels, class, classes or y.
-    - a folder: a matrix per ``.csv`` file, in sorted order of the file names, which are the ids; with or without a
-      header and an index column, whose words name the nodes. ``labels.csv`` has the header ``file,label`` and
-      perhaps more columns, which become `GraphSet.table`; optional ``nodes.txt`` has a node name per line.
+      length g; if there are several vectors, the one called label, labels, class, classes or y.
+    - a folder: one matrix per ``.csv`` file, sorted by file name, which becomes the id. A header and an index column
+      are optional and name the nodes. ``labels.csv`` has the columns ``file,label``; further columns become
+      `GraphSet.table`. Optional ``nodes.txt`` has one node name per line.
     """
     path = Path(path)
     if path.is_dir():
@@ -92,7 +92,7 @@ def _read_mat(path: Path) -> GraphSet:
         numbers = sum(math.prod(shape) for _, shape, _ in whosmat(path))
         check_room(path, numbers, 8 * numbers, most_numbers, most_bytes)
         contents: Mapping[str, Any] = loadmat(path)
-    except NotImplementedError as error:  # how SciPy says v7.3
+    except NotImplementedError as error:  # raised by SciPy for v7.3
         raise DatasetError(
             f"{path} is a MATLAB v7.3 file (HDF5); save it again in MATLAB with the option -v7"
         ) from error
@@ -124,7 +124,7 @@ def _read_mat(path: Path) -> GraphSet:
 
 
 def _graphs_first(path: Path, key: str, cube: NDArray[Any]) -> NDArray[Any]:
-    """(g, n, n) of either orientation; when g = n, the one whose matrices are symmetric, else MATLAB's."""
+    """Return the cube as (g, n, n). If g = n, take the orientation with symmetric matrices, else MATLAB's."""
     a, b, c = cube.shape
     matlab = np.moveaxis(cube, 2, 0)
     if a == b == c:
@@ -169,7 +169,7 @@ def _read_folder(folder: Path) -> GraphSet:
 
 
 def _labels(path: Path, files: list[str]) -> dict[str, NDArray[Any]]:
-    """The columns of ``labels.csv``, in the order of the files."""
+    """Return the columns of ``labels.csv`` in the order of the files."""
     rows = read_table(path)
     header = rows[0] if rows else []
     if header[:1] != ["file"] or "label" not in header or len(set(header)) != len(header):
@@ -189,7 +189,7 @@ def _labels(path: Path, files: list[str]) -> dict[str, NDArray[Any]]:
 
 
 def _column(cells: Sequence[str]) -> NDArray[Any]:
-    """Integers or floats if all cells are, otherwise strings."""
+    """Convert cells to integers or floats if all of them allow it, otherwise keep strings."""
     for kind in (int, float):
         try:
             numbers = np.array([kind(cell) for cell in cells])
@@ -215,7 +215,7 @@ def _assemble(
     if labels is not None and labels.dtype.kind in "iuf" and (labels == np.rint(labels)).all():
         if labels.size and float(np.abs(labels.astype(np.float64)).max()) >= EXACT:
             raise DatasetError(f"labels of {path} reach {np.abs(labels).max()}, beyond 2**53; use smaller numbers")
-        labels = labels.astype(np.int64)  # MATLAB writes classes as 1.0, small files as int8
+        labels = labels.astype(np.int64)  # MATLAB stores classes as 1.0; small files store int8
     graphs = as_graphset(adjacency, labels, name=path.stem)
     if folds is not None:
         if folds.shape != (len(graphs),) or folds.dtype.kind not in "iu":

@@ -1,13 +1,13 @@
-"""Sets of graphs saved by `GraphSet.save`, and arrays from ``.npz`` files that may be damaged or hostile.
+"""Reader of files saved by `GraphSet.save`, and of ``.npz`` arrays that may be damaged or hostile.
 
 A saved set is an ordinary ``.npz`` file (a zip archive) without pickled objects:
 
 - ``graphset.json``: ``format`` ("isonn graphs"), ``version`` (1), ``name``, ``kind``, ``target_names``; names of labels
   and classes as lists of ``[value, name]``; ``table``, the column names of the arrays ``table-0.npy``, ...; and
   ``objects``, columns that are neither numbers nor strings, as ``[shape, values]``.
-- an array ``X.npy`` per column ``X`` of `GraphSet` that is not None.
+- one array ``X.npy`` for each column ``X`` of `GraphSet` that is not None.
 
-The zip archive's checksums detect damage. They do not detect forgery; nothing in the file is executed.
+The zip archive's checksums detect damage, not forgery. Nothing in the file is executed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DESCRIPTION = "graphset.json"
 _COLUMNS = (*DIGESTED, "ids")
 _NAMES = ("node_label_names", "edge_label_names", "class_names")
 
-#: What reading a damaged file raises in NumPy, SciPy and the standard library.
+#: Errors that NumPy, SciPy and the standard library raise for damaged files.
 DAMAGE = (
     *(ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, EOFError, MemoryError),
     *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
@@ -43,13 +43,13 @@ DAMAGE = (
 
 
 class SavedReader(Reader):
-    """Sets written by `GraphSet.save`."""
+    """Reader of files written by `GraphSet.save`."""
 
     name = "saved"
     expects = "a saved GraphSet (.npz)"
 
     def recognises(self, path: Path) -> bool:
-        """A ``.npz`` file that describes itself as a set of graphs."""
+        """Return whether the path is a ``.npz`` file that contains ``graphset.json``."""
         if path.suffix.lower() != ".npz" or not path.is_file():
             return False
         try:
@@ -59,14 +59,16 @@ class SavedReader(Reader):
             return False
 
     def read(self, path: Path) -> GraphSet:
-        """The set, equal to the saved one in everything."""
+        """Return the saved set, unchanged."""
         with _damage_named(path, "save it again with GraphSet.save"):
             arrays = read_arrays(path)
             with zipfile.ZipFile(path) as archive:
                 about = json.loads(archive.read(_DESCRIPTION))
             if about.get("format") != FORMAT or about.get("version") != VERSION:
                 found = f"{about.get('format')!r:.40} version {about.get('version')!r:.20}"
-                raise DatasetError(f"{path} is of the format {found}; this isonn reads {FORMAT!r} version {VERSION}")
+                raise DatasetError(
+                    f"{path} has the format {found}; this version of isonn reads {FORMAT!r} version {VERSION}"
+                )
             for column, (shape, values) in about["objects"].items():
                 array = np.empty(len(values), dtype=object)
                 array[:] = values
@@ -89,7 +91,7 @@ class SavedReader(Reader):
         return graphs
 
     def title(self, path: Path) -> str:
-        """The name it was saved with."""
+        """Return the name under which the set was saved."""
         try:
             with zipfile.ZipFile(path) as archive:
                 return str(json.loads(archive.read(_DESCRIPTION))["name"])
@@ -103,7 +105,9 @@ READER = SavedReader()
 def save(graphs: GraphSet, path: Path) -> None:
     """Write a set; see `GraphSet.save`."""
     if path.suffix.lower() != ".npz":
-        raise InputError(f"path={str(path)!r:.100} does not end with .npz, by which isonn.load knows saved sets")
+        raise InputError(
+            f"path={str(path)!r:.100} does not end with .npz; add the suffix so that isonn.load recognises the file"
+        )
     about: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": graphs.name, "kind": graphs.kind}
     about["target_names"] = list(graphs.target_names)
     for what in _NAMES:
@@ -125,7 +129,7 @@ def save(graphs: GraphSet, path: Path) -> None:
 
 
 def _add(archive: zipfile.ZipFile, name: str) -> Any:
-    member = zipfile.ZipInfo(name)  # its date is 1980, so that equal sets give equal files
+    member = zipfile.ZipInfo(name)  # dated 1980, so that equal sets give equal files
     member.compress_type = zipfile.ZIP_DEFLATED
     return archive.open(member, "w", force_zip64=True)
 
@@ -140,7 +144,7 @@ def _plain(value: Any, where: str) -> Any:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an ``.npz`` file; their sizes are checked before anything is unpacked."""
+    """Read the arrays of an ``.npz`` file, after checking their sizes."""
     arrays = {}
     most_numbers, most_bytes = room(path)
     numbers = size = 0
@@ -163,13 +167,13 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def room(path: Path) -> tuple[int, int]:
-    """Numbers and bytes that a compressed file may unpack to: more than data has that does not repeat itself."""
+    """Return the numbers and bytes that a compressed file may unpack to; real data compresses less."""
     size = path.stat().st_size
     return max(2**24, 32 * size), max(2**28, 256 * size)
 
 
 def check_room(path: Path, numbers: int, size: int, most_numbers: int, most_bytes: int) -> None:
-    """Raise `DatasetError` for an array that is too large for its file."""
+    """Raise `DatasetError` if an array is too large for its file."""
     if numbers > most_numbers or size > most_bytes:
         found, limit, unit = (
             (numbers, most_numbers, "numbers") if numbers > most_numbers else (size, most_bytes, "bytes")

@@ -1,8 +1,7 @@
-"""The file formats isonn reads, and what lies at a path: one dataset, or a folder of many.
+"""The registry of file formats, and reading of paths that hold one dataset or a folder of many.
 
-A format is a `Reader`. The readers of the package stand in one table and are imported when a path looks like theirs,
-so that a format that needs an extra costs nothing to people who do not use it. Others are added with
-`register_reader`.
+Each format has a `Reader`. The package lists its readers in one table and imports each only when a path matches it, so
+unused extras cost nothing. `register_reader` adds others.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ class Problem:
     """A row of a file that could not be read as a graph.
 
     Attributes:
-        row: its place in the file, from 0.
-        text: what stands there, at most 60 characters.
-        reason: what is wrong with it.
+        row: its index in the file, from 0.
+        text: its text, at most 60 characters.
+        reason: the error.
     """
 
     row: int
@@ -39,13 +38,13 @@ class Problem:
 
 
 class Reader(ABC):
-    """One file format. To add one, subclass it and give an instance to `register_reader`.
+    """Base class of file formats. To add one, subclass it and pass an instance to `register_reader`.
 
-    Readers give names wherever the file has them: ``ids`` (file names, subjects), node names, names of labels and
-    classes. What is wrong with a file is said in one sentence of `isonn.errors.DatasetError` that names it.
+    Readers set all names the file has: ``ids`` (file names, subjects), node names, names of labels and classes. For a
+    bad file they raise `isonn.errors.DatasetError` with one sentence that names the file.
 
-    Options of `isonn.load` and of the command line arrive as keyword arguments: the keyword-only parameters of `read`
-    are the options of the format. Others are refused before `read` is called.
+    The options of a format are the keyword-only parameters of `read`. They are passed from `isonn.load` and the command
+    line; unknown options raise an error before `read` is called.
 
     Example:
         >>> class Pairs(Reader):
@@ -62,51 +61,51 @@ class Reader(ABC):
         2
     """
 
-    #: Whether rows of a file can be unusable, so that `rows` has something to tell.
+    #: Whether a file can have unusable rows, which `rows` reports.
     keeps_rows: ClassVar[bool] = False
-    #: What the format is called, in one or two words.
+    #: The name of the format, in one or two words.
     name: ClassVar[str]
-    #: What to give, for the error about a path that no reader recognises: "a TU folder".
+    #: A description for the error about unrecognised paths, such as "a TU folder".
     expects: ClassVar[str]
 
     @abstractmethod
     def recognises(self, path: Path) -> bool:
-        """Whether an existing path looks like this format, from its name and a quick look; never raises."""
+        """Return whether an existing path looks like this format, from its name and a quick look; never raise."""
 
     @abstractmethod
     def read(self, path: Path, *args: Any, **options: Any) -> GraphSet:
-        """The graphs at the path, in one `GraphSet`."""
+        """Read all graphs at the path."""
 
     def stream(self, path: Path, at_once: int, *args: Any, **options: Any) -> Iterator[GraphSet]:
-        """The same graphs in pieces, in the same order; joined, they equal what `read` returns.
+        """Yield the graphs in pieces, in order; joined, they equal the result of `read`.
 
-        Formats that can be read without holding all graphs override this and yield about ``at_once`` graphs.
+        Override this for formats that can be read without holding all graphs, and yield about ``at_once`` at a time.
         """
         yield self.read(path, **options)
 
     def rows(
         self, path: Path, at_once: int, *args: Any, **options: Any
     ) -> Iterator[tuple[GraphSet | None, list[Problem]]]:
-        """Every row of the file in pieces, for predicting: the graphs (None if a piece has none), and the other rows.
+        """Yield all rows in pieces, for prediction: the graphs (None if a piece has none), and the unusable rows.
 
-        Where ``keeps_rows``, ``table["row"]`` says which row each graph is, and graphs without a target are kept.
+        If ``keeps_rows``, ``table["row"]`` is the row of each graph, and graphs without a target are kept.
         """
         for piece in self.stream(path, at_once, **options):
             yield piece, []
 
     def title(self, path: Path) -> str:
-        """The name of the set at the path."""
+        """Return the name of the set at the path."""
         return path.resolve().name if path.is_dir() else path.stem
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A reader of the package that is not imported yet.
+    """A reader of the package, imported when needed.
 
     Attributes:
-        module: where it lives; the module's ``READER`` is the instance.
-        suffixes: how its files end.
-        holds: a pattern; folders with such a file may be its.
+        module: its module, whose ``READER`` is the instance.
+        suffixes: the suffixes of its files.
+        holds: a file pattern; the reader may recognise folders that contain such a file.
     """
 
     module: str
@@ -138,7 +137,7 @@ _REGISTERED: list[Reader] = []
 
 
 def register_reader(reader: Reader) -> Reader:
-    """Let `isonn.load`, `isonn.stream` and the commands read one more format; the last registered is asked first.
+    """Add a format to `isonn.load`, `isonn.stream` and the commands; the last registered is tried first.
 
     Example:
         >>> class OneNode(Reader):
@@ -162,7 +161,7 @@ def forget_reader(reader: Reader) -> None:
 
 
 def readers() -> Iterator[Reader]:
-    """Every reader in the order they are asked, imported one by one; without those that need a missing package."""
+    """Yield the readers in the order they are tried, without those that need a missing package."""
     yield from _REGISTERED
     for place in _TABLE:
         try:
@@ -172,7 +171,7 @@ def readers() -> Iterator[Reader]:
 
 
 def reader_of(path: Path) -> Reader | None:
-    """The reader that recognises an existing path."""
+    """Return the reader that recognises an existing path."""
     return next((reader for reader in _candidates(path) if reader.recognises(path)), None)
 
 
@@ -188,21 +187,21 @@ def _candidates(path: Path) -> Iterator[Reader]:
 
 
 def read_path(path: Path, **options: Any) -> GraphSet:
-    """The graphs at an existing path."""
+    """Read the graphs at an existing path."""
     if _holds_many(path):
         return GraphSet.concat(list(path_pieces(path, None, **options)), name_of(path))
     return read_one(_required_reader(path), path, **options)
 
 
 def read_one(reader: Reader, path: Path, **options: Any) -> GraphSet:
-    """What a reader makes of a path."""
+    """Read a path with the given reader."""
     check_options(reader, options)
     with _named(path):
         return reader.read(path, **options)
 
 
 def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[GraphSet]:
-    """The same graphs in pieces of about ``at_once`` graphs, or of one dataset; all hold the same kinds of things."""
+    """Yield the graphs in pieces of about ``at_once`` graphs or of one dataset, all with the same fields."""
     first = None
     for reader, file in _datasets(path):
         check_options(reader, options)
@@ -213,7 +212,7 @@ def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[Gra
         while (piece := _next(pieces, file)) is not None:
             first = first or piece
             if reason := difference(first, piece):
-                raise DatasetError(f"{file} {reason}; give every file of {path} the same")
+                raise DatasetError(f"{file} {reason}; give all files of {path} the same fields")
             yield piece
 
 
@@ -224,7 +223,7 @@ def _next(pieces: Iterator[GraphSet], file: Path) -> GraphSet | None:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Name the file in errors that cannot know it."""
+    """Add the path to errors that do not name it."""
     try:
         yield
     except InputError as error:
@@ -239,13 +238,13 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def short(error: object) -> str:
-    """What another library says, in one short line."""
+    """Shorten another library's error to one line."""
     text = " ".join(str(error).split())
     return text if len(text) <= 100 else text[:97] + "..."
 
 
 def check_options(reader: Reader, options: dict[str, Any]) -> None:
-    """Raise `InputError` for options that the format does not have."""
+    """Raise `InputError` for options unknown to the format."""
     parameters = inspect.signature(reader.read).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
@@ -256,20 +255,20 @@ def check_options(reader: Reader, options: dict[str, Any]) -> None:
 
 
 def name_of(path: Path) -> str:
-    """What the graphs at a path are called."""
+    """Return the name of the set at a path."""
     reader = reader_of(path)
     return path.resolve().name if reader is None else reader.title(path)
 
 
 def size_of(path: Path) -> int:
-    """Bytes of everything at a path."""
+    """Return the total size of a path in bytes."""
     if path.is_dir():
         return sum(map(size_of, _visible(path)))
     return path.stat().st_size
 
 
 def _datasets(path: Path) -> Iterator[tuple[Reader, Path]]:
-    """Every dataset at a path, in sorted order of the names."""
+    """Return every dataset at a path, sorted by name."""
     if not _holds_many(path):
         yield _required_reader(path), path
         return
@@ -289,6 +288,6 @@ def _required_reader(path: Path) -> Reader:
     reader = reader_of(path)
     if reader is None:
         formats = ", ".join(reader.expects for reader in readers())
-        what = "holds no dataset" if path.is_dir() else "is of no format isonn reads"
+        what = "holds no dataset" if path.is_dir() else "has no format that isonn reads"
         raise DatasetError(f"{path} {what}; give {formats}, or a folder of many of these")
     return reader

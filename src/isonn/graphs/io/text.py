@@ -1,4 +1,4 @@
-"""Text files: numbers and tables, in the encodings spreadsheets write, with errors that name the file and the line."""
+"""Read numbers and tables from text files in common encodings, with errors that name the file and line."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from isonn.errors import DatasetError
 
-#: Integers that a float holds exactly; larger labels could not be told apart.
+#: The largest integer that a float represents exactly; larger labels could collide.
 EXACT = 2**53
 
 
 def encoding_of(head: bytes) -> str:
-    """The encoding of a text from its start: UTF-16 if it says so, UTF-8 if it can be, else that of spreadsheets."""
+    """Guess the encoding from the start of a text: UTF-16 if marked, UTF-8 if valid, else that of spreadsheets."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     try:
@@ -30,26 +30,26 @@ def encoding_of(head: bytes) -> str:
 
 
 def read_text(path: Path) -> str:
-    """All of a text file."""
+    """Read a text file."""
     try:
         data = path.read_bytes()
         text = data.decode(encoding_of(data[: 2**20]))
     except (FileNotFoundError, IsADirectoryError) as error:
         raise DatasetError(f"{path} is missing; put it there") from error
     except UnicodeError as error:
-        raise DatasetError(f"{path} is not text; check that it is the right file, saved as UTF-8") from error
+        raise DatasetError(f"{path} is not text; check that this is the right file, saved as UTF-8") from error
     except OSError as error:
         raise DatasetError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
     if "\0" in text:
-        raise DatasetError(f"{path} is not text but binary; check that it is the right file")
+        raise DatasetError(f"{path} is not text but binary; check that this is the right file")
     return text
 
 
 def read_table(path: Path) -> list[list[str]]:
-    """The cells of a table, without blank lines; cells are separated by commas, semicolons or tabs."""
+    """Read the cells of a table separated by commas, semicolons or tabs; skip blank lines."""
     file = io.StringIO(read_text(path), newline="")
     first = file.readline()
-    if first.lower().startswith("sep="):  # spreadsheets note the separator here
+    if first.lower().startswith("sep="):  # spreadsheets declare the separator here
         start, first = file.tell(), file.readline()
     else:
         start = 0
@@ -59,7 +59,7 @@ def read_table(path: Path) -> list[list[str]]:
         rows = [[cell.strip() for cell in row] for row in csv.reader(file, delimiter=separator)]
     except csv.Error as error:
         raise DatasetError(f"{path} is not a table ({error}); save it as CSV again") from error
-    if separator == ";":  # where semicolons separate cells, commas are decimal points
+    if separator == ";":  # if semicolons separate cells, commas are decimal points
         rows = [
             [cell.replace(",", ".") if _is_number(cell.replace(",", ".")) else cell for cell in row] for row in rows
         ]
@@ -67,9 +67,9 @@ def read_table(path: Path) -> list[list[str]]:
 
 
 def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
-    """A square matrix with or without a header and an index column, and the names of its nodes if it has them.
+    """Read a square matrix with an optional header and index column; return it with its node names, if any.
 
-    With ``square=False`` it may also be a table of numbers with a column per node, with or without a header.
+    With ``square=False``, also read a table of numbers with one column per node and an optional header.
     """
     try:
         with warnings.catch_warnings():
@@ -78,7 +78,7 @@ def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], N
         if plain.shape[0] == plain.shape[1]:
             return plain, None
     except (ValueError, OverflowError, UserWarning, DeprecationWarning, OSError):
-        pass  # not numbers only; read it cell by cell
+        pass  # not only numbers; read it cell by cell
     rows = read_table(path)
     width = max(map(len, rows), default=0)
     columns, index = _edges_of(rows, width)
@@ -111,7 +111,7 @@ def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], N
 
 
 def _edges_of(rows: list[list[str]], width: int) -> tuple[list[str], list[str]]:
-    """The names above and beside a square matrix, [] where there are none."""
+    """Return the column and row names of a square matrix, [] if it has none."""
     height = len(rows)
     if height == width > 1 and all(len(row) == width for row in rows[1:]):
         if len(rows[0]) == width - 1 or not _is_number(rows[0][0]):
@@ -126,7 +126,7 @@ def _edges_of(rows: list[list[str]], width: int) -> tuple[list[str], list[str]]:
 
 
 def _counted(names: list[str]) -> bool:
-    """Whether names are the numbers from 0 or from 1."""
+    """Return whether names are just the numbers from 0 or from 1."""
     return names in ([str(i) for i in range(len(names))], [str(i + 1) for i in range(len(names))])
 
 
@@ -139,7 +139,7 @@ def _is_number(text: str) -> bool:
 
 
 def read_numbers(path: Path, dtype: type = float) -> NDArray[Any]:
-    """A table of shape (lines, columns); blank lines are skipped, an empty file has shape (0, 0)."""
+    """Read a table of shape (lines, columns); skip blank lines. An empty file has shape (0, 0)."""
     reader = NumberReader(path, dtype)
     try:
         rows = reader.read(None)
@@ -149,13 +149,13 @@ def read_numbers(path: Path, dtype: type = float) -> NDArray[Any]:
 
 
 class NumberReader:
-    """Comma-separated numbers, a few lines at a time, for files larger than memory.
+    """Reader of comma-separated numbers, some lines at a time, for files larger than memory.
 
-    NumPy's reader does the work (5 million lines of two integers in 0.8 s); only when it gives up are
-    the lines read one by one, to say which of them is wrong.
+    NumPy parses the lines (5 million lines of two integers in 0.8 s). Only if it fails are lines parsed one by one, to
+    find the wrong one.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
     """
 
     def __init__(self, path: Path, dtype: type = float) -> None:
@@ -169,11 +169,11 @@ class NumberReader:
             raise DatasetError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
 
     def read(self, count: int | None) -> NDArray[Any]:
-        """The next lines, at most ``count``; none at the end."""
+        """Return the next lines, at most ``count``; none at the end."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error", DeprecationWarning)  # "1.5" where an integer belongs
-                warnings.simplefilter("ignore", UserWarning)  # blank lines, and the end of the file
+                warnings.simplefilter("error", DeprecationWarning)  # "1.5" instead of an integer
+                warnings.simplefilter("ignore", UserWarning)  # blank lines, or the end of the file
                 rows: NDArray[Any] = np.loadtxt(
                     self._file, dtype=self._dtype, delimiter=",", comments=None, ndmin=2, max_rows=count
                 )
@@ -190,7 +190,7 @@ class NumberReader:
         return rows
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._file.close()
 
 
@@ -219,4 +219,4 @@ def _first_bad_line(path: Path, dtype: type) -> str:
                     )
     except UnicodeDecodeError:
         return f"{path} is not text in UTF-8; save it as comma-separated numbers"
-    return f"{path} does not hold comma-separated numbers; check that it is the right file"
+    return f"{path} does not hold comma-separated numbers; check that this is the right file"

@@ -1,6 +1,6 @@
-"""TU folders, the format of the public collection of graph-kernel benchmarks, whole or a few graphs at a time.
+"""Reader of TU folders, the format of the TUDataset benchmarks, whole or a few graphs at a time.
 
-Lines are read in the order of the graphs. Where a folder lists them in another order, it can only be read whole: its
+Lines are read in the order of the graphs. A folder that is not sorted by graph can only be read whole, because its
 lines are sorted in memory first.
 """
 
@@ -21,22 +21,22 @@ from isonn.graphs.io.registry import Reader
 from isonn.graphs.io.text import EXACT, NumberReader, read_numbers
 from isonn.packing import IntArray
 
-#: Lines read in one go by a stream: some megabytes.
+#: Lines that a stream reads at a time: a few megabytes.
 LINES_AT_ONCE = 2**17
 
 
 class UnsortedError(DatasetError):
-    """The lines of a TU folder are not sorted by graph: it can be read whole, and not in pieces."""
+    """The lines of a TU folder are not sorted by graph, so it cannot be read in pieces."""
 
 
 class TUReader(Reader):
-    """TU folders, read whole by `read_tu` and in pieces by `tu_pieces`."""
+    """Reader of TU folders, whole with `read_tu` and in pieces with `tu_pieces`."""
 
     name = "tu"
     expects = "a TU folder (*_A.txt)"
 
     def recognises(self, path: Path) -> bool:
-        """A folder with a ``*_A.txt`` file, or that file itself, for which `read` names the folder."""
+        """Return whether the path is a folder with a ``*_A.txt`` file, or that file (`read` then names the folder)."""
         return any(path.glob("*_A.txt")) if path.is_dir() else path.name.endswith("_A.txt")
 
     def read(self, path: Path, *, target: str | None = None) -> GraphSet:
@@ -48,7 +48,7 @@ class TUReader(Reader):
         return tu_pieces(path, at_once, target)
 
     def title(self, path: Path) -> str:
-        """What stands before ``_A.txt``."""
+        """Return the part of the file name before ``_A.txt``."""
         return tu_name(path)
 
 
@@ -56,7 +56,7 @@ READER = TUReader()
 
 
 def read_tu(folder: str | os.PathLike[str], target: str | None = None) -> GraphSet:
-    """The graphs of a TU folder; ``DS`` below is what stands before ``_A.txt``.
+    """Read the graphs of a TU folder; ``DS`` below is the part of the file name before ``_A.txt``.
 
     ===============================  ================================================================
     ``DS_A.txt``                     a line ``row, column`` per cell, nodes counted from 1 over all
@@ -69,11 +69,11 @@ def read_tu(folder: str | os.PathLike[str], target: str | None = None) -> GraphS
     ``DS_node_attributes.txt``       optional, real numbers
     ===============================  ================================================================
 
-    Labels of several columns become one number per distinct row, and ``node_label_names`` or
-    ``edge_label_names`` say which row it stands for. Edge attributes are not read.
+    Labels of several columns become one number per distinct row; ``node_label_names`` or ``edge_label_names`` map it to
+    the row. Edge attributes are not read.
 
     Args:
-        target: what ``y`` is, "labels" or "attributes"; None takes the labels if the folder has them.
+        target: read ``y`` from "labels" or "attributes"; None prefers labels.
     """
     folder = Path(folder)
     try:
@@ -86,10 +86,10 @@ def read_tu(folder: str | os.PathLike[str], target: str | None = None) -> GraphS
 def tu_pieces(
     folder: Path, at_once: int | None, target: str | None = None, in_memory: bool = False
 ) -> Iterator[GraphSet]:
-    """Slices of ``at_once`` graphs of what `read_tu` returns, or one of all graphs; only ``y`` is held.
+    """Yield the result of `read_tu` in slices of ``at_once`` graphs, or whole; hold only ``y`` in memory.
 
     Args:
-        in_memory: read all lines and sort them by graph first.
+        in_memory: read all lines first and sort them by graph.
     """
     name = tu_name(folder)
     y, y_file = _targets(folder, name, target)
@@ -126,7 +126,7 @@ def tu_pieces(
 
 
 def tu_name(folder: Path) -> str:
-    """What stands before ``_A.txt`` in the one file of that kind."""
+    """Return the part of the file name before ``_A.txt``; there must be one such file."""
     if not folder.exists():
         raise DatasetError(f"{folder} is not a folder; give the folder that holds the *_A.txt file of a TU dataset")
     if not folder.is_dir():
@@ -139,7 +139,7 @@ def tu_name(folder: Path) -> str:
 
 
 def _targets(folder: Path, name: str, target: str | None) -> tuple[NDArray[Any], str]:
-    """``y``, and the name of the file it is from."""
+    """Return ``y`` and the name of its file."""
     if target not in (None, "labels", "attributes"):
         raise InputError(f"target={target!r:.60} is not in a TU folder; use 'labels' or 'attributes'")
     attributes = folder / f"{name}_graph_attributes.txt"
@@ -149,15 +149,15 @@ def _targets(folder: Path, name: str, target: str | None) -> tuple[NDArray[Any],
     else:
         y = _as_labels(read_numbers(file), file, 1)
     if not len(y):
-        raise DatasetError(f"{file} is empty; it holds a line per graph")
+        raise DatasetError(f"{file} is empty; it needs one line per graph")
     return (y[:, 0] if y.shape[1] == 1 else y), file.name
 
 
 def _as_labels(rows: NDArray[Any], path: Path, first: int, integers: bool | None = None) -> NDArray[Any]:
-    """Labels as integers, if all of them are; ``first`` is the line of the first row."""
+    """Convert labels to integers if all are whole numbers; ``first`` is the line of the first row."""
     bad = ~np.isfinite(rows).all(axis=1)
     if bad.any():
-        raise DatasetError(f"line {first + int(bad.argmax())} of {path} is not finite; a label is a finite number")
+        raise DatasetError(f"line {first + int(bad.argmax())} of {path} is not finite; labels must be finite")
     whole = bool((rows == np.rint(rows)).all()) if integers is None else integers
     large = (np.abs(rows) >= EXACT).any(axis=1)
     if large.any():
@@ -180,11 +180,11 @@ _FILES = {
 
 
 class _Lines:
-    """Lines of numbers that are read as far as is asked for.
+    """Lines of numbers, read on demand.
 
     Attributes:
-        path: of the file.
-        done: lines given so far.
+        path: the path of the file.
+        done: number of lines returned so far.
     """
 
     def __init__(self, path: Path, reader: NumberReader | None, ahead: NDArray[Any], at_once: int | None) -> None:
@@ -194,17 +194,17 @@ class _Lines:
 
     @property
     def in_memory(self) -> bool:
-        """Whether all lines are here, sorted by graph."""
+        """Whether all lines are in memory, sorted by graph."""
         return self._reader is None
 
     def until(self, last: int) -> NDArray[Any]:
-        """The next lines up to the first whose first number is above ``last``."""
+        """Return the next lines up to the first whose first number is above ``last``."""
         while not len(beyond := np.flatnonzero(self._ahead[:, 0] > last)) and self._more():
             pass
         return self._give(int(beyond[0]) if len(beyond) else len(self._ahead))
 
     def take(self, graphs: IntArray, total: int) -> NDArray[Any] | None:
-        """As many lines as there are in ``graphs``, which says of which graph each is; None without a file."""
+        """Return one line per entry of ``graphs``, the graph of each line; None without a file."""
         if not self._there:
             return None
         while len(self._ahead) < len(graphs) and self._more():
@@ -220,7 +220,7 @@ class _Lines:
         return not (len(self._ahead) or self._more())
 
     def peek(self) -> list[int]:
-        """The next line."""
+        """Return the next line without consuming it."""
         return [int(number) for number in self._ahead[0]]
 
     def stop(self, what: str, remedy: str) -> NoReturn:
@@ -250,7 +250,7 @@ def _check_width(path: Path, rows: NDArray[Any]) -> None:
 
 
 def _file_lines(folder: Path, name: str, at_once: int | None, stack: ExitStack) -> dict[str, _Lines]:
-    """The lines of the files, which the stack closes."""
+    """Open the lines of all files; the stack closes them."""
     lines = {}
     for what, (dtype, columns) in _FILES.items():
         path = folder / f"{name}_{what}.txt"
@@ -263,7 +263,7 @@ def _file_lines(folder: Path, name: str, at_once: int | None, stack: ExitStack) 
 
 
 def _sorted_lines(folder: Path, name: str) -> dict[str, _Lines]:
-    """All lines in the order of the graphs; nodes get the numbers they have in this order."""
+    """Read all lines, sort them by graph, and renumber the nodes in that order."""
     paths = {what: folder / f"{name}_{what}.txt" for what in _FILES}
     tables = {
         what: read_numbers(paths[what], dtype) if columns is not None or paths[what].exists() else np.zeros((0, 1))
@@ -302,16 +302,16 @@ def _sorted_lines(folder: Path, name: str) -> dict[str, _Lines]:
 
 
 class _Labels:
-    """Codes of node or edge labels that do not depend on the piece they are in.
+    """Codes of node or edge labels, the same in every piece.
 
     Attributes:
-        names: what codes of several columns stand for.
+        names: the label rows of the codes, if labels have several columns.
     """
 
     def __init__(self, path: Path) -> None:
         self.names: dict[Any, str] = {}
         self._integers = True
-        self._rows: NDArray[Any] | None = None  # the distinct rows of labels of several columns, sorted
+        self._rows: NDArray[Any] | None = None  # the sorted distinct rows, if labels have several columns
         if not path.exists() or not _not_only_integers(path):
             return
         reader, first = NumberReader(path), 1
@@ -329,27 +329,27 @@ class _Labels:
             self.names = {i: ", ".join(map(str, row)) for i, row in enumerate(rows.tolist())}
 
     def codes(self, rows: NDArray[Any] | None, lines: _Lines) -> NDArray[Any] | None:
-        """One label per row."""
+        """Return one label code per row."""
         if rows is None:
             return None
         labels = _as_labels(rows, lines.path, lines.done - len(rows) + 1, self._integers)
         if self._rows is None:
             return labels.reshape(-1)
-        both = np.concatenate([self._rows, rows])  # all rows are known, so the codes are their places
+        both = np.concatenate([self._rows, rows])  # all rows are known, so the codes are their indices
         return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)[len(self._rows) :]
 
 
 def _not_only_integers(path: Path) -> bool:
-    """Whether the file may hold several columns or fractions; the codes then depend on all lines."""
+    """Return whether the file may hold several columns or fractions, so that codes depend on all lines."""
     with path.open("rb") as file:
         return any(sign in block for block in iter(lambda: file.read(2**20), b"") for sign in b",.eEnN")
 
 
-# Lines of the next graphs, checked.
+# Reading and checking the lines of the next graphs.
 
 
 def _owners(indicator: _Lines, first: int, stop: int, total: int, y_file: str) -> IntArray:
-    """The graph of each node of the next graphs, from 0 for the first of them."""
+    """Return the graph of each node of the next graphs, counted from 0 for the first of them."""
     line = indicator.done + 1
     numbers = indicator.until(stop)[:, 0].astype(np.int64)
     steps = np.diff(numbers, prepend=first)
@@ -380,11 +380,11 @@ def _empty(graph: int, total: int, indicator: _Lines) -> DatasetError:
 
 
 def _cells(cells: _Lines, owner: IntArray, start: int, first: int) -> IntArray:
-    """Rows and columns in the next graphs, counted from 0 over them.
+    """Return the cells of the next graphs, with nodes counted from 0 over these graphs.
 
     Args:
-        start: nodes before those of ``owner``.
-        first: graphs before those of ``owner``.
+        start: number of nodes before those of ``owner``.
+        first: number of graphs before those of ``owner``.
     """
     line = cells.done + 1
     table = cells.until(start + len(owner))
@@ -405,8 +405,8 @@ def _cells(cells: _Lines, owner: IntArray, start: int, first: int) -> IntArray:
         )
     graph = first + 1 + int(owner[edge[0] - start - 1])
     raise DatasetError(
-        f"{where} joins node {edge[0]} of graph {graph} to node {edge[1]}, which is not in that graph; an edge stays "
-        f"within its graph"
+        f"{where} joins node {edge[0]} of graph {graph} to node {edge[1]}, which is not in that graph; "
+        "an edge must stay within its graph"
     )
 
 
@@ -421,11 +421,11 @@ def _finite(rows: NDArray[Any] | None, lines: _Lines) -> NDArray[Any] | None:
 
 
 def _check_end(lines: dict[str, _Lines], graphs: int, y_file: str) -> None:
-    """Nothing may be left once all graphs have been read."""
+    """Raise an error if lines remain after the last graph."""
     indicator, cells = lines["graph_indicator"], lines["A"]
     if not indicator.at_end():
         indicator.stop(
-            f"goes on with graph {indicator.peek()[0]} in line {indicator.done + 1}",
+            f"continues with graph {indicator.peek()[0]} in line {indicator.done + 1}",
             f"{y_file} has {graphs} lines; it needs one per graph",
         )
     if not cells.at_end():
@@ -438,6 +438,6 @@ def _check_end(lines: dict[str, _Lines], graphs: int, y_file: str) -> None:
         if not lines[what].at_end():
             short = cells if what == "edge_labels" else indicator
             lines[what].stop(
-                f"goes on after line {lines[what].done} where {short.path.name} ends",
+                f"continues after line {lines[what].done} where {short.path.name} ends",
                 "give one line each, or the whole file",
             )
