@@ -112,8 +112,8 @@ def test_a_quick_look_under_the_fair_protocol_says_that_it_is_one(data: Path, tm
     command = (data, "--methods", "edges,size", "--protocol", "fair", "--seeds", 1, "--jobs", 1, "--out", out)
     result = run(*command)
     assert result.exit_code == 0, result.output
-    assert "A quick look only: the fair protocol asks for at least 5 seeds and this is 1." in result.stdout
-    assert "edges (chosen of 3)" in (out / "results.md").read_text()
+    assert "A quick look only: the fair protocol needs at least 5 seeds, got 1." in result.stdout
+    assert "edges (chosen from 3)" in (out / "results.md").read_text()
     results = [json.loads(file.read_text()) for file in (out / "jobs").iterdir()]
     assert {len(found.get("inner", [])) for found in results} == {0, 3}
     assert (out / "results.md").is_file()
@@ -254,8 +254,8 @@ def test_permutations_give_a_p_value(data: Path, tmp_path: Path) -> None:
     [
         (["--methods", "magic"], InputError, "no method 'magic'"),
         (["--protocol", "unfair"], InputError, "no protocol 'unfair'"),
-        (["--seeds", 0], InputError, "0 seeds leave nothing to run"),
-        (["--jobs", 0], InputError, "--jobs 0 cannot run anything"),
+        (["--seeds", 0], InputError, "seeds must be at least 1, got 0"),
+        (["--jobs", 0], InputError, "--jobs must be at least 1, got 0"),
         (["--methods", "isonn", "--k", 0], InputError, "k=0 is not a number of nodes"),
         (["--methods", "isonn", "--k", 99], InputError, "k=99"),
         (["--layers", "2x3", "--k", 3], InputError, "--layers replaces --k and --c"),
@@ -337,7 +337,7 @@ def test_ctrl_c_says_what_is_kept_and_going_on_ends_like_an_unstopped_run(
     kept = len(list((out / "jobs").iterdir()))
     assert process.returncode == 130
     assert stderr == (
-        f"Stopped: {kept} of {LONG_JOBS} jobs are finished and kept in {out}; run the same command again to go on.\n"
+        f"Stopped: {kept} of {LONG_JOBS} jobs are finished and kept in {out}; run the same command again to continue.\n"
     )
     assert 2 <= kept < LONG_JOBS
     assert run(data, *LONG, "--jobs", 1, "--out", out).exit_code == 0

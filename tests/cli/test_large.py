@@ -147,7 +147,7 @@ def test_windows_have_no_bank(option, tmp_path):
 def test_bad_input_is_one_sentence(folder, mutag, tmp_path):
     out = ("--out", tmp_path / "m")
     bank = ("--bank", tmp_path / "bank")
-    refused(run("fit", folder, *out, *bank, *MODEL, "--jobs", 0), "--jobs 0 cannot run anything")
+    refused(run("fit", folder, *out, *bank, *MODEL, "--jobs", 0), "--jobs must be at least 1, got 0")
     assert run("fit", folder, *out, *bank, *OPTIONS).returncode == 0
     other = ("--out", tmp_path / "n")
     result = run("fit", folder, *other, *bank, *OPTIONS, "--seed", 1)

@@ -118,7 +118,7 @@ def test_a_column_of_sites_tests_each_and_one_of_train_and_test_once(columns: Gr
     ((train, test),) = find_protocol("column:part").split(columns, 0)
     assert_array_equal(train, np.arange(150))
     assert_array_equal(test, np.arange(150, 188))
-    with pytest.raises(InputError, match="column 'id' of MUTAG has 188 values; a column that splits has 2 to 50"):
+    with pytest.raises(InputError, match="column 'id' of MUTAG has 188 values; use a column with 2 to 50 values"):
         find_protocol("column:id").split(columns, 0)
     with pytest.raises(InputError, match="MUTAG has no column 'lab'; its columns are: site, part, id"):
         find_protocol("column:lab").split(columns, 0)

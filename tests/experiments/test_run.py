@@ -192,5 +192,5 @@ def test_workers_leave_ctrl_c_to_the_process_that_started_them(graphs, jobs, tmp
 
 
 def test_no_jobs_are_refused(graphs, jobs, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="n_jobs=0 cannot run anything"):
+    with pytest.raises(InputError, match="n_jobs must be at least 1, got 0"):
         list(execute(jobs, {graphs.name: graphs}, Store(tmp_path), n_jobs=0))

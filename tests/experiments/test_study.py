@@ -85,7 +85,7 @@ def test_two_datasets_of_one_name_are_refused(tmp_path) -> None:
         np.savez(tmp_path / folder / "mine.npz", adjacency=np.ones((4, size, size)) - np.eye(size), labels=[0, 1, 0, 1])
     one, two = str(tmp_path / "one" / "mine.npz"), str(tmp_path / "two" / "mine.npz")
     assert list(gather([one, one]).graphs) == ["mine"]
-    with pytest.raises(InputError, match=r"two/mine\.npz is called mine like another dataset asked for; rename"):
+    with pytest.raises(InputError, match=r"two/mine\.npz has the name mine, like another dataset; rename"):
         gather([one, two])
 
 
@@ -118,4 +118,4 @@ def test_known_datasets_may_be_missing_and_unknown_ones_are_refused(
 def test_few_seeds_are_said_to_be_few_under_the_fair_protocol_only() -> None:
     assert check_seeds("paper", 1) is None
     assert check_seeds("fair", 5) is None
-    assert check_seeds("fair", 4) == "the fair protocol asks for at least 5 seeds and this is 4"
+    assert check_seeds("fair", 4) == "the fair protocol needs at least 5 seeds, got 4"

@@ -210,7 +210,7 @@ def test_choices_are_counted_and_the_papers_number_stays() -> None:
         results[job.id]["chosen"] = {"k": chosen}
     (row,) = summarize(jobs, results, {}, SPEC)
     assert row.chosen == (("k=4", 2), ("k=2", 1))
-    assert row.settings_text == "epochs=3, chosen of 2"
+    assert row.settings_text == "epochs=3, chosen from 2"
     assert row.printed == Printed(83.3, 83.0)
     assert row.as_dict()["chosen"] == {"k=4": 2, "k=2": 1}
 

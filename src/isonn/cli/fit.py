@@ -75,7 +75,7 @@ def fit(
     ] = False,
     frozen: Annotated[
         bool,
-        typer.Option("--frozen", help="Soft templates left where they start.", rich_help_panel=_SUBGRAPHS),
+        typer.Option("--frozen", help="Do not train the soft templates.", rich_help_panel=_SUBGRAPHS),
     ] = False,
     matching: Annotated[
         str | None,

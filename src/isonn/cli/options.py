@@ -171,7 +171,7 @@ def processes(jobs: int | None) -> int:
     if jobs < 1:
         from isonn.errors import InputError
 
-        raise InputError(f"--jobs {jobs} cannot run anything; use at least 1")
+        raise InputError(f"--jobs must be at least 1, got {jobs}")
     from isonn.params import check_count
 
     check_count("--jobs", jobs)
@@ -200,7 +200,7 @@ def run_missing(
         kept = len(jobs) - len(store.missing(jobs))
         typer.echo(
             f"Stopped: {kept} of {len(jobs)} jobs are finished and kept in {store.folder}; "
-            f"run the same command again to go on.",
+            f"run the same command again to continue.",
             err=True,
         )
         raise typer.Exit(130) from None

@@ -135,7 +135,7 @@ def _seeds(seeds: int | None, spec: Spec, protocol: str) -> int:
         least = find_protocol(protocol).seeds
         return spec.seeds if protocol == spec.protocol or least == 1 else least
     if seeds < 1:
-        raise InputError(f"{seeds} seeds leave nothing to run; use at least 1")
+        raise InputError(f"--seeds must be at least 1, got {seeds}")
     few = check_seeds(protocol, seeds)
     if few is not None:
         raise InputError(f"{few}; use more seeds, or isonn evaluate for a quick look")

@@ -2,5 +2,5 @@
 
 Import from the modules: ``spec`` (published results as data), ``methods``, ``protocols`` and ``metrics`` (by name),
 ``jobs`` (one method on one fold), ``store`` (results on disk), ``run`` and ``cluster`` (many jobs), ``study``,
-``tables`` and ``statistics``. Nothing is imported here, so that the command line can list methods quickly.
+``tables`` and ``statistics``. This package imports nothing, so that the command line can list methods quickly.
 """

@@ -1,9 +1,9 @@
 """Run jobs on a running dask.distributed cluster; results equal those of a single process.
 
-Dask reruns the jobs of workers that die, gives up on jobs whose workers keep dying (``allowed-failures``) and hands
-results over as they come (`distributed.as_completed`). Three things are done here because dask does not do them: ask
-whether the scheduler still answers, since a client waits forever for one that hangs; compare versions of everything a
-result depends on; and try jobs again that dask gave up only because they were queued beside one that kills workers.
+Dask reruns the jobs of workers that die, gives up on jobs whose workers keep dying (``allowed-failures``) and returns
+results as they arrive (`distributed.as_completed`). This module adds three things: it checks that the scheduler still
+answers, since a client waits forever for one that hangs; it compares the versions of everything a result depends on;
+and it retries jobs that dask gave up only because they were queued with a job that kills workers.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from isonn.graphs.graph import GraphSet
 if TYPE_CHECKING:
     from isonn.subgraphs.store import Call
 
-#: How long a scheduler may take to answer at first, so that the error comes within 10 s, loading included.
+#: Seconds a scheduler may take for its first answer; the error then comes within 10 s, imports included.
 FIRST_ANSWER_SECONDS = 4.0
-#: How long it may take later, when it has work to do.
+#: Seconds it may take later, when it is busy.
 ANSWER_SECONDS = 8.0
-#: How long the cluster may be without a single worker, at the start or half-way.
+#: Seconds the cluster may be without workers, at the start or later.
 WORKER_SECONDS = 30.0
-#: How long to wait for a result before asking whether the cluster is still there.
+#: Seconds to wait for a result before checking that the cluster still answers.
 LOOK_SECONDS = 5.0
 
 Attempt = Callable[[Job, GraphSet], dict[str, Any]]
 
-#: Threads of one worker take turns: the number of threads a library uses is a setting of the whole process, and a job
-#: that ends would change it under one that runs.
+#: Threads of one worker take turns: the thread count of a library is set per process, so a job that ends would change
+#: it for a running one.
 _ALONE = threading.Lock()
 
 
 def in_cluster(
     jobs: Sequence[Job], datasets: Mapping[str, GraphSet], address: str, attempt: Attempt
 ) -> Generator[dict[str, Any], None, None]:
-    """Run every job on a worker of the cluster and yield the outcomes as they come.
+    """Run every job on a worker of the cluster and yield the outcomes as they arrive.
 
-    The jobs of a worker that dies run elsewhere. Dask gives up on jobs whose workers die more often than its
-    ``allowed-failures`` (3 unless configured), also on those that were only queued there; each of them runs once more
-    at the end, alone, and fails if its workers die again. Closing the generator cancels what is outstanding.
+    If a worker dies, its jobs run on another. Dask gives up on jobs whose workers die more than ``allowed-failures``
+    times (default 3), including jobs that were only queued there. Each of these runs once more at the end, alone, and
+    fails if its workers die again. Closing the generator cancels outstanding jobs.
 
     Args:
-        address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
+        address: address of the scheduler, such as ``tcp://10.0.0.5:8786``.
         attempt: runs a job and returns its outcome; it is called on the worker.
     """
     with _connected(address) as cluster:
@@ -76,16 +76,16 @@ def in_cluster(
 def _outcomes(
     cluster: _Cluster, jobs: Sequence[Job], datasets: Mapping[str, GraphSet], attempt: Attempt
 ) -> Iterator[tuple[Job, dict[str, Any] | None]]:
-    """Each job with its outcome as it comes; None if dask gave up on it."""
+    """Yield each job with its outcome, or with None if dask gave up on it."""
     from distributed import KilledWorker
 
-    # A task of its own rather than scattered data, which would be lost with the workers that hold it.
+    # A separate task, because scattered data is lost with the workers that hold it.
     shared = {name: cluster.submit(_same, datasets[name]) for name in dict.fromkeys(job.dataset for job in jobs)}
     calls = ((job, _on_worker, (attempt, job, shared[job.dataset], cluster.expected)) for job in jobs)
     for job, outcome in cluster.completed(calls, lambda left: f"{left} of {len(jobs)} jobs to go", len(jobs)):
         if isinstance(outcome, KilledWorker):
             yield job, None
-        elif isinstance(outcome, Exception):  # such as code the worker cannot import; the other jobs go on
+        elif isinstance(outcome, Exception):  # for example code that the worker cannot import; the other jobs continue
             yield job, failure(job, f"the worker could not run this job ({type(outcome).__name__}: {outcome})")
         else:
             yield job, outcome
@@ -93,13 +93,13 @@ def _outcomes(
 
 @contextmanager
 def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterator[None]]]:
-    """A function that runs calls on the workers of a cluster and yields once for each that is done.
+    """Return a function that runs calls on the workers of a cluster and yields once per finished call.
 
-    A call whose worker dies runs elsewhere. Only as many calls are under way as keep the workers busy, so that their
-    arguments can be made as they go. `SubgraphIsoNNClassifier.fit` takes the function as ``workers``.
+    If a worker dies, its call runs on another. Only enough calls to keep the workers busy are submitted at a time, so
+    arguments can be created lazily. Pass the function to `SubgraphIsoNNClassifier.fit` as ``workers``.
 
     Args:
-        address: of the scheduler, such as ``tcp://10.0.0.5:8786``.
+        address: address of the scheduler, such as ``tcp://10.0.0.5:8786``.
     """
     with _connected(address) as cluster:
         from distributed import KilledWorker
@@ -120,11 +120,11 @@ def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterat
 
 
 class _Cluster:
-    """A connected client, and what its workers must have.
+    """A connected client, and the versions its workers must have.
 
     Attributes:
-        expected: versions that every worker must have.
-        cores: how many the cluster has.
+        expected: the required version of each library.
+        cores: number of cores of the cluster.
     """
 
     def __init__(self, client: Any, address: str) -> None:
@@ -133,7 +133,7 @@ class _Cluster:
         self.cores = max(1, sum(client.ncores().values()))
 
     def submit(self, function: Callable[..., Any], *given: Any) -> Any:
-        """Start a call; two commands on one cluster never share a key, so they cannot cancel each other's calls."""
+        """Start a call. Keys are unique, so two commands on one cluster cannot cancel each other's calls."""
         import dask
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
@@ -145,11 +145,11 @@ class _Cluster:
         to_go: Callable[[int], str],
         at_once: int,
     ) -> Iterator[tuple[Any, Any]]:
-        """Run calls, each with a label; yield label and result, or the exception, as they come.
+        """Run labelled calls; yield each label with its result or exception as it arrives.
 
         Args:
-            to_go: says in words how much is left, for errors.
-            at_once: how many calls are under way at most.
+            to_go: returns a description of the remaining work, for errors.
+            at_once: largest number of calls submitted at a time.
         """
         from distributed import as_completed
 
@@ -172,7 +172,7 @@ class _Cluster:
                 self.client.cancel(list(labels))
 
     def _next(self, under_way: Any, to_go: str) -> tuple[Any, Any]:
-        """The next future that is done and its result; a lost cluster is an error."""
+        """Return the next finished future and its result; raise an error if the cluster is lost."""
         looked, empty_since = time.monotonic(), None
         while not under_way.has_ready():
             time.sleep(0.01)
@@ -187,8 +187,8 @@ class _Cluster:
         return future, result
 
     def _look(self, to_go: str, empty_since: float | None) -> float | None:
-        """Since when the cluster has had no workers, or None if it has some; a lost one is an error."""
-        # Asked on a connection of its own: a scheduler that hangs would leave the client waiting forever.
+        """Return since when the cluster has had no workers, or None; raise an error if it is lost."""
+        # Uses a new connection, because the client would wait forever for a scheduler that hangs.
         about = _ask(self.address)
         if isinstance(about, str):
             raise IsoNNError(f"the scheduler at {self.address} stopped answering with {to_go}; {_KEPT}")
@@ -202,7 +202,7 @@ class _Cluster:
         return empty_since
 
 
-_KEPT = "what is finished is kept, run the same command again to go on"
+_KEPT = "finished work is kept, so run the same command again to continue"
 
 
 def _same(graphs: GraphSet) -> GraphSet:
@@ -232,7 +232,7 @@ def _connected(address: str) -> Iterator[_Cluster]:
         raise MissingDependencyError(
             "running on a cluster needs dask.distributed; install it with: pip install 'isonn[cluster]'"
         ) from error
-    # Asked first, because a client waits forever where something listens that is not a scheduler.
+    # Checked first, because a client waits forever if the address is not a scheduler.
     about = _ask(address, FIRST_ANSWER_SECONDS)
     if isinstance(about, str):
         raise InputError(
@@ -242,7 +242,7 @@ def _connected(address: str) -> Iterator[_Cluster]:
     levels = {
         log: log.level for log in map(logging.getLogger, ("distributed", "distributed.client", "tornado", "asyncio"))
     }
-    for log in levels:  # what they would print over the progress bar is recovered from or raised here
+    for log in levels:  # these would print over the progress bar; their errors are handled or raised here
         log.setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False, name="isonn")
@@ -256,7 +256,7 @@ def _connected(address: str) -> Iterator[_Cluster]:
 
 
 def _ask(address: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any] | str:
-    """What the scheduler says of itself, or why there is none."""
+    """Ask the scheduler about itself; return its answer, or why there is none."""
     from distributed import rpc
 
     async def ask() -> Any:
@@ -267,7 +267,7 @@ def _ask(address: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any] | str:
         return await asyncio.wait_for(ask(), seconds)
 
     try:
-        with ThreadPoolExecutor(1) as thread:  # the caller may be in an event loop already, as in a notebook
+        with ThreadPoolExecutor(1) as thread:  # the caller may already run an event loop, as in a notebook
             about = thread.submit(asyncio.run, ask_in_time()).result()
     except TimeoutError:
         return f"no answer for {seconds:.0f} s"
@@ -279,7 +279,7 @@ def _ask(address: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any] | str:
 
 
 def _check_workers(client: Any, address: str, expected: dict[str, str]) -> None:
-    """Raise `InputError` for a cluster without workers, or whose workers have other versions."""
+    """Raise `InputError` if the cluster has no workers or its workers have other versions."""
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError as error:
@@ -290,10 +290,10 @@ def _check_workers(client: Any, address: str, expected: dict[str, str]) -> None:
     for worker, found in client.run(_compared, on_error="return").items():
         if isinstance(found, ImportError):
             raise InputError(
-                f"worker {worker} has no isonn like this one ({found}); install isonn {__version__} there"
+                f"worker {worker} has a different isonn ({found}); install isonn {__version__} there"
             ) from found
         if isinstance(found, BaseException):
-            continue  # a worker that died meanwhile; each job checks again where it runs
+            continue  # a worker that died meanwhile; each job checks versions again
         if found != expected:
             raise InputError(_difference(f"worker {worker}", found, expected))
 
@@ -307,5 +307,5 @@ def _difference(worker: str, there: Mapping[str, str], here: Mapping[str, str]) 
 
 
 def _compared() -> dict[str, str]:
-    """Versions of everything a result depends on to the last bit; Python's own is none of it."""
+    """Return the versions that a result depends on to the last bit; Python's own is not among them."""
     return {name: version for name, version in versions().items() if name != "python"}

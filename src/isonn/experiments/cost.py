@@ -1,4 +1,4 @@
-"""What matching templates against a dataset costs, measured on a sample of that dataset."""
+"""Estimate the cost of matching templates against a dataset from a sample."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from isonn.windows.bank import bank_windows
 from isonn.windows.cut import cut_windows
 from isonn.windows.layer import check_sizes, map_shape
 
-#: Product of permutations and cells that a sample may have, so that the answer comes within seconds.
+#: Largest product of permutations and cells of a sample, so that an estimate takes seconds.
 SAMPLE_COST = 2e9
 MAX_SAMPLE = 2000
-#: Times a sample is matched; the shortest counts, since other programs may slow the rest down.
+#: Number of times a sample is matched; the shortest time is used, since other programs may slow down the rest.
 REPEATS = 3
 
 
 @dataclass(frozen=True)
 class MatchingCost:
-    """One way to match: seconds per pass over the data, and how it ranks regions compared with "exact".
+    """Cost of one matching: seconds per pass over the data, and agreement with "exact".
 
     Attributes:
-        seconds: estimated time of one forward and backward pass, or None when it cannot be done.
-        rank_correlation: Spearman's, with the exact distances of the sample; None where those cannot be had.
-        reason: why it cannot be done, or None.
+        seconds: estimated time of one forward and backward pass, or None if it is not possible.
+        rank_correlation: Spearman's correlation with the exact distances of the sample; None if these are not
+        available.
+        reason: why it is not possible, or None.
     """
 
     seconds: float | None = None
@@ -44,14 +45,14 @@ class MatchingCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """What ``c`` templates of ``k`` nodes cost on a dataset.
+    """Cost of ``c`` templates of ``k`` nodes on a dataset.
 
     Attributes:
-        permutations: k!.
-        regions: windows of all graphs.
-        distinct: regions to match: the distinct ones up to relabelling, or all of a weighted dataset.
-        memory: bytes of the regions, of the index into them, and of the maps.
-        matchings: per name of `isonn.matching.MATCHERS`.
+        permutations: number of permutations, k!.
+        regions: number of windows of all graphs.
+        distinct: number of regions to match: the distinct ones up to relabelling, or all of a weighted dataset.
+        memory: bytes of the regions, of their index, and of the maps.
+        matchings: cost by name of `isonn.matching.MATCHERS`.
     """
 
     permutations: int
@@ -62,7 +63,7 @@ class Cost:
 
 
 def estimate_cost(graphs: GraphSet, k: int, c: int, seed: int = 0) -> Cost:
-    """Measure on a sample of regions what a pass over all of them would cost."""
+    """Measure matching on a sample of regions and extrapolate to all of them."""
     check_sizes(k, c)
     map_shape(int(graphs.sizes.max()), ((c, k),))
     adjacency = torch.from_numpy(graphs.dense())
@@ -88,7 +89,7 @@ def estimate_cost(graphs: GraphSet, k: int, c: int, seed: int = 0) -> Cost:
 
 
 def _timed(match: Callable[[Tensor, Tensor], Tensor], templates: Tensor, regions: Tensor) -> tuple[Tensor, float]:
-    """Distances, and the seconds of a forward and backward pass with one thread, as in ``fit``."""
+    """Return distances, and the seconds of a forward and backward pass with one thread, as in ``fit``."""
     with torch_threads(1):
         start = time.perf_counter()
         distances = match(templates, regions)
@@ -106,7 +107,7 @@ def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, Matc
             regions = sample[: max(20, int(SAMPLE_COST / (c * math.factorial(k) * k * k)))]
         learnable = templates.clone().requires_grad_()
         try:
-            match(learnable, regions[:2])  # tables that are computed once are not part of a pass
+            match(learnable, regions[:2])  # tables computed once are not part of a pass
         except InputError as error:
             costs[name] = MatchingCost(reason=str(error))
             continue
@@ -117,7 +118,7 @@ def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, Matc
 
 
 def _agreement(distances: Tensor, exact: Tensor | None) -> float | None:
-    """Rank correlation on the regions both have; None where ranks mean nothing."""
+    """Return the rank correlation on common regions; None if it is undefined."""
     if exact is None:
         return None
     one, other = distances[: len(exact)].flatten(), exact.flatten()

@@ -1,4 +1,4 @@
-"""Jobs: one method trained and tested on one fold; what is run, and what comes out."""
+"""Jobs and their results; a job trains and tests one method on one fold."""
 
 from __future__ import annotations
 
@@ -35,25 +35,24 @@ from isonn.packing import IntArray
 from isonn.params import check_count
 from isonn.seeding import derive_seed, numpy_stream
 
-#: Relabellings of the test graphs of each job. A table averages over folds and seeds, so three are enough.
+#: Relabellings of the test graphs per job. Tables average over folds and seeds, so three are enough.
 RELABELLINGS = 3
 
 
 @dataclass(frozen=True)
 class Job:
-    """A method on one fold of a dataset.
+    """One method on one fold of a dataset.
 
     Attributes:
-        dataset: its name.
-        method, settings: what is trained: a name of `methods.METHODS`, and arguments of its estimator.
-        protocol, fold: a name of `protocols.PROTOCOLS`, and which of its folds.
-        seed: draws the folds and the weights.
-        digest: SHA-256 of the graphs and targets (`GraphSet.digest`): other data is another job.
-        candidates: settings to choose from on a part of the training graphs, each added to ``settings``; empty if
-            nothing is chosen.
-        version: of the method (`Method.version`): a method that computes something else now is another job.
-        permutation: 0, or the number of a permutation of the targets: what the method reaches when there is nothing
-            to learn.
+        dataset: the name of the dataset.
+        method, settings: a name of `methods.METHODS`, and arguments of its estimator.
+        protocol, fold: a name of `protocols.PROTOCOLS`, and the number of the fold.
+        seed: seed of the folds and the weights.
+        digest: SHA-256 of the graphs and targets (`GraphSet.digest`), so other data makes another job.
+        candidates: settings to choose from by validation on training graphs, each added to ``settings``; empty if none
+            are chosen.
+        version: version of the method (`Method.version`); a new version makes another job.
+        permutation: 0, or the number of a permutation of the targets, which measures the method on data without signal.
     """
 
     dataset: str
@@ -69,20 +68,20 @@ class Job:
 
     @cached_property
     def id(self) -> str:
-        """Hash of everything above; the name of the job's result."""
+        """Hash of all fields; the file name of the result."""
         return hashlib.sha256(_canonical(self.as_dict()).encode()).hexdigest()[:32]
 
     def as_dict(self) -> dict[str, Any]:
-        """The job for JSON, without the fields that the first jobs did not have and that say nothing here.
+        """Return the job for JSON, without newer fields that have their default values.
 
-        So the ids of stored results stay valid: they are hashes of this.
+        Ids are hashes of this dict, so ids of older results stay valid.
         """
         content = {**asdict(self), "candidates": list(self.candidates)}
         return {name: value for name, value in content.items() if name not in _LEFT_OUT or value != _LEFT_OUT[name]}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Job:
-        """The job that `as_dict` wrote."""
+        """Read a job written by `as_dict`."""
         for name, kind in _KINDS.items():
             if not isinstance(content[name], kind) or isinstance(content[name], bool):
                 raise ValueError(f"{name}={content[name]!r} is not part of a job")
@@ -91,12 +90,12 @@ class Job:
 
     @property
     def weight_seed(self) -> int:
-        """The seed of the estimator, from all of the job but its fold: no fold has a seed of its own."""
+        """The seed of the estimator, a hash of all fields but the fold, so all folds share it."""
         rest = {key: value for key, value in self.as_dict().items() if key not in ("fold", "seed")}
         return derive_seed(self.seed, "weights", _canonical(rest))
 
 
-#: Fields that `Job.as_dict` leaves out when they have these values.
+#: Fields that `Job.as_dict` omits if they have these values.
 _LEFT_OUT: dict[str, Any] = {"candidates": [], "version": 1, "permutation": 0}
 _KINDS = {"dataset": str, "method": str, "settings": dict, "protocol": str, "fold": int, "seed": int, "digest": str}
 
@@ -113,15 +112,15 @@ def plan(
     seeds: int,
     candidates: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> list[Job]:
-    """The jobs of an evaluation: seeds 0, 1, ... of every method on every fold, seed by seed.
+    """Plan an evaluation: every method on every fold for seeds 0, 1, ..., in the order of the seeds.
 
     Args:
-        settings: by method; other methods run with their defaults.
-        seeds: how many.
-        candidates: by method; settings to choose from, ignored under a protocol that does not choose.
+        settings: settings by method; other methods use their defaults.
+        seeds: number of seeds.
+        candidates: settings to choose from, by method; ignored by protocols that do not choose settings.
     """
     if seeds < 1:
-        raise InputError(f"{seeds} seeds leave nothing to run; use at least 1")
+        raise InputError(f"seeds must be at least 1, got {seeds}")
     check_count("seeds", seeds)
     judged = find_protocol(protocol)
     n_folds = len(judged.split(graphs, 0))
@@ -150,28 +149,28 @@ def plan(
 
 
 def permuted(jobs: Iterable[Job], permutations: int) -> list[Job]:
-    """The same jobs with permuted targets, once for every permutation; only those of seed 0."""
+    """Return the jobs of seed 0 with permuted targets, once per permutation."""
     check_count("permutations", permutations)
     first = [job for job in jobs if job.seed == 0]
     return [replace(job, permutation=number) for number in range(1, permutations + 1) for job in first]
 
 
 def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
-    """Train and test; the result is ready for JSON and, except for ``timings``, the same wherever it runs.
+    """Train and test; return a result for JSON that, except for ``timings``, is the same on every machine.
 
     Returns:
-        ``id``, ``job``, ``metrics`` (see `isonn.experiments.metrics`; of several ``targets`` their means, and each
-        under ``by_target``), ``timings`` (fit_seconds, predict_seconds), ``n_train``, ``n_test``, ``test`` (numbers),
-        ``predictions`` (in that order), ``audit`` (of classifiers; flip_rate: the share of predictions that change
-        when the test graphs are relabelled), ``loss`` (by epoch, if the method keeps it), ``warnings`` (of isonn),
-        ``chosen`` and ``inner`` (of a job with candidates: which one, and the first metric of each), and where it
-        comes from: ``versions``, ``commit`` (of a checkout of isonn, else None) and ``machine``.
+        ``id``, ``job``, ``metrics`` (see `isonn.experiments.metrics`; means over several ``targets``, with each under
+        ``by_target``), ``timings`` (fit_seconds, predict_seconds), ``n_train``, ``n_test``, ``test`` (indices),
+        ``predictions`` (in that order), ``audit`` (for classifiers; flip_rate: the share of predictions that change
+        when the test graphs are relabelled), ``loss`` (by epoch, if the method records it), ``warnings`` (of isonn),
+        ``chosen`` and ``inner`` (with candidates: the choice, and the first metric of each), ``versions``, ``commit``
+        (of the isonn checkout, else None) and ``machine``.
     """
     protocol = find_protocol(job.protocol)
     if graphs.y is None:
         raise InputError(f"{graphs.name} has no classes or numbers to predict; give one per graph")
     if protocol.digest(graphs) != job.digest:
-        raise InputError(f"the graphs given are not the {job.dataset} of the job; load the set the job was made from")
+        raise InputError(f"the graphs differ from the {job.dataset} of the job; load the set the job was planned for")
     folds = protocol.split(graphs, job.seed)
     train, test = folds[job.fold]
     if job.permutation:
@@ -188,7 +187,7 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         answers = estimator._all_answers(graphs[test])
         done = time.perf_counter()
         flips = None
-        # regions of an atlas have names and an order; relabelling them makes another brain
+        # the regions of an atlas are fixed, so relabelled connectomes are not equivalent
         if isinstance(estimator, GraphClassifier) and not job.permutation and graphs.kind != "connectomes":
             flips = relabelling(estimator, graphs[test], repeats=RELABELLINGS, random_state=job.weight_seed).flip_rate
     scores = score(estimator.target_, _y(graphs)[test], answers)
@@ -204,7 +203,7 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         **provenance(),
     }
     if isinstance(scores, list):
-        result["targets"] = list(target_names(graphs))  # their order: JSON sorts what comes next
+        result["targets"] = list(target_names(graphs))  # keeps their order; JSON sorts the dict below
         result["by_target"] = dict(zip(result["targets"], scores, strict=True))
     if flips is not None:
         result["audit"] = {"flip_rate": flips}
@@ -220,7 +219,7 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
 
 
 def _permuted(graphs: GraphSet, folds: Sequence[Fold], generator: np.random.Generator) -> GraphSet:
-    """The graphs with permuted targets: within each test part, so that folds keep their proportions of the classes."""
+    """Permute the targets within each test part, so that folds keep their class proportions."""
     part = np.full(len(graphs), -1)
     for number, (_, test) in enumerate(folds):
         part[test] = number
@@ -232,7 +231,7 @@ def _permuted(graphs: GraphSet, folds: Sequence[Fold], generator: np.random.Gene
 
 
 def target_names(graphs: GraphSet) -> tuple[str, ...]:
-    """Names of the columns of ``y``; their numbers if there are none."""
+    """Return the names of the columns of ``y``, or their numbers if unnamed."""
     columns = 1 if _y(graphs).ndim == 1 else _y(graphs).shape[1]
     return graphs.target_names if len(graphs.target_names) == columns else tuple(map(str, range(columns)))
 
@@ -248,7 +247,7 @@ def _estimator(job: Job, chosen: Mapping[str, Any], graphs: GraphSet) -> GraphEs
 
 
 def _judge(job: Job, candidate: Mapping[str, Any], graphs: GraphSet, train: IntArray) -> float:
-    """The first metric of a candidate on the part of the training graphs that judges; no test graph is used."""
+    """Return the first metric of a candidate on the validation part of the training graphs."""
     protocol = find_protocol(job.protocol)
     fit, judge = protocol.inner(graphs, train, job.seed)
     estimator = _estimator(job, candidate, graphs).fit(graphs[fit], _y(graphs)[fit])
@@ -258,7 +257,7 @@ def _judge(job: Job, candidate: Mapping[str, Any], graphs: GraphSet, train: IntA
 
 
 def _best(inner: list[float], protocol: Protocol, graphs: GraphSet) -> int:
-    """The best candidate; of equals the first."""
+    """Return the best candidate, the first of equals."""
     name = protocol.metrics(target_kind(_y(graphs)))[0]
     return int(np.argmax(inner) if METRICS[name].larger else np.argmin(inner))
 
@@ -269,7 +268,7 @@ def _canonical(value: Any) -> str:
 
 @contextmanager
 def _listening(said: list[str]) -> Iterator[None]:
-    """Collect the warnings of isonn, each sentence once, for the foot of the table."""
+    """Collect the distinct warnings of isonn, for the notes below a table."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", IsoNNWarning)
         yield
@@ -282,12 +281,12 @@ def _listening(said: list[str]) -> Iterator[None]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """One thread for every library: sums split over threads differ in the last bits, and processes share the cores."""
-    torch = sys.modules.get("torch")  # if it is loaded later, the method sets its threads
+    """Limit every library to one thread: thread counts change the last bits of sums, and processes share the cores."""
+    torch = sys.modules.get("torch")  # if torch is loaded later, the method sets its threads
     before = torch.get_num_threads() if torch is not None else 1
     with threadpool_limits(limits=1):
         if torch is not None:
-            torch.set_num_threads(1)  # also the MKL linked into it, which threadpoolctl cannot see
+            torch.set_num_threads(1)  # also the MKL linked into torch, which threadpoolctl cannot see
         try:
             yield
         finally:
@@ -295,26 +294,26 @@ def _one_thread() -> Iterator[None]:
                 torch.set_num_threads(before)
 
 
-# Where a result comes from: versions, commit, machine.
+# Provenance of a result: versions, commit, machine.
 
 
-#: The whole source: a result depends on more than this package of it.
+#: The whole source, because a result depends on more than this package.
 _FOLDER = Path(__file__).parents[1]
 
 
 @lru_cache(maxsize=1)
 def provenance() -> dict[str, Any]:
-    """``versions`` of what computes, ``commit`` of the checkout isonn runs from (or None), and the ``machine``.
+    """Return the ``versions`` of the libraries, the ``commit`` of the isonn checkout (or None), and the ``machine``.
 
-    The machine is described, not named: results are meant to be published.
+    The machine is described but not named, because results may be published.
     """
     return {"versions": versions(), "commit": _commit(), "machine": _machine()}
 
 
 def versions() -> dict[str, str]:
-    """Of isonn, Python and the libraries that compute."""
+    """Return the versions of isonn, Python and the numerical libraries."""
     found = {"isonn": __version__, "python": platform.python_version()}
-    # read from metadata: trivial methods never load torch
+    # read from metadata, because simple methods never load torch
     for package in ("numpy", "scipy", "scikit-learn", "torch", "igraph"):
         try:
             found[package] = importlib.metadata.version(package)
@@ -324,9 +323,9 @@ def versions() -> dict[str, str]:
 
 
 def _commit() -> str | None:
-    """The commit, with a plus sign when the source differs from it; None outside a checkout of isonn."""
+    """Return the commit, with a plus sign if the source differs from it; None outside a checkout of isonn."""
     if not (_FOLDER.parents[1] / "pyproject.toml").is_file():
-        return None  # installed: a repository found further up would be someone else's
+        return None  # installed; a repository further up would be another project
     commit = _git("rev-parse", "--short=12", "HEAD")
     if not commit:
         return None
@@ -350,7 +349,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """What the processor calls itself, where the system tells."""
+    """Return the name of the processor, if the system reports it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -1,6 +1,6 @@
-"""Every method by name, as the command line, the specs and the tables call it.
+"""The methods by name, for the command line, specs and tables.
 
-Nothing is imported until a method is built: listing names is quick, and a missing extra affects only its methods.
+A method is imported when it is built, so listing names is fast, and a missing extra affects only its own methods.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Method:
-    """A method: an estimator with some of its arguments fixed.
+    """An estimator with some of its arguments fixed.
 
     Attributes:
-        module, estimator: where its classifier is found.
-        regressor: the class in ``module`` that predicts numbers, or "" if the method cannot.
-        about: what it does, in a few words.
-        variant_of: the method whose settings it takes over, changed by ``adapt``, or None.
-        fixed: arguments of the estimator that make it this method; they are not settings.
-        version: raised by one when the method starts to compute something else, so that its stored results no
-            longer count as results of this method.
+        module, estimator: the module and name of its classifier.
+        regressor: the class in ``module`` that predicts numbers, or "" if there is none.
+        about: a short description.
+        variant_of: the base method, whose settings are changed by ``adapt``, or None.
+        fixed: arguments of the estimator that define the method and cannot be set.
+        version: increased when the method computes something else, which invalidates its stored results.
     """
 
     module: str
@@ -48,7 +47,7 @@ def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
 
 
 def _deep(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The deep counterpart the paper gives a shallow model."""
+    """Return the settings of the paper's deep counterpart of a shallow model."""
     from isonn.windows.layer import IsoNN
 
     layers = settings.get("layers") or IsoNN.deep_equivalent(settings["k"], settings["c"])
@@ -56,7 +55,7 @@ def _deep(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _deep_relative(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with maps that the layer on top can tell apart."""
+    """Return the same with relative maps, which the second layer can distinguish."""
     return {**_deep(settings), "normalize": "relative"}
 
 
@@ -84,10 +83,10 @@ METHODS: dict[str, Method] = {
     "isonn-deep-relative": _isonn("the same, maps relative to their mean", _deep_relative),
     "isonn-subgraph": _subgraph("every connected subgraph of up to 4 nodes, linear head"),
     "isonn-subgraph-both": _subgraph("subgraphs and neighbourhoods, linear head", regions="both"),
-    "isonn-subgraph-short": _subgraph("the 32 subgraphs that say most, linear head", c=32),
+    "isonn-subgraph-short": _subgraph("the 32 most informative subgraphs, linear head", c=32),
     "isonn-subgraph-ensemble": _subgraph("every subgraph, linear head and forest", head="ensemble"),
     "isonn-subgraph-learned": _subgraph("32 soft templates trained by gradient", learn_templates=True),
-    "isonn-subgraph-frozen": _subgraph("the same, left where they start", learn_templates="frozen"),
+    "isonn-subgraph-frozen": _subgraph("the same, not trained", learn_templates="frozen"),
     "isonn-aligned": Method(
         "isonn",
         "AlignedIsoNNClassifier",
@@ -95,7 +94,7 @@ METHODS: dict[str, Method] = {
         regressor="AlignedIsoNNRegressor",
     ),
     "ae": _baseline("AutoEncoder", "codes of an autoencoder, MLP"),
-    "cnn": _baseline("CNN", "the adjacency matrix as a picture"),
+    "cnn": _baseline("CNN", "CNN on the adjacency matrix"),
     "sdbn": _baseline("SDBN", "modules side by side, then a CNN with a decoder"),
     "gcn": _baseline("GCN", "graph convolution on rows of the adjacency matrix"),
     "gin": _baseline("GIN", "GIN-0 on rows of the adjacency matrix"),
@@ -115,7 +114,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-#: What `isonn evaluate` compares unless it is told, by `GraphSet.kind`.
+#: Default methods of `isonn evaluate`, by `GraphSet.kind`.
 DEFAULTS: dict[str, tuple[str, ...]] = {
     "": ("isonn-subgraph", "isonn-subgraph-both", "isonn-subgraph-short", "wl-svm", "size", "majority"),
     "molecules": (
@@ -129,12 +128,12 @@ DEFAULTS: dict[str, tuple[str, ...]] = {
     ),
     "connectomes": ("isonn-aligned", "isonn", "edges", "edges-svm", "edges-nbs", "tangent-svm", "majority"),
 }
-#: Sets with more graphs are too large for a kernel matrix.
+#: Largest number of graphs for methods with a kernel matrix.
 KERNEL_GRAPHS = 3000
 
 
 def default_methods(graphs: GraphSet) -> tuple[str, ...]:
-    """What to compare on graphs of this kind."""
+    """Return the default methods for these graphs."""
     names = DEFAULTS.get(graphs.kind, DEFAULTS[""])
     unfit = set()
     if "wl-svm" in names and len(graphs) > KERNEL_GRAPHS:
@@ -148,7 +147,7 @@ def default_methods(graphs: GraphSet) -> tuple[str, ...]:
 
 
 def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
-    """The methods a caller asked for, each once, in the order given; ``all`` means every one.
+    """Return the requested methods, each once, in the given order; ``all`` means every method.
 
     Example:
         >>> resolve_methods("size, majority,size")
@@ -157,21 +156,20 @@ def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
     asked = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
     chosen = dict.fromkeys(method for name in asked if name for method in (METHODS if name == ALL else [_known(name)]))
     if not chosen:
-        from isonn.errors import InputError  # here, because it loads scikit-learn
+        from isonn.errors import InputError  # imported here, because it loads scikit-learn
 
         raise InputError(f"no method was named; name some of {', '.join(METHODS)}, or {ALL}")
     return tuple(chosen)
 
 
 def build(name: str, settings: Mapping[str, Any], seed: int, size: int, numbers: bool = False) -> GraphEstimator:
-    """An estimator of that method, not fitted.
+    """Build an unfitted estimator of a method.
 
     Args:
         settings: arguments of the estimator.
-        seed: for methods that draw random numbers.
-        size: nodes of the largest graph of the dataset, for methods that pad to one size; as in the paper, they leave
-            room for it even if it is a test graph.
-        numbers: whether it predicts numbers.
+        seed: seed of methods that use random numbers.
+        size: nodes of the largest graph of the dataset, test graphs included as in the paper, for methods that pad.
+        numbers: whether to build the regressor.
     """
     method = METHODS[_known(name)]
     if numbers and not method.regressor:

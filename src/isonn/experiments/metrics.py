@@ -1,4 +1,4 @@
-"""How good predictions are: the metrics of tables, by what is predicted."""
+"""Metrics for classes, labels and numbers, as shown in tables."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Scores = dict[str, float | None]
 
 @dataclass(frozen=True)
 class Metric:
-    """How a metric is shown.
+    """Display of a metric.
 
     Attributes:
-        heading: of its column.
+        heading: the heading of its column.
         percent: whether it is shown in percent.
         larger: whether larger is better.
-        about: one phrase for the foot of a table, or "".
+        about: a phrase for the notes below a table, or "".
     """
 
     heading: str
@@ -34,7 +34,7 @@ class Metric:
     about: str = ""
 
 
-#: Every metric by name, in the order of columns.
+#: All metrics by name, in column order.
 METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", percent=True),
     "f1": Metric("F1", percent=True),
@@ -51,7 +51,7 @@ METRICS: dict[str, Metric] = {
 
 
 def target_kind(y: NDArray[Any]) -> str:
-    """What ``y`` holds: "classes" (one per graph), "labels" (columns of 0 and 1) or "numbers".
+    """Return the kind of ``y``: "classes" (one per graph), "labels" (columns of 0 and 1) or "numbers".
 
     Example:
         >>> [target_kind(np.array(y)) for y in (["a", "b"], [1.0, 2.0], [0.5, 2.0], [[0, 1], [1, np.nan]])]
@@ -62,15 +62,18 @@ def target_kind(y: NDArray[Any]) -> str:
     try:
         values = y.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"y has several columns and holds {y.flat[0]!r}; columns hold 0 and 1, or numbers") from error
+        raise InputError(
+            f"y has several columns and holds {y.flat[0]!r}; use columns of 0 and 1, or of numbers"
+        ) from error
     return "labels" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "numbers"
 
 
 def score(target: Target, y: NDArray[Any], answers: Floats) -> Scores | list[Scores]:
-    """Metrics of answers (probabilities or values, as ``predict_proba`` gives them), one dict per column of ``y``.
+    """Compute the metrics of answers (probabilities or values, as from ``predict_proba``), one dict per column of
+    ``y``.
 
-    For one class per graph, or one number, a single dict. A metric that cannot be computed is None: ranks need two
-    classes, R² needs two values.
+    For one class or one number per graph, return a single dict. Metrics that cannot be computed are None: ranks need
+    two classes, R² needs two values.
     """
     if isinstance(target, Numbers):
         columns = y.reshape(len(y), -1).astype(np.float64)
@@ -82,7 +85,7 @@ def score(target: Target, y: NDArray[Any], answers: Floats) -> Scores | list[Sco
 
 
 def mean_score(columns: list[Scores]) -> Scores:
-    """The mean of each metric over the columns that have it."""
+    """Return the mean of each metric over the columns that have it."""
     means: Scores = {}
     for name in columns[0]:
         known = [value for scores in columns if (value := scores[name]) is not None]
@@ -92,7 +95,7 @@ def mean_score(columns: list[Scores]) -> Scores:
 
 def _class_scores(y: NDArray[Any], answers: Floats, classes: NDArray[Any]) -> Scores:
     predicted = classes[answers.argmax(axis=1)]
-    if len(classes) == 2:  # F1 is that of the larger class, the paper's +1
+    if len(classes) == 2:  # F1 of the larger class, +1 in the paper
         return {**_binary_scores(y == classes[1], predicted == classes[1], answers[:, 1]), **_common(y, predicted)}
     truth = y[:, None] == classes
     ranked = [_rank_scores(truth[:, i], answers[:, i]) for i in range(len(classes))]
@@ -105,7 +108,7 @@ def _class_scores(y: NDArray[Any], answers: Floats, classes: NDArray[Any]) -> Sc
 
 
 def _label_scores(y: Floats, answers: Floats) -> Scores:
-    """Metrics of one column of labels, NaN left out; of a column that is not measured here, none."""
+    """Compute the metrics of one column of labels, ignoring NaN; None for a column of only NaN."""
     known = ~np.isnan(y)
     if not known.any():
         names = ("f1", "auroc", "average_precision", "brier", "accuracy", "balanced_accuracy", "mcc")
@@ -157,12 +160,12 @@ def _number_scores(y: Floats, answers: Floats) -> Scores:
 
 
 def is_better(name: str) -> Callable[[float, float], bool]:
-    """Whether the first of two values of a metric is better than the second."""
+    """Return whether the first of two values of a metric is better than the second."""
     larger = METRICS[name].larger
     return lambda one, other: one > other if larger else one < other
 
 
 def shown(name: str, values: Mapping[str, Any]) -> float | None:
-    """A metric of a result as tables show it: in percent where it is a share of predictions."""
+    """Return a metric of a result as shown in tables: in percent if it is a share of predictions."""
     value = values.get(name)
     return None if value is None else float(value) * (100 if METRICS[name].percent else 1)

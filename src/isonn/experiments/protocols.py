@@ -1,7 +1,7 @@
-"""Protocols: how a set is split, how settings are chosen, and which metrics are reported.
+"""Protocols define how sets are split, how settings are chosen, and which metrics are reported.
 
-Folds depend on the set, the protocol and the seed alone, so that all methods are compared on the same folds. A protocol
-is named by text: ``fair``, or ``fair:site`` to keep together graphs with the same value in a column of the set's table
+Folds depend only on the set, the protocol and the seed, so all methods are compared on the same folds. Protocols are
+given by name: ``fair``, or ``fair:site`` to keep together graphs with the same value in a column of the set's table
 (instead of twins).
 """
 
@@ -25,30 +25,30 @@ from isonn.graphs.splits import Fold, balanced_folds, grouped_folds, released_fo
 from isonn.packing import IntArray
 from isonn.seeding import derive_seed
 
-#: One in five graphs of the training part of a fold judges settings.
+#: One in five training graphs of a fold validates settings.
 INNER_FOLDS = 5
-#: A column that splits a set has at most this many values.
+#: Largest number of values of a column that splits a set.
 MOST_VALUES = 50
 
 
 class Protocol(ABC):
-    """A way to compare methods. To add one, subclass it and register it with `register_protocol`.
+    """Base class of protocols. To add one, subclass it and register it with `register_protocol`.
 
     Args:
         column: a column of ``GraphSet.table`` that the protocol reads, or "".
 
     Attributes:
-        about: one sentence for the foot of a table.
-        chooses: whether settings are chosen by `inner`; if not, they are used as given.
-        seeds: with fewer, results are a quick look.
+        about: one sentence for the notes below a table.
+        chooses: whether settings are chosen on the parts of `inner`; if not, they are used as given.
+        seeds: the recommended number of seeds.
     """
 
-    #: What it is called in commands, and in the jobs of a store.
+    #: The name in commands and in stored jobs.
     name: ClassVar[str]
     about: ClassVar[str]
     chooses: ClassVar[bool] = False
     seeds: ClassVar[int] = 1
-    #: Metrics for classes and for numbers; the first is the one that is tested and that settings are chosen by.
+    #: Metrics for classes and for numbers; the first is tested and used to choose settings.
     classes: ClassVar[tuple[str, ...]] = ("auroc", "average_precision", "mcc", "balanced_accuracy", "brier", "accuracy")
     numbers: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2", "spearman")
 
@@ -57,18 +57,18 @@ class Protocol(ABC):
 
     @abstractmethod
     def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
-        """Folds, as pairs of training and test indices."""
+        """Return folds as pairs of training and test indices."""
 
     def inner(self, graphs: GraphSet, train: IntArray, seed: int) -> Fold:
-        """Two parts of the training indices of a fold: one to train candidates on, one to judge them by."""
+        """Split the training indices of a fold into two parts, to train and to validate candidates."""
         raise InputError(f"the {self.name} protocol chooses no settings; give no candidates")
 
     def metrics(self, target: str) -> tuple[str, ...]:
-        """Metrics to report, for a target of "classes", "labels" or "numbers"."""
+        """Return the metrics for a target of "classes", "labels" or "numbers"."""
         return self.numbers if target == "numbers" else self.classes
 
     def digest(self, graphs: GraphSet) -> str:
-        """SHA-256 of what the folds depend on: the graphs, and the column if there is one."""
+        """Return the SHA-256 of the graphs and of the column, if any."""
         if not self.column:
             return graphs.digest
         values = "\n".join(map(str, self._values(graphs).tolist()))
@@ -85,13 +85,13 @@ PROTOCOLS: dict[str, type[Protocol]] = {}
 
 
 def register_protocol(cls: type[Protocol]) -> type[Protocol]:
-    """Make a protocol known by its name; use it as a decorator."""
+    """Register a protocol under its name; use as a decorator."""
     PROTOCOLS[cls.name] = cls
     return cls
 
 
 def find_protocol(text: str) -> Protocol:
-    """The protocol of that name, such as ``fair`` or ``random:site``."""
+    """Return the protocol of a name such as ``fair`` or ``random:site``."""
     name, _, column = text.partition(":")
     if name in PROTOCOLS:
         return PROTOCOLS[name](column)
@@ -102,7 +102,7 @@ def find_protocol(text: str) -> Protocol:
 
 @register_protocol
 class Paper(Protocol):
-    """The paper's: balanced classes, three folds."""
+    """The paper's protocol: balanced classes, three folds."""
 
     name = "paper"
     about = (
@@ -112,7 +112,7 @@ class Paper(Protocol):
     classes = ("accuracy", "f1")
 
     def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
-        """Three balanced folds."""
+        """Return three balanced folds."""
         y = _targets(graphs)
         if target_kind(y) != "classes":
             raise InputError(f"the paper protocol balances classes, and {graphs.name} has none; use fair or random")
@@ -120,30 +120,30 @@ class Paper(Protocol):
 
 
 class _Grouped(Protocol):
-    """Folds that keep groups of graphs together, and the proportions of the classes as well as the groups allow.
+    """Base of protocols that keep groups of graphs together, and class proportions as well as the groups allow.
 
-    A column replaces the groups: joining both could leave a single group.
+    A column replaces the groups, because joining both could leave a single group.
     """
 
     chooses = True
     folds: ClassVar[int]
 
     def groups(self, graphs: GraphSet) -> IntArray:
-        """The group of each graph, shape (g,)."""
-        raise TypeError(f"{type(self).__name__} does not say what its groups are")
+        """Return the group of each graph, shape (g,)."""
+        raise TypeError(f"{type(self).__name__} does not implement groups")
 
     def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
-        """Folds of all graphs; fewer where a class or the groups are too few."""
+        """Return folds of all graphs; fewer if a class is too small or groups are too few."""
         return _grouped(_targets(graphs), self._all_groups(graphs), self.folds, seed)
 
     def inner(self, graphs: GraphSet, train: IntArray, seed: int) -> Fold:
-        """Four fifths and one fifth of the training graphs, groups together."""
+        """Split the training graphs into four fifths and one fifth, keeping groups together."""
         y, groups = _targets(graphs)[train], self._all_groups(graphs)[train]
         fit, judge = _grouped(y, groups, INNER_FOLDS, derive_seed(seed, "inner"))[0]
         return train[fit], train[judge]
 
     def _all_groups(self, graphs: GraphSet) -> IntArray:
-        """The groups of the column if there is one; found once per set, since every job of it asks."""
+        """Return the groups, or those of the column if there is one; cached per set, since every job needs them."""
         key = f"{self.name}:{self.digest(graphs)}"
         if key not in _known_groups:
             if len(_known_groups) >= 8:
@@ -173,7 +173,7 @@ class Fair(_Grouped):
     classes = ("accuracy", "f1", "auroc", "balanced_accuracy", "mcc")
 
     def groups(self, graphs: GraphSet) -> IntArray:
-        """Graphs that are equal up to relabelling, labels ignored."""
+        """Group graphs that are equal up to relabelling, ignoring labels."""
         return twin_groups(graphs)
 
 
@@ -189,7 +189,7 @@ class Random(_Grouped):
     folds = 5
 
     def groups(self, graphs: GraphSet) -> IntArray:
-        """Graphs that are equal up to relabelling, labels included."""
+        """Group graphs that are equal up to relabelling, including labels."""
         return _duplicates(graphs)
 
 
@@ -205,7 +205,7 @@ class Scaffold(_Grouped):
     folds = 5
 
     def groups(self, graphs: GraphSet) -> IntArray:
-        """Molecules with one scaffold."""
+        """Group molecules with the same scaffold."""
         if "smiles" not in graphs.table:
             raise InputError(f"{graphs.name} holds no molecules (no SMILES), so it has no scaffolds; use random")
         scaffolds = importlib.import_module("isonn.molecules").scaffolds  # needs rdkit
@@ -221,7 +221,7 @@ class Released(Protocol):
     classes = ("accuracy", "f1")
 
     def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
-        """One fold per released fold."""
+        """Return one fold per released fold."""
         if graphs.folds is None:
             raise InputError(f"{graphs.name} was released without folds; use the paper protocol")
         return released_folds(graphs.folds)
@@ -229,21 +229,21 @@ class Released(Protocol):
 
 @register_protocol
 class Column(Protocol):
-    """Folds named by a column: each value is tested once, or one part called "test" is."""
+    """Folds given by a column: each value is tested once, or only the value "test" is."""
 
     name = "column"
     about = "the folds of a column of the data, settings as given; a seed draws the weights"
 
     def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
-        """One fold per value; with a value "test", one fold that trains on all others."""
+        """Return one fold per value, or, if there is a value "test", one fold that trains on all others."""
         if not self.column:
             raise InputError("the column protocol needs a column; write column:NAME")
         values = np.array([str(value).strip().lower() for value in self._values(graphs).tolist()])
         found = np.unique(values)
         if not 2 <= len(found) <= MOST_VALUES:
             raise InputError(
-                f"column {self.column!r} of {graphs.name} has {len(found)} values; a column that splits has 2 to "
-                f"{MOST_VALUES}"
+                f"column {self.column!r} of {graphs.name} has {len(found)} values; use a column with 2 to "
+                f"{MOST_VALUES} values"
             )
         tested = [value for value in found if value == "test"] or list(found)
         return [(np.flatnonzero(values != value), np.flatnonzero(values == value)) for value in tested]
@@ -256,7 +256,7 @@ def _targets(graphs: GraphSet) -> NDArray[Any]:
 
 
 def _grouped(y: NDArray[Any], groups: IntArray, n_folds: int, seed: int) -> list[Fold]:
-    """Folds that keep groups together; stratified for classes."""
+    """Make folds that keep groups together, stratified for classes."""
     wanted = min(n_folds, len(np.unique(groups)))
     if target_kind(y) == "classes":
         return grouped_folds(y, groups, max(2, min(wanted, int(np.unique(y, return_counts=True)[1].min()))), seed)
@@ -267,7 +267,7 @@ def _grouped(y: NDArray[Any], groups: IntArray, n_folds: int, seed: int) -> list
 
 
 def _duplicates(graphs: GraphSet) -> IntArray:
-    """Groups of graphs that are twins and have the same labels around every node."""
+    """Group twins that have the same labels around every node."""
     from isonn.baselines.shapes import ShapeReader
     from isonn.baselines.weisfeiler_lehman import wl_hashes
 

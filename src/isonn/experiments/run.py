@@ -1,4 +1,4 @@
-"""Run jobs in this process, in several, or on a cluster; the numbers are the same."""
+"""Run jobs in this process, in several processes or on a cluster, with identical results."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from isonn.experiments.store import Store, failure
 from isonn.graphs.graph import GraphSet
 from isonn.processes import workers
 
-#: A worker that dies is most often out of memory; its jobs are tried this many more times beside others.
+#: Workers usually die for lack of memory; their jobs are retried in parallel this many times.
 RESTARTS = 2
-#: If this many jobs in a row kill their process although nothing runs beside them, the machine is at fault.
+#: If this many jobs in a row kill their process while running alone, the run stops.
 DEATHS = 5
 
 
@@ -30,19 +30,19 @@ def execute(
     n_jobs: int = 1,
     scheduler: str | None = None,
 ) -> Generator[dict[str, Any], None, None]:
-    """Run jobs, store each outcome as it comes, and yield it.
+    """Run jobs, store each outcome as it arrives, and yield it.
 
-    An outcome is a result of `run_job`, or for a job that failed its ``id``, ``job``, ``error`` (a sentence) and
-    ``traceback``; the other jobs go on. What is finished stays when the iteration is stopped, or at Ctrl-C.
+    An outcome is a result of `run_job`. For a failed job it is its ``id``, ``job``, ``error`` (a sentence) and
+    ``traceback``; the other jobs continue. Stopping the iteration or Ctrl-C keeps finished jobs.
 
     Args:
         jobs: usually ``store.missing(jobs)``.
-        datasets: by the name the jobs call them.
-        n_jobs: processes, one thread each; 1 runs everything in this process.
-        scheduler: address of a dask scheduler; its workers run the jobs, and ``n_jobs`` does not matter.
+        datasets: the sets by `Job.dataset`.
+        n_jobs: number of processes, one thread each; 1 runs everything in this process.
+        scheduler: address of a dask scheduler whose workers run the jobs; ``n_jobs`` is then ignored.
     """
     if n_jobs < 1:
-        raise InputError(f"n_jobs={n_jobs} cannot run anything; use at least 1")
+        raise InputError(f"n_jobs must be at least 1, got {n_jobs}")
     todo = list(jobs)
     n_jobs = min(n_jobs, len(todo))
     outcomes: Generator[dict[str, Any], None, None]
@@ -66,8 +66,8 @@ def _in_processes(
     todo = {job.id: job for job in jobs}
     restarts = deaths = 0
     while todo:
-        # A pool does not say which job killed its worker, so after some restarts jobs run one at a time. Those that
-        # were under way come first, so the deadly one is found soon and the others go on side by side.
+        # A pool does not report which job killed its worker, so after some restarts jobs run one at a time. Those that
+        # were running come first, so the bad job is found early and the others continue in parallel.
         alone = restarts > RESTARTS
         try:
             with closing(_pool(list(todo.values())[: 1 if alone else None], datasets, n_jobs)) as outcomes:
@@ -82,8 +82,8 @@ def _in_processes(
             deaths += 1
             if deaths > DEATHS:
                 raise IsoNNError(
-                    f"worker processes keep dying with {len(todo)} of {len(jobs)} jobs to go, most likely for want "
-                    f"of memory; finished jobs are kept, run the rest on a larger machine"
+                    f"worker processes keep dying with {len(todo)} of {len(jobs)} jobs to go, most likely for lack of "
+                    "memory; finished jobs are kept, run the rest on a larger machine"
                 ) from error
             job = todo.pop(next(iter(todo)))
             restarts = 0
@@ -94,14 +94,14 @@ def _in_processes(
 
 
 def _pool(jobs: Sequence[Job], datasets: Mapping[str, GraphSet], n_jobs: int) -> Generator[dict[str, Any], None, None]:
-    """The outcomes of the jobs as they come; BrokenProcessPool when a worker dies."""
-    # The pool is reused between calls; one thread each is set before the workers load any library.
+    """Yield the outcomes of the jobs as they arrive; raise BrokenProcessPool if a worker dies."""
+    # The pool is reused between calls. Its threads are limited before the workers load any library.
     with workers(inner_max_num_threads=1):
-        # joblib runs a single job in this process, so one process is two with one job to give away
+        # joblib runs n_jobs=1 in this process, so a job that must run alone gets a pool of two
         parallel = Parallel(n_jobs=max(n_jobs, 2), return_as="generator_unordered")
         outcomes = parallel(delayed(_attempt)(job, datasets[job.dataset]) for job in jobs)
     with closing(outcomes), warnings.catch_warnings():
-        # loky replaces workers that have grown large, as networks do; nothing is lost
+        # loky replaces workers that use much memory; no job is lost
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
         yield from outcomes
 

@@ -1,14 +1,14 @@
-"""Experiments as data: a TOML file with the settings of a published result and the numbers printed there.
+"""Experiments as data: TOML files with the settings and the printed numbers of a publication.
 
 ```toml
-title = "..."                   # what the experiment is
+title = "..."                   # title of the experiment
 protocol = "paper"              # a name of `protocols.PROTOCOLS`
 seeds = 10                      # the default of --seeds
-jobs = 1                        # the default of --jobs; one per core if left out
+jobs = 1                        # the default of --jobs; one per core if omitted
 methods = ["isonn", "freq"]     # the default of --methods
 [settings]                      # per method, for datasets that are not in the file
 isonn = { k = 4, c = 2 }
-[grid]                          # per method, values to choose from under a protocol that chooses settings
+[grid]                          # per method, values to choose from if the protocol chooses settings
 isonn = { k = [2, 3], c = [1, 2] }
 [datasets.MUTAG.settings]       # per dataset and method
 isonn = { k = 4, c = 1 }
@@ -16,14 +16,14 @@ isonn = { k = 4, c = 1 }
 isonn = { accuracy = 83.3, f1 = 83.0 }
 [sweeps.by-k]                   # a figure: one setting takes several values
 title = "..."
-measure = "accuracy"            # or "seconds" (of a fit), or "loss" (by epoch: nothing varies)
+measure = "accuracy"            # or "seconds" (of a fit), or "loss" (by epoch, without vary)
 vary = "k"
 values = [2, 3, 4]
-settings = { c = 1 }            # instead of those above
-datasets = ["MUTAG"]            # all of the file if left out
-methods = ["isonn"]             # those of the file if left out
-claim = "..."                   # what the publication says of its figure
-paper = { MUTAG = 4 }           # the value it calls best, or the epoch by which it sees the loss settle
+settings = { c = 1 }            # replace those above
+datasets = ["MUTAG"]            # default: all in the file
+methods = ["isonn"]             # default: those of the file
+claim = "..."                   # what the publication says about its figure
+paper = { MUTAG = 4 }           # the best value, or the epoch when the loss settles, according to the publication
 ```
 """
 
@@ -52,7 +52,7 @@ _SCALARS = (bool, int, float, str)
 
 @dataclass(frozen=True)
 class Printed:
-    """What a publication prints, in percent."""
+    """Numbers printed in a publication, in percent."""
 
     accuracy: float
     f1: float
@@ -60,11 +60,11 @@ class Printed:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One figure; the module's docstring describes the file.
+    """One figure; see the module docstring for the file format.
 
     Attributes:
-        vary: the setting on the horizontal axis; None for the loss, which has the epoch there.
-        paper: by dataset.
+        vary: the setting on the horizontal axis; None for the loss, which is plotted by epoch.
+        paper: the publication's value by dataset.
     """
 
     name: str
@@ -81,13 +81,13 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Spec:
-    """One experiment; the module's docstring describes the file.
+    """One experiment; see the module docstring for the file format.
 
     Attributes:
-        settings: by method.
-        dataset_settings: by dataset, then by method.
-        printed: by dataset, then by method.
-        grid: by method, then by setting.
+        settings: settings by method.
+        dataset_settings: settings by dataset, then by method.
+        printed: printed numbers by dataset, then by method.
+        grid: candidate values by method, then by setting.
     """
 
     name: str
@@ -108,9 +108,9 @@ class Spec:
         return tuple(self.dataset_settings)
 
     def settings_for(self, dataset: str, method: str, changes: Settings | None = None) -> dict[str, Any]:
-        """The settings of a method on a dataset, or the general ones if the dataset has none.
+        """Return the settings of a method on a dataset, or its general settings if the dataset has none.
 
-        A variant that is not in the file takes those of the method it is a variant of.
+        A variant that is not in the file uses the settings of its base method.
 
         Args:
             changes: settings that replace those of the file.
@@ -126,10 +126,10 @@ class Spec:
     def candidates_for(
         self, dataset: str, method: str, changes: Settings | None = None
     ) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
-        """For a protocol that chooses settings: those that all candidates share, and the candidates.
+        """Return the shared settings and the candidates, for a protocol that chooses settings.
 
-        A variant without a grid takes that of the method it is a variant of. Settings in ``changes`` are not chosen.
-        A single candidate is no choice: then there are none.
+        A variant without a grid uses the grid of its base method. Settings in ``changes`` are fixed. With
+        fewer than two candidates, return the settings of the method and no candidates.
         """
         fixed = dict(changes or {})
         owner = method
@@ -139,7 +139,7 @@ class Spec:
         every: list[dict[str, Any]] = []
         for values in itertools.product(*grid.values()):
             settings = self.settings_for(dataset, method, {**dict(zip(grid, values, strict=True)), **fixed})
-            if settings not in every:  # two shallow models may have one deep counterpart
+            if settings not in every:  # two shallow models may have the same deep counterpart
                 every.append(settings)
         if len(every) < 2:
             return self.settings_for(dataset, method, fixed), ()
@@ -147,20 +147,20 @@ class Spec:
         return common, tuple({k: v for k, v in one.items() if k not in common} for one in every)
 
     def printed_for(self, dataset: str, method: str, settings: Settings) -> Printed | None:
-        """The printed numbers, if they were printed for these settings."""
+        """Return the printed numbers, if they were printed for these settings."""
         if dict(settings) != self.settings_for(dataset, method):
             return None
         return self.printed.get(dataset, {}).get(method)
 
 
 def spec_names() -> tuple[str, ...]:
-    """The experiments that come with isonn."""
+    """List the experiments that come with isonn."""
     folder = files("isonn.experiments") / "specs"
     return tuple(sorted(item.name[: -len(".toml")] for item in folder.iterdir() if item.name.endswith(".toml")))
 
 
 def load_spec(name_or_path: str | Path) -> Spec:
-    """The experiment of that name, or in that file.
+    """Load an experiment by name or from a file.
 
     Example:
         >>> load_spec("table").settings_for("MUTAG", "isonn")
@@ -276,7 +276,7 @@ def _printed(table: Any, where: str) -> dict[str, Printed]:
 
 def _table(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InputError(f"{where}: {value!r} is not a table; give one entry a line, key = value")
+        raise InputError(f"{where}: {value!r} is not a table; give one entry per line, key = value")
     return value
 
 

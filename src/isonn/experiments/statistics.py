@@ -6,16 +6,16 @@ import math
 import statistics
 from collections.abc import Sequence
 
-#: Of the interval shown in tables, and of the test below which a difference is called one.
+#: Confidence level of intervals, and significance level of tests, in tables.
 LEVEL = 0.95
 SIGNIFICANT = 0.05
 
 
 def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
-    """Student's t interval of the mean of one value per seed; None for fewer than two.
+    """Return Student's t interval of the mean of one value per seed; None for fewer than two values.
 
-    A seed draws the folds and the weights, never the graphs. So this says where the mean over *all* seeds lies on this
-    dataset; results on other graphs of the kind vary more.
+    Seeds vary the folds and the weights, not the graphs. So this interval covers the mean over *all* seeds on this
+    dataset; results on other graphs vary more.
 
     Example:
         >>> low, high = interval([80.0, 82.0, 84.0])
@@ -24,7 +24,7 @@ def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, floa
     """
     if len(values) < 2:
         return None
-    from scipy.stats import t  # slow to import, and reading a store does not need it
+    from scipy.stats import t  # slow to import, and not needed to read a store
 
     mean = statistics.fmean(values)
     half = float(t.ppf((1 + level) / 2, len(values) - 1)) * statistics.stdev(values) / math.sqrt(len(values))
@@ -34,7 +34,7 @@ def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, floa
 def corrected_interval(
     values: Sequence[float], test_to_train: float, level: float = LEVEL
 ) -> tuple[float, float] | None:
-    """Student's t interval of the mean over folds, widened because folds train on the same graphs; None for one.
+    """Return Student's t interval of the mean over folds, widened for overlapping training sets; None for one fold.
 
     The variance is corrected as in `corrected_t_test`.
 
@@ -54,25 +54,25 @@ def corrected_interval(
 
 
 def corrected_t_test(differences: Sequence[float], test_to_train: float) -> float | None:
-    r"""Two-sided p of the corrected resampled t-test (Nadeau and Bengio 2003); None for fewer than two differences.
+    r"""Return the two-sided p-value of the corrected resampled t-test (Nadeau and Bengio 2003).
 
-    Folds of all seeds train on overlapping graphs, so their differences are not independent and a plain paired
-    test finds differences that are not there. With :math:`\bar d` the mean and :math:`s^2` the variance of n
-    differences, the corrected statistic is
+    None for fewer than two differences. Folds of all seeds train on overlapping graphs, so their differences are not
+    independent and a plain paired test finds false differences. With :math:`\bar d` the mean and :math:`s^2` the
+    variance of n differences, the corrected statistic is
 
     .. math:: t = \bar d \Big/ \sqrt{\left(\tfrac 1 n + \tfrac{n_\text{test}}{n_\text{train}}\right) s^2}
 
-    with n - 1 degrees of freedom. Differences that are all equal give 1 when they are 0, and 0 when they are not.
+    with n - 1 degrees of freedom. If all differences are equal, p is 1 if they are 0, and 0 otherwise.
 
     Args:
-        differences: of two methods on the same test graphs, one per seed and fold.
+        differences: differences of two methods on the same test graphs, one per seed and fold.
         test_to_train: test graphs per training graph; 0 gives the plain paired test.
     """
     n = len(differences)
     if n < 2:
         return None
     mean, variance = statistics.fmean(differences), statistics.variance(differences)
-    if variance <= (1e-12 * max(1e-300, *map(abs, differences))) ** 2:  # equal but for rounding
+    if variance <= (1e-12 * max(1e-300, *map(abs, differences))) ** 2:  # equal up to rounding
         return 1.0 if abs(mean) < 1e-12 else 0.0
     from scipy.stats import t
 

@@ -1,14 +1,14 @@
-"""Results on disk: one file per finished job, so that nothing runs twice and nothing finished is lost.
+"""Results on disk, one file per finished job, so that no job runs twice and no result is lost.
 
 ```
-run.json            what this folder is
+run.json            identifies the folder
 jobs/<id>.json      the result of a finished job, with a checksum; copy these files to merge two stores
-jobs/<id>.error     why a job failed; it is tried again next time
-tasks/              the same as isonn 0.1.0 wrote it, without checksums; read, never written
+jobs/<id>.error     why a job failed; the next run tries it again
+tasks/              results of isonn 0.1.0, without checksums; read only
 ```
-The checksum detects damage and careless edits. It does not detect forgery: whoever edits a file can compute it again.
-Other files are left alone. A name that starts with a dot is a file that a process is writing, or had begun to write
-when it was killed; opening the store removes the latter.
+The checksum detects damage and accidental edits. It does not detect forgery, since anyone can compute it.
+Other files are not touched. Names that start with a dot are files being written. Opening the store removes those left
+by killed processes.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from isonn.files import atomic_file, remove_strays
 
 FORMAT = 2
 _KIND = "isonn results"
-#: Where results are written, and where isonn 0.1.0 wrote them.
+#: Folder names for results, now and in isonn 0.1.0.
 FOLDER, OLD_FOLDER = "jobs", "tasks"
 
 
 def failure(job: Job, sentence: str, traceback: str = "") -> dict[str, Any]:
-    """The outcome of a job that failed, as `Store.put_error` keeps it; the sentence is put on one line."""
+    """Return the outcome of a failed job for `Store.put_error`, with the error on one line."""
     return {"id": job.id, "job": job.as_dict(), "error": " ".join(sentence.split()), "traceback": traceback}
 
 
 class Store:
-    """The results in a folder, which is created if needed.
+    """A folder of results, created if needed.
 
-    Several processes can use one store at once: files appear whole, and two processes that write one file write the
-    same result.
+    Several processes can use a store at the same time: files are written atomically, and processes that write the same
+    file write the same result.
 
     Attributes:
-        folder: where it is.
-        set_aside: damaged files found so far, by their new names.
+        folder: the path of the folder.
+        set_aside: the new names of damaged files found so far.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -58,7 +58,7 @@ class Store:
             ) from error
 
     def get(self, job: Job) -> dict[str, Any] | None:
-        """The result of a finished job, or None. A damaged file is set aside and counts as none."""
+        """Return the result of a finished job, or None. A damaged file is renamed and ignored."""
         with self._sentence_on_failure("read"):
             for path in self._paths(job.id, ".json"):
                 if path.exists():
@@ -68,23 +68,23 @@ class Store:
         return None
 
     def missing(self, jobs: Iterable[Job]) -> list[Job]:
-        """The jobs that have no result yet, in the order given."""
+        """Return the jobs without a result, in the given order."""
         return [job for job in jobs if self.get(job) is None]
 
     def put(self, result: Mapping[str, Any]) -> None:
-        """Keep the result of a finished job."""
+        """Store the result of a finished job."""
         with self._sentence_on_failure("kept"):
             _write(self._paths(result["id"], ".json")[0], {**result, "sha256": _checksum(result)})
             for path in self._paths(result["id"], ".error"):
                 path.unlink(missing_ok=True)
 
     def put_error(self, failure: Mapping[str, Any]) -> None:
-        """Keep why a job failed: its ``id``, ``job`` and ``error``."""
+        """Store the ``id``, ``job`` and ``error`` of a failed job."""
         with self._sentence_on_failure("kept"):
             _write(self._paths(failure["id"], ".error")[0], failure)
 
     def error(self, job: Job) -> str | None:
-        """The sentence a job failed with when it was last tried, or None."""
+        """Return the error of the last attempt at a job, or None."""
         with self._sentence_on_failure("read"):
             for path in self._paths(job.id, ".error"):
                 if path.exists():
@@ -96,9 +96,9 @@ class Store:
         try:
             path.replace(aside)
         except FileNotFoundError:
-            return None  # another process has set it aside
+            return None  # another process has renamed it
         result = _result_of(aside, job_id, path.parent.name)
-        if result is not None:  # another process had set it aside and put a sound one in its place
+        if result is not None:  # another process had replaced it with a sound one
             aside.replace(path)
             return result
         self.set_aside.append(aside)
@@ -115,7 +115,7 @@ class Store:
             ) from error
 
     def _paths(self, job_id: str, suffix: str) -> tuple[Path, Path]:
-        """Where the file of a job is written, and where isonn 0.1.0 wrote it."""
+        """Return the path of a job's file, and its path in isonn 0.1.0."""
         return (self.folder / FOLDER / f"{job_id}{suffix}", self.folder / OLD_FOLDER / f"{job_id}{suffix}")
 
     def _open(self) -> None:
@@ -123,7 +123,7 @@ class Store:
         if not about.exists():
             foreign = self.folder.exists() and any(
                 not file.name.startswith(".run.json.") for file in self.folder.iterdir()
-            )  # a killed process, or one that is starting now, leaves nothing but the beginning of a run.json
+            )  # a killed or a starting process may leave part of a run.json, and nothing else
             if foreign and not about.exists():  # it may have appeared between the two checks
                 raise InputError(f"{self.folder} is not empty and holds no results of isonn; choose another folder")
             _write(about, {"kind": _KIND, "format": FORMAT, "isonn": __version__})
@@ -143,7 +143,7 @@ class Store:
 
 
 def outcome_files(folder: Path) -> list[Path]:
-    """Every result and every error in a store, results first."""
+    """Return the files of all results and errors in a store, results first."""
     return [
         path
         for suffix in ("json", "error")
@@ -153,13 +153,13 @@ def outcome_files(folder: Path) -> list[Path]:
 
 
 def read_outcome(path: Path, folder: str | None = None) -> tuple[Job, dict[str, Any]]:
-    """A job and its result (or its error) from a file; a damaged or edited file raises `InputError`.
+    """Read a job and its result or error from a file; raise `InputError` if the file is damaged or edited.
 
     Args:
-        folder: the name of the folder the file belongs to, if it was moved.
+        folder: the original folder name, if the file was moved.
     """
     content = _parsed(_text(path))
-    if "task" in content:  # as isonn 0.1.0 wrote it
+    if "task" in content:  # written by isonn 0.1.0
         content["job"] = content.pop("task")
     try:
         job = Job.from_dict(content["job"])
@@ -183,7 +183,7 @@ def _result_of(path: Path, job_id: str, folder: str | None = None) -> dict[str, 
     return content if job.id == job_id else None
 
 
-#: Which entries a result has, with a test of each; those with a question mark may be absent.
+#: The entries of a result with a check of each; those with a question mark are optional.
 _ENTRIES = {
     "metrics": lambda value: bool(value) and _is_table(value, _is_number_or_none),
     "timings": lambda value: _is_number(value["fit_seconds"]) and _is_table(value, _is_number),
@@ -208,7 +208,7 @@ def _check(content: Mapping[str, Any]) -> None:
     for name, is_sound in _ENTRIES.items():
         entry = name.removesuffix("?")
         if (entry in content or entry == name) and not is_sound(content[entry]):
-            raise ValueError(f"{entry} is not what a result holds")
+            raise ValueError(f"{entry} is not a valid entry of a result")
     if not len(content["test"]) == len(content["predictions"]) == content["n_test"]:
         raise ValueError("the lengths do not fit")
 
@@ -238,7 +238,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (FileNotFoundError, UnicodeDecodeError):
-        return ""  # like any other text that is not JSON
+        return ""  # as for any text that is not JSON
 
 
 def _parsed(text: str) -> dict[str, Any]:

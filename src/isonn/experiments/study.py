@@ -1,4 +1,4 @@
-"""A whole experiment: load its datasets, plan its jobs, and collect its rows."""
+"""Run a whole experiment: load its datasets, plan its jobs, and collect its rows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class Datasets:
     """The datasets of an experiment.
 
     Attributes:
-        graphs: by name, in the order asked for.
-        absent: by name, why a dataset could not be loaded; ``private`` are those nobody can download.
+        graphs: the loaded sets by name, in the requested order.
+        absent: the reasons why datasets could not be loaded, by name; ``private`` lists those that cannot be
+        downloaded.
     """
 
     graphs: Mapping[str, GraphSet] = field(default_factory=dict)
@@ -38,12 +39,12 @@ class Datasets:
 
 @dataclass(frozen=True)
 class Part:
-    """One table, or one figure: the jobs of one dataset.
+    """The jobs of one table or figure on one dataset.
 
     Attributes:
-        sweep: None for the table of an experiment without figures.
-        dataset: its name; its graphs are in `Datasets`, unless they are absent.
-        left_out: methods, or values of a sweep, that cannot be used on the dataset, with the reason.
+        sweep: the figure, or None for the table.
+        dataset: the name of the dataset in `Datasets`.
+        left_out: methods or sweep values that cannot be used on the dataset, with the reason.
     """
 
     sweep: Sweep | None
@@ -54,12 +55,12 @@ class Part:
 
     @property
     def name(self) -> str:
-        """What the part is called in files."""
+        """The name of the part in file names."""
         return "table" if self.sweep is None else self.sweep.name
 
 
 def gather(names: Iterable[str]) -> Datasets:
-    """Load datasets. One that is known but cannot be loaded is noted; an unknown one is refused."""
+    """Load datasets; note known ones that cannot be loaded, and raise an error for unknown names."""
     entries = {entry.name.casefold(): entry for entry in known()}
     graphs: dict[str, GraphSet] = {}
     absent: dict[str, str] = {}
@@ -71,7 +72,7 @@ def gather(names: Iterable[str]) -> Datasets:
         except DatasetError as error:
             if entry is None:
                 raise
-            if entry.url is None:  # the reason must not name folders of this machine: tables are published
+            if entry.url is None:  # tables are published, so the reason must not name local folders
                 private.add(entry.name)
                 absent[entry.name] = f"{entry.source}; `isonn data info {entry.name}` says where to put it"
             else:
@@ -79,19 +80,19 @@ def gather(names: Iterable[str]) -> Datasets:
         else:
             if graphs.setdefault(loaded.name, loaded).digest != loaded.digest:
                 raise InputError(
-                    f"{name} is called {loaded.name} like another dataset asked for; rename its folder or file, or "
+                    f"{name} has the name {loaded.name}, like another dataset; rename its folder or file, or "
                     f"run it on its own"
                 )
     return Datasets(graphs, absent, frozenset(private))
 
 
 def plan_study(spec: Spec, datasets: Datasets, methods: Sequence[str] | None, protocol: str, seeds: int) -> list[Part]:
-    """Every job of the experiment on these datasets.
+    """Plan all jobs of the experiment on these datasets.
 
-    A figure uses the datasets it names, or all if none of those was asked for.
+    A figure uses its own datasets, or all if none of them was requested.
 
     Args:
-        methods: instead of those of the spec; a figure keeps its own if none of these is among them.
+        methods: methods that replace those of the spec; a figure keeps its own if it uses none of these.
     """
     every = (*datasets.graphs, *datasets.absent)
     order = sorted(every, key=lambda name: spec.datasets.index(name) if name in spec.datasets else len(every))
@@ -140,21 +141,21 @@ def _part(
                 reason = str(error)
             if reason is not None:
                 left_out[name] = reason
-    jobs.sort(key=lambda job: job.seed)  # seed by seed, so that early results can be compared
+    jobs.sort(key=lambda job: job.seed)  # ordered by seed, so that early results are comparable
     return Part(sweep, graphs.name, methods, tuple(jobs), left_out)
 
 
 def table_settings(
     spec: Spec, dataset: str, method: str, protocol: str, changes: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
-    """Settings of a method under a protocol, and the candidates if the protocol chooses."""
+    """Return the settings of a method, and the candidates if the protocol chooses settings."""
     if not find_protocol(protocol).chooses:
         return spec.settings_for(dataset, method, changes), ()
     return spec.candidates_for(dataset, method, changes)
 
 
 def why_not(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str | None:
-    """Why the method cannot be used on these graphs, or None; settings that mean nothing are refused."""
+    """Return why the method cannot be used on these graphs, or None; raise an error for invalid settings."""
     kind = "classes" if graphs.y is None else target_kind(graphs.y)
     if kind == "numbers" and not METHODS[method].regressor:
         return f"{method} predicts classes, not numbers"
@@ -170,7 +171,7 @@ def why_not(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str |
 
 
 def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[Row]:
-    """The rows of a part, from the store."""
+    """Return the rows of a part from the store."""
     if part.dataset in datasets.absent:
         why = "data not public" if part.dataset in datasets.private else "not loaded"
         return absent_rows(part.dataset, part.methods, spec, why)
@@ -179,7 +180,7 @@ def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[
 
 
 def finished_part(part: Part, store: Store) -> Part:
-    """The part without seeds whose folds are not all in the store, method by method."""
+    """Return the part without incomplete seeds: for each method, drop seeds with folds missing in the store."""
     whole: dict[tuple[str, str, int], list[Job]] = {}
     for job in part.jobs:
         settings = json.dumps([job.settings, list(job.candidates)], sort_keys=True, default=list)
@@ -189,7 +190,7 @@ def finished_part(part: Part, store: Store) -> Part:
 
 
 def stored_rows(jobs: Iterable[Job], store: Store, spec: Spec, losses: bool = False) -> list[Row]:
-    """The rows of some jobs, from the store."""
+    """Return the rows of some jobs from the store."""
     jobs = tuple(jobs)
     results, errors = {}, {}
     for job in jobs:
@@ -197,20 +198,20 @@ def stored_rows(jobs: Iterable[Job], store: Store, spec: Spec, losses: bool = Fa
         if result is not None:
             results[job.id] = result
         else:
-            errors[job.id] = store.error(job) or "there is no result; it was not run yet, or was removed"
+            errors[job.id] = store.error(job) or "there is no result; the job was not run, or its result was removed"
     return summarize(jobs, results, errors, spec, losses)
 
 
 def check_seeds(protocol: str, seeds: int) -> str | None:
-    """A sentence if these seeds are too few for the protocol, or None."""
+    """Return a warning if the protocol needs more seeds, or None."""
     least = find_protocol(protocol).seeds
     if seeds >= least:
         return None
-    return f"the {protocol} protocol asks for at least {least} seeds and this is {seeds}"
+    return f"the {protocol} protocol needs at least {least} seeds, got {seeds}"
 
 
 def about(graphs: GraphSet) -> dict[str, Any]:
-    """What a summary says of a dataset."""
+    """Describe a dataset for a summary."""
     kind = None if graphs.y is None else target_kind(graphs.y)
     counts: dict[str, int] = {}
     if graphs.y is not None and kind == "classes":
@@ -230,7 +231,7 @@ def about(graphs: GraphSet) -> dict[str, Any]:
 
 
 def nothing_left(parts: Sequence[Part], datasets: Datasets) -> IsoNNError | None:
-    """The error if nothing can be run, or None."""
+    """Return the error if nothing can be run, or None."""
     if any(part.jobs for part in parts):
         return None
     reasons = [*datasets.absent.values(), *(reason for part in parts for reason in part.left_out.values())]

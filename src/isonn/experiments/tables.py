@@ -1,4 +1,4 @@
-"""Results as rows: per method the mean over seeds with its spread, and whether it differs from the reference."""
+"""Tables of results: per method the mean over seeds, its spread, and a test against a reference method."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from isonn.experiments.statistics import SIGNIFICANT, corrected_interval, correc
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: The method every other is compared with: the first of these that the table has.
+#: Reference methods, in order of preference; a table uses the first that it contains.
 REFERENCES = ("isonn", "isonn-subgraph")
-#: The target of a row that is the mean over targets.
+#: The target name of a row with the mean over targets.
 MEAN = "(mean)"
-#: A loss has settled when what is left to fall is less than this share of its whole fall.
+#: A loss has settled when the rest of its decrease is less than this share of the total decrease.
 SETTLED = 0.05
 LAST = 0.8
 
@@ -32,14 +32,14 @@ Results = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Spread:
-    """A metric over seeds, in percent where it is a share; a seed's value is the mean over its folds.
+    """A metric over seeds, in percent if it is a share; the value of a seed is the mean over its folds.
 
     Attributes:
-        sd: with one degree of freedom less than seeds; None for one seed.
-        by_seed: the values themselves.
+        sd: standard deviation with n - 1 degrees of freedom; None for one seed.
+        by_seed: the value of each seed.
         interval: 95 % interval of the mean: over seeds (`statistics.interval`), or, for one seed, over its folds
             (`statistics.corrected_interval`); None for one value.
-        digits: to show.
+        digits: number of decimals shown.
     """
 
     mean: float
@@ -52,7 +52,7 @@ class Spread:
         return self.text(self.mean) if self.sd is None else f"{self.text(self.mean)} ± {self.text(self.sd)}"
 
     def text(self, value: float) -> str:
-        """A value with the digits of this metric."""
+        """Format a value with the digits of this metric."""
         return f"{value:.{self.digits}f}"
 
 
@@ -61,23 +61,23 @@ class Row:
     """One method with its settings on one dataset.
 
     Attributes:
-        metrics: by name, the first one tested; over the seeds whose folds are all finished.
-        target: which of several targets, `MEAN` for their mean, "" where there is one.
+        metrics: the metrics by name, over the seeds whose folds are all finished; the first one is tested.
+        target: the name of the target, `MEAN` for the mean of several, "" if there is only one.
         printed: the paper's numbers for these settings, or None.
-        fit_seconds: median over jobs, so that neither loading libraries nor a pause counts.
-        jobs, finished: how many were asked for, how many have a result.
-        errors: why jobs failed, each sentence once.
-        p: of the test whether the first metric differs from the reference's; None where nothing can be compared.
-        against: the method it is compared with.
-        permutation_p: the share of permutations of the targets that do at least as well; None if none were run.
-        flip_rate: percent of predictions that change when test graphs are relabelled, mean over jobs.
-        candidates: how many settings there were to choose from.
-        chosen: how often each was, most often first.
-        loss: mean training loss by epoch, if it was asked for.
-        absent: why there is no result and none was asked for ("data not public").
-        warned: how many jobs isonn warned in.
-        warnings: each sentence with the number of jobs, most often first.
-        sources: the versions of isonn the results come from, with their commit if known, and how many are of each.
+        fit_seconds: median fit time over jobs, which ignores import time and pauses.
+        jobs, finished: number of jobs planned, and number with a result.
+        errors: the distinct errors of failed jobs.
+        p: p-value of the difference in the first metric from the reference; None if they cannot be compared.
+        against: the reference method.
+        permutation_p: share of permuted targets with at least as good a result; None if none were run.
+        flip_rate: mean percentage of predictions that change when test graphs are relabelled.
+        candidates: number of settings to choose from.
+        chosen: how often each setting was chosen, most frequent first.
+        loss: mean training loss by epoch, if requested.
+        absent: why no result was requested, such as "data not public".
+        warned: number of jobs with warnings.
+        warnings: each warning with its number of jobs, most frequent first.
+        sources: the number of results per isonn version, with the commit if known.
     """
 
     dataset: str
@@ -125,17 +125,17 @@ class Row:
 
     @property
     def settings_text(self) -> str:
-        """The settings for people; where they were chosen, from how many."""
+        """The settings as text, with the number of candidates if they were chosen."""
         text = in_words(self.settings)
         if not self.candidates:
             return text
-        return f"{text}{', ' if text else ''}chosen of {self.candidates}"
+        return f"{text}{', ' if text else ''}chosen from {self.candidates}"
 
     @property
     def settled(self) -> int | None:
-        """The epoch (from 1) after which the loss falls by less than a twentieth of its whole fall.
+        """The epoch (from 1) after which the loss decreases by less than 5 % of its total decrease.
 
-        None if it still fell in the last fifth of the epochs.
+        None if it still decreased in the last fifth of the epochs.
         """
         if not self.loss:
             return None
@@ -145,7 +145,7 @@ class Row:
         return settled if settled <= LAST * len(self.loss) else None
 
     def as_dict(self) -> dict[str, Any]:
-        """The row for JSON."""
+        """Return the row for JSON."""
         content = {**asdict(self), "errors": list(self.errors)}
         content |= {name: content["metrics"].get(name) for name in ("accuracy", "f1")}
         content |= {"chosen": dict(self.chosen), "warnings": dict(self.warnings), "sources": dict(self.sources)}
@@ -155,22 +155,22 @@ class Row:
 
 
 def in_words(settings: Mapping[str, Any]) -> str:
-    """``k=4, c=1``."""
+    """Format settings as ``k=4, c=1``."""
     return ", ".join(f"{key}={value}" for key, value in settings.items())
 
 
 def summarize(
     jobs: Iterable[Job], results: Results, errors: Mapping[str, str], spec: Spec, losses: bool = False
 ) -> list[Row]:
-    """One row per dataset, method, settings and target, in the order of the jobs.
+    """Make one row per dataset, method, settings and target, in the order of the jobs.
 
-    Of several targets, each has a row, and their mean comes last. Jobs with permuted targets make no rows: they give
-    the row of their method its ``permutation_p``.
+    With several targets, each has a row, and their mean comes last. Jobs with permuted targets have no rows; they
+    determine the ``permutation_p`` of their method.
 
     Args:
-        results, errors: by job id; a job may have neither.
-        spec: where the printed numbers are.
-        losses: whether rows hold the training loss.
+        results, errors: results and errors by job id; a job may have neither.
+        spec: the source of the printed numbers.
+        losses: whether rows include the training loss.
     """
     groups: dict[tuple[str, str, str, str], list[Job]] = {}
     permuted: dict[tuple[str, str, str, str], list[Job]] = {}
@@ -190,16 +190,16 @@ def summarize(
             if key in permuted:
                 row = replace(row, permutation_p=_permutation_p(group, permuted[key], results, row))
             rows.append(row)
-    if any(row.target for row in rows):  # one target after the other, methods side by side
+    if any(row.target for row in rows):  # grouped by target, with the methods next to each other
         order = {target: place for place, target in enumerate(dict.fromkeys(row.target for row in rows))}
         rows.sort(key=lambda row: (row.dataset, order[row.target]))
     return rows
 
 
 def _references(groups: Mapping[tuple[str, str, str, str], list[Job]]) -> dict[tuple[str, str], list[Job]]:
-    """By dataset and protocol, the jobs of the method the others are compared with.
+    """Return the jobs of the reference method by dataset and protocol.
 
-    None where it is there with several settings, as in a sweep.
+    None if it has several settings, as in a sweep.
     """
     found: dict[tuple[str, str], list[Job]] = {}
     for dataset, protocol in {(dataset, protocol) for dataset, _, _, protocol in groups}:
@@ -213,13 +213,13 @@ def _references(groups: Mapping[tuple[str, str, str, str], list[Job]]) -> dict[t
 
 
 def _targets(group: Sequence[Job], results: Results) -> list[str]:
-    """The targets of a method's results: "" for one, else the name of each and `MEAN`."""
+    """Return the targets of a method's results: "" for one target, else each name and `MEAN`."""
     names: list[str] = next((results[job.id]["targets"] for job in group if "targets" in results.get(job.id, {})), [])
     return [*names, MEAN] if len(names) > 1 else names or [""]
 
 
 def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> list[Row]:
-    """Rows of a dataset that is not there: the paper's numbers, and why there are none of ours."""
+    """Return rows for a dataset that cannot be loaded, with the paper's numbers and the reason."""
     return [
         Row(
             dataset=dataset,
@@ -240,7 +240,7 @@ def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> l
 
 
 def failures(rows: Sequence[Row]) -> list[str]:
-    """One sentence per row that is incomplete."""
+    """Return one sentence per incomplete row."""
     several = len({row.dataset for row in rows}) > 1
     rows = [row for row in rows if row.target in ("", MEAN)] or rows
     return [
@@ -252,7 +252,7 @@ def failures(rows: Sequence[Row]) -> list[str]:
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:
-    """What else a reader of the rows should know: warnings, and whether several versions made the results."""
+    """Return notes on the rows: warnings, and mixed versions of isonn."""
     several = len({row.dataset for row in rows}) > 1
     rows = [row for row in rows if row.target in ("", MEAN)] or rows
     said = [
@@ -271,10 +271,11 @@ def remarks(rows: Sequence[Row]) -> list[str]:
 
 
 def outstanding(rows: Sequence[Row]) -> Collection[int]:
-    """Which rows, by number, may be set in bold.
+    """Return the indices of the rows to set in bold.
 
-    For each dataset and target, the best row by the first metric, if the test tells it from the reference
-    (p < 0.05); if it is the reference itself, only if the test tells every other row from it. No test, no bold.
+    For each dataset and target, this is the best row by the first metric if it differs significantly from the reference
+    (p < 0.05). If the best row is the reference itself, every other row must differ from it. Without a test, nothing is
+    bold.
     """
     bold = set()
     for group in dict.fromkeys((row.dataset, row.target) for row in rows):
@@ -302,7 +303,7 @@ def _row(
     warnings = Counter(sentence for result in finished for sentence in result.get("warnings", ()))
     sources = Counter(_source(result) for result in finished)
     printed = spec.printed_for(first.dataset, first.method, first.settings)
-    if first.candidates:  # the paper's number is for the method, whatever settings are chosen
+    if first.candidates:  # the paper's number applies to the method with any chosen settings
         printed = spec.printed.get(first.dataset, {}).get(first.method)
     return Row(
         dataset=first.dataset,
@@ -336,7 +337,7 @@ def _source(result: Mapping[str, Any]) -> str:
 
 
 def _metrics(jobs: Sequence[Job], results: Results, target: str) -> dict[str, Spread]:
-    """The metrics the protocol reports, as far as the results have them."""
+    """Return the metrics of the protocol that the results contain."""
     finished = [_scores(results[job.id], target) for job in jobs if job.id in results]
     kind = "numbers" if any("rmse" in scores for scores in finished) else "classes"
     spreads = ((name, _spread(jobs, results, name, target)) for name in find_protocol(jobs[0].protocol).metrics(kind))
@@ -361,7 +362,7 @@ def _spread(jobs: Sequence[Job], results: Results, metric: str, target: str) -> 
     by_seed = {}
     for seed, values in folds.items():
         known = [value for value in values if value is not None]
-        if whole[seed] and known:  # a seed with a fold missing would be compared on other graphs
+        if whole[seed] and known:  # seeds with a missing fold would be compared on other graphs
             by_seed[seed] = statistics.fmean(known)
     if not by_seed:
         return None
@@ -385,10 +386,9 @@ def _test_to_train(results: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results, row: Row) -> float | None:
-    """The p of the difference in the first metric, over every seed and fold that both have finished.
+    """Return the p-value of the difference in the first metric, over all seeds and folds that both have finished.
 
-    Seeds that share their test graphs (folds released with the data) repeat one measurement; their mean is the
-    difference there.
+    Seeds with the same test graphs (folds released with the data) repeat one measurement, so their mean is used.
     """
     metric = next(iter(row.metrics), None)
     theirs = {(job.seed, job.fold): results[job.id] for job in reference if job.id in results}
@@ -409,7 +409,7 @@ def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results, r
 
 
 def _permutation_p(jobs: Sequence[Job], permuted: Sequence[Job], results: Results, row: Row) -> float | None:
-    """(1 + permutations that do at least as well) / (1 + permutations), by the first metric of seed 0."""
+    """Return (1 + permutations at least as good) / (1 + permutations), by the first metric of seed 0."""
     metric = next(iter(row.metrics), None)
     if metric is None:
         return None
@@ -428,21 +428,21 @@ def _permutation_p(jobs: Sequence[Job], permuted: Sequence[Job], results: Result
 
 
 def _loss(finished: Sequence[Mapping[str, Any]]) -> tuple[float, ...] | None:
-    """The mean over jobs, up to the shortest; six digits, since the rest is noise."""
+    """Return the mean loss over jobs, up to the shortest, rounded to six digits."""
     curves = [result["loss"] for result in finished if result.get("loss")]
     if not curves:
         return None
     return tuple(float(f"{statistics.fmean(epoch):.6g}") for epoch in zip(*curves, strict=False))
 
 
-# Rows as text: a terminal, Markdown, CSV.
+# Rows as text: for a terminal, Markdown, CSV.
 
 
-#: What columns mean, below a table.
+#: Explanations of columns, shown below a table.
 _LEGEND = {
-    "p perm.": "share of permutations of the targets that do at least as well",
+    "p perm.": "share of permuted targets with at least as good a result",
     "flips": "percent of predictions that change when nodes are relabelled",
-    "settled": "epoch after which the loss falls by less than a twentieth of its whole fall",
+    "settled": "epoch after which the loss falls by less than 5 % of its total decrease",
     **{metric.heading: metric.about for metric in METRICS.values() if metric.about},
 }
 
@@ -451,10 +451,10 @@ _ALWAYS = ("method", "s/fit")
 
 
 def cells(rows: Sequence[Row], leave_out: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells; empty columns are left out.
+    """Return headings and cells, without empty columns.
 
     Args:
-        leave_out: headings of columns that are not wanted.
+        leave_out: headings of columns to omit.
     """
     columns: list[tuple[str, list[str]]] = [
         ("method", [f"{row.method} ({row.settings_text})" if row.settings_text else row.method for row in rows]),
@@ -485,7 +485,7 @@ def cells(rows: Sequence[Row], leave_out: Collection[str] = ()) -> tuple[list[st
 
 
 def _cell(row: Row, name: str, first: bool) -> str:
-    """A metric of a row; its first one says why there is none."""
+    """Format a metric of a row; the first metric shows why there is no result."""
     spread = row.metrics.get(name)
     if spread is not None:
         return str(spread)
@@ -493,14 +493,14 @@ def _cell(row: Row, name: str, first: bool) -> str:
 
 
 def _seeds(rows: Sequence[Row]) -> list[str]:
-    """How many seeds each row has, if they differ."""
+    """Return the number of seeds of each row, if they differ."""
     counts = [len(row.first.by_seed) if row.first is not None else 0 for row in rows]
     known = [count for count in counts if count]
     return [str(count) if count and len(set(known)) > 1 else "-" for count in counts]
 
 
 def legend(rows: Sequence[Row]) -> list[str]:
-    """One line that says what the less common columns of these rows mean, if there are any."""
+    """Explain the less common columns of these rows in one line, if there are any."""
     if not rows:
         return []
     about = dict(_LEGEND)
@@ -516,10 +516,10 @@ def legend(rows: Sequence[Row]) -> list[str]:
 
 
 def render(rows: Sequence[Row], width: int | None = None) -> Table:
-    """The rows for a terminal.
+    """Format the rows for a terminal.
 
     Args:
-        width: of the terminal; if it is too narrow, columns are left out and settings are wrapped.
+        width: width of the terminal; if it is too narrow, columns are omitted and settings are wrapped.
     """
     from rich import box
     from rich.table import Table
@@ -539,19 +539,19 @@ def render(rows: Sequence[Row], width: int | None = None) -> Table:
         else:
             table.add_column(heading, justify="right", no_wrap=True)
     for line in lines:
-        table.add_row(*map(Text, line))  # as Text, so that brackets are not read as markup
+        table.add_row(*map(Text, line))  # Text, so that brackets are not parsed as markup
     return table
 
 
 def _width(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
-    """The width of a table with whole numbers and method names; settings can be wrapped."""
+    """Return the width of a table without wrapped numbers and method names; only settings can be wrapped."""
     names = [line[0].partition(" ")[0] for line in lines]
     numbers = [max(len(cell) for cell in column) for column in zip(headings, *lines, strict=True)][1:]
     return max(map(len, names), default=0) + sum(numbers) + 2 * len(numbers)
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The rows as a Markdown table; bold as in `outstanding`."""
+    """Format the rows as a Markdown table, with the rows of `outstanding` in bold."""
     headings, lines = cells(rows)
     first = next((METRICS[next(iter(row.metrics))].heading for row in rows if row.metrics), "")
     bold = outstanding(rows)
@@ -565,7 +565,7 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def findings(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
-    """What a figure shows and what the paper says of its own, one sentence per dataset."""
+    """Compare a figure with the paper's, in one sentence per dataset."""
     sentences = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
         own = [row for row in rows if row.dataset == dataset and row.method == rows[0].method]
@@ -591,7 +591,7 @@ _NUMBERS = ("mean", "sd", "low", "high")
 
 
 def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:
-    """The rows of several parts, one a line, with numbers as they are."""
+    """Format the rows of several parts as CSV, with unrounded numbers."""
     parts = [(part, list(rows)) for part, rows in parts]
     found = dict.fromkeys(name for _, rows in parts for row in rows for name in row.metrics)
     names = [name for name in METRICS if name in found or name in ("accuracy", "f1")]
