@@ -380,7 +380,7 @@ def test_graphs_smaller_than_the_template_are_padded_like_all_others(mutag):
         ({"random_state": -1}, "random_state=-1 is not a seed"),
         ({"matching": "magic"}, "matching='magic' is unknown"),
         ({"normalize": "templates", "c": 1}, "c=1 makes every feature 1"),
-        ({"layers": ()}, "holds no layer"),
+        ({"layers": ()}, r"layers=\(\) is empty"),
         ({"layers": (2, 3)}, r"layers=\(2, 3\) are not pairs; give \(c, k\) of each"),
         ({"layers": "2x3,2x3"}, "layers='2x3,2x3' are not pairs"),
         ({"hidden": 64}, "hidden=64 are not layer widths"),

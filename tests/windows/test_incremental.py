@@ -337,7 +337,7 @@ def test_a_symmetric_layer_on_directed_graphs_matches_all_windows(generator):
 
 def test_half_of_the_windows_is_refused_for_other_templates(generator):
     graphs = torch.from_numpy(weighted(generator)[0])
-    with pytest.raises(InputError, match="enough for symmetric templates only; cut CertifiedWindows with half=False"):
+    with pytest.raises(InputError, match="CertifiedWindows with half=True need symmetric templates; use half=False"):
         IsoLayer(5, 1)(CertifiedWindows(graphs, 5, half=True))
 
 

@@ -1,7 +1,7 @@
-"""Merge windows: every distinct region once, up to relabelling, and where each occurs.
+"""Banks of windows: the distinct windows up to relabelling, and the positions of each.
 
-A distance does not change when the region's nodes are relabelled, so regions that differ only by that need
-matching once. On 0/1 graphs this shrinks the work a hundred- to a thousandfold.
+A distance does not change when the region's nodes are relabelled, so regions that differ only in node order are matched
+once. On 0/1 graphs this reduces the work by a factor of a hundred to a thousand.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from isonn.packing import IntArray, merge_equal, words_of
 from isonn.seeding import numpy_stream
 from isonn.windows.cut import check_windows, cut_windows
 
-#: Graphs with more distinct weights than this are treated as weighted: their windows hardly ever repeat.
+#: Graphs with more distinct weights than this count as weighted, because their windows hardly ever repeat.
 MAX_VALUES = 16
-#: Merging must at least halve the number of regions, or the look-up costs more than it saves.
+#: Merging must at least halve the number of regions, or the lookup costs more than it saves.
 MIN_SHRINKAGE = 2
-#: Multiplications worth spending on finding relabelled copies: two seconds of one core.
+#: Multiplications to spend on finding relabelled copies: two seconds of one core.
 MAX_MERGING_COST = 5e10
 
 
 @dataclass(frozen=True, eq=False)
 class WindowBank:
-    """The distinct windows of a stack of graphs; indexing selects graphs, as it does in a tensor.
+    """The distinct windows of a stack of graphs; indexing selects graphs, as in a tensor.
 
     Attributes:
         regions: the distinct windows, ``(d, k, k)``.
-        index: which of them stands at each position, ``(graphs, m, m)``.
-        prepared: what a matcher computes once of each region, or None.
-        places: the positions sorted by region, and where in them each region begins; None where sorting does not pay.
+        index: the number of the distinct window at each position, ``(graphs, m, m)``.
+        prepared: the matcher's `prepare` of each region, or None.
+        places: the positions sorted by region, and where each region begins; None if sorting does not pay.
     """
 
     regions: Tensor
@@ -55,16 +55,16 @@ class WindowBank:
         index = self.index[rows]
         if len(self.regions) <= index.numel():
             return replace(self, index=index, places=None)
-        used, index = torch.unique(index, return_inverse=True)  # a small batch of a large bank: only what it needs
+        used, index = torch.unique(index, return_inverse=True)  # a small batch keeps only the regions it needs
         return WindowBank(self.regions[used], index, None if self.prepared is None else self.prepared[used])
 
     def to(self, device: torch.device | str) -> WindowBank:
-        """The bank on another device."""
+        """Return the bank on another device."""
         prepared = None if self.prepared is None else self.prepared.to(device)
         return WindowBank(self.regions.to(device), self.index.to(device), prepared)
 
     def spread(self, values: Tensor) -> Tensor:
-        """Values of the distinct regions at every position: ``(c, d)`` to ``(c, graphs, m, m)``."""
+        """Copy values of the distinct regions to every position: ``(c, d)`` to ``(c, graphs, m, m)``."""
         index = self.index.flatten()
         if self.places is None or values.device.type != "cpu":
             spread = values.index_select(1, index)
@@ -73,12 +73,12 @@ class WindowBank:
         return spread.view(len(values), *self.index.shape)
 
     def prepared_for(self, matcher: Matcher) -> WindowBank:
-        """The bank with what the matcher computes of each region, which templates do not change."""
+        """Return the bank with the matcher's `prepare` of each region, which does not depend on templates."""
         return replace(self, prepared=matcher.prepare(self.regions))
 
 
 class _Spread(torch.autograd.Function):
-    """``index_select`` whose gradient is added up region by region: a third of the time of torch's ``index_add_``."""
+    """``index_select`` with a gradient summed by region, in a third of the time of torch's ``index_add_``."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, index: Tensor, places: tuple[IntArray, IntArray]) -> Tensor:
@@ -93,7 +93,7 @@ class _Spread(torch.autograd.Function):
 
 
 def all_windows(adjacency: Tensor, k: int) -> WindowBank:
-    """The bank of all k x k windows, none of them merged.
+    """Return the bank of all k x k windows without merging.
 
     Shapes:
         - adjacency ``(graphs, n, n)``, n >= k
@@ -105,11 +105,11 @@ def all_windows(adjacency: Tensor, k: int) -> WindowBank:
 
 
 def bank_windows(adjacency: Tensor, k: int, relabelled: bool = True) -> WindowBank | None:
-    """The bank of all k x k windows, or None for weighted graphs, whose windows are (nearly) all distinct.
+    """Return the bank of all k x k windows, or None for weighted graphs, whose windows are (nearly) all distinct.
 
     Args:
-        relabelled: count windows that are equal up to relabelling as one. Without it equal ones only, for a matcher
-            that depends on the order of nodes.
+        relabelled: merge windows that are equal up to relabelling. If False only equal windows are merged, for a
+            matcher that depends on node order.
 
     Shapes:
         - adjacency ``(graphs, n, n)``, n >= k
@@ -144,7 +144,7 @@ def bank_windows(adjacency: Tensor, k: int, relabelled: bool = True) -> WindowBa
 
 
 def _sorted_places(index: IntArray, d: int) -> tuple[IntArray, IntArray] | None:
-    """The positions sorted by region, and where each region begins; None beyond 16 bits, where sorting is slow."""
+    """Return the positions sorted by region, and where each region begins; None above 16 bits, as sorting is slow."""
     if d > 2**16:
         return None
     counts = np.bincount(index, minlength=d)
@@ -152,7 +152,7 @@ def _sorted_places(index: IntArray, d: int) -> tuple[IntArray, IntArray] | None:
 
 
 def _distinct_values(matrices: NDArray[np.floating]) -> NDArray[np.floating] | None:
-    """The sorted distinct entries, or None when there are too many to pack a window into integers."""
+    """Return the sorted distinct entries, or None if there are too many to pack a window into integers."""
     if ((matrices == 0) | (matrices == 1)).all():
         return np.array([0, 1], dtype=matrices.dtype)
     if len(np.unique(matrices[:1])) > MAX_VALUES:
@@ -162,7 +162,7 @@ def _distinct_values(matrices: NDArray[np.floating]) -> NDArray[np.floating] | N
 
 
 def _window_words(digits: NDArray[np.uint8], k: int, base: int) -> Iterator[NDArray[np.int64]]:
-    """Every window packed into 63-bit integers: as many flat arrays as a window needs."""
+    """Yield every window packed into 63-bit integers, in as many flat arrays as a window needs."""
     m = digits.shape[1] - k + 1
     wide = digits.astype(np.int64)
     cells = [wide[:, i : i + m, j : j + m] for i in range(k) for j in range(k)]
@@ -170,14 +170,14 @@ def _window_words(digits: NDArray[np.uint8], k: int, base: int) -> Iterator[NDAr
 
 
 def _merge_relabelled(regions: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Distinct regions up to relabelling, each in its canonical order, and which of them each region is.
+    """Return the distinct regions up to relabelling, in canonical order, and the number of each region among them.
 
-    The canonical order is the one in which a region fits a fixed irregular template best: matching decides
-    here, too. A tie between two orders that differ leaves a copy unmerged, which costs time and nothing else.
+    The canonical order is the one in which a region best fits a fixed irregular template, found by matching. A tie
+    between two different orders leaves a copy unmerged, which only costs time.
     """
     d, k, _ = regions.shape
     if k <= MAX_ENUMERABLE_K and d * math.factorial(k) * k * k <= MAX_MERGING_COST:
-        # Integers below 2^40 times at most 15, 81 times: every sum is exact in float64, whatever its order.
+        # Integers below 2^40 times at most 15, 81 times: every sum is exact in float64, in any order.
         irregular = torch.from_numpy(numpy_stream(0, "canonical order", k).integers(1, 2**40, (1, k, k))).double()
         winners = exact_winners(irregular, torch.from_numpy(regions).double())[:, 0]
         order = permutations(k)[winners].argsort(1).numpy()

@@ -11,10 +11,10 @@ from isonn.errors import InputError
 
 
 def cut_windows(adjacency: Tensor, k: int) -> Tensor:
-    """Every k x k block of every adjacency matrix, row by row.
+    """Return every k x k block of every adjacency matrix, row by row.
 
-    The block at row s, column t of graph g is ``output[g, s, t]``. Off the diagonal it is not symmetric
-    even when the graph is.
+    The block at row s, column t of graph g is ``output[g, s, t]``. Off the diagonal it is not symmetric even if the
+    graph is.
 
     Shapes:
         - adjacency ``(batch, n, n)``, n >= k
@@ -26,14 +26,14 @@ def cut_windows(adjacency: Tensor, k: int) -> Tensor:
     """
     check_windows(adjacency, k)
     n = adjacency.shape[1]
-    # One gather is four times as fast as copying the strided view that unfold gives: its runs are only k long.
+    # One gather is four times as fast as copying the strided view of unfold, whose runs are only k long.
     cells = adjacency.flatten(1).index_select(1, window_cells(n, k).to(adjacency.device))
     return cells.view(len(adjacency), n - k + 1, n - k + 1, k, k)
 
 
 @lru_cache(maxsize=16)
 def window_cells(n: int, k: int) -> Tensor:
-    """Where in a flat n x n matrix each cell of each window lies, ``(m * m * k * k,)``."""
+    """Return the position in a flat n x n matrix of each cell of each window, ``(m * m * k * k,)``."""
     start, step = torch.arange(n - k + 1), torch.arange(k)
     row = start[:, None, None, None] + step[:, None]
     column = start[:, None, None] + step
@@ -41,11 +41,11 @@ def window_cells(n: int, k: int) -> Tensor:
 
 
 def check_windows(adjacency: Tensor, k: int) -> None:
-    """Raise `InputError` for matrices from which no k x k window can be cut."""
+    """Raise `InputError` for matrices without k x k windows."""
     if adjacency.ndim != 3 or adjacency.shape[1] != adjacency.shape[2]:
         raise InputError(f"adjacency has shape {tuple(adjacency.shape)}; give a stack of square matrices (batch, n, n)")
     if k < 1:
-        raise InputError(f"k={k} is not a template size; use k >= 1")
+        raise InputError(f"k must be at least 1, got {k}")
     if adjacency.shape[1] < k:
         raise InputError(
             f"graphs of {adjacency.shape[1]} nodes are too small for templates of k={k} nodes; "
@@ -55,16 +55,17 @@ def check_windows(adjacency: Tensor, k: int) -> None:
 
 # Windows of symmetric graphs: the one at (t, s) is the transpose of the one at (s, t).
 #
-# Under a symmetric template both are equally far, for :math:`P K P^\top` is symmetric too; half the windows are enough.
+# Both have the same distance to a symmetric template, because :math:`P K P^\top` is symmetric too, so half the windows
+# are enough.
 
 
 def is_symmetric(adjacency: Tensor) -> bool:
-    """Whether every matrix of a stack equals its transpose, to the bit."""
+    """Return whether every matrix of a stack equals its transpose exactly."""
     return bool((adjacency == adjacency.mT).all())
 
 
 def cut_half(adjacency: Tensor, k: int) -> Tensor:
-    """The windows at (s, t) with s <= t, ``(batch, m * (m+1) / 2, k, k)``, row by row.
+    """Return the windows at (s, t) with s <= t, ``(batch, m * (m+1) / 2, k, k)``, row by row.
 
     Example:
         >>> cut_half(torch.zeros(5, 4, 4), k=2).shape
@@ -78,7 +79,7 @@ def cut_half(adjacency: Tensor, k: int) -> Tensor:
 
 @lru_cache(maxsize=16)
 def half_places(m: int) -> tuple[Tensor, Tensor]:
-    """Which of the m * m positions `cut_half` keeps, and which of those stands for each of the m * m.
+    """Return which of the m * m positions `cut_half` keeps, and which of those represents each of the m * m.
 
     Example:
         >>> [places.tolist() for places in half_places(2)]

@@ -26,13 +26,12 @@ from isonn.windows.incremental import CertifiedWindows
 from isonn.windows.layer import IsoLayer, IsoNN, check_layer, check_sizes, map_shape
 from isonn.windows.match import worth_compiling
 
-#: From this k on, keeping certificates costs less than trying the k! permutations anew at every step, the first epoch
-#: included.
+#: From this k on, certificates cost less than trying the k! permutations again at every step, even in the first epoch.
 MIN_CERTIFIED_K = 6
 
 
 class _IsoNN(TransformerMixin, TorchEstimator):
-    """What the classifier and the regressor share: everything but ``y``."""
+    """The common base of the classifier and the regressor."""
 
     model_: IsoNN
 
@@ -76,11 +75,11 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         self.verbose = verbose
 
     def transform(self, X: Any) -> Any:
-        """The maps of the last layer, one row per graph; one feature for each map and window."""
+        """Return the maps of the last layer, one row per graph, with one feature per map and window."""
         return super().transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The map of each feature of `transform`, and where its window begins."""
+        """Return the map and the window start of each feature of `transform`."""
         self._require_fit()
         maps, side = map_shape(self.size_, self._layers)
         kind = "template" if len(self._layers) == 1 else "map"
@@ -108,7 +107,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
 
     @property
     def _layers(self) -> tuple[tuple[int, int], ...]:
-        """(c, k) of each layer."""
+        """The (c, k) of each layer."""
         given = ((self.c, self.k),) if self.layers is None else self.layers
         # NumPy's small integers would overflow
         return tuple(tuple(int(n) if isinstance(n, np.integer) else n for n in pair) for pair in given)  # type: ignore[misc]
@@ -119,7 +118,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         return IsoNN(self.size_, outputs, self._layers, self.matching, self.normalize, hidden, generator, symmetric)
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Tensor | WindowBank | CertifiedWindows:
-        maps, side = map_shape(self.size_, self._layers)  # an error that names the layer if graphs are too small
+        maps, side = map_shape(self.size_, self._layers)  # raises an error that names the layer if graphs are too small
         at_once = min(len(graphs), self.batch_size or len(graphs))
         check_memory("maps", (at_once, maps, side, side), "use fewer templates, a smaller size or batches")
         inputs, (c, k) = self._inputs(graphs), self._layers[0]
@@ -157,28 +156,27 @@ class _IsoNN(TransformerMixin, TorchEstimator):
 class IsoNNClassifier(_IsoNN, GraphClassifier):
     """Classify graphs with templates matched against windows of the adjacency matrix (the paper's IsoNN).
 
-    Windows are blocks of consecutive node numbers, so this model is for graphs whose node order carries meaning, such
-    as brain atlases. Graphs are padded with zeros at the end to one size. For other graphs, use
-    `SubgraphIsoNNClassifier`.
+    Windows are blocks of consecutive node numbers, so use this model for graphs whose node order has a meaning, such as
+    brain atlases. Graphs are padded with zeros at the end to one size. For other graphs, use `SubgraphIsoNNClassifier`.
 
     Args:
         k: nodes per template. Cost grows as k!.
         c: number of templates.
-        matching: how templates are matched, one of `isonn.matching.MATCHERS`.
-        layers: deep IsoNN; ((2, 3), (3, 4)) is 2 templates of size 3, then 3 of size 4. Replaces k and c.
-        normalize: "positions" or "templates", the axis of the softmax, or "relative", which deep models of graphs
-            with 90 nodes and more need to learn; see `isonn.nn.IsoLayer`.
+        matching: name of the matcher, one of `isonn.matching.MATCHERS`.
+        layers: (c, k) of each layer of a deep IsoNN, such as ((2, 3), (3, 4)). Replaces k and c.
+        normalize: axis of the softmax, "positions" or "templates"; or "relative", which deep models need to learn from
+            graphs with 90 or more nodes. See `isonn.nn.IsoLayer`.
         symmetric: keep the templates symmetric; halves the work on undirected weighted graphs. The paper does not.
-        size: nodes that graphs are padded to; None takes the largest training graph. Larger graphs cannot be
-            predicted: the head has one input per window.
+        size: number of nodes that graphs are padded to; None uses the largest training graph. Larger graphs cannot be
+            predicted, because the head has one input per window.
         hidden: widths of the head's hidden layers.
         class_weight: weights of classes in the loss: None, "balanced", or a dict from class to weight.
-        epochs: passes over the training graphs.
-        learning_rate: of Adam.
-        batch_size: graphs per step; None takes all at once.
+        epochs: number of passes over the training graphs.
+        learning_rate: learning rate of Adam.
+        batch_size: graphs per step; None uses all at once.
         patience: stop after this many epochs without a lower training loss; None runs all epochs.
-        device: where torch computes.
-        n_jobs: torch threads. One by default, so that the same seed gives the same bits on any machine.
+        device: torch device.
+        n_jobs: number of torch threads. With the default of 1, a seed gives the same bits on any machine.
         random_state: seed of all weights and shuffles; None draws one.
         verbose: 1 shows a progress bar.
 
@@ -248,8 +246,8 @@ class IsoNNClassifier(_IsoNN, GraphClassifier):
 class IsoNNRegressor(_IsoNN, GraphRegressor):
     """Predict numbers with templates matched against windows of the adjacency matrix.
 
-    The paper's IsoNN with the squared error as its loss. ``y`` is one number per graph or a column per measurement,
-    NaN where nothing was measured. For graphs whose node order has no meaning, use `SubgraphIsoNNRegressor`.
+    This is the paper's IsoNN with the squared error as its loss. ``y`` is one number per graph or one column per
+    measurement, with NaN for missing values. For graphs whose node order has no meaning, use `SubgraphIsoNNRegressor`.
 
     Args:
         k: nodes per template. Cost grows as k!.
@@ -266,10 +264,10 @@ class IsoNNRegressor(_IsoNN, GraphRegressor):
 
 
 def _check_pairs(layers: Any) -> None:
-    """Raise `InputError` unless these are (c, k) of at least one layer."""
+    """Raise `InputError` unless ``layers`` is (c, k) of at least one layer."""
     try:
         pairs = [(c, k) for c, k in layers]
     except (TypeError, ValueError) as error:
         raise InputError(f"layers={layers!r} are not pairs; give (c, k) of each layer, as ((2, 3), (3, 4))") from error
     if not pairs:
-        raise InputError(f"layers={layers!r} holds no layer; give at least one (c, k), or None")
+        raise InputError(f"layers={layers!r} is empty; give at least one (c, k), or None")

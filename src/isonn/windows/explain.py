@@ -1,9 +1,9 @@
-r"""Matches of the paper's model, and that model without some of them.
+r"""Matches of the paper's model, and its outputs without some of them.
 
-A match is an entry :math:`q_i(s,t)` of a map of the first layer whose window lies within the graph; taking it away
-sets that entry to 0 and leaves every other entry as it is (they are not normalised anew), and the rest of the model
-runs on. Windows that reach into the padding are no matches: they have no k nodes to name. What they contribute
-together is `WindowMatches.padding_logits`.
+A match is an entry :math:`q_i(s,t)` of a first-layer map whose window lies within the graph. Removing it sets this
+entry to 0, keeps all others (without normalising again), and runs the rest of the model. Windows that reach into the
+padding are not matches, because they have fewer than k nodes. `WindowMatches.padding_logits` gives the outputs without
+them.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_windows
 from isonn.windows.layer import IsoLayer, IsoNN
 
-#: Numbers handled at a time: 32 MB of float64.
+#: Numbers processed at a time: 32 MB of float64.
 BLOCK_NUMBERS = 2**22
-#: Multiplications a deep model may spend on leaving out matches one by one: about ten seconds of one core.
+#: Multiplications that a deep model may spend on removing matches one by one: about ten seconds of one core.
 MAX_DEEP_COST = 1e11
-#: What matching a template with a window costs besides the permutations, in multiplications: measured at n=90, k=3.
+#: Cost of matching a template with a window beyond the permutations, in multiplications, measured at n=90, k=3.
 WINDOW_COST = 4500
-#: Fewer than this are never computed, however large the model.
+#: Minimum number of matches to compute, however large the model.
 MIN_DEEP_REMOVALS = 64
 
 
 class WindowMatches(MatchedGraph):
     """The matches of an `IsoNN` in one graph.
 
-    In a shallow model the head's first layer sees the maps themselves, so leaving one entry out changes its sums by
-    one column of the weights, and all matches are left out one by one. In a deep model every removal runs the
-    later layers again; where all would cost too much, those whose gradient times entry is largest are computed.
+    In a shallow model the head's first layer reads the maps directly, so removing one entry changes its sums by one
+    column of the weights, and every match is removed once. In a deep model each removal runs the later layers again. If
+    that is too much work, only the matches with the largest gradient times entry are computed.
 
     Args:
         model: the fitted model.
-        inputs: the padded graph as the model takes it, a batch of one.
+        inputs: the padded graph as the model's input, a batch of one.
         graph: the graph.
     """
 
@@ -59,7 +59,7 @@ class WindowMatches(MatchedGraph):
             self._maps = layer(inputs)[0].double()  # (c, m, m)
             distance = layer.distances(inputs)[0].double().cpu().numpy()
         k, c = layer.k, layer.c
-        side = max(graph.n - k + 1, 0)  # windows a side that lie within the graph
+        side = max(graph.n - k + 1, 0)  # number of windows per side within the graph
         start = np.stack(np.meshgrid(np.arange(side), np.arange(side), indexing="ij"), axis=-1).reshape(-1, 2)
         self._start = start
         self.occurrences = Occurrences(
@@ -71,35 +71,35 @@ class WindowMatches(MatchedGraph):
         )
 
     def logits(self) -> Logits:
-        """What the model says of the graph as it is."""
+        """Return the outputs for the graph as it is."""
         return self._rest_of_one(self._sums[:1])
 
     def base_logits(self) -> Logits:
-        """What it says when every entry of every map is 0."""
+        """Return the outputs when every entry of every map is 0."""
         with torch.no_grad():
             zeros = torch.zeros_like(self._maps[None])
             return self._rest_of_one(_first_sums(self._head, self._features(zeros)))
 
     def logits_without(self, rows: IntArray) -> Logits:
-        """What it says with the entries of these matches set to 0."""
+        """Return the outputs with the entries of these matches set to 0."""
         maps = self._maps.clone()
         maps.view(-1)[self._entries(rows)] = 0
         with torch.no_grad():
             return self._rest_of_one(_first_sums(self._head, self._features(maps[None])))
 
     def logits_without_template(self) -> Logits:
-        """What it says with the whole map of one template set to 0."""
+        """Return the outputs with the whole map of one template set to 0, for each template."""
         return self._rest_of(self._sums[2:])
 
     def padding_logits(self) -> Logits:
-        """What it says with the entries of all windows that reach into the padding set to 0."""
+        """Return the outputs with the entries of all windows that reach into the padding set to 0."""
         return self._rest_of_one(self._sums[1:2])
 
     @cached_property
     def _sums(self) -> Tensor:
-        """The sums of the head's first layer: of the graph, without padding, and without each template.
+        """The first-layer sums of the head for the graph, without padding, and without each template.
 
-        Together, because bringing the weights to float64 costs more than the products.
+        They are computed together, because converting the weights to float64 costs more than the products.
         """
         c, side = len(self._maps), max(self.graph.n - self._layer.k + 1, 0)
         maps = self._maps.repeat(2 + c, 1, 1, 1)
@@ -109,7 +109,7 @@ class WindowMatches(MatchedGraph):
             return _first_sums(self._head, self._features(maps))
 
     def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """What it says with one entry set to 0, for every match, or in large deep models for the top ones."""
+        """Return the outputs with one entry set to 0, for each match; in large deep models only for the top ones."""
         rows = np.arange(len(self.occurrences)) if not self._later else self._candidates()
         if not len(rows):
             return rows, np.zeros((0, _linear(self._head, -1).out_features))
@@ -123,25 +123,25 @@ class WindowMatches(MatchedGraph):
         return rows, torch.cat(parts).cpu().numpy()
 
     def order(self, row: int) -> IntArray | None:
-        """The place in the window of each template node."""
+        """Return the position in the window of each template node."""
         if self._orders is None:
             return None
         order: IntArray = self._orders[self.occurrences.region[row], self.occurrences.template[row]]
         return order
 
     def cells(self, row: int) -> NDArray[np.float64]:
-        """The window of a match."""
+        """Return the window of a match."""
         region = self.occurrences.region[row]
         assert self.occurrences.columns is not None
         return self.graph.adjacency[np.ix_(self.occurrences.nodes[region], self.occurrences.columns[region])]
 
     def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """How many windows within the graph equal that of a match of another graph, up to relabelling."""
+        """Return how many windows within the graph equal that of another graph's match, up to relabelling."""
         if not len(self._start):
             return 0
         region = other.cells(row)
         flat = self._windows.reshape(len(self._start), -1)
-        # only windows with the same numbers in them can be equal: few are left to be matched
+        # only windows with the same sorted numbers can be equal, so few remain to be matched
         same = np.flatnonzero((np.sort(flat, axis=1) == np.sort(region.reshape(-1))).all(axis=1))
         if not len(same):
             return 0
@@ -157,27 +157,27 @@ class WindowMatches(MatchedGraph):
 
     @cached_property
     def _orders(self) -> IntArray | None:
-        """The place in the window of each template node, shape (R, c, k)."""
+        """The position in the window of each template node, shape (R, c, k)."""
         templates = self._layer.templates.detach().cpu()
         windows = torch.from_numpy(self._windows).to(templates.dtype)
         found = matcher_named(self._layer.matching).permutations(templates, windows)
         if found is None:
             return None
-        orders: IntArray = found.argsort(2).numpy()  # found says which template node each place is
+        orders: IntArray = found.argsort(2).numpy()  # found is the template node at each position
         return orders
 
     def _entries(self, rows: IntArray) -> Tensor:
-        """Where in the flat maps the entry of each match lies."""
+        """Return the position of each match's entry in the flat maps."""
         m = self._maps.shape[1]
         s, t = self._start[self.occurrences.region[rows]].T
         return torch.from_numpy(self.occurrences.template[rows] * m * m + s * m + t).to(self._maps.device)
 
     def _features(self, maps: Tensor) -> Tensor:
-        """What the head sees of first maps: (b, c, m, m) to (b, features)."""
+        """Return the head's inputs for first-layer maps: (b, c, m, m) to (b, features)."""
         return self._deeper(maps.flatten(0, 1)).reshape(len(maps), -1)
 
     def _deeper(self, maps: Tensor) -> Tensor:
-        """The maps that the later layers make of each map on its own: (b, m, m) to (b, maps, m', m')."""
+        """Return the maps of the later layers for each map on its own: (b, m, m) to (b, maps, m', m')."""
         batch, deeper = len(maps), maps
         for later in self._later:
             deeper = later(deeper).flatten(0, 1)
@@ -191,14 +191,14 @@ class WindowMatches(MatchedGraph):
         return np.asarray(self._rest_of(sums)[0])
 
     def _shallow_changes(self, rows: IntArray) -> Tensor:
-        """How the sums of the head's first layer change when one entry is 0: by one column of the weights."""
+        """Return the change of the head's first-layer sums when one entry is 0, which is one column of the weights."""
         entries = self._entries(rows)
         columns: Tensor = _linear(self._head, 0).weight.detach()[:, entries].double()
         change: Tensor = columns.t() * -self._maps.view(-1)[entries, None]
         return change
 
     def _deep_changes(self, rows: IntArray) -> Tensor:
-        """The same for a deep model, where an entry changes all maps that come of its own one."""
+        """Return the same for a deep model, in which an entry changes all maps computed from its own."""
         m, entries = self._maps.shape[1], self._entries(rows)
         template, place = entries // (m * m), entries % (m * m)
         maps = self._maps[template].flatten(1)
@@ -207,7 +207,7 @@ class WindowMatches(MatchedGraph):
         change = new - self._deeper(self._maps).flatten(1)[template]
         weight, width = _linear(self._head, 0).weight.detach(), change.shape[1]
         sums = change.new_empty(len(rows), len(weight))
-        for i in template.unique().tolist():  # the maps that come of map i lie together
+        for i in template.unique().tolist():  # the maps computed from map i are contiguous
             sums[template == i] = change[template == i] @ weight[:, i * width : (i + 1) * width].double().t()
         return sums
 
@@ -220,7 +220,7 @@ class WindowMatches(MatchedGraph):
         return max(1, BLOCK_NUMBERS // widest)
 
     def _candidates(self) -> IntArray:
-        """The matches of a deep model worth leaving out: all, or those whose gradient times entry is largest."""
+        """Return the matches of a deep model to remove: all, or those with the largest gradient times entry."""
         side, maps, cost = self._maps.shape[1], 1, 0.0
         for later in self._later:
             side = side - later.k + 1
@@ -246,7 +246,7 @@ def _linear(head: MLP, i: int) -> nn.Linear:
 
 
 def _first_sums(head: MLP, features: Tensor) -> Tensor:
-    """The head's first layer in float64, without a copy of all its weights: (b, features) to (b, width)."""
+    """Compute the head's first layer in float64 without copying all its weights: (b, features) to (b, width)."""
     first = _linear(head, 0)
     sums = first.bias.detach().double().expand(len(features), -1)
     step = max(1, BLOCK_NUMBERS // first.out_features)
@@ -257,7 +257,7 @@ def _first_sums(head: MLP, features: Tensor) -> Tensor:
 
 
 def _rest(head: MLP, sums: Tensor) -> Tensor:
-    """The head in float64 from the sums of its first layer on."""
+    """Compute the rest of the head in float64 from the sums of its first layer."""
     for layer in list(head)[1:]:
         if isinstance(layer, nn.Linear):
             sums = sums @ layer.weight.detach().double().t() + layer.bias.detach().double()

@@ -1,25 +1,25 @@
-r"""Certified matching: train with exact matching, without trying all permutations at every step.
+r"""Certified matching: exact matching in training without trying all permutations at every step.
 
-Templates move little from step to step, so the permutation that won a window at the last step nearly always wins it
-again. This file proves that it does, window by window, and matches in full only where the proof fails. The result is
-the exact minimum, with the same bits in any batch and after any history.
+Templates move little from step to step, so the permutation that won a window at the last step nearly always wins again.
+This module proves it for each window, and matches in full only where the proof fails. The result is the exact minimum,
+with the same bits in any batch and after any history.
 
-**What is kept.** When a window is matched in full, its m = 8 best permutations are listed, with the score of the next
-one. Scores are :math:`s_P = \langle P \tilde K P^\top, \tilde M \rangle`, where :math:`\tilde X` is a matrix less the
-mean of its diagonal on the diagonal and less the mean of the rest elsewhere; no permutation changes those means.
+**What is stored.** When a window is matched in full, its m = 8 best permutations are listed, with the score of the next
+one. Scores are :math:`s_P = \langle P \tilde K P^\top, \tilde M \rangle`. Here :math:`\tilde X` is X minus the mean of
+its diagonal on the diagonal, and minus the mean of the other entries elsewhere. Permutations do not change these means.
 
-**What it proves.** Let the template have moved by D since. A permutation outside the list, then at most
-:math:`s_{m+1}`, is now at most
+**What it proves.** Let D be the change of the template since then. The score of a permutation outside the list, which
+was at most :math:`s_{m+1}`, is now at most
 
 .. math:: s_{m+1} + \langle P \tilde D P^\top, \tilde M \rangle \le s_{m+1} + \lVert\tilde D\rVert \lVert\tilde M\rVert
 
-by Cauchy and Schwarz. While the best of the list scores more than that now, it is the best of all. With the second or
-third of the list in the place of :math:`s_{m+1}`, the same bound says when it is enough to look at the winner alone, or
-at the winner and the runner-up.
+by the Cauchy-Schwarz inequality. If the best of the list now scores more than that, it is the best of all. With the
+second or third of the list instead of :math:`s_{m+1}`, the same bound shows when it is enough to check the winner
+alone, or the winner and the runner-up.
 
-**When it pays.** From k = 6 on (docs/performance.md has figures). A first epoch costs about one and a half full
-matchings and a later one a tenth of one, so it pays from the second epoch. At k = 5, matching all 120 permutations in
-place takes no longer than checking certificates.
+**When it pays.** From k = 6 on (see docs/performance.md). The first epoch costs about one and a half full matchings and
+a later one a tenth of one, so it pays from the second epoch. At k = 5, matching all 120 permutations in place takes no
+longer than checking certificates.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ from isonn.windows.match import Windows, relabel
 FloatArray = NDArray[np.floating]
 IntArray = NDArray[np.integer]
 
-#: Permutations listed for each window and template.
+#: Number of permutations listed for each window and template.
 KEPT = 8
-#: Windows looked at together before training: 16 MB of float64.
+#: Windows processed together before training: 16 MB of float64.
 BLOCK_NUMBERS = 2**21
-#: Snapshots of a template before those no window refers to any more are dropped.
+#: Number of snapshots of a template above which unused ones are dropped.
 LOG_LENGTH = 1024
 
 
 class CertifiedWindows:
-    """The k x k windows of weighted graphs, with what earlier matchings know of them; ``[rows]`` selects graphs.
+    """The k x k windows of weighted graphs, with certificates from earlier matchings; ``[rows]`` selects graphs.
 
-    A model in training is fed this instead of the tensor of graphs, and gets the same distances and gradients.
-    Selections share what is known, so mini-batches find their certificates again. Nothing here belongs to the model:
-    certificates hold for whatever templates come, and without them every window is matched in full.
+    A model in training takes this instead of the tensor of graphs, and gets the same distances and gradients.
+    Selections share their certificates, so mini-batches find them again. Certificates do not belong to a model: they
+    hold for any templates, and without them every window is matched in full.
 
     Args:
         adjacency: the graphs, on the CPU, ``(graphs, n, n)``.
-        k: nodes of a window.
-        half: only the windows at (s, t) with s <= t, for symmetric graphs and templates.
+        k: nodes per window.
+        half: only use the windows at (s, t) with s <= t, for symmetric graphs and templates.
 
     Example:
         >>> graphs = CertifiedWindows(torch.randn(2, 6, 6), k=5)
@@ -88,14 +88,14 @@ class CertifiedWindows:
         return part
 
     def distance(self, templates: Tensor) -> Tensor:
-        """`exact_distance` of templates ``(c, k, k)`` and all windows, ``(w, c)``; gradients reach the templates."""
+        """Return `exact_distance` of templates ``(c, k, k)`` and windows, ``(w, c)``; gradients reach the templates."""
         check_pair(templates, self.adjacency[:, : self.k, : self.k])
         warn_of_cost(self.k, len(templates), self._per_graph * len(self))
         distance: Tensor = _CertifiedDistance.apply(templates, self)
         return distance.t()
 
     def match(self, templates: Tensor) -> tuple[Tensor, IntArray, Windows]:
-        """Distances ``(c, w)``, winning permutations ``(c, w)``, and the windows they belong to."""
+        """Return distances ``(c, w)``, winning permutations ``(c, w)``, and their windows."""
         rows, windows, facts = self._selected()
         if len(self._known) != len(templates):
             self._known[:] = [(Certificates.empty(self._windows), TemplateLog()) for _ in templates]
@@ -111,7 +111,7 @@ class CertifiedWindows:
         return distances, winners, windows
 
     def _selected(self) -> tuple[IntArray | None, Windows, Facts]:
-        """The selected rows of all windows (None for all of them), those windows, and what is known of them."""
+        """Return the selected rows (None for all), their windows, and the facts about them."""
         if self._graphs is None:
             return None, self._windows, self._facts
         rows = (self._graphs.numpy()[:, None] * self._per_graph + np.arange(self._per_graph)).ravel()
@@ -133,7 +133,7 @@ class _CertifiedDistance(torch.autograd.Function):
 
 
 class _Step:
-    """One template, where it is now, against windows with their certificates, which are renewed where they run out."""
+    """One template at this step, matched with windows; certificates that run out are renewed."""
 
     def __init__(
         self, template: Tensor, windows: Windows, facts: Facts, certificates: Certificates, log: TemplateLog
@@ -146,8 +146,8 @@ class _Step:
         diagonal, rest = means_of(self.template[None])[:, 0].tolist()
         square, unit = float(self.template @ self.template), rounding(k, template.dtype)
         self.product_error = unit * square**0.5
-        # Linear in the facts of a window, so that one small product gives them for many: score plus half the distance,
-        # and the error of a score that was got from a distance, unit * (|K| + |M|)^2 <= 2 unit (|K|^2 + |M|^2).
+        # Linear in the facts of a window, so that one small product computes them for many: score plus half the
+        # distance, and the error of a score computed from a distance, unit * (|K| + |M|)^2 <= 2 unit (|K|^2 + |M|^2).
         self.shared = np.array([k * diagonal, k * (k - 1) * rest], dtype=self.drift.dtype)
         self.start = square / 2, np.array([*-self.shared, 1], dtype=self.drift.dtype)
         self.error = 2 * unit * square, np.array([0, 0, 4 * unit], dtype=self.drift.dtype)
@@ -168,7 +168,7 @@ class _Step:
         distance[left] = self._distance(known.best[0, left], left)
 
     def _of_winners(self, distance: FloatArray) -> IntArray:
-        """Write the distance under the permutation that won last; returns the windows where another may be better."""
+        """Write the distance under the last winner; return the windows where another permutation may be better."""
         from isonn.windows import kernels
 
         self.windows.measure(self.table, self.certificates.best[0], distance)
@@ -180,7 +180,7 @@ class _Step:
         return np.flatnonzero(~(room > distance))
 
     def _bound(self, seen: int, rows: IntArray) -> FloatArray:
-        """The most that any permutation but the first ``seen`` of the lists can score now."""
+        """Return the largest score that any permutation but the first ``seen`` of the lists can have now."""
         known = self.certificates
         score, snapshot = {
             2: (known.third, known.listed),
@@ -192,12 +192,12 @@ class _Step:
         return bound
 
     def _score(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Score plus half the distance, and the error of a score got from a distance, of these windows."""
+        """Return score plus half the distance, and the error of a score computed from a distance, for these windows."""
         columns = np.take(self.facts.columns, rows, axis=1)
         return self.start[1] @ columns + self.start[0], self.error[1] @ columns + self.error[0]
 
     def _distance(self, numbers: IntArray, rows: IntArray) -> FloatArray:
-        """Squared distance of windows under given permutations, ``(rows,)`` or ``(count, rows)``."""
+        """Return the squared distance of windows under given permutations, ``(rows,)`` or ``(count, rows)``."""
         distance = np.empty(numbers.shape, dtype=self.facts.lengths.dtype)
         windows = self.windows[rows]
         for line, out in zip(np.atleast_2d(numbers), np.atleast_2d(distance), strict=True):
@@ -205,7 +205,7 @@ class _Step:
         return distance
 
     def _compare_two(self, rows: IntArray, distance: FloatArray, now: int) -> IntArray:
-        """The better of winner and runner-up wins; returns the rows where yet another permutation could do better."""
+        """Choose the better of winner and runner-up; return the rows where a third permutation could be better."""
         known = self.certificates
         first, second = np.take(known.best[:2], rows, axis=1)
         near, far = distance[rows], self._distance(second, rows)
@@ -227,7 +227,7 @@ class _Step:
         return left
 
     def _compare_list(self, rows: IntArray, distance: FloatArray, now: int) -> IntArray:
-        """The best of the list wins; returns the rows where a permutation that is not in it could do better."""
+        """Choose the best of the list; return the rows where a permutation outside it could be better."""
         best = np.take(self.certificates.best, rows, axis=1)
         far = self._distance(best, rows)
         far[best < 0] = np.inf
@@ -244,11 +244,11 @@ class _Step:
     def _choose(
         self, rows: IntArray, best: IntArray, score: FloatArray, error: FloatArray, others: FloatArray, now: int
     ) -> None:
-        """Write the winner and the runner-up of the list ``best``, ``(KEPT, rows)``, and what the others scored.
+        """Write the winner and the runner-up of the list ``best``, ``(KEPT, rows)``, and a bound for the others.
 
         Args:
-            error: how far rounding can have moved the scores.
-            others: no permutation outside the list scores more.
+            error: bound on the rounding error of the scores.
+            others: bound on the scores of permutations outside the list.
         """
         known = self.certificates
         close = score >= score.max(0) - 2 * error
@@ -274,10 +274,10 @@ class _Step:
             every = np.arange(len(self.table)) if tried is None else tried
             score, best = leaders(self.table if tried is None else self.table[tried], self.windows, some, KEPT + 1)
             best = np.where(best < 0, -1, every[best])
-            best[0] = np.maximum(best[0], 0)  # where products are not numbers no permutation leads
+            best[0] = np.maximum(best[0], 0)  # if products are NaN, no permutation leads
             score -= self.shared @ self.facts.columns[:2, some]
             error = self.product_error * np.sqrt(2 * self.facts.columns[2, some])
-            # With more near ties than the list is long, they are settled among all, and there is no certificate.
+            # With more near ties than the list holds, all permutations are settled, without a certificate.
             crowded = np.flatnonzero(score[KEPT] >= score[0] - 2 * error)
             for i in crowded:
                 winner = settle(self.table, self.windows.values(some[i : i + 1]), every[None])[0]
@@ -290,24 +290,24 @@ class _Step:
 
 
 def _bring_to(line: int, place: IntArray, *tables: NDArray[Any]) -> None:
-    """Exchange the entry at ``place`` of each column with the one in the given line."""
+    """Swap the entry at ``place`` of each column with the one in the given line."""
     moved = np.flatnonzero(place != line)
     for table in tables:
         table[line, moved], table[place[moved], moved] = table[place[moved], moved], table[line, moved]
 
 
-# What is remembered from step to step, and what is known of the windows from the start.
+# Certificates kept from step to step, and facts about the windows.
 
 
 @dataclass
 class Certificates:
-    """What is known of one template in each window; see the top of the file for what it proves.
+    """Bounds for one template in each window; see the top of the module for the proof.
 
     Attributes:
         best: rows of `permutations`, the winner first, then the runner-up, -1 for none, ``(KEPT, w)``.
-        runner_up: no permutation but the first of ``best`` had a higher score when ``paired``.
-        third: no permutation but the first two had a higher score when ``listed``.
-        outside: no permutation outside ``best`` had a higher score when ``matched``.
+        runner_up: upper bound of all scores but that of the first of ``best`` at snapshot ``paired``.
+        third: upper bound of all scores but the first two at snapshot ``listed``.
+        outside: upper bound of the scores outside ``best`` at snapshot ``matched``.
         paired, listed, matched: snapshots of the template in its log.
     """
 
@@ -321,7 +321,7 @@ class Certificates:
 
     @classmethod
     def empty(cls, windows: Windows) -> Certificates:
-        """Nothing is known: everything will be matched in full."""
+        """Return empty certificates, so that everything is matched in full."""
         w = len(windows)
         best = np.zeros((KEPT, w), dtype=windows.number)
         scores: list[Any] = [np.full(w, np.inf, dtype=windows.flat.dtype) for _ in range(3)]
@@ -337,12 +337,12 @@ class Certificates:
 
 @dataclass(frozen=True)
 class Facts:
-    """What certificates need to know of windows.
+    """The facts about windows that certificates need.
 
     Attributes:
         columns: mean of the diagonal, mean of the rest, half the squared norm, ``(3, w)``.
         lengths: norms of the centred windows, ``(w,)``.
-        twins: which permutations need not be told apart.
+        twins: the permutations that are equivalent.
     """
 
     columns: FloatArray
@@ -351,7 +351,7 @@ class Facts:
 
     @classmethod
     def of(cls, adjacency: Tensor, k: int, cut: Callable[[Tensor, int], Tensor]) -> Facts:
-        """The facts of all windows, some graphs at a time."""
+        """Compute the facts of all windows, some graphs at a time."""
         n, m = len(adjacency), cut(adjacency[:1], k).numel() // (k * k)
         known = np.empty((4, n * m), dtype=adjacency.numpy().dtype)
         codes = np.empty(n * m, dtype=np.int64)
@@ -372,14 +372,14 @@ class Facts:
 
 
 class TemplateLog:
-    """Where a template was at the steps certificates refer to."""
+    """Snapshots of a template at the steps that certificates refer to."""
 
     def __init__(self) -> None:
         self.snapshots: list[FloatArray] = []
         self.limit = LOG_LENGTH
 
     def drift(self, template: FloatArray) -> FloatArray:
-        """How far the centred template has moved since each snapshot, rounded up."""
+        """Return the distance the centred template has moved since each snapshot, rounded up."""
         if not self.snapshots:
             return np.zeros(1)
         change = template - np.stack(self.snapshots)
@@ -387,7 +387,7 @@ class TemplateLog:
         return length * (1 + 1e-5)
 
     def drop_unused(self, certificates: Certificates) -> None:
-        """Forget the snapshots no certificate refers to, once there are many."""
+        """Drop the snapshots that no certificate refers to, once there are many."""
         if len(self.snapshots) < self.limit:
             return
         columns = (certificates.paired, certificates.listed, certificates.matched)
@@ -401,7 +401,7 @@ class TemplateLog:
 
 
 def means_of(flat: FloatArray) -> FloatArray:
-    """Mean of the diagonal and of the rest of flat matrices, ``(2, w)``."""
+    """Return the mean of the diagonal and of the other entries of flat matrices, ``(2, w)``."""
     k = round(flat.shape[1] ** 0.5)
     diagonal = flat[:, :: k + 1].sum(1)
     rest = flat.sum(1) - diagonal
@@ -409,7 +409,7 @@ def means_of(flat: FloatArray) -> FloatArray:
 
 
 def centre(flat: FloatArray, means: FloatArray) -> FloatArray:
-    """Flat matrices less the mean of the diagonal on the diagonal and that of the rest elsewhere."""
+    """Subtract the mean of the diagonal on the diagonal and the mean of the other entries elsewhere."""
     k = round(flat.shape[1] ** 0.5)
     centred: FloatArray = flat - means[1][:, None]
     centred[:, :: k + 1] = flat[:, :: k + 1] - means[0][:, None]
@@ -417,23 +417,23 @@ def centre(flat: FloatArray, means: FloatArray) -> FloatArray:
 
 
 def rounding(k: int, dtype: torch.dtype) -> float:
-    """Error of a product of k*k numbers, relative to the norms of its factors; twice what is proved, and more.
+    """Return the error of a product of k*k numbers, relative to the norms of its factors; over twice the proven bound.
 
-    A sum of n products in any order is off by at most n u of the product of the norms; a few more roundings
-    follow it (a mean is subtracted, bounds are added).
+    A sum of n products in any order has an error of at most n u times the product of the norms. A few more roundings
+    follow, when a mean is subtracted and bounds are added.
     """
     return (k * k + 8) * torch.finfo(dtype).eps  # eps = 2 u
 
 
 @dataclass(frozen=True)
 class Twins:
-    """Which nodes of a window may be exchanged without changing it, for many windows.
+    """Nodes of a window that can be swapped without changing it, for many windows.
 
-    Permutations that differ by such an exchange are equally good for every template, now and later; only the first of
-    them is tried. A constant window is left with one permutation, a window over the padding of a graph with few.
+    Permutations that differ by such a swap are equally good for every template, so only the first of them is tried. A
+    constant window has one permutation left, a window over the padding of a graph a few.
 
     Attributes:
-        pattern: for each window, its entry of ``permutations``.
+        pattern: the entry of ``permutations`` for each window.
         permutations: for each pattern the permutations to try, as rows of `permutations`; None for all.
     """
 
@@ -442,13 +442,13 @@ class Twins:
 
 
 def twin_codes(regions: Tensor) -> IntArray:
-    """A number that says which nodes of each region ``(w, k, k)`` are interchangeable, ``(w,)``."""
+    """Return a number for each region ``(w, k, k)`` that encodes which of its nodes are interchangeable, ``(w,)``."""
     w, k, _ = regions.shape
     values = regions.numpy()
-    first = np.tile(np.arange(k), (w, 1))  # of each node, the first node it may be exchanged with
+    first = np.tile(np.arange(k), (w, 1))  # for each node, the first node it can be swapped with
     for b in range(1, k):
         for a in range(b):
-            # on weighted graphs hardly a region passes even this, so the rest is looked at for few
+            # on weighted graphs hardly any region passes even this, so few need the full check
             like = values[:, a, a] == values[:, b, b]
             like &= values[:, a, b] == values[:, b, a]
             some = np.flatnonzero(like)
@@ -461,7 +461,7 @@ def twin_codes(regions: Tensor) -> IntArray:
 
 
 def twins_of(codes: IntArray, k: int) -> Twins:
-    """The permutations to try for regions with these `twin_codes`."""
+    """Return the permutations to try for regions with these `twin_codes`."""
     distinct, pattern = np.unique(codes, return_inverse=True)
     every = permutations(k).numpy()
     tried: list[IntArray | None] = []
@@ -470,31 +470,31 @@ def twins_of(codes: IntArray, k: int) -> Twins:
         fits = np.ones(len(every), dtype=bool)
         for b in range(1, k):
             before = np.flatnonzero(classes[:b] == classes[b])
-            if len(before):  # increasing within a class of twins: the first of the equally good ones
+            if len(before):  # increasing within a class of twins: the first of equally good permutations
                 fits &= every[:, before[-1]] < every[:, b]
         tried.append(None if fits.all() else np.flatnonzero(fits))
     return Twins(pattern.astype(np.int32), tried)
 
 
-# The best few permutations of a template in each window, told apart beyond rounding.
+# The best few permutations of a template in each window, separated beyond rounding errors.
 #
-# Products of flat vectors are rounded, so permutations whose products lie within the rounding of each other could be
-# ranked one way today and another way tomorrow. `settle` compares such permutations in an arithmetic that depends on
-# nothing but the template and the window, so that whoever compares them, in whatever block, finds the same winner.
+# Products of flat vectors are rounded, so permutations with nearly equal products could be ranked differently each
+# time. `settle` compares such permutations with an arithmetic that depends only on the template and the window, so the
+# winner is the same in any block.
 
 
 #: Numbers in one block of products: 2 MB of float32.
 PRODUCTS = 2**19
-#: Permutations multiplied at once: 7! of them.
+#: Permutations multiplied at once: 7!.
 PART_PERMUTATIONS = 5040
 #: Numbers in one block of settling.
 SETTLED_NUMBERS = 2**18
 
 
 def leaders(table: FloatArray, windows: Windows, rows: IntArray, count: int) -> tuple[FloatArray, IntArray]:
-    """The ``count`` largest products of some windows, falling, and the rows of ``table`` they belong to.
+    """Return the ``count`` largest products of some windows, in descending order, and their rows of ``table``.
 
-    Fewer rows than asked for leave -inf and -1 at the end.
+    If there are fewer rows, the end is filled with -inf and -1.
 
     Shapes:
         - table ``(f, k*k)``
@@ -525,10 +525,10 @@ def leaders(table: FloatArray, windows: Windows, rows: IntArray, count: int) -> 
 
 
 def settle(table: FloatArray, regions: FloatArray, candidates: IntArray) -> IntArray:
-    """The best of the candidates of each region; of equals the first. In float64, so batching cannot change it.
+    """Return the best candidate of each region, the first of equals; in float64, so batching cannot change it.
 
     Shapes:
-        - candidates ``(w, count)``, rows of ``table``; -1 stands for none
+        - candidates ``(w, count)``, rows of ``table``; -1 for none
         - output ``(w,)``, rows of ``table``
     """
     values = regions.astype(np.float64)
@@ -537,9 +537,9 @@ def settle(table: FloatArray, regions: FloatArray, candidates: IntArray) -> IntA
     for start in range(0, len(values), size):
         block = slice(start, start + size)
         some = candidates[block]
-        # numpy adds up the last axis row by row, in an order that depends on its length alone
+        # numpy sums the last axis row by row, in an order that depends only on its length
         score = (table[some] * values[block, None]).sum(-1)
         score[some < 0] = -np.inf
         best = np.where(score == score.max(1, keepdims=True), some, np.iinfo(np.int64).max)
         winners[block] = best.min(1)
-    return np.where(winners == np.iinfo(np.int64).max, candidates[:, 0], winners)  # not a number: any will do
+    return np.where(winners == np.iinfo(np.int64).max, candidates[:, 0], winners)  # NaN: any will do

@@ -1,13 +1,13 @@
-"""Compiled loops over windows that stay where they are: in the adjacency matrix.
+"""Compiled loops over windows in place, inside the adjacency matrix.
 
-A window is known by where its first cell lies in the flat stack of matrices; its cell (x, y) lies x rows and y columns
-further. Nothing is cut out, and the k! products of a window are never written: four permutations at a time, each row
-of the templates is multiplied with a run of windows that lie side by side, so that one number of the matrix serves
-many windows while it is in a register.
+A window is given by the position of its first cell in the flat stack of matrices; its cell (x, y) lies x rows and y
+columns further. Windows are not cut out, and the k! products of a window are never written. Each row of four relabelled
+templates at a time is multiplied with a run of adjacent windows, so that one number of the matrix serves many windows
+while it is in a register.
 
-Every function takes ``size``, a tuple of k zeros: the length of a tuple is known when numba compiles, and loops of
-known length are unrolled. ``table`` is one template under all permutations, ``(permutations, k*k)``; ``ranked`` is the
-same for the products, whose rows are filled up to a multiple of four with copies of the first.
+Every function takes ``size``, a tuple of k zeros. numba knows the length of a tuple when it compiles, and unrolls loops
+of known length. ``table`` is one template under all permutations, ``(permutations, k*k)``. ``ranked`` is the same for
+the products, padded to a multiple of four rows with copies of the first.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 
 from isonn.compiled import compiled
 
-#: Windows in one run: their sums for four permutations take 16 kB of float32, half of a first-level cache.
+#: Windows in one run; their sums for four permutations take 16 kB of float32, half of an L1 cache.
 RUN = 1024
-#: Windows of a run that are copied together first, because they do not lie side by side.
+#: Windows of a run that are copied together first if they are not adjacent.
 COPIED = 512
-#: Products in a group whose maximum is taken first when the largest few are sought.
+#: Products per group; the search for the largest few starts from the group maxima.
 GROUP = 16
-#: Permutations multiplied at once; tables are filled up to a multiple of it.
+#: Permutations multiplied at once; tables are padded to a multiple of it.
 AT_ONCE = 4
 
-# Sums may be fused (a * b + c rounded once) but not reordered, so a compiler cannot change which of two windows wins.
+# Sums may be fused (a * b + c rounded once) but not reordered, so a compiler cannot change which permutation wins.
 _FAST = {"contract"}
 
 
@@ -51,7 +51,7 @@ def _add_row(size, matrix, at, step, rows, sums, length, fresh):  # type: ignore
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def _keep_best(sums, length, first, best, winner):  # type: ignore[no-untyped-def]
-    """Note where one of four permutations scores more than all before it; of equals the first stays."""
+    """Update the best score and winner with four permutations; of equals the first stays."""
     s0, s1, s2, s3 = sums[0], sums[1], sums[2], sums[3]
     for j in range(length):
         high, which = s0[j], np.int32(first)
@@ -67,7 +67,7 @@ def _keep_best(sums, length, first, best, winner):  # type: ignore[no-untyped-de
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def _score_four(size, matrix, start, row_step, step, table, first, sums, length):  # type: ignore[no-untyped-def]
-    """The products of a run of windows with four permutations, ``(4, length)``."""
+    """Return the products of a run of windows with four permutations, ``(4, length)``."""
     k = len(size)
     for x in range(k):
         rows = table[first : first + 4, x * k : x * k + k]
@@ -76,13 +76,13 @@ def _score_four(size, matrix, start, row_step, step, table, first, sums, length)
 
 @compiled(inline="always")
 def _cell(start, x, y, n):  # type: ignore[no-untyped-def]
-    """Where a cell of a window lies; unsigned, or numba would look for a negative index at every access."""
+    """Return the position of a cell of a window; unsigned, so that numba does not check for negative indices."""
     return np.uint64(start) + np.uint64(x) * np.uint64(n) + np.uint64(y)
 
 
 @compiled(inline="always")
 def _distance(size, flat, start, n, table, p):  # type: ignore[no-untyped-def]
-    """Squared distance of one window to the template under permutation ``p``, by the definition."""
+    """Return the squared distance of one window to the template under permutation ``p``, by the definition."""
     k = len(size)
     total = flat.dtype.type(0)
     for x in range(k):
@@ -96,12 +96,12 @@ def _distance(size, flat, start, n, table, p):  # type: ignore[no-untyped-def]
 def match_runs(size, matrices, n, ranked, table, winners, distance, first, last):  # type: ignore[no-untyped-def]
     """Match every window in the runs from ``first`` to ``last``.
 
-    A run goes along the rows of a flat matrix, from one row into the next; the few windows that would reach over the
-    edge are computed and dropped.
+    A run follows the rows of a flat matrix from one row into the next. The few windows that would cross the edge are
+    computed and dropped.
 
     Args:
         matrices: flat graphs, ``(graphs, n*n)``.
-        winners, distance: written, ``(graphs * m * m,)``.
+        winners, distance: output, ``(graphs * m * m,)``.
     """
     m = n - len(size) + 1
     places = (m - 1) * n + m
@@ -130,7 +130,7 @@ def match_runs(size, matrices, n, ranked, table, winners, distance, first, last)
 
 @compiled(error_model="numpy")
 def _copy_windows(size, flat, starts, n, copied):  # type: ignore[no-untyped-def]
-    """Windows side by side, a line for each cell: ``(k*k * COPIED,)``."""
+    """Copy windows next to each other, one line per cell: ``(k*k * COPIED,)``."""
     k = len(size)
     for j in range(len(starts)):
         for x in range(k):
@@ -140,7 +140,7 @@ def _copy_windows(size, flat, starts, n, copied):  # type: ignore[no-untyped-def
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def match_at(size, flat, starts, n, ranked, table, winners, distance):  # type: ignore[no-untyped-def]
-    """Match windows anywhere in a flat stack of graphs; ``winners`` and ``distance`` are written, ``(windows,)``."""
+    """Match windows anywhere in a flat stack of graphs and write ``winners`` and ``distance``, ``(windows,)``."""
     k = len(size)
     copied = np.empty(k * k * COPIED, flat.dtype)
     sums = np.empty((AT_ONCE, COPIED), flat.dtype)
@@ -161,7 +161,7 @@ def match_at(size, flat, starts, n, ranked, table, winners, distance):  # type: 
 
 @compiled(error_model="numpy")
 def _group_maxima(row, maxima):  # type: ignore[no-untyped-def]
-    """The largest of each group; a group are the numbers that lie ``len(maxima)`` apart, so that it is vectorised."""
+    """Write the maximum of each group; the numbers of a group are ``len(maxima)`` apart, for vectorisation."""
     groups = len(maxima)
     for g in range(groups):
         maxima[g] = row[g]
@@ -173,7 +173,7 @@ def _group_maxima(row, maxima):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def _insert(values, numbers, value, number):  # type: ignore[no-untyped-def]
-    """Put a value into its place of a falling list; of equals the first stays in front."""
+    """Insert a value into a descending list; of equals the first stays in front."""
     line = len(values) - 1
     while line > 0 and value > values[line - 1]:
         values[line], numbers[line] = values[line - 1], numbers[line - 1]
@@ -183,13 +183,13 @@ def _insert(values, numbers, value, number):  # type: ignore[no-untyped-def]
 
 @compiled(error_model="numpy")
 def keep_leaders(products, first, values, which):  # type: ignore[no-untyped-def]
-    """Keep the largest products of each window, falling, and the permutations they belong to.
+    """Keep the largest products of each window in descending order, with their permutations.
 
-    The largest is taken out again and again: it is the largest of a group with the largest maximum.
+    The largest product is repeatedly taken from the group with the largest maximum.
 
     Args:
-        products: ``(windows, permutations)``, those from number ``first`` on; used up.
-        values, which: updated, ``(windows, count)``; -inf and -1 at first.
+        products: ``(windows, permutations)``, numbered from ``first``; overwritten.
+        values, which: updated, ``(windows, count)``; initially -inf and -1.
     """
     count, f = values.shape[1], products.shape[1]
     maxima = np.empty((f + GROUP - 1) // GROUP, products.dtype)
@@ -216,16 +216,16 @@ def keep_leaders(products, first, values, which):  # type: ignore[no-untyped-def
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def measure(size, flat, starts, n, table, winners, distance, first, last):  # type: ignore[no-untyped-def]
-    """Squared distances of the windows from ``first`` to ``last`` under given permutations, ``(windows,)``."""
+    """Write the squared distances of windows ``first`` to ``last`` under given permutations, ``(windows,)``."""
     for w in range(first, last):
         distance[w] = _distance(size, flat, starts[w], n, table, winners[w])
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def certain_below(coefficients, least, columns, lengths, drift, snapshots, scores, room):  # type: ignore[no-untyped-def]
-    """Below which distance a window's last winner is certain to win again, ``(windows,)``.
+    """Write the distance below which each window's last winner is certain to win again, ``(windows,)``.
 
-    That is 2 (least + coefficients . facts - score of the rivals - how far they can have come since).
+    This is 2 (least + coefficients . facts - score of the rivals - how far they can have moved since).
     """
     a, b, c = coefficients
     for w in range(len(room)):
@@ -235,11 +235,11 @@ def certain_below(coefficients, least, columns, lengths, drift, snapshots, score
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def add_to_template(size, flat, starts, n, cells, winners, factors, sums, first, last):  # type: ignore[no-untyped-def]
-    """Add ``factor * window`` to the cells of the template that the winning permutation puts there.
+    """Add ``factor * window`` to the template cells that the winning permutation maps it to.
 
     Args:
-        cells: where each cell of a relabelled template comes from, ``(permutations, k*k)``.
-        sums: written, ``(k*k,)``, in double precision: it takes as many terms as there are windows.
+        cells: the source of each cell of a relabelled template, ``(permutations, k*k)``.
+        sums: output, ``(k*k,)``, in double precision because it sums over all windows.
     """
     k = len(size)
     for w in range(first, last):
@@ -251,7 +251,7 @@ def add_to_template(size, flat, starts, n, cells, winners, factors, sums, first,
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def add_to_matrices(size, flat, starts, n, table, winners, factors, gradient, first, last):  # type: ignore[no-untyped-def]
-    """Add the gradient of ``factor * distance`` of every window to that of the matrices it lies in."""
+    """Add the gradient of ``factor * distance`` of every window to the gradient of its matrix."""
     k = len(size)
     for w in range(first, last):
         p, start, factor = np.uint64(winners[w]), starts[w], 2 * factors[w]

@@ -20,7 +20,7 @@ from isonn.windows.match import matches_in_place, window_distance
 
 NORMALIZATIONS = ("positions", "templates", "relative")
 
-#: What an isomorphic layer can be fed.
+#: Inputs of an isomorphic layer.
 Inputs = Tensor | WindowBank | CertifiedWindows
 
 
@@ -37,14 +37,14 @@ class IsoLayer(nn.Module):
     Args:
         k: nodes per template. Cost grows as k!.
         c: number of templates.
-        matching: how the minimum over P is found, one of `isonn.matching.MATCHERS`.
-        normalize: "positions" takes the softmax over all windows, per template, as the authors' code does;
-            "templates" over the templates, per window, as the paper's text says (needs c >= 2); "relative" is
-            "positions" times the number of windows, so that 1 is what the average window has. The maps of large
-            graphs are then not all next to 0, which is what layers on top of them need.
+        matching: name of the matcher that finds the minimum over P, one of `isonn.matching.MATCHERS`.
+        normalize: "positions" takes the softmax over all windows, per template, as in the authors' code. "templates"
+            takes it over the templates, per window, as in the paper's text (needs c >= 2). "relative" is "positions"
+            times the number of windows, so that the average window has 1 and the maps of large graphs do not vanish,
+            which deeper layers need.
         generator: draws the templates from the standard normal distribution.
-        symmetric: keep the templates symmetric, as the paper does not. On symmetric graphs the windows at (s, t)
-            and (t, s) are then equally far, and half of them are matched.
+        symmetric: keep the templates symmetric, unlike the paper. On symmetric graphs the windows at (s, t) and (t, s)
+            then have equal distances, and only half of them are matched.
 
     Shapes:
         - adjacency ``(batch, n, n)``, n >= k, or a `WindowBank` or `CertifiedWindows` of such graphs
@@ -80,11 +80,11 @@ class IsoLayer(nn.Module):
         return parts * maps.shape[2:].numel() if self.normalize == "relative" else parts
 
     def distances(self, graphs: Inputs) -> Tensor:
-        """The features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
+        """Return the features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
         return -self._similarities(graphs)
 
     def _similarities(self, graphs: Inputs) -> Tensor:
-        """Minus the distances: their sign is turned while each distinct region is there once, not at every place."""
+        """Return the negative distances; the sign is flipped once per distinct region, not at every position."""
         matcher = matcher_named(self.matching)
         if isinstance(graphs, WindowBank):
             distance = matcher.distance(self.templates, graphs.regions, graphs.prepared)
@@ -106,13 +106,11 @@ class IsoLayer(nn.Module):
         return graphs.side if isinstance(graphs, CertifiedWindows) else graphs.shape[-1] - self.k + 1
 
     def _halves(self, graphs: Tensor | CertifiedWindows) -> bool:
-        """Whether one window of each pair (s, t), (t, s) is enough."""
+        """Return whether one window of each pair (s, t), (t, s) is enough."""
         if not isinstance(graphs, CertifiedWindows):
             return self.symmetric and matcher_named(self.matching).exact and is_symmetric(graphs.detach())
         if graphs.half and not self.symmetric:
-            raise InputError(
-                "half of the windows are enough for symmetric templates only; cut CertifiedWindows with half=False"
-            )
+            raise InputError("CertifiedWindows with half=True need symmetric templates; use half=False")
         return graphs.half
 
     def extra_repr(self) -> str:
@@ -156,10 +154,10 @@ Layers = Sequence[tuple[int, int]]
 
 
 class IsoStack(nn.Sequential):
-    r"""Isomorphic layers on top of each other.
+    r"""A stack of isomorphic layers.
 
-    Every map of a layer is an input matrix of the next, for each of its templates: 2 maps, then 3 templates,
-    give 6 maps. Gradients reach the first templates. Only the first layer can be fed more than a tensor; the maps
+    Every map of a layer is an input matrix of the next, for each of its templates: 2 maps, then 3 templates, give 6
+    maps. Gradients reach the first templates. Only the first layer accepts inputs other than tensors, because the maps
     of later layers are weighted and change as the templates learn.
 
     Args:
@@ -195,7 +193,7 @@ class IsoStack(nn.Sequential):
 
 
 def map_shape(n: int, layers: Layers) -> tuple[int, int]:
-    """Number and side of the maps ``layers`` make of a graph with n nodes; raises `InputError` if none is left."""
+    """Return number and side of the maps that ``layers`` compute for n nodes; raise `InputError` if none is left."""
     count, side = 1, n
     for number, (c, k) in enumerate(layers, start=1):
         if side < k:
@@ -209,7 +207,7 @@ def map_shape(n: int, layers: Layers) -> tuple[int, int]:
 
 
 def deep_equivalent(k: int, c: int) -> tuple[tuple[int, int], ...]:
-    """The paper's deep counterpart of one layer of ``c`` templates of size ``k``: layers of 2 templates of size 3.
+    """Return the paper's deep counterpart of ``c`` templates of size ``k``: layers of 2 templates of size 3.
 
     Example:
         >>> deep_equivalent(k=9, c=4)
@@ -220,9 +218,9 @@ def deep_equivalent(k: int, c: int) -> tuple[tuple[int, int], ...]:
 
 
 def _ceil_log(value: int, base: int) -> int:
-    """The least power that reaches the value; in integers, for log(243, 3) is not 5 in floating point."""
+    """Return the smallest power that reaches the value; in integers, because log(243, 3) is not 5 in floating point."""
     if value < 1:
-        raise InputError(f"{value} is not a size; use k >= 1 and c >= 1")
+        raise InputError(f"k and c must be at least 1, got {value}")
     power = 0
     while base**power < value:
         power += 1
@@ -234,7 +232,7 @@ class IsoNN(nn.Module):
 
     Args:
         n: nodes of the (padded) graphs.
-        outputs: classes, or labels of a multi-label task.
+        outputs: number of classes, or of labels in a multi-label problem.
         layers: ``(c, k)`` of each isomorphic layer; one pair is the paper's IsoNN, more are its deep variant.
         matching, normalize, symmetric: as in `IsoLayer`.
         hidden: widths of the head's hidden layers.
@@ -271,5 +269,5 @@ class IsoNN(nn.Module):
 
     @staticmethod
     def deep_equivalent(k: int, c: int) -> tuple[tuple[int, int], ...]:
-        """``layers`` of the paper's deep counterpart of a shallow model with c templates of size k."""
+        """Return the ``layers`` of the paper's deep counterpart of a shallow model with c templates of size k."""
         return deep_equivalent(k, c)

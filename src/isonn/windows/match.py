@@ -1,4 +1,4 @@
-"""Exact matching of windows where they lie, without cutting them out; `isonn.windows.kernels` has the loops."""
+"""Exact matching of windows in place, without cutting them out; the loops are in `isonn.windows.kernels`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from isonn.windows.cut import check_windows, half_places
 FloatArray = NDArray[np.floating]
 IntArray = NDArray[np.integer]
 
-#: Multiplications of a pass from which on the compiled loops are used: about 2 ms of one core. Below that, compiling
-#: them (some seconds, once on a machine) is not earned back.
+#: Multiplications of a pass from which compiled loops are used: about 2 ms of one core. For less work, compiling them
+#: (a few seconds, once per machine) does not pay.
 MIN_MULTIPLICATIONS = 2**26
-#: Up to this k the loops beat the blocked product of `exact_distance` (`make bench` shows both). From k = 7 on they do
-#: not: a row of four templates no longer fits into registers, while the product reaches 0.8 of the machine's peak.
+#: Up to this k the loops are faster than the blocked product of `exact_distance` (`make bench` shows both). From k = 7
+#: on a row of four templates no longer fits into registers, while the product reaches 0.8 of the machine's peak.
 MAX_IN_PLACE_K = 6
-#: Windows that one thread handles at once where they are taken one by one.
+#: Windows per thread and step if they are matched one by one.
 BLOCK_WINDOWS = 2**13
 
 
 def worth_compiling(adjacency: Tensor, k: int, c: int) -> bool:
-    """Whether matching c templates with all windows takes long enough for compiled loops, and they take the numbers."""
+    """Return whether compiled loops support the dtype and matching c templates with all windows is enough work."""
     windows = len(adjacency) * max(0, adjacency.shape[-1] - k + 1) ** 2
     return (
         adjacency.device.type == "cpu"
@@ -41,22 +41,22 @@ def worth_compiling(adjacency: Tensor, k: int, c: int) -> bool:
 
 
 def matches_in_place(templates: Tensor, adjacency: Tensor) -> bool:
-    """Whether `window_distance` is the quickest way to match these templates with all windows of these graphs."""
+    """Return whether `window_distance` is the fastest way to match these templates with all windows."""
     c, k = templates.shape[:2]
     same = templates.dtype == adjacency.dtype and templates.device == adjacency.device
     return same and k <= MAX_IN_PLACE_K and worth_compiling(adjacency, k, c)
 
 
 def window_distance(templates: Tensor, adjacency: Tensor, half: bool = False) -> Tensor:
-    """`exact_distance` of all windows of graphs; gradients reach the templates and the graphs.
+    """Return `exact_distance` of all windows of graphs; gradients reach the templates and the graphs.
 
     Args:
-        half: only the windows at (s, t) with s <= t, in the order of `cut_half`.
+        half: only use the windows at (s, t) with s <= t, in the order of `cut_half`.
 
     Shapes:
         - templates ``(c, k, k)``
         - adjacency ``(graphs, n, n)``, n >= k
-        - output ``(c, windows)``: all windows of one template lie together
+        - output ``(c, windows)``: all windows of one template are contiguous
 
     Example:
         >>> window_distance(torch.ones(2, 3, 3), torch.ones(4, 5, 5)).shape
@@ -95,11 +95,11 @@ class _WindowDistance(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of a stack of graphs, each known by its first cell.
+    """The windows of a stack of graphs, each given by its first cell.
 
     Attributes:
-        flat: all matrices one after the other, ``(graphs * n * n,)``.
-        starts: where each window begins in them, ``(windows,)``; the same number of windows for each graph.
+        flat: all matrices concatenated, ``(graphs * n * n,)``.
+        starts: where each window begins, ``(windows,)``; each graph has the same number of windows.
         n, k: sides of a matrix and of a window.
         whole: whether these are all windows of the graphs.
     """
@@ -112,7 +112,7 @@ class Windows:
 
     @classmethod
     def of(cls, adjacency: Tensor, k: int, half: bool = False) -> Windows:
-        """All windows of graphs ``(graphs, n, n)``, or those with s <= t."""
+        """Create all windows of graphs ``(graphs, n, n)``, or those with s <= t."""
         graphs, n = adjacency.shape[:2]
         flat = adjacency.contiguous().view(-1).numpy()
         return cls(flat, window_starts(graphs, n, k, half), n, k, not half)
@@ -124,19 +124,19 @@ class Windows:
         return replace(self, starts=self.starts[rows], whole=False)
 
     def values(self, rows: IntArray) -> FloatArray:
-        """Some windows cut out, ``(rows, k*k)``."""
+        """Cut out some windows, ``(rows, k*k)``."""
         cells = np.arange(self.k)[:, None] * self.n + np.arange(self.k)
         values: FloatArray = self.flat[self.starts[rows, None] + cells.ravel()]
         return values
 
     @property
     def size(self) -> tuple[int, ...]:
-        """What the compiled loops take for k."""
+        """The form of k for the compiled loops."""
         return (0,) * self.k
 
     @property
     def number(self) -> Any:
-        """The type of a row of `permutations`."""
+        """The type of a row number of `permutations`."""
         return np.int16 if self.k <= 7 else np.int32
 
     @property
@@ -182,7 +182,7 @@ class Windows:
         for_each_block(lambda: work, len(self), BLOCK_WINDOWS)
 
     def template_gradient(self, templates: Tensor, winners: IntArray, factors: FloatArray) -> Tensor:
-        """The gradient for templates, from that of distances, ``(c, windows)``.
+        """Return the gradient of the templates, given that of the distances, ``(c, windows)``.
 
         d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP.
         """
@@ -212,14 +212,14 @@ class Windows:
         return (2 * (templates * total - sums)).to(templates.dtype)
 
     def matrix_gradient(self, templates: Tensor, winners: IntArray, factors: FloatArray) -> Tensor:
-        """The gradient for the flat matrices, from that of distances, ``(c, windows)``."""
+        """Return the gradient of the flat matrices, given that of the distances, ``(c, windows)``."""
         from isonn.windows import kernels
 
         tables = [relabel(template.flatten()) for template in templates]
         gradient = np.zeros_like(self.flat)
         each = len(self) // self.graphs
 
-        def work(block: slice) -> None:  # whole graphs: their windows overlap
+        def work(block: slice) -> None:  # whole graphs, because their windows overlap
             for i, table in enumerate(tables):
                 kernels.add_to_matrices(
                     self.size,
@@ -240,7 +240,7 @@ class Windows:
 
 @lru_cache(maxsize=16)
 def window_starts(graphs: int, n: int, k: int, half: bool = False) -> IntArray:
-    """Where each window begins in flat matrices, ``(windows,)``; shared, not to be written to."""
+    """Return where each window begins in flat matrices, ``(windows,)``; cached, so do not modify."""
     m = n - k + 1
     places = half_places(m)[0].numpy() if half else np.arange(m * m)
     starts: IntArray = (np.arange(graphs)[:, None] * n * n + places // m * n + places % m).ravel()
@@ -249,18 +249,18 @@ def window_starts(graphs: int, n: int, k: int, half: bool = False) -> IntArray:
 
 @lru_cache(maxsize=8)
 def cells_of_all(k: int) -> IntArray:
-    """Where each cell of a relabelled matrix comes from, ``(k!, k*k)``, in one byte each."""
+    """Return the source of each cell of a relabelled matrix, ``(k!, k*k)``, in one byte each."""
     return MatrixLayout(k).cells(permutations(k)).numpy().astype(np.uint8)
 
 
 def relabel(template: Tensor) -> FloatArray:
-    """A flat template under all permutations, ``(k!, k*k)``."""
+    """Return a flat template under all permutations, ``(k!, k*k)``."""
     table: FloatArray = template.numpy()[cells_of_all(math.isqrt(len(template)))]
     return table
 
 
 def fill_up(table: FloatArray) -> FloatArray:
-    """The table with copies of its first row at its end, so that their number is one the loops take."""
+    """Pad the table with copies of its first row to a length that the loops accept."""
     from isonn.windows import kernels
 
     missing = -len(table) % kernels.AT_ONCE
