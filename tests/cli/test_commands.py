@@ -156,7 +156,7 @@ def test_cost_says_what_it_would_cost(tmp_path):
     text = run("cost", "MUTAG", "--k", 12).stdout
     assert "479,001,600" in text
     assert "not possible: k=12 means" in text
-    assert "nothing to assign" in run("cost", "MUTAG", "--k", 1).stdout
+    assert "needs k >= 2" in run("cost", "MUTAG", "--k", 1).stdout
 
 
 def test_data_commands_describe_what_is_there():
@@ -187,7 +187,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     refused(run(*fit, "--k", 0), "k=0", ">= 1")
     refused(run(*fit, "--c", 0), "c=0")
     refused(run(*fit, "--k", 12), "479,001,600 permutations", "assigned")
-    refused(run(*fit, "--k", 1, "--matching", "assigned"), "nothing to assign")
+    refused(run(*fit, "--k", 1, "--matching", "assigned"), "needs k >= 2")
     refused(run(*fit, "--matching", "magic"), "magic", "exact")
     refused(run(*fit, "--layers", "3"), "2x3,3x4")
     refused(run(*fit, "--layers", "2x3", "--k", 4), "--layers replaces --k and --c")

@@ -79,7 +79,7 @@ def test_the_permutations_attain_the_distance(matcher, generator, dtype):
     templates, regions = draw(generator, dtype)
     found = matcher.permutations(templates, regions)
     if found is None:
-        with pytest.raises(InputError, match=f"matching='{matcher.name}' gives no permutation"):
+        with pytest.raises(InputError, match=f"matching='{matcher.name}' does not give permutations"):
             best_permutation(templates[0], regions[0], matcher.name)
         return
     np.testing.assert_array_equal(found.sort(2).values, torch.arange(K).expand(7, 2, K))

@@ -97,7 +97,7 @@ def test_no_regions_give_an_empty_result(dtype):
 
 def test_nan_and_complex_input_are_refused():
     good = torch.zeros(1, 2, 2)
-    with pytest.raises(InputError, match="regions hold NaN or infinity"):
+    with pytest.raises(InputError, match="regions contain NaN or infinity"):
         fast_distance(good, torch.full((1, 2, 2), float("nan")))
     with pytest.raises(InputError, match=r"templates are torch.complex64; convert them to float32"):
         fast_distance(good.to(torch.complex64), good)

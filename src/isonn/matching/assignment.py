@@ -1,12 +1,12 @@
-r"""Approximate matching by true permutations, for k beyond enumeration.
+r"""Approximate matching by true permutations, for k too large to enumerate.
 
-Good starting permutations come from two sources: the spectral P of IsoNN-fast, assigned to a permutation, and the
-best of a fixed set of permutations, screened with one matrix product as in exact matching. From each start,
-the pair of nodes whose swap helps most is swapped until no swap helps; the best result is kept. All regions,
-templates and starts are processed as one batch.
+Starting permutations come from two sources: the spectral P of IsoNN-fast, rounded to a permutation, and the best of a
+fixed set of permutations, screened with one matrix product as in exact matching. From each start, the best swap of two
+nodes is applied until no swap helps, and the best result is kept. All regions, templates and starts are processed as
+one batch.
 
-Every answer is a real permutation, so the distance is never below the exact one, and it can be explained. For
-small k, trying all permutations is cheaper than searching, so exact matching is used.
+Every result is a real permutation, so the distance is never below the exact one, and it can be explained. For small k
+exact matching is used, because trying all permutations is cheaper than searching.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from isonn.matching.permutations import MAX_ENUMERABLE_K, cells_of, permutations
 from isonn.matching.spectral import absolute_eigenvectors
 from isonn.seeding import torch_stream
 
-#: Permutations screened per region. When k! is not larger (k <= 6) exact matching tries them all.
+#: Number of permutations screened per region. If k! is not larger (k <= 6), exact matching tries them all.
 SCREENED = 720
 #: Numbers in one block of problems improved together.
 BLOCK_NUMBERS = 2**21
 
 
 def assigned_distance(templates: Tensor, regions: Tensor) -> Tensor:
-    """Squared distance of every region to every template under the best permutation found.
+    """Return the squared distance of every region to every template under the best permutation found.
 
-    An upper bound of `exact_distance` that equals it for nearly all pairs at small k; same gradients.
+    It is an upper bound of `exact_distance`, equal for nearly all pairs at small k, with the same gradients.
 
     Shapes:
         - templates ``(c, k, k)``, k >= 2
@@ -48,14 +48,14 @@ def assigned_distance(templates: Tensor, regions: Tensor) -> Tensor:
     if _few_permutations(templates.shape[-1]):
         return exact_distance(templates, regions)
     orders = assigned_permutations(templates, regions)
-    # the region as the template sees it; gathered, so that autograd gives the gradients of both
+    # the region as the template sees it; gathered, so that autograd computes both gradients
     back = cells_of(orders.argsort(2).flatten(0, 1)).view(*orders.shape[:2], templates[0].numel())
     seen = regions.flatten(1)[:, None].expand(-1, len(templates), -1).gather(2, back)
     return (templates.flatten(1) - seen).square().sum(2)
 
 
 def assigned_permutations(templates: Tensor, regions: Tensor) -> Tensor:
-    """The permutation found for each pair, ``(w, c, k)``; ``template[p][:, p]`` is near the region."""
+    """Return the permutation found for each pair, ``(w, c, k)``; ``template[p][:, p]`` is near the region."""
     _check(templates, regions)
     k = templates.shape[-1]
     if _few_permutations(k):
@@ -70,7 +70,7 @@ def assigned_permutations(templates: Tensor, regions: Tensor) -> Tensor:
 def _check(templates: Tensor, regions: Tensor) -> None:
     check_pair(templates, regions)
     if templates.shape[-1] < 2:
-        raise InputError("k=1 leaves nothing to assign: one node has one permutation; use matching='exact'")
+        raise InputError("matching='assigned' needs k >= 2, got k=1; use matching='exact'")
 
 
 def _few_permutations(k: int) -> bool:
@@ -78,10 +78,10 @@ def _few_permutations(k: int) -> bool:
 
 
 def _starts(k: int) -> int:
-    """How many starts are improved by swaps, besides the spectral one.
+    """Return the number of starts to improve by swaps, besides the spectral one.
 
-    The cost of a start grows as k^3. Measured against exact matching, 14 starts at k = 8 find the optimum of about
-    eight pairs in ten and miss the rest narrowly; at k = 12 each start costs about a hundredth of a millisecond.
+    The cost of a start grows as k^3. Compared with exact matching, 14 starts at k = 8 find the optimum of about eight
+    pairs in ten and narrowly miss the rest; at k = 12 each start costs about a hundredth of a millisecond.
     """
     return max(4, 900 // k**2)
 
@@ -96,18 +96,18 @@ def _order_block(templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def _relabel(templates: Tensor, orders: Tensor) -> Tensor:
-    """Every flat template in each of its orders: ``(w, c, s, k)`` gives ``(w, c, s, k*k)``."""
+    """Return every flat template in each of its orders: ``(w, c, s, k)`` to ``(w, c, s, k*k)``."""
     w, c, s, k = orders.shape
     cells = cells_of(orders.reshape(-1, k)).view(w, c, s * k * k)
     return templates.flatten(1).expand(w, -1, -1).gather(2, cells).view(w, c, s, k * k)
 
 
 def _screened(templates: Tensor, regions: Tensor) -> Tensor:
-    """The best of each of several groups of fixed permutations, ``(w, c, starts, k)``."""
+    """Return the best of each of several groups of fixed permutations, ``(w, c, starts, k)``."""
     k = templates.shape[-1]
     groups = _starts(k)
     each = math.ceil(SCREENED / groups)
-    generator = torch_stream(0, "screened orderings", k)  # the same ones every time
+    generator = torch_stream(0, "screened orderings", k)  # always the same ones
     orders = torch.rand(groups * each, k, generator=generator).argsort(1).to(templates.device)
     relabelled = templates.flatten(1)[:, cells_of(orders)].flatten(0, 1)  # (c * orders, k*k)
     products = (regions.flatten(1) @ relabelled.t()).view(len(regions), len(templates), groups, -1)
@@ -116,7 +116,7 @@ def _screened(templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def _spectral(templates: Tensor, regions: Tensor) -> Tensor:
-    """The spectral P of each pair, assigned to a permutation from its largest entry to its smallest, ``(w, c, k)``."""
+    """Return the spectral P of each pair, rounded to a permutation from its largest entry down, ``(w, c, k)``."""
     profit = absolute_eigenvectors(regions)[:, None] @ absolute_eigenvectors(templates).mT
     w, c, k, _ = profit.shape
     order = torch.empty(w * c, k, dtype=torch.int64, device=profit.device)
@@ -126,17 +126,16 @@ def _spectral(templates: Tensor, regions: Tensor) -> Tensor:
         largest = profit.flatten(1).argmax(1)
         row, column = largest // k, largest % k
         order[problem, row] = column
-        profit[problem, row] = -1  # entries are products of absolute values: -1 is below all
+        profit[problem, row] = -1  # entries are products of absolute values, so -1 is below all
         profit[problem, :, column] = -1
     return order.view(w, c, k)
 
 
 def _improve(orders: Tensor, templates: Tensor, regions: Tensor) -> Tensor:
-    r"""Swap pairs of nodes, the most helpful first, until none helps; ``(w, c * starts, k)`` in and out.
+    r"""Swap pairs of nodes, the best swap first, until none helps; ``(w, c * starts, k)`` in and out.
 
-    With A the region, B the template in its current order, both without their diagonals a and b, and
-    :math:`S = A B^\top + A^\top B + a b^\top`, exchanging nodes r and s changes
-    :math:`\langle A, B \rangle` by
+    With A the region, B the template in its current order, both without their diagonals a and b, and :math:`S = A
+    B^\top + A^\top B + a b^\top`, swapping nodes r and s changes :math:`\langle A, B \rangle` by
 
     .. math:: S_{rs} + S_{sr} - S_{rr} - S_{ss} + (A + A^\top)_{rs} (B + B^\top)_{rs}
 
@@ -169,14 +168,14 @@ def _improve(orders: Tensor, templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def _rows_and_columns(matrices: Tensor) -> Tensor:
-    """Row, column and diagonal entry of each node side by side, the former two without the diagonal."""
+    """Concatenate row, column and diagonal entry of each node, the first two without the diagonal."""
     diagonal = matrices.diagonal(dim1=1, dim2=2)
     off = matrices - torch.diag_embed(diagonal)
     return torch.cat([off, off.mT, diagonal[..., None]], dim=2)
 
 
 def _swap(orders: Tensor, b: Tensor, problem: Tensor, pair: Tensor) -> None:
-    """Exchange two nodes of each problem, in place: in its order, and in its rows and columns ``b``."""
+    """Swap two nodes of each problem in place, in its order and in its rows and columns ``b``."""
     k = orders.shape[1]
     r, s = pair // k, pair % k
     every, nodes = torch.arange(len(b), device=b.device), slice(None)
@@ -192,19 +191,19 @@ def _swap(orders: Tensor, b: Tensor, problem: Tensor, pair: Tensor) -> None:
 
 
 class AssignmentMatcher(Matcher):
-    """The best permutation found by a search; for k up to 20."""
+    """The best permutation found by a search, for k up to 20."""
 
     name = "assigned"
 
     def check(self, k: int) -> None:
-        """At least 2 nodes."""
+        """Raise `InputError` for fewer than 2 nodes."""
         if k < 2:
-            raise InputError("matching='assigned' with k=1 has nothing to assign; use matching='exact'")
+            raise InputError("matching='assigned' needs k >= 2, got k=1; use matching='exact'")
 
     def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
-        """As `assigned_distance`."""
+        """Compute `assigned_distance`."""
         return assigned_distance(templates, regions)
 
     def permutations(self, templates: Tensor, regions: Tensor) -> Tensor:
-        """As `assigned_permutations`."""
+        """Compute `assigned_permutations`."""
         return assigned_permutations(templates, regions)

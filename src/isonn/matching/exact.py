@@ -4,10 +4,9 @@ r"""Exact matching: every permutation of the template's nodes, as one product an
     \min_P \lVert P K P^\top - M \rVert^2
         = \lVert K \rVert^2 + \lVert M \rVert^2 - 2 \max_P \langle P K P^\top, M \rangle
 
-so the best of the k! permutations is found by multiplying the flat regions with the k! relabelled templates
-and taking the maximum. The product is made in blocks that stay in the cache and is never held whole. Once
-the winner is known its distance is computed from the definition: no cancellation, and a perfect match is 0.
-The backward pass needs only the winner.
+so the best of the k! permutations is found by multiplying the flat regions with the k! relabelled templates and taking
+the maximum. The product is computed in blocks that stay in the cache. The distance of the winner is then computed from
+the definition, which avoids cancellation and gives 0 for a perfect match. The backward pass needs only the winner.
 """
 
 from __future__ import annotations
@@ -30,38 +29,38 @@ from isonn.errors import IsoNNWarning
 from isonn.matching.matcher import Matcher, check_pair
 from isonn.matching.permutations import Layout, MatrixLayout, check_enumerable, permutations
 
-#: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache,
-#: measured best here for k = 4 to 7.
+#: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache, were
+#: fastest for k = 4 to 7.
 BLOCK_NUMBERS = 2**20
-#: Permutations in one block, so that at k >= 7 a block still has enough regions for an efficient product. A divisor
-#: of 7!, so that no block is left with a few.
+#: Permutations in one block, so that at k >= 7 a block still has enough regions for an efficient product. A divisor of
+#: 7!, so that no block is nearly empty.
 BLOCK_PERMUTATIONS = 1008
-#: Up to this k the places of all entries under all permutations are kept: 21 MB at k = 8.
+#: Largest k for which the positions of all entries under all permutations are cached: 21 MB at k = 8.
 MAX_KEPT_K = 8
-#: Multiplications a second of one core of the machine this was written on; only used to warn of long passes.
+#: Multiplications per second of one core of the development machine; only used to warn about long passes.
 MULTIPLICATIONS_A_SECOND = 2.5e10
-#: A pass over all regions that is expected to take longer than this is warned of: ten minutes.
+#: Expected seconds of a pass over all regions above which a warning appears: ten minutes.
 LONG_SECONDS = 600.0
-#: Numbers that all pairs of templates and regions may take for their gradients to be computed at once: 4 MB.
+#: Largest number of values of all template-region pairs to compute their gradients at once: 4 MB.
 SMALL_GRADIENT = 2**20
-#: Products that are made at once, 512 kB: the distinct windows of 0/1 graphs up to k = 5 or 6.
+#: Products computed at once, 512 kB: the distinct windows of 0/1 graphs up to k = 5 or 6.
 SMALL_PRODUCT = 2**17
-#: From this many times their spread on, the mean of a template's entries is left out of the products.
+#: If the mean of a template's entries is this many times their spread, it is subtracted before the products.
 FAR_FROM_ZERO = 8.0
-#: Up to this many permutations (k <= 4) three vectorised passes find the winner faster than argmax does.
+#: Up to this many permutations (k <= 4) three vectorised passes find the winner faster than argmax.
 FEW_PERMUTATIONS = 24
 
 
 def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
-    r"""Squared distance of every region to every template, over all permutations of the template's nodes.
+    r"""Return the squared distance of every region to every template, over all permutations of its nodes.
 
     .. math:: z_{wi} = \min_P \lVert P K_i P^\top - M_w \rVert_F^2
 
     Gradients flow to both arguments, through the winning permutation.
 
     Args:
-        templates: the :math:`K_i`.
-        regions: the :math:`M_w`.
+        templates: the templates :math:`K_i`.
+        regions: the regions :math:`M_w`.
 
     Shapes:
         - templates ``(c, k, k)``
@@ -79,10 +78,10 @@ def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def exact_flat_distance(templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
-    """`exact_distance` of flat regions, whatever their entries mean.
+    """Return `exact_distance` of flat regions, whatever their entries mean.
 
     Args:
-        layout: where the entries go when nodes are relabelled.
+        layout: maps entries to their positions when nodes are relabelled.
 
     Shapes:
         - templates ``(c, entries)``
@@ -94,19 +93,19 @@ def exact_flat_distance(templates: Tensor, regions: Tensor, layout: Layout) -> T
 
 
 def exact_flat_winners(templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
-    """The winning permutation of each pair, as a row of :func:`permutations`; shapes as in `exact_flat_distance`."""
+    """Return the winning permutation of each pair as a row of `permutations`; shapes as in `exact_flat_distance`."""
     return _match(templates.detach(), regions.detach(), layout)[1].t()
 
 
 def exact_winners(templates: Tensor, regions: Tensor) -> Tensor:
-    """The winning permutation of each pair, as a row of :func:`permutations`; shapes as in `exact_distance`."""
+    """Return the winning permutation of each pair as a row of `permutations`; shapes as in `exact_distance`."""
     check_pair(templates, regions)
     warn_of_cost(templates.shape[-1], len(templates), len(regions))
     return exact_flat_winners(templates.flatten(1), regions.flatten(1), MatrixLayout(templates.shape[-1]))
 
 
 def warn_of_cost(k: int, c: int, regions: int) -> None:
-    """Raise `InputError` for k beyond enumeration; warn of a pass that takes longer than LONG_SECONDS."""
+    """Raise `InputError` for k beyond enumeration; warn if a pass takes longer than LONG_SECONDS."""
     check_enumerable(k)
     seconds = math.factorial(k) * k * k * c * regions / MULTIPLICATIONS_A_SECOND
     if seconds > LONG_SECONDS:
@@ -120,26 +119,26 @@ def warn_of_cost(k: int, c: int, regions: int) -> None:
 
 
 class ExactMatcher(Matcher):
-    """The definition: the best of all k! permutations."""
+    """The best of all k! permutations, by definition."""
 
     name = "exact"
     exact = True
 
     def check(self, k: int) -> None:
-        """At most 9 nodes."""
+        """Raise `InputError` for more than 9 nodes."""
         check_enumerable(k)
 
     def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
-        """As `exact_distance`."""
+        """Compute `exact_distance`."""
         return exact_distance(templates, regions)
 
     def permutations(self, templates: Tensor, regions: Tensor) -> Tensor:
-        """The best permutation of each pair; of equals the first."""
+        """Return the best permutation of each pair, the first of equals."""
         return permutations(templates.shape[-1]).to(regions.device)[exact_winners(templates, regions)]
 
 
 class _ExactDistance(torch.autograd.Function):
-    """`exact_flat_distance`; keeps the winners, not the k! axis, for the backward pass."""
+    """`exact_flat_distance`; stores the winners, not the k! axis, for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
@@ -162,7 +161,7 @@ class _ExactDistance(torch.autograd.Function):
 
 
 def template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
-    """The gradient for the templates, from that of the distances, ``(w, c)``, and the winners, ``(c, w)``."""
+    """Return the gradient of the templates, given that of the distances, ``(w, c)``, and the winners, ``(c, w)``."""
     by = _template_gradient_at_once if _small(templates, regions, layout) else _template_gradient
     return by(templates, regions, winners, grad, layout)
 
@@ -173,13 +172,13 @@ def _small(templates: Tensor, regions: Tensor, layout: Layout) -> bool:
 
 
 def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
-    """d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP, by permutation."""
-    # Regions with the same winner are added before they are relabelled, so entries are permuted once per permutation.
+    """Compute d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP, by permutation."""
+    # Regions with the same winner are added before relabelling, so entries are permuted once per permutation.
     every = permutations(layout.k).to(templates.device)
     gradient = 2 * templates * grad.sum(0)[:, None]
     by_winner = _sum_by_winner(regions, grad, winners, len(every))
     for i in range(len(templates)):
-        if len(every) <= BLOCK_PERMUTATIONS:  # finding out which of so few were used costs more than it saves
+        if len(every) <= BLOCK_PERMUTATIONS:  # with so few, finding the unused ones costs more than it saves
             cells, sums = all_cells(layout).to(templates.device), by_winner[i]
         else:
             used = torch.bincount(winners[i], minlength=len(every)).nonzero().squeeze(1)
@@ -189,7 +188,7 @@ def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad
 
 
 def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
-    """d/dM sum_i g_i |PK_iP' - M|^2 = 2 M sum(g) - 2 sum_i g_i PK_iP', with the relabelled templates that won."""
+    """Compute d/dM sum_i g_i |PK_iP' - M|^2 = 2 M sum(g) - 2 sum_i g_i PK_iP', with the winning permutations."""
     table = _relabelled(templates, layout)
     if regions.device.type == "cpu":
         won = torch.from_numpy(_membership(grad, winners, len(table)) @ table.numpy())
@@ -201,7 +200,7 @@ def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: 
 def _template_gradient_at_once(
     templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout
 ) -> Tensor:
-    """The same by one gather over all pairs, in numpy: fewer steps, more memory."""
+    """Compute the same by one numpy gather over all pairs: fewer steps, more memory."""
     places = _all_cells_back(layout)[winners.numpy()]  # (c, w, entries)
     places += np.arange(len(regions))[:, None] * regions.shape[1]
     gap = templates.detach().numpy()[:, None] - regions.numpy().ravel().take(places)
@@ -210,21 +209,21 @@ def _template_gradient_at_once(
 
 @lru_cache(maxsize=16)
 def all_cells(layout: Layout) -> Tensor:
-    """``layout.cells`` of all permutations, kept."""
+    """Return ``layout.cells`` of all permutations, cached."""
     return layout.cells(permutations(layout.k))
 
 
 @lru_cache(maxsize=16)
 def _all_cells_back(layout: Layout) -> NDArray[np.int64]:
-    """The other way round: from an entry of the template to that of the relabelled region."""
+    """Return the inverse map, from an entry of the template to that of the relabelled region."""
     return all_cells(layout).argsort(1).numpy()
 
 
 def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
-    """Distance and winning permutation of every pair, each ``(c, w)``: all regions of one template lie together."""
+    """Return distance and winning permutation of every pair, each ``(c, w)``, contiguous per template."""
     (c, area), w = templates.shape, len(regions)
     count = math.factorial(layout.k)
-    if c > 1 and count > BLOCK_PERMUTATIONS:  # one template fills its blocks; together they would only fill memory
+    if c > 1 and count > BLOCK_PERMUTATIONS:  # one template fills its blocks; more at once would only use more memory
         each = [_match(template[None], regions, layout) for template in templates]
         return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
     table = _relabelled(templates, layout)  # (c * k!, entries)
@@ -237,7 +236,7 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
     rows = max(1, min(w, BLOCK_NUMBERS // len(parts[0])))
 
     def new_worker() -> Callable[[slice], None]:
-        # Memory is taken once per thread: fresh pages for every block would cost more than the arithmetic.
+        # Allocate once per thread, because new pages for every block would cost more than the arithmetic.
         products = templates.new_empty(len(parts[0]) * rows)
         difference = templates.new_empty(rows, area)
         ones = templates.new_ones(area)
@@ -248,7 +247,7 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
                 gap = difference[: winner.shape[1]]
                 torch.index_select(table[i * count : (i + 1) * count], 0, winner[i], out=gap)
                 gap.sub_(regions[block]).square_()
-                torch.mv(gap, ones, out=distance[i, block])  # a product: sum(1) over so short an axis is slow
+                torch.mv(gap, ones, out=distance[i, block])  # a product, because sum(1) over so short an axis is slow
 
         return work
 
@@ -257,9 +256,9 @@ def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, 
 
 
 def centred(templates: Tensor) -> Tensor | None:
-    """The templates less their means where those would drown the rest in rounding, or None.
+    """Subtract the means of the templates if they would cause large rounding errors, else return None.
 
-    A number added to all entries adds the same to the product with every permutation, so which one is best stays.
+    A number added to all entries adds the same to the product with every permutation, so the winner stays the same.
     """
     values = templates.cpu().numpy()
     mean = values.sum(1, keepdims=True) / max(1, values.shape[1])
@@ -268,8 +267,8 @@ def centred(templates: Tensor) -> Tensor | None:
 
 
 def _match_at_once(table: Tensor, ranked: Tensor, regions: Tensor, c: int) -> tuple[Tensor, Tensor]:
-    """The same without blocks, in a few steps of numpy, which each take half as long to begin as torch's."""
-    product = torch.mm(regions, ranked.t()).numpy()  # numpy's product would start threads of its own
+    """Compute the same without blocks, in a few numpy steps, whose overhead is half that of torch."""
+    product = torch.mm(regions, ranked.t()).numpy()  # numpy's product would start its own threads
     count = len(table) // c
     winners = product.reshape(-1, c, count).argmax(2).T
     first = np.arange(0, len(table), count)[:, None]
@@ -279,7 +278,7 @@ def _match_at_once(table: Tensor, ranked: Tensor, regions: Tensor, c: int) -> tu
 
 
 def _relabelled(templates: Tensor, layout: Layout) -> Tensor:
-    """Every template under every permutation, ``(c * k!, entries)``."""
+    """Return every template under every permutation, ``(c * k!, entries)``."""
     if layout.k <= MAX_KEPT_K:
         cells = all_cells(layout).to(templates.device)
         return templates.index_select(1, cells.flatten()).view(len(templates) * len(cells), cells.shape[1])
@@ -288,7 +287,7 @@ def _relabelled(templates: Tensor, layout: Layout) -> Tensor:
 
 
 def _winners_of_block(parts: Sequence[Tensor], regions: Tensor, c: int, buffer: Tensor) -> Tensor:
-    """The permutation with the largest product of each template and region, ``(c, rows)``; of equals the first."""
+    """Return the permutation with the largest product of each template and region, ``(c, rows)``, first of equals."""
     if len(parts[0]) <= c * FEW_PERMUTATIONS and len(parts) == 1:
         return _winners_of_few(parts[0], regions, c, buffer)
     best, winners, first = None, regions.new_empty(0, dtype=torch.int64), 0
@@ -309,7 +308,7 @@ def _winners_of_block(parts: Sequence[Tensor], regions: Tensor, c: int, buffer: 
 
 
 def _winners_of_few(relabelled: Tensor, regions: Tensor, c: int, buffer: Tensor) -> Tensor:
-    """The same for a handful of permutations, by passes that go along the regions."""
+    """Compute the same for a few permutations, by passes along the regions."""
     f, rows = len(relabelled) // c, len(regions)
     product = torch.mm(relabelled, regions.t(), out=buffer[: c * f * rows].view(c * f, rows)).view(c, f, rows)
     top = product.amax(1)
@@ -322,10 +321,10 @@ def _countdown(f: int, dtype: torch.dtype, device: torch.device) -> Tensor:
 
 
 def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) -> Tensor:
-    """Sum of ``factor * region`` over the regions each permutation won, ``(c, f, k*k)``; factors are ``(w, c)``."""
+    """Sum ``factor * region`` over the regions each permutation won, ``(c, f, k*k)``; factors are ``(w, c)``."""
     c = factors.shape[1]
     if regions.device.type == "cpu":
-        # index_add_ on the CPU spends six times as long on rows this short as a product with a sparse matrix
+        # on the CPU, index_add_ takes six times as long on such short rows as a product with a sparse matrix
         return torch.from_numpy(_membership(factors, winners, c * f).T @ regions.numpy()).view(c, f, -1)
     weighted = (factors[:, :, None] * regions[:, None]).flatten(0, 1)
     number = _numbers(winners, c * f).flatten()
@@ -333,7 +332,7 @@ def _sum_by_winner(regions: Tensor, factors: Tensor, winners: Tensor, f: int) ->
 
 
 def _membership(factors: Tensor, winners: Tensor, relabelled: int) -> csr_array:
-    """Which of all relabelled templates won each region, ``(w, relabelled)``, with the factors, ``(w, c)``."""
+    """Return which relabelled templates won each region, ``(w, relabelled)``, with the factors, ``(w, c)``."""
     w, c = factors.shape
     number = _numbers(winners, relabelled).numpy().ravel()
     rows = np.arange(0, w * c + 1, c, dtype=np.int32 if w * c < 2**31 else np.int64)
@@ -341,32 +340,32 @@ def _membership(factors: Tensor, winners: Tensor, relabelled: int) -> csr_array:
 
 
 def _numbers(winners: Tensor, relabelled: int) -> Tensor:
-    """The winners, ``(c, w)``, by their rows in the table of all relabelled templates, ``(w, c)``."""
+    """Return the winners, ``(c, w)``, as rows of the table of all relabelled templates, ``(w, c)``."""
     c = len(winners)
     first = torch.arange(0, relabelled, relabelled // c, dtype=torch.int32, device=winners.device)[:, None]
     return (winners.int() + first).t().contiguous()
 
 
 def argmax(values: Tensor) -> Tensor:
-    """Where the last axis is largest; of equals the first."""
-    # NumPy's argmax is vectorised, torch's on the CPU is not: 12 times as fast over the 720 permutations of k = 6.
+    """Return the index of the maximum along the last axis, the first of equals."""
+    # numpy's argmax is vectorised and torch's on the CPU is not: 12 times as fast over the 720 permutations of k = 6.
     return torch.from_numpy(values.numpy().argmax(-1)) if values.device.type == "cpu" else values.argmax(-1)
 
 
-# Blocks of work over the cores: one thread a block beats all threads on every small operation of a block.
+# Blocks of work over the cores: one thread per block beats all threads on every small operation of a block.
 
 
-#: Fewer blocks than this are not worth starting threads for.
+#: Minimum number of blocks for which threads are started.
 MIN_BLOCKS = 4
 
 
 def for_each_block(new_worker: Callable[[], Callable[[slice], None]], count: int, size: int) -> None:
-    """Work through the slices of ``range(count)`` of the given size, on as many threads as torch would use.
+    """Process the slices of ``range(count)`` of the given size, on as many threads as torch would use.
 
     The blocks do not depend on the number of threads, so neither do the bits of the result.
 
     Args:
-        new_worker: called once per thread; gives the function that works on a block, with memory of its own.
+        new_worker: called once per thread; returns the function that processes a block, with its own memory.
     """
     blocks = [slice(start, min(start + size, count)) for start in range(0, count, size)]
     threads = min(torch.get_num_threads(), len(blocks))
@@ -374,7 +373,7 @@ def for_each_block(new_worker: Callable[[], Callable[[slice], None]], count: int
         _work(new_worker, blocks)
         return
     before = torch.get_num_threads()
-    torch.set_num_threads(1)  # within a block; a new thread starts with this setting
+    torch.set_num_threads(1)  # inside a block; new threads start with this setting
     try:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(_work, [new_worker] * threads, [blocks[first::threads] for first in range(threads)]))
@@ -383,7 +382,7 @@ def for_each_block(new_worker: Callable[[], Callable[[slice], None]], count: int
 
 
 def _work(new_worker: Callable[[], Callable[[slice], None]], blocks: list[slice]) -> None:
-    with torch.no_grad():  # a new thread does not inherit it
+    with torch.no_grad():  # new threads do not inherit it
         worker = new_worker()
         for block in blocks:
             worker(block)

@@ -1,10 +1,10 @@
 """The `Matcher` extension point: how a template is compared with a region.
 
-To add a way to match, subclass `Matcher` in one file and register it in one line::
+To add a matcher, subclass `Matcher` in one file and register it in one line::
 
     register_matcher(MyMatcher())
 
-Estimators, `isonn.nn.IsoLayer` and the command line then know it by its name.
+Estimators, `isonn.nn.IsoLayer` and the command line then accept its name.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from isonn.errors import InputError
 
 
 class Matcher(ABC):
-    r"""Compare templates with regions: distances, and the permutation behind each of them.
+    r"""Compare templates with regions: distances and their permutations.
 
-    Templates are ``(c, k, k)``, regions ``(w, k, k)``, of one floating dtype on one device. The rules, which
-    tests/matching/test_matcher.py checks for every registered matcher:
+    Templates are ``(c, k, k)``, regions ``(w, k, k)``, with one floating dtype on one device.
+    tests/matching/test_matcher.py checks these rules for every registered matcher:
 
-    - ``distance`` has shape ``(w, c)`` and no negative entry; each region is compared on its own, so other regions in
-      the call change nothing; gradients reach both arguments.
+    - ``distance`` has shape ``(w, c)`` and no negative entry. Each region is compared on its own, so other regions in
+      the call change nothing. Gradients reach both arguments.
     - ``distance(templates, regions, prepare(regions))`` equals ``distance(templates, regions)``.
-    - ``permutations`` attains the distance: with p its entry for a pair, :math:`\lVert K_{pp} - M \rVert^2`.
-    - A matcher that does not depend on order gives a region and its relabelled copy the same distance.
-    - An exact matcher gives the minimum over all permutations.
+    - ``permutations`` attains the distance: :math:`\lVert K_{pp} - M \rVert^2`, with p its entry for a pair.
+    - A matcher that does not depend on node order gives a region and its relabelled copy the same distance.
+    - An exact matcher returns the minimum over all permutations.
 
     Example:
         >>> class InOrder(Matcher):  # node 1 with node 1, 2 with 2, and so on
@@ -43,38 +43,38 @@ class Matcher(ABC):
     #: The value of ``matching`` that selects it.
     name: ClassVar[str]
     #: Whether the result is the minimum over all k! permutations. Training may then use certificates, and symmetric
-    #: templates half of the windows.
+    #: templates only half of the windows.
     exact: ClassVar[bool] = False
-    #: Whether relabelling a region may change its distance. Regions equal up to relabelling are then kept apart.
+    #: Whether relabelling a region may change its distance. Regions equal up to relabelling are then not merged.
     depends_on_order: ClassVar[bool] = False
     #: Whether `prepare` computes anything.
     prepares: ClassVar[bool] = False
 
     def check(self, k: int) -> None:  # noqa: B027 (most matchers take every k)
-        """Raise `InputError` for templates of a size it cannot match."""
+        """Raise `InputError` for unsupported template sizes."""
 
     def prepare(self, regions: Tensor) -> Tensor | None:
-        """What ``distance`` needs of the regions alone, one row each; computed once, while templates learn."""
+        """Return the part of ``distance`` that depends only on the regions, one row each; computed once in training."""
         return None
 
     @abstractmethod
     def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
-        """Squared distance of every region to every template, ``(w, c)``."""
+        """Return the squared distance of every region to every template, ``(w, c)``."""
 
     def permutations(self, templates: Tensor, regions: Tensor) -> Tensor | None:
-        """The permutation p of each pair, ``(w, c, k)``: ``template[p][:, p]`` is compared with the region.
+        """Return the permutation p of each pair, ``(w, c, k)``, with ``template[p][:, p]`` compared to the region.
 
-        None for a matcher whose P is not a permutation; explanations then name the nodes of a match, not their places.
+        None if P is not a permutation; explanations then list the nodes of a match without their positions.
         """
         return None
 
 
-#: Every way to match, by name.
+#: All matchers by name.
 MATCHERS: dict[str, Matcher] = {}
 
 
 def register_matcher(matcher: Matcher) -> None:
-    """Make a matcher known by its name to estimators, layers and the command line.
+    """Register a matcher under its name for estimators, layers and the command line.
 
     Example:
         >>> exact = isonn.matching.matcher_named("exact")
@@ -84,7 +84,7 @@ def register_matcher(matcher: Matcher) -> None:
 
 
 def matcher_named(name: str) -> Matcher:
-    """The registered matcher of that name.
+    """Return the registered matcher with this name.
 
     Example:
         >>> isonn.matching.matcher_named("exact").exact
@@ -96,7 +96,7 @@ def matcher_named(name: str) -> Matcher:
 
 
 def best_permutation(template: Tensor, region: Tensor, matching: str = "exact") -> Tensor:
-    """The permutation ``p`` for which ``template[p][:, p]`` is nearest to the region.
+    """Return the permutation ``p`` for which ``template[p][:, p]`` is nearest to the region.
 
     Node a of the region is node ``p[a]`` of the template. With P the permutation matrix that has
     ``P[a, p[a]] = 1``, this is the P of the paper: ``P @ template @ P.T == template[p][:, p]``.
@@ -116,7 +116,7 @@ def best_permutation(template: Tensor, region: Tensor, matching: str = "exact") 
     """
     found = matcher_named(matching).permutations(template[None], region[None])
     if found is None:
-        raise InputError(f"matching={matching!r} gives no permutation; use 'exact' or 'assigned'")
+        raise InputError(f"matching={matching!r} does not give permutations; use 'exact' or 'assigned'")
     return found[0, 0]
 
 
@@ -134,5 +134,5 @@ def check_pair(templates: Tensor, regions: Tensor) -> None:
     if templates.dtype != regions.dtype or templates.device != regions.device:
         raise InputError(
             f"templates are {templates.dtype} on {templates.device} and regions {regions.dtype} on {regions.device}; "
-            f"move one to the other"
+            f"convert one to match the other"
         )

@@ -1,4 +1,4 @@
-"""Every permutation of k nodes, as index tensors."""
+"""All permutations of k nodes, as index tensors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from torch import Tensor
 
 from isonn.errors import InputError
 
-#: 9! = 362,880 permutations of 81 cells are 29 million numbers a template; 10! would be 363 million.
+#: 9! = 362,880 permutations of 81 cells are 29 million numbers per template; 10! would be 363 million.
 MAX_ENUMERABLE_K = 9
 
 
 def check_enumerable(k: int) -> None:
-    """Raise `InputError` for a ``k`` whose k! permutations cannot be tried one by one."""
-    if k > 50:  # whose factorial is no number to read
+    """Raise `InputError` if the k! permutations are too many to enumerate."""
+    if k > 50:  # the factorial would be too long to read
         raise InputError(f"k={str(k)[:40]} is too large for exact matching; use k <= {MAX_ENUMERABLE_K}")
     if k > MAX_ENUMERABLE_K:
         count = f"{math.factorial(k):,}" if k <= 12 else f"more than 10^{len(str(math.factorial(k))) - 1}"
@@ -32,7 +32,7 @@ def check_enumerable(k: int) -> None:
 
 @lru_cache(maxsize=16)
 def permutations(k: int) -> Tensor:
-    """All permutations of ``range(k)``, lexicographic, shape ``(k!, k)``; shared, not to be written to.
+    """Return all permutations of ``range(k)``, lexicographic, shape ``(k!, k)``; cached, so do not modify.
 
     Example:
         >>> permutations(2).tolist()
@@ -43,7 +43,7 @@ def permutations(k: int) -> Tensor:
 
 
 def cells_of(permutations: Tensor) -> Tensor:
-    """Where each cell of a relabelled matrix comes from: ``matrix[p][:, p].flatten() == matrix.flatten()[cells]``.
+    """Return the source of each cell of a relabelled matrix: ``matrix[p][:, p].flatten() == matrix.flatten()[cells]``.
 
     Shapes:
         - permutations ``(f, k)``
@@ -53,20 +53,20 @@ def cells_of(permutations: Tensor) -> Tensor:
     return (permutations[:, :, None] * k + permutations[:, None, :]).reshape(-1, k * k)
 
 
-# How a k-node region is written as a flat vector, and where its entries go when its nodes are relabelled.
+# The flat vector of a k-node region, and the positions of its entries when its nodes are relabelled.
 
 
 class Layout(Protocol):
-    """Where the entries of flat regions go when nodes are relabelled."""
+    """Positions of the entries of flat regions when nodes are relabelled."""
 
     @property
     def k(self) -> int:
-        """Nodes of a region."""
+        """Number of nodes of a region."""
 
     def __hash__(self) -> int: ...
 
     def cells(self, permutations: Tensor) -> Tensor:
-        """Where each entry of a relabelled region comes from, ``(f, entries)``, for permutations ``(f, k)``."""
+        """Return the source of each entry of a relabelled region, ``(f, entries)``, for permutations ``(f, k)``."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class MatrixLayout:
     k: int
 
     def cells(self, permutations: Tensor) -> Tensor:
-        """As in `cells_of`."""
+        """Compute `cells_of`."""
         return cells_of(permutations)
 
 
@@ -85,9 +85,9 @@ class GraphLayout:
     """An undirected labelled graph: the channels of every node, then those of every pair of nodes.
 
     Attributes:
-        k: nodes.
-        node_channels: numbers that describe a node (a one-hot label, a degree).
-        edge_channels: numbers that describe a pair of nodes (an edge or none, a one-hot label).
+        k: number of nodes.
+        node_channels: number of values that describe a node (a one-hot label, a degree).
+        edge_channels: number of values that describe a pair of nodes (an edge or none, a one-hot label).
     """
 
     k: int
@@ -96,16 +96,16 @@ class GraphLayout:
 
     @property
     def pairs(self) -> int:
-        """Pairs of nodes; in the order of the upper triangle, row by row."""
+        """Number of node pairs, in the order of the upper triangle, row by row."""
         return self.k * (self.k - 1) // 2
 
     @property
     def width(self) -> int:
-        """Entries of a region."""
+        """Number of entries of a region."""
         return self.k * self.node_channels + self.pairs * self.edge_channels
 
     def cells(self, permutations: Tensor) -> Tensor:
-        """Where each entry of a relabelled region comes from.
+        """Return the source of each entry of a relabelled region.
 
         Example:
             >>> GraphLayout(k=2, node_channels=2, edge_channels=1).cells(torch.tensor([[1, 0]])).tolist()

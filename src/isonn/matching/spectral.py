@@ -1,9 +1,9 @@
 r"""The paper's IsoNN-fast: eigenvectors instead of permutations.
 
-For symmetric matrices the orthogonal matrix that brings K nearest to M is made of their eigenvectors
-(Umeyama's theorem); the paper takes :math:`P = |U_M| |U_K|^\top`. Windows off the diagonal are not symmetric:
-for those the eigenvectors are those of the Hermitian form :math:`(M + M^\top)/2 + i (M - M^\top)/2`, which for a
-symmetric M is M itself.
+For symmetric matrices the orthogonal matrix that maps K nearest to M consists of their eigenvectors (Umeyama's
+theorem); the paper uses :math:`P = |U_M| |U_K|^\top`. Windows off the diagonal are not symmetric. For those the
+eigenvectors of the Hermitian form :math:`(M + M^\top)/2 + i (M - M^\top)/2` are used, which is M itself for a symmetric
+M.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from isonn.matching.matcher import Matcher, check_pair
 
 
 def fast_distance(templates: Tensor, regions: Tensor, vectors: Tensor | None = None) -> Tensor:
-    r"""Squared distance under the spectral P of the paper, which is not a permutation.
+    r"""Return the squared distance under the spectral P of the paper, which is not a permutation.
 
     .. math:: z_{wi} = \lVert P K_i P^\top - M_w \rVert_F^2, \qquad P = |U_{M_w}| |U_{K_i}|^\top
 
-    with eigenvalues in ascending order. P is a constant for the gradient. Neither a lower nor an upper bound
-    of the exact distance; `isonn cost` measures how well it ranks regions. Equal eigenvalues leave their
-    eigenvectors open: the result is then the one LAPACK chooses, finite and the same in every run.
+    with eigenvalues in ascending order. The gradient treats P as a constant. The result is neither a lower nor an upper
+    bound of the exact distance; `isonn cost` measures how well it ranks regions. For repeated eigenvalues it depends on
+    the eigenvectors that LAPACK chooses, but is finite and the same in every run.
 
     Args:
-        vectors: ``absolute_eigenvectors(regions)`` where they are known; they cost more than all the rest.
+        vectors: ``absolute_eigenvectors(regions)`` if known; they cost more than all the rest.
 
     Shapes:
         - templates ``(c, k, k)``
@@ -46,14 +46,14 @@ def fast_distance(templates: Tensor, regions: Tensor, vectors: Tensor | None = N
 
 
 def absolute_eigenvectors(matrices: Tensor, name: str = "matrices") -> Tensor:
-    """Absolute values of the eigenvectors of each matrix's Hermitian form, by ascending eigenvalue, as columns.
+    """Return absolute eigenvectors of each matrix's Hermitian form as columns, by ascending eigenvalue.
 
     Shapes:
         - matrices ``(count, k, k)``
         - output ``(count, k, k)``
     """
     if not matrices.isfinite().all():
-        raise InputError(f"{name} hold NaN or infinity, which has no eigenvectors; replace it by numbers")
+        raise InputError(f"{name} contain NaN or infinity and have no eigenvectors; replace these values")
     symmetric = (matrices == matrices.mT).all(dim=2).all(dim=1)
     vectors = torch.empty_like(matrices)
     if symmetric.any():
@@ -66,16 +66,16 @@ def absolute_eigenvectors(matrices: Tensor, name: str = "matrices") -> Tensor:
 
 
 class SpectralMatcher(Matcher):
-    """The paper's IsoNN-fast. Depends on order: eigenvectors of repeated eigenvalues do."""
+    """The paper's IsoNN-fast. It depends on node order, as the eigenvectors of repeated eigenvalues do."""
 
     name = "fast"
     depends_on_order = True
     prepares = True
 
     def prepare(self, regions: Tensor) -> Tensor:
-        """As `absolute_eigenvectors`."""
+        """Compute `absolute_eigenvectors`."""
         return absolute_eigenvectors(regions, "regions")
 
     def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
-        """As `fast_distance`."""
+        """Compute `fast_distance`."""
         return fast_distance(templates, regions, prepared)
