@@ -254,14 +254,14 @@ def test_a_regressor_learns_and_says_what_a_deviation_is_worth():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"k": 1}, "k=1 are not sizes of sets; use integers >= 2"),
-        ({"k": ()}, "are not sizes of sets"),
+        ({"k": 1}, r"k must contain integers >= 2, such as \(2, 3, 4\), got 1"),
+        ({"k": ()}, "k must contain integers >= 2"),
         ({"k": 7, "permute": True}, "permute=True tries k! permutations; use k <= 6, got 7"),
         ({"c": 0}, "c=0 is not a count"),
         ({"apart": "nodes"}, "apart='nodes' is unknown; use one of 'connections', 'regions', 'nothing'"),
         ({"scale": "z"}, "scale='z' is unknown"),
         ({"align": "name"}, "align='name' is unknown"),
-        ({"align": "labels"}, "align='labels', and the graphs have no node labels"),
+        ({"align": "labels"}, "align='labels', but the graphs have no node labels"),
         ({"ridge": 3}, "ridge=3 is unknown; use True or False"),
         ({"scale": "log"}, "scale='log' needs weights >= 0"),
         ({"class_weight": "even"}, "class_weight='even' is unknown"),
@@ -276,14 +276,14 @@ def test_impossible_parameters_are_refused(params, message):
 def test_graphs_of_other_atlases_are_refused():
     matrices, y = matrices_with(REGIONS)
     clf = isonn.AlignedIsoNNClassifier(**FAST)
-    with pytest.raises(InputError, match="have 9 to 16 nodes and nothing says which region each node is"):
+    with pytest.raises(InputError, match="have 9 to 16 nodes, but no node names or labels identify their regions"):
         clf.fit([matrices[0][:9, :9], *matrices[1:]], y)
     clf.fit(matrices, y)
-    with pytest.raises(InputError, match="graph 0 of 1 has 20 regions and the training graphs had 16"):
+    with pytest.raises(InputError, match="graph 0 of 1 has 20 regions, but the training graphs had 16"):
         clf.predict(np.ones((1, 20, 20)))
     skewed = matrices[:2].copy()
     skewed[1, 0, 1] += 1
-    with pytest.raises(InputError, match=r"graph 1 of 2 is not symmetric and the training graphs were; give \(A"):
+    with pytest.raises(InputError, match=r"graph 1 of 2 is not symmetric, but the training graphs were; give \(A"):
         clf.predict(skewed)
     named = replace(isonn.as_graphset(matrices, y), node_names=np.tile([f"a{i}" for i in range(16)], len(y)))
     clf.fit(named)
@@ -291,7 +291,7 @@ def test_graphs_of_other_atlases_are_refused():
     with pytest.raises(InputError, match="has no region of the training graphs .*'b0'.*'a0'"):
         clf.predict(other)
     twice = replace(named, node_names=np.tile(["a"] * 16, len(y)))
-    with pytest.raises(InputError, match="graph 0 of 40 has two nodes with the same one of its names"):
+    with pytest.raises(InputError, match="graph 0 of 40 has two nodes with equal names; make them unique"):
         isonn.AlignedIsoNNClassifier(align="names").fit(twice)
 
 

@@ -1,7 +1,7 @@
-"""Graphs on the same regions as a table: one row per graph, one column per connection.
+"""Graphs on the same regions as a table, with one row per graph and one column per connection.
 
-Which node of a graph is which region is told by names, by labels or by position. A graph may lack regions; their
-connections are missing, which is not the same as absent: a missing connection takes the mean of the training graphs.
+Names, labels or positions determine the region of each node. A graph may lack regions. Their connections are missing
+rather than absent, and take the mean of the training graphs.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ Floats = NDArray[np.float64]
 
 ALIGNMENTS = ("auto", "names", "labels", "order")
 SCALES = ("auto", "none", "fisher", "log")
-#: Fisher's z of a correlation of 1 is infinite; this is 7.25.
+#: Fisher's z is infinite for a correlation of 1; this limits it to 7.25.
 LARGEST = 1 - 1e-6
-#: Weights whose largest is this many times the median are counted on a logarithmic scale (fibre counts are).
+#: Weights whose largest is this many times the median, such as fibre counts, use a logarithmic scale.
 HEAVY_TAIL = 50.0
-#: A connection known for fewer training graphs than this says nothing.
+#: Minimum number of training graphs in which a connection must be known to count.
 MIN_KNOWN = 3
-#: Matrices are symmetric when their halves differ by less than this share of the largest weight.
+#: Matrices are symmetric if their halves differ by less than this share of the largest weight.
 ASYMMETRY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The regions, the connections between them, and how weights become numbers to learn from.
+    """The regions, the connections between them, and the transformation of their weights.
 
     Attributes:
         regions: the name, label or number of each region, shape (n,).
-        align: how nodes are told apart: "names", "labels" or "order".
+        align: how nodes are identified: "names", "labels" or "order".
         directed: whether i to j and j to i are two connections.
-        diagonal: whether a region's connection to itself is one.
+        diagonal: whether a region's connection to itself counts.
         scale: "none", "fisher" (arctanh) or "log" (log(1 + w / unit)).
-        unit: of "log": the median weight.
+        unit: for "log", the median weight.
     """
 
     regions: NDArray[Any]
@@ -53,14 +53,14 @@ class Layout:
 
     @classmethod
     def learn(cls, graphs: GraphSet, align: str, scale: str, diagonal: bool) -> Layout:
-        """The layout of the training graphs."""
+        """Learn the layout from the training graphs."""
         align = _alignment(graphs, align)
         if align == "order":
             regions = np.arange(int(graphs.sizes.max()))
         else:
             regions = np.unique(_keys(graphs, align))
             first = _keys(graphs[:1], align)
-            if align == "names" and len(first) == len(regions):  # the order of the atlas, not of the alphabet
+            if align == "names" and len(first) == len(regions):  # in the order of the atlas, not the alphabet
                 regions = first
         weights = np.ones(1) if graphs.weights is None else graphs.weights
         off = weights if graphs.weights is None else weights[graphs.edges[:, 0] != graphs.edges[:, 1]]
@@ -70,7 +70,7 @@ class Layout:
             heavy = bool(off.min() >= 0 and off.max() > HEAVY_TAIL * np.median(off))
             scale = "fisher" if correlations else "log" if heavy else "none"
         if scale == "log" and off.min() < 0:
-            raise InputError(f"scale='log' needs weights >= 0, and one is {off.min():.3g}; use scale='none'")
+            raise InputError(f"scale='log' needs weights >= 0, but one is {off.min():.3g}; use scale='none'")
         return cls(regions, align, _asymmetric(graphs) is not None, diagonal, scale, float(np.median(np.abs(off))))
 
     @property
@@ -79,13 +79,13 @@ class Layout:
         return len(self.regions)
 
     def connections(self) -> IntArray:
-        """The two regions of each connection, shape (p, 2)."""
+        """Return the two regions of each connection, shape (p, 2)."""
         i, j = np.indices((self.n, self.n)).reshape(2, -1) if self.directed else np.triu_indices(self.n)
         keep = (i != j) | self.diagonal
         return np.column_stack([i[keep], j[keep]])
 
     def cell_numbers(self) -> IntArray:
-        """The connection of each pair of regions, shape (n, n); -1 where there is none."""
+        """Return the connection of each pair of regions, shape (n, n); -1 for none."""
         numbers, pairs = np.full((self.n, self.n), -1, dtype=np.int64), self.connections()
         numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
         if not self.directed:
@@ -93,13 +93,13 @@ class Layout:
         return numbers
 
     def region_of_node(self, graphs: GraphSet) -> IntArray:
-        """The region of every node of a set, shape (nodes,); -1 for a node the training graphs did not have."""
+        """Return the region of every node of a set, shape (nodes,); -1 for a node not in the training graphs."""
         column = graphs.node_names if self.align == "names" else graphs.node_labels
         if self.align == "order" or (column is None and (graphs.sizes == self.n).all()):
             if self.align == "order" and graphs.sizes.max() > self.n:
                 i = int(graphs.sizes.argmax())
                 raise InputError(
-                    f"graph {i} of {len(graphs)} has {graphs.sizes[i]} regions and the training graphs had {self.n}; "
+                    f"graph {i} of {len(graphs)} has {graphs.sizes[i]} regions, but the training graphs had {self.n}; "
                     f"give matrices of the same atlas"
                 )
             return _places(graphs)
@@ -117,11 +117,11 @@ class Layout:
         return found
 
     def table(self, graphs: GraphSet) -> tuple[Floats, NDArray[np.bool_] | None]:
-        """Transformed weights of shape (g, p), and which are known (None: all)."""
+        """Return transformed weights of shape (g, p), and which are known (None if all)."""
         i = None if self.directed else _asymmetric(graphs)
         if i is not None:
             raise InputError(
-                f"graph {i} of {len(graphs)} is not symmetric and the training graphs were; give (A + A.T) / 2"
+                f"graph {i} of {len(graphs)} is not symmetric, but the training graphs were; give (A + A.T) / 2"
             )
         region, numbers = self.region_of_node(graphs), self.cell_numbers()
         first = graphs.node_offsets[graphs.graph_of_cell]
@@ -146,7 +146,7 @@ class Layout:
         return values
 
     def describe(self) -> dict[str, Any]:
-        """The layout as JSON."""
+        """Return the layout as JSON."""
         return {
             "regions": values_to_json(self.regions),
             "align": self.align,
@@ -158,7 +158,7 @@ class Layout:
 
     @classmethod
     def restore(cls, stored: dict[str, Any]) -> Layout:
-        """The layout that `describe` wrote."""
+        """Create the layout from the result of `describe`."""
         return cls(**{**stored, "regions": values_from_json(stored["regions"])})
 
 
@@ -167,8 +167,8 @@ class Scaling:
     """Mean and spread of every connection over the training graphs.
 
     Attributes:
-        mean, spread: shape (p,); a connection that never varies has an infinite spread, so that it counts for nothing.
-        whole: one spread for all connections, for the ridge part: rare connections are not blown up there.
+        mean, spread: shape (p,); a constant connection has infinite spread, so that it does not count.
+        whole: one spread for all connections, for the ridge part, so that rare connections are not scaled up.
     """
 
     mean: Floats
@@ -177,7 +177,7 @@ class Scaling:
 
     @classmethod
     def learn(cls, values: Floats, known: NDArray[np.bool_] | None) -> Scaling:
-        """Statistics of the known weights."""
+        """Learn from the known weights."""
         count = np.full(values.shape[1], len(values)) if known is None else known.sum(axis=0)
         there = values if known is None else np.where(known, values, 0.0)
         mean = there.sum(axis=0) / np.maximum(count, 1)
@@ -188,17 +188,17 @@ class Scaling:
         return cls(mean, np.where(flat, np.inf, np.sqrt(variance)), whole)
 
     def standardised(self, values: Floats, known: NDArray[np.bool_] | None) -> Floats:
-        """Every connection with mean 0 and spread 1; 0 where missing."""
+        """Return every connection with mean 0 and spread 1; 0 if missing."""
         scaled = (values - self.mean) / self.spread
         return scaled if known is None else np.where(known, scaled, 0.0)
 
     def raw_factor(self) -> Floats:
-        """What turns standardised connections into centred ones of squared norm 1 on average, shape (p,)."""
+        """Return the factors from standardised to centred connections of mean squared norm 1, shape (p,)."""
         return np.where(np.isfinite(self.spread), self.spread, 0.0) / self.whole
 
 
 def _alignment(graphs: GraphSet, align: str) -> str:
-    """How the nodes of the training graphs are told apart."""
+    """Return how the nodes of the training graphs are identified."""
     same_size = bool((graphs.sizes == graphs.sizes[0]).all())
     if align == "auto":
         if graphs.node_names is not None and _repeated(graphs, graphs.node_names) is None:
@@ -208,23 +208,21 @@ def _alignment(graphs: GraphSet, align: str) -> str:
         if graphs.node_labels is not None and _repeated(graphs, graphs.node_labels) is None:
             return "labels"
         raise InputError(
-            f"graphs of {graphs.name} have {graphs.sizes.min()} to {graphs.sizes.max()} nodes and nothing says which "
-            f"region each node is; give node names or labels, or align='order' if the first nodes are the same regions"
+            f"graphs of {graphs.name} have {graphs.sizes.min()} to {graphs.sizes.max()} nodes, but no node names or "
+            f"labels identify their regions; add them, or use align='order' if the first nodes are the same regions"
         )
     if align != "order":
         column = graphs.node_names if align == "names" else graphs.node_labels
         if column is None:
-            raise InputError(f"align={align!r}, and the graphs have no node {align}; use align='order', or give them")
+            raise InputError(f"align={align!r}, but the graphs have no node {align}; add them, or use align='order'")
         i = _repeated(graphs, column)
         if i is not None:
-            raise InputError(
-                f"graph {i} of {len(graphs)} has two nodes with the same one of its {align}; regions need their own"
-            )
+            raise InputError(f"graph {i} of {len(graphs)} has two nodes with equal {align}; make them unique")
     return align
 
 
 def _repeated(graphs: GraphSet, column: NDArray[Any]) -> int | None:
-    """A graph in which two nodes have the same key, or None."""
+    """Return a graph in which two nodes have the same key, or None."""
     owner = np.repeat(np.arange(len(graphs)), graphs.sizes)
     _, code = np.unique(column, return_inverse=True)
     key = np.sort(owner * (int(code.max()) + 1) + code.reshape(-1))
@@ -236,18 +234,18 @@ def _keys(graphs: GraphSet, align: str) -> NDArray[Any]:
     column = graphs.node_names if align == "names" else graphs.node_labels
     if column is None:
         raise InputError(
-            f"graphs of {graphs.name} have no node {align}, by which the training graphs were aligned; give them"
+            f"graphs of {graphs.name} have no node {align}, but the training graphs were aligned by them; add them"
         )
     return column
 
 
 def _places(graphs: GraphSet) -> IntArray:
-    """The number of every node within its graph."""
+    """Return the number of every node within its graph."""
     return np.arange(graphs.node_offsets[-1]) - np.repeat(graphs.node_offsets[:-1], graphs.sizes)
 
 
 def _asymmetric(graphs: GraphSet) -> int | None:
-    """A graph whose matrix is not symmetric, or None."""
+    """Return a graph whose matrix is not symmetric, or None."""
     largest = int(graphs.sizes.max())
     row, column = graphs.edges.T
     weights = np.ones(len(row)) if graphs.weights is None else graphs.weights

@@ -27,12 +27,12 @@ from isonn.targets import Classes, Numbers
 Floats = NDArray[np.float64]
 
 APART = ("connections", "regions", "nothing")
-#: Matching under permutations tries k! of them.
+#: Largest set matched under permutations, which tries k! of them.
 MAX_PERMUTED_K = 6
 
 
 class _AlignedIsoNN(GraphEstimator):
-    """What the classifier and the regressor share."""
+    """The common base of the classifier and the regressor."""
 
     seed_: int
     layout_: Layout
@@ -75,7 +75,7 @@ class _AlignedIsoNN(GraphEstimator):
         """Fit to graphs ``X`` and targets ``y``.
 
         Args:
-            X: a `GraphSet`, or anything `isonn.as_graphset` takes: an array of matrices of shape (g, n, n) will do.
+            X: a `GraphSet`, or anything `isonn.as_graphset` takes, such as an array of matrices of shape (g, n, n).
             y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
             sample_weight: one weight per graph.
         """
@@ -113,25 +113,25 @@ class _AlignedIsoNN(GraphEstimator):
         return self
 
     def transform(self, X: Any) -> Floats:
-        """How strongly each graph shows every set of regions, then what single connections add to each output."""
+        """Return the strength of every set of regions in each graph, then the sum of single connections per output."""
         cells = self._cells(self._checked(X))
         return np.column_stack([self._set_values(cells), cells @ self.connection_coef_.T])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """A name for each column of `transform`: the regions of the set."""
+        """Return a name for each column of `transform`, such as the regions of the set."""
         self._require_fit()
         sets = [" + ".join(template.texts or ()) for template in self.templates_[: len(self.sets_)]]
         return np.array([*sets, *(f"connections {name}" for name in self.target_.classes)], dtype=object)
 
     def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
-        """Why one graph gets its prediction: sets of regions and connections by what they contribute.
+        """Explain the prediction for one graph by contributions of sets of regions and connections.
 
         Contributions sum to ``score - base`` exactly. The base is the score of the average training graph.
 
         Args:
             X: one graph: a `Graph`, a matrix, or a set of one.
-            label: the class (or the column of ``y``) to explain; None takes the predicted one.
-            top: matches to list; None lists all. The importances count all either way.
+            label: the class (or the column of ``y``) to explain; None explains the predicted class.
+            top: number of matches to list; None lists all. The importances always count all matches.
         """
         self._require_fit()
         return explain_matched(
@@ -159,15 +159,15 @@ class _AlignedIsoNN(GraphEstimator):
 
     @property
     def region_names_(self) -> list[str]:
-        """What each region is called."""
+        """The name of each region."""
         names = self.label_names_["node"] if self.layout_.align == "labels" else {}
         return [str(names.get(region, region)) for region in self.layout_.regions.tolist()]
 
     @property
     def connections_(self) -> Floats:
-        """What one standard deviation of every connection adds to each output, shape (outputs, n, n).
+        """The contribution of one standard deviation of every connection to each output, shape (outputs, n, n).
 
-        Sets and single connections together. With ``permute=True`` sets count as they were learned.
+        It includes sets and single connections. With ``permute=True`` sets count in the learned order.
         """
         self._require_fit()
         geometry, total = self._geometry(), self.connection_coef_.copy()
@@ -185,7 +185,7 @@ class _AlignedIsoNN(GraphEstimator):
         check_plain(self.get_params(deep=False))
         sizes = self._sizes
         if not sizes or any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2 for k in sizes):
-            raise InputError(f"k={self.k!r} are not sizes of sets; use integers >= 2 such as (2, 3, 4)")
+            raise InputError(f"k must contain integers >= 2, such as (2, 3, 4), got {self.k!r}")
         if self.permute and max(sizes) > MAX_PERMUTED_K:
             raise InputError(f"permute=True tries k! permutations; use k <= {MAX_PERMUTED_K}, got {max(sizes)}")
         for name in ("c", "connections", "shuffles"):
@@ -209,7 +209,7 @@ class _AlignedIsoNN(GraphEstimator):
         return Geometry(self.layout_.connections(), self.layout_.cell_numbers(), self.layout_.directed)
 
     def _combine(self, columns: list[ColumnModel], held_out: Floats, targets: NDArray[Any]) -> None:
-        """Outputs from columns: one per column, or the halves of one for two classes; classes become log-odds."""
+        """Compute outputs from columns: one each, or half of one for each of two classes; classes become log-odds."""
         outputs = np.eye(len(columns))
         if isinstance(self.target_, Classes) and len(self.target_.classes) == 2:
             outputs = np.array([[-0.5], [0.5]])
@@ -312,33 +312,34 @@ class AlignedIsoNNClassifier(_AlignedIsoNN, GraphClassifier):
     """Classify graphs on the same nodes, such as connectomes on one atlas, by sets of regions and their connections.
 
     A template is a set of k regions, anywhere in the atlas, whose connections change together. Sets are found in the
-    training graphs only, and weighed beside single connections and a ridge part for effects that are spread out; inner
-    folds decide how many of each. The score is a sum over connections, so explanations add up exactly.
+    training graphs only. They are combined with single connections and a ridge part for effects that are spread out,
+    and inner folds choose how many of each. The score is a sum over connections, so explanations add up exactly.
 
-    Matrices of the same size are aligned by position, graphs with node names by those, and graphs of different sizes by
-    node label. Regions that a graph lacks are missing: their connections count as average. Weights may have any sign.
+    Matrices of the same size are aligned by position, graphs with node names by name, and graphs of different sizes by
+    node label. If a graph lacks a region, its connections count as average. Weights may have any sign.
 
     Args:
         k: regions per set, one size or several; 2 stands for single connections.
-        c: sets at most; inner folds choose how many.
-        connections: single connections at most.
-        ridge: whether all connections may count a little.
-        permute: match a set's pattern of connections under all permutations of its regions, as the paper does.
-        apart: what two sets must not share: "connections", "regions", or "nothing", so that sets may be nested.
-        scale: how weights are read: "fisher" (arctanh) for correlations, "log" for counts, "none"; "auto" takes
-            "fisher" when weights have both signs within [-1, 1], "log" when the largest is 50 times the median.
-        align: how nodes are told apart: "names", "labels", "order" or "auto".
+        c: maximum number of sets; inner folds choose how many.
+        connections: maximum number of single connections.
+        ridge: whether to add small weights for all connections.
+        permute: match a set's pattern of connections under all permutations of its regions, as in the paper.
+        apart: what two sets must not share: "connections", "regions", or "nothing", which allows nested sets.
+        scale: transformation of the weights: "fisher" (arctanh) for correlations, "log" for counts, "none", or "auto".
+            "auto" is "fisher" if weights have both signs within [-1, 1], and "log" if the largest is 50 times the
+            median.
+        align: how nodes are identified: "names", "labels", "order" or "auto".
         diagonal: whether a region's connection to itself counts.
-        shuffles: shuffled targets that sets are judged against.
+        shuffles: number of shuffled targets that sets are compared with.
         class_weight: None, "balanced", or a dict from class to weight.
         random_state: seed of shuffles and inner folds; None draws one.
 
     Attributes set by ``fit``:
         templates_: the sets of regions by weight.
-        p_values_: of each set, the share of shuffled targets that give any set as good.
-        connections_: what a standard deviation of each connection adds, shape (outputs, n, n).
+        p_values_: for each set, the share of shuffled targets that give any set as good.
+        connections_: contribution of one standard deviation of each connection, shape (outputs, n, n).
         regions_: the name, label or number of each region.
-        shares_: what sets, single connections and ridge say, as shares, for each column of targets.
+        shares_: the shares of sets, single connections and ridge in the score, for each column of targets.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -392,7 +393,7 @@ class AlignedIsoNNClassifier(_AlignedIsoNN, GraphClassifier):
 class AlignedIsoNNRegressor(_AlignedIsoNN, GraphRegressor):
     """Predict numbers from graphs on the same nodes, such as age from connectomes, by sets of regions.
 
-    `AlignedIsoNNClassifier` for numbers: one per graph or a column per measurement, NaN where nothing was measured.
+    This is `AlignedIsoNNClassifier` for numbers, one per graph or one column per measurement; NaN marks missing values.
 
     Args:
         k, c, connections, ridge, permute, apart: as in `AlignedIsoNNClassifier`.

@@ -1,7 +1,7 @@
-"""Explanations of the aligned model: what each set of regions and each connection adds to the score.
+"""Explanations of the aligned model: the contributions of sets of regions and of connections to the score.
 
 The score is a sum over connections, so contributions add up exactly. The base is the score of the average training
-graph: a connection contributes because it is stronger or weaker there than usual.
+graph, so a connection contributes if it is stronger or weaker than usual.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Floats = NDArray[np.float64]
 class AlignedMatches(MatchedGraph):
     """The sets of regions and the connections of one graph.
 
-    A match is a set of regions that the graph has, or a single connection. A set of which a region is missing is no
-    match; what its other connections add is part of theirs.
+    A match is a set of regions that the graph has, or a single connection. A set with a missing region is not a match;
+    its other connections contribute on their own.
 
     Args:
         graph: the graph.
-        templates: as shown to people: the sets, then one template for a single connection, then one for the diagonal.
+        templates: the sets, then one template for a single connection, then one for the diagonal.
         sets, coef: the sets and their weights, shape (outputs, sets).
-        weights: of single connections, shape (outputs, p).
-        intercept: outputs when every connection is average, shape (outputs,).
+        weights: weights of single connections, shape (outputs, p).
+        intercept: outputs if every connection is average, shape (outputs,).
         cells: the standardised connections of the graph, shape (p,).
         node_of_region: the graph node of each region, -1 for regions the graph lacks.
-        orders: of each set the permutation it was matched under.
+        orders: the permutation that each set was matched under.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class AlignedMatches(MatchedGraph):
     ) -> None:
         self.graph, self.templates, self.target, self._intercept = graph, templates, target, intercept
         self.undirected, self._orders = not geometry.directed, orders
-        single = weights * cells  # what every connection adds on its own, (outputs, p)
-        worth = single.copy()  # with what it adds as part of sets
+        single = weights * cells  # contribution of every connection on its own, (outputs, p)
+        worth = single.copy()  # including its part in sets
         pairs, whole, of_sets, distances = geometry.pairs, [], [], []
         for number, (one, order) in enumerate(zip(sets, orders, strict=True)):
             a, b, inside = geometry.inside(one.found.nodes)
@@ -87,50 +87,50 @@ class AlignedMatches(MatchedGraph):
 
     @property
     def exact(self) -> bool:
-        """Contributions of all matches sum to score - base."""
+        """Whether the contributions of all matches sum to score - base."""
         return True
 
     def logits(self) -> Logits:
-        """Outputs for the graph as it is."""
+        """Return the outputs for the graph as it is."""
         return np.asarray(self._intercept + self._added.sum(axis=0))
 
     def base_logits(self) -> Logits:
-        """Outputs for the average training graph."""
+        """Return the outputs for the average training graph."""
         return self._intercept
 
     def logits_without(self, rows: IntArray) -> Logits:
-        """Outputs when the connections of these matches are average."""
+        """Return the outputs if the connections of these matches are average."""
         return np.asarray(self.logits() - self._added[rows].sum(axis=0))
 
     def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """Outputs without one match, for each."""
+        """Return the outputs without one match, for each match."""
         return np.arange(len(self._added)), self.logits() - self._added
 
     def logits_without_template(self) -> Logits:
-        """Outputs with one template switched off."""
+        """Return the outputs with one template switched off, for each template."""
         added = np.zeros((len(self.templates), len(self._intercept)))
         np.add.at(added, self.occurrences.template, self._added)
         return np.asarray(self.logits() - added)
 
     def region_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Regions:
-        """Every connection with all that it adds, on its own and as part of sets."""
+        """Return every connection with its full contribution, on its own and as part of sets."""
         zero = np.zeros(len(self._intercept))
         worth = self.target.margin(self._cells.T, column) - self.target.margin(zero, column)
         return Regions(self._nodes[:, :1], self._nodes[:, 1:], worth, np.ones(len(worth)))
 
     def order(self, row: int) -> IntArray | None:
-        """The place in the set of each template node."""
+        """Return the position in the set of each template node."""
         template = int(self.occurrences.template[row])
         return self._orders[template] if template < len(self._orders) else np.arange(self.templates[template].k)
 
     def cells(self, row: int) -> Floats:
-        """The adjacency matrix of a match."""
+        """Return the adjacency matrix of a match."""
         nodes = self.occurrences.nodes[row]
         nodes = nodes[nodes >= 0]
         return self.graph.adjacency[np.ix_(nodes, nodes)]
 
     def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """1 if this graph has the same weights at the same regions as another graph's match, else 0."""
+        """Return 1 if this graph has the same weights at the same regions as another graph's match, else 0."""
         nodes = other.occurrences.nodes[row]
         nodes = nodes[nodes >= 0]
         if nodes.max() >= self.graph.n:

@@ -1,14 +1,14 @@
 r"""Learn one target column from aligned graphs: sets of regions, single connections, and a ridge part.
 
-Three parts are learned from the same standardised connections. **Sets** of regions are found by
-`isonn.aligned.select`; each adds the sum of its connections, weighed by its own t statistic. **Single connections** are
-the strongest m, weighed by how far their t statistic exceeds that of the next (as nearest shrunken centroids do). The
-**ridge** part weighs all connections a little, for effects that are spread out.
+Three parts are learned from the same standardised connections. **Sets** of regions are found by `isonn.aligned.select`;
+each contributes the sum of its connections, weighed by its own t statistic. **Single connections** are the strongest m,
+weighed by how far their t statistic exceeds that of the next, as in nearest shrunken centroids. The **ridge** part
+gives all connections small weights, for effects that are spread out.
 
-How many sets and connections, and how much of each part, is decided by what the parts predict for graphs they did not
-see: every part is learned anew without each inner fold, and the predictions for that fold are weighed by non-negative
-least squares. All numbers of sets and connections are averaged in proportion to their likelihood,
-:math:`\text{loss}^{-g/4}`; the best one alone is right less often.
+The number of sets and connections, and the weight of each part, are chosen by predictions for held-out graphs: every
+part is learned again without each inner fold, and the predictions for that fold are weighed by non-negative least
+squares. All numbers of sets and connections are averaged in proportion to their likelihood, :math:`\text{loss}^{-g/4}`,
+which is right more often than the best one alone.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from isonn.packing import IntArray
 Floats = NDArray[np.float64]
 
 INNER_FOLDS = 5
-#: Held-out predictions the choices rest on, at least; small sets are split into folds up to four times.
+#: Minimum number of held-out predictions for these choices; small sets are split into folds up to four times.
 HELD_OUT, MOST_SPLITS = 240, 4
-#: Parts whose weight in the average is below this share of all are left out of the model.
+#: Parts with less than this share of the total weight are left out of the model.
 LEAST_SHARE = 0.02
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What may be learned.
+    """Limits and options of learning.
 
     Attributes:
         sizes: regions a set may have; 2 stands for single connections.
-        sets, connections: how many at most.
-        ridge: whether all connections may count a little.
+        sets, connections: maximum numbers of each.
+        ridge: whether to add small weights for all connections.
         permute: match the pattern of a set under all permutations of its regions.
         apart: what two sets must not share.
-        shuffles: of the targets, to judge scores by.
+        shuffles: number of shuffled targets to compare scores with.
     """
 
     sizes: tuple[int, ...]
@@ -57,12 +57,12 @@ class Settings:
 
     @property
     def set_counts(self) -> list[int]:
-        """Numbers of sets to choose from: 0, 1, 2, 4, ..."""
+        """The numbers of sets to choose from: 0, 1, 2, 4, ..."""
         return _doubling(self.sets) if any(k > 2 for k in self.sizes) else [0]
 
     @property
     def connection_counts(self) -> list[int]:
-        """Numbers of single connections to choose from: 0, 8, 24, 64, ..."""
+        """The numbers of single connections to choose from: 0, 8, 24, 64, ..."""
         if 2 not in self.sizes:
             return [0]
         counts = [0, *(count for count in (8, 24) if count < self.connections), self.connections]
@@ -83,7 +83,7 @@ class Geometry:
         return len(self.numbers)
 
     def inside(self, nodes: Sequence[int]) -> tuple[IntArray, IntArray, IntArray]:
-        """Places (a, b) of a set's connections in its pattern, and their numbers."""
+        """Return positions (a, b) of a set's connections in its pattern, and their numbers."""
         k = len(nodes)
         a, b = np.nonzero(~np.eye(k, dtype=bool)) if self.directed else np.triu_indices(k, 1)
         members = np.array(nodes)
@@ -94,11 +94,11 @@ class Geometry:
 class SetTemplate:
     """A set of regions with a pattern of connections.
 
-    Its feature is the sum of pattern times standardised connection, minus the centre: spread 1, mean 0 in training.
+    Its feature is the sum of pattern times standardised connections minus the centre; spread 1, mean 0 in training.
 
     Attributes:
         found: the set.
-        pattern: shape (k, k), the diagonal empty.
+        pattern: shape (k, k), with an empty diagonal.
         centre: mean of the sum over training graphs; 0 without permutations.
     """
 
@@ -107,14 +107,14 @@ class SetTemplate:
     centre: float
 
     def values(self, cells: Floats, geometry: Geometry, permute: bool) -> Floats:
-        """The feature of every graph, shape (g,)."""
+        """Return the feature of every graph, shape (g,)."""
         if permute:
             return self.best(cells, geometry)[1] - self.centre
         a, b, inside = geometry.inside(self.found.nodes)
         return np.asarray(cells[:, inside] @ self.pattern[a, b] - self.centre)
 
     def best(self, cells: Floats, geometry: Geometry) -> tuple[IntArray, Floats]:
-        """Of every graph the permutation under which the pattern fits best, shape (g, k), and the sum it gives.
+        """Return the best permutation of the pattern for every graph, shape (g, k), and its sum.
 
         Template node j is region ``nodes[order[j]]``.
         """
@@ -129,15 +129,15 @@ class SetTemplate:
 
 @dataclass(frozen=True, eq=False)
 class ColumnModel:
-    """What one column of targets taught: ``intercept + sets + connections + ridge``.
+    """The model of one column of targets: ``intercept + sets + connections + ridge``.
 
     Attributes:
-        sets, coef: templates and the weight of each.
-        p_values: of each set, family-wise.
+        sets, coef: templates and their weights.
+        p_values: family-wise p-value of each set.
         connections, ridge: weights of standardised connections, shape (p,).
         intercept: the mean of the target.
-        held_out: predictions for graphs that the parts did not see, shape (g,).
-        shares: how much each part says, by name: its weight times the spread of its held-out predictions, of all.
+        held_out: predictions for graphs that were held out, shape (g,).
+        shares: the share of each part, by name: its weight times the spread of its held-out predictions, of all parts.
     """
 
     sets: list[SetTemplate]
@@ -164,7 +164,7 @@ def fit_column(
 
     Args:
         cells: standardised connections, shape (g, p).
-        raw: what turns them into the features of the ridge part, shape (p,).
+        raw: factors from standardised connections to the features of the ridge part, shape (p,).
         target, weights: shape (g,); +1 and -1 for classes.
         numeric: whether the target is a measurement.
     """
@@ -177,7 +177,7 @@ def fit_column(
         return constant
     sizes = tuple(k for k in settings.sizes if k <= geometry.n)
     learner = _Parts(settings, sizes, geometry, raw, np.inf if numeric else LARGEST_SQUARE)
-    if folds < 2:  # nothing can be held out
+    if folds < 2:  # too few graphs to hold out
         if settings.ridge:
             ridge = learner.ridge(cells, cells @ (cells * raw**2).T, target, weights)
             return ColumnModel([], np.zeros(0), np.zeros(0), np.zeros(p), ridge, mean, np.full(g, mean))
@@ -204,7 +204,7 @@ def fit_column(
     parts = learner.learn(cells, kernel, target, weights, shuffled)
     set_weights = mixture.sets @ parts.set_coef
     kept = np.flatnonzero(set_weights > LEAST_SHARE * set_weights.sum()) if set_weights.sum() > 0 else np.arange(0)
-    # what the left out sets add is lost to the held-out predictions too, but it is next to nothing
+    # the held-out predictions also lose the contribution of the sets left out, which is negligible
     sets = [parts.sets[i] for i in kept]
     return ColumnModel(
         sets=sets,
@@ -223,8 +223,8 @@ class _Learned:
     """The three parts learned from some graphs; sets and connections have spread 1 on them.
 
     Attributes:
-        set_coef: of every number of sets the weight of each set, shape (numbers, sets).
-        connections: of every number of connections the weight of each, shape (numbers, p).
+        set_coef: the weight of each set, for every number of sets, shape (numbers, sets).
+        connections: the weight of each connection, for every number of connections, shape (numbers, p).
         ridge_weights: shape (p,).
     """
 
@@ -236,7 +236,7 @@ class _Learned:
     permute: bool
 
     def outputs(self, cells: Floats) -> list[Floats]:
-        """What every choice of each part says of graphs: three arrays of shape (g, choices)."""
+        """Return the predictions of every choice of each part: three arrays of shape (g, choices)."""
         features = [one.values(cells, self.geometry, self.permute) for one in self.sets]
         values = np.stack(features, axis=1) if features else np.zeros((len(cells), 0))
         return [values @ self.set_coef.T, cells @ self.connections.T, (cells @ self.ridge_weights)[:, None]]
@@ -244,7 +244,7 @@ class _Learned:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Learns the three parts from any selection of graphs."""
+    """Learner of the three parts from any selection of graphs."""
 
     settings: Settings
     sizes: tuple[int, ...]
@@ -276,7 +276,7 @@ class _Parts:
         )
 
     def ridge(self, cells: Floats, kernel: Floats, target: Floats, weights: Floats) -> Floats:
-        """Ridge weights of standardised connections; the penalty by exact leave-one-out."""
+        """Return ridge weights of standardised connections, with the penalty chosen by exact leave-one-out."""
         _, alpha, _, _, _ = leave_one_out(kernel, target[:, None], weights, self.cap)
         return np.asarray((alpha[:, 0] @ cells) * self.raw**2)
 
@@ -314,7 +314,7 @@ class _Parts:
 
 @dataclass(frozen=True, eq=False)
 class _Mixture:
-    """The weight of every number of sets and of connections, and of the ridge part; and the means of the columns."""
+    """The weights of every number of sets and connections and of the ridge part, and the means of the columns."""
 
     sets: Floats
     connections: Floats
@@ -331,7 +331,7 @@ class _Mixture:
 
 
 def _mix(stacked: list[Floats], target: Floats, weights: Floats, g: int, ridge: bool) -> _Mixture:
-    """Weigh held-out predictions of all choices."""
+    """Weigh the held-out predictions of all choices."""
     share = weights / weights.sum()
     means = [share @ part for part in stacked]
     sets, connections, rest = (part - mean for part, mean in zip(stacked, means, strict=True))
@@ -356,7 +356,7 @@ def _mix(stacked: list[Floats], target: Floats, weights: Floats, g: int, ridge: 
 
 
 def _folds(target: Floats, folds: int, draw: np.random.Generator) -> list[IntArray]:
-    """Test graphs of each fold; every fold has its share of small and large targets, or of each class."""
+    """Return the test graphs of each fold; every fold has its share of small and large targets, or of each class."""
     order = np.lexsort((draw.random(len(target)), target))
     fold = np.concatenate([draw.permutation(folds) for _ in range(-(-len(target) // folds))])[: len(target)]
     of_graph = np.empty(len(target), dtype=np.int64)

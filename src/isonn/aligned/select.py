@@ -1,9 +1,9 @@
 r"""Find sets of regions whose connections change together.
 
-Every connection has a t statistic: how strongly it goes with the target over the training graphs. A set of regions has
-the sum of the statistics of its connections as its score. Sets grow greedily: from each of the strongest connections,
-region after region, always the one that adds most. What a score of k regions is worth is judged by the same search on
-shuffled targets: sets of any size are ranked by
+Every connection has a t statistic, its association with the target over the training graphs. The score of a set of
+regions is the sum of the statistics of its connections. Sets grow greedily: from each of the strongest connections, the
+region that adds most is added, one at a time. The same search on shuffled targets calibrates the scores, so that sets
+of any size are ranked by
 
 .. math:: z = (\text{score} - \mu_k) / \sigma_k
 
@@ -22,9 +22,9 @@ from isonn.packing import IntArray
 
 Floats = NDArray[np.float64]
 
-#: Connections that sets grow from, of each sign.
+#: Number of connections of each sign that sets grow from.
 STARTS = 30
-#: Numbers the search on shuffled targets may hold at a time: 128 MB.
+#: Numbers that the search on shuffled targets may hold at a time: 128 MB.
 BLOCK_NUMBERS = 2**24
 
 
@@ -33,10 +33,10 @@ class RegionSet:
     """A set of regions.
 
     Attributes:
-        nodes: its regions, the two it grew from first.
-        sign: +1 if its connections are stronger where the target is larger, else -1.
+        nodes: its regions, beginning with the two it grew from.
+        sign: +1 if its connections are stronger for larger targets, else -1.
         score: the sum of its t statistics.
-        rank: how far the score is above the best of shuffled targets, in standard deviations.
+        rank: the score relative to the best of shuffled targets, in standard deviations.
     """
 
     nodes: tuple[int, ...]
@@ -47,10 +47,10 @@ class RegionSet:
 
 @dataclass(frozen=True, eq=False)
 class Shuffled:
-    """The best scores that the search finds when targets are shuffled.
+    """The best scores of the search on shuffled targets.
 
     Attributes:
-        mean, deviation: of the best score of k regions, index k.
+        mean, deviation: of the best score of k regions, at index k.
         best: the largest rank of any size in each shuffle, for p-values.
     """
 
@@ -59,16 +59,16 @@ class Shuffled:
     best: Floats
 
     def rank(self, score: Floats | float, k: int) -> Floats:
-        """Scores of k regions, measured against shuffled targets."""
+        """Return the ranks of scores of k regions, relative to shuffled targets."""
         return np.asarray((score - self.mean[k]) / self.deviation[k])
 
     def p_value(self, rank: float) -> float:
-        """How often shuffled targets give any set, of any size, that ranks as high (family-wise)."""
+        """Return how often shuffled targets give a set of any size with as high a rank (family-wise)."""
         return float((1 + (self.best >= rank).sum()) / (1 + len(self.best)))
 
 
 def t_statistics(cells: Floats, targets: Floats, weights: Floats) -> Floats:
-    """The t statistic of every connection and target, from weighted correlations.
+    """Return the t statistic of every connection and target, from weighted correlations.
 
     Args:
         cells: shape (g, p).
@@ -88,7 +88,7 @@ def t_statistics(cells: Floats, targets: Floats, weights: Floats) -> Floats:
 
 
 def as_matrices(statistics: Floats, pairs: IntArray, n: int) -> Floats:
-    """Statistics as symmetric matrices with an empty diagonal, shape (b, n, n); both directions are added."""
+    """Return statistics as symmetric matrices with an empty diagonal, shape (b, n, n); both directions are added."""
     matrices = np.zeros((len(statistics), n, n))
     matrices[:, pairs[:, 0], pairs[:, 1]] = statistics
     matrices += matrices.transpose(0, 2, 1)
@@ -101,7 +101,7 @@ def grow(matrices: Floats, largest: int, starts: int = STARTS) -> tuple[IntArray
 
     Args:
         matrices: symmetric, shape (b, n, n), with an empty diagonal.
-        largest: regions of a set at most.
+        largest: maximum number of regions in a set.
 
     Returns:
         Regions in the order they joined, shape (b, starts, largest), and the score of the first k of them at index k,
@@ -144,14 +144,14 @@ def search_shuffled(
     shuffles: int,
     draw: np.random.Generator,
 ) -> Shuffled:
-    """Run the search on shuffled targets, so that real scores can be judged.
+    """Run the search on shuffled targets, to calibrate scores.
 
     Args:
         cells: standardised connections, shape (g, p).
-        target, weights: shape (g,); they are shuffled together.
+        target, weights: shape (g,); shuffled together.
         pairs: the regions of each connection.
         n: number of regions.
-        largest: regions of a set at most.
+        largest: maximum number of regions in a set.
     """
     order = np.stack([draw.permutation(len(target)) for _ in range(shuffles)], axis=1)
     best = np.zeros((shuffles, largest + 1))
@@ -169,13 +169,13 @@ def search_shuffled(
 def propose(
     statistics: Floats, pairs: IntArray, n: int, sizes: Sequence[int], shuffled: Shuffled, count: int, apart: str
 ) -> list[RegionSet]:
-    """The sets that rank highest, the best first.
+    """Return the sets with the highest ranks, best first.
 
     Args:
         statistics: t statistic of each connection, shape (p,).
-        sizes: regions a set may have.
-        count: sets at most.
-        apart: what two sets must not share: "connections", "regions" or "nothing" (they may then be nested).
+        sizes: allowed numbers of regions in a set.
+        count: maximum number of sets.
+        apart: what two sets must not share: "connections", "regions" or "nothing", which allows nested sets.
     """
     matrix = as_matrices(statistics[None], pairs, n)
     found: list[RegionSet] = []
