@@ -230,6 +230,8 @@ def test_a_column_names_the_folds_and_groups_stay_together(tmp_path: Path) -> No
     for options in (("--group", "site"), ("--split", "random", "--group", "site"), ("--split", "site")):
         out = tmp_path / "-".join(options)
         assert {row["jobs"] for row in rows_of(run(*common, *options, "--out", out))} == {3}
+        if "--group" in options:
+            assert "each value of site in one fold" in (out / "results.md").read_text()
         for found in (json.loads(file.read_text()) for file in (out / "jobs").iterdir()):
             assert len({number % 3 for number in found["test"]}) == 1
     head = "smiles,toxic,part,site"

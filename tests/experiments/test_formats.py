@@ -66,6 +66,12 @@ def test_columns_without_a_value_are_left_out_and_the_legend_says_what_is_there(
     (line,) = legend([ROW, OTHER])
     assert all(name in line for name in ("95 %: ", "p: ", "flips: "))
     assert "settled" not in line
+    (narrow,) = legend([ROW, OTHER], 40)  # it speaks of the columns that are shown
+    shown = text_of([ROW, OTHER], 40).splitlines()[0]
+    assert [name in narrow for name in ("95 %: ", "p: ", "flips: ")] == [
+        f" {name}" in shown for name in ("95 %", "p ", "flips")
+    ]
+    assert "95 %: " not in narrow
 
 
 def test_eighty_columns_hold_everything_and_fewer_cut_no_number() -> None:

@@ -147,6 +147,14 @@ def test_each_method_is_compared_with_isonn_fold_by_fold() -> None:
     assert rows[1].p == pytest.approx(expected)
 
 
+def test_connectomes_are_compared_with_their_own_model_unless_the_table_is_the_papers() -> None:
+    jobs, results = with_accuracies({"isonn": BASE, "isonn-aligned": BETTER, "size": NOISE})
+    assert {row.against for row in summarize(jobs, results, {}, SPEC)} == {"", "isonn"}
+    fair = [replace(job, protocol="fair") for job in jobs]
+    moved = {new.id: results[old.id] for new, old in zip(fair, jobs, strict=True)}
+    assert {row.against for row in summarize(fair, moved, {}, SPEC)} == {"", "isonn-aligned"}
+
+
 def test_seeds_that_share_their_test_graphs_are_no_more_than_one_measurement() -> None:
     jobs, results = with_accuracies({"isonn": BASE, "size": NOISE})
     for job in jobs:

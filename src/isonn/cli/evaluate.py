@@ -29,6 +29,7 @@ from isonn.cli.options import (
     processes,
     reading,
     run_missing,
+    terminal_width,
     write_json,
     write_text,
 )
@@ -177,20 +178,22 @@ def evaluate(
     written = write_json(store.folder / "results.json", summary)
     write_text(store.folder / "results.csv", as_csv([("table", rows)]))
     few = check_seeds(chosen, seeds)
-    notes = [
-        *failures(rows),
-        *(f"{name} is left out: {reason}." for name, reason in left_out.items()),
-        *([f"No permutations of {', '.join(slow)}: too slow."] if slow else []),
-        f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
-        *([f"A quick look only: {few}."] if few else []),
-        *legend(rows),
-        *remarks(rows),
-    ]
-    write_text(store.folder / "results.md", f"# {graphs.name}\n\n{markdown(rows)}\n" + "\n\n".join(notes) + "\n")
+    notes, more = (
+        [
+            *failures(rows),
+            *(f"{name} is left out: {reason}." for name, reason in left_out.items()),
+            *([f"No permutations of {', '.join(slow)}: too slow."] if slow else []),
+            f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
+            *([f"A quick look only: {few}."] if few else []),
+        ],
+        remarks(rows),
+    )
+    text = "\n\n".join([*notes, *legend(rows), *more])
+    write_text(store.folder / "results.md", f"# {graphs.name}\n\n{markdown(rows)}\n{text}\n")
     if as_json:
         sys.stdout.write(written)
     else:
-        _print(rows, notes, store.folder)
+        _print(rows, [*notes, *legend(rows, terminal_width()), *more], store.folder)
     if any(row.finished < row.jobs for row in rows):
         raise typer.Exit(1)
 

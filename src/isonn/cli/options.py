@@ -219,9 +219,15 @@ def print_rows(rows: Sequence[Row]) -> None:
     from isonn.experiments.tables import render
 
     typer.echo("")
-    console = Console(highlight=False)
-    console.print(render(rows, console.width))
+    Console(highlight=False).print(render(rows, terminal_width()))
     typer.echo("")
+
+
+def terminal_width() -> int:
+    """Columns of the terminal."""
+    from rich.console import Console
+
+    return Console().width
 
 
 def over_seeds(seeds: int) -> str:

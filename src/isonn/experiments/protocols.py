@@ -45,7 +45,7 @@ class Protocol(ABC):
 
     #: The name in commands and in stored jobs.
     name: ClassVar[str]
-    about: ClassVar[str]
+    about: str
     chooses: ClassVar[bool] = False
     seeds: ClassVar[int] = 1
     #: Metrics for classes and for numbers; the first is tested and used to choose settings.
@@ -127,6 +127,14 @@ class _Grouped(Protocol):
 
     chooses = True
     folds: ClassVar[int]
+
+    def __init__(self, column: str = "") -> None:
+        super().__init__(column)
+        if column:
+            self.about = (
+                f"all graphs, at most {self.folds} folds with each value of {column} in one fold, settings chosen on a "
+                "fifth of the training part; a seed draws the folds and the weights"
+            )
 
     def groups(self, graphs: GraphSet) -> IntArray:
         """Return the group of each graph, shape (g,)."""

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 #: Reference methods, in order of preference; a table uses the first that it contains.
-REFERENCES = ("isonn", "isonn-subgraph")
+REFERENCES = ("isonn-aligned", "isonn", "isonn-subgraph")
+#: The same for the paper's tables.
+PAPER_REFERENCES = ("isonn", "isonn-subgraph")
 #: The target name of a row with the mean over targets.
 MEAN = "(mean)"
 #: A loss has settled when the rest of its decrease is less than this share of the total decrease.
@@ -203,7 +205,7 @@ def _references(groups: Mapping[tuple[str, str, str, str], list[Job]]) -> dict[t
     """
     found: dict[tuple[str, str], list[Job]] = {}
     for dataset, protocol in {(dataset, protocol) for dataset, _, _, protocol in groups}:
-        for method in REFERENCES:
+        for method in PAPER_REFERENCES if protocol == "paper" else REFERENCES:
             own = [group for key, group in groups.items() if (key[0], key[1], key[3]) == (dataset, method, protocol)]
             if own:
                 if len(own) == 1:
@@ -499,8 +501,12 @@ def _seeds(rows: Sequence[Row]) -> list[str]:
     return [str(count) if count and len(set(known)) > 1 else "-" for count in counts]
 
 
-def legend(rows: Sequence[Row]) -> list[str]:
-    """Explain the less common columns of these rows in one line, if there are any."""
+def legend(rows: Sequence[Row], width: int | None = None) -> list[str]:
+    """Explain the less common columns of these rows in one line, if there are any.
+
+    Args:
+        width: the width of the terminal that `render` leaves out columns for, or None for all columns.
+    """
     if not rows:
         return []
     about = dict(_LEGEND)
@@ -511,7 +517,7 @@ def legend(rows: Sequence[Row]) -> list[str]:
     first = next((METRICS[next(iter(row.metrics))].heading for row in rows if row.metrics), "accuracy")
     against = next((row.against for row in rows if row.against), "")
     about["p"] = f"corrected resampled t-test of the {first} against {against}"
-    shown = [f"{name}: {about[name]}" for name in cells(rows)[0] if name in about]
+    shown = [f"{name}: {about[name]}" for name in cells(rows, _hidden(rows, width))[0] if name in about]
     return ["; ".join(shown) + "."] if shown else []
 
 
@@ -526,13 +532,7 @@ def render(rows: Sequence[Row], width: int | None = None) -> Table:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    hidden = ["paper's F1"]
-    headings, lines = cells(rows, hidden)
-    optional = [metric.heading for metric in reversed(METRICS.values()) if metric.heading != headings[1]]
-    for name in ("settled", "s/fit", *optional, "95 %", "flips", "seeds"):
-        if width is not None and _width(headings, lines) > width:
-            hidden.append(name)
-            headings, lines = cells(rows, hidden)
+    headings, lines = cells(rows, ["paper's F1", *_hidden(rows, width)])
     for heading in headings:
         if heading == "method":
             table.add_column(heading, overflow="fold")
@@ -541,6 +541,19 @@ def render(rows: Sequence[Row], width: int | None = None) -> Table:
     for line in lines:
         table.add_row(*map(Text, line))  # Text, so that brackets are not parsed as markup
     return table
+
+
+def _hidden(rows: Sequence[Row], width: int | None) -> list[str]:
+    """The columns that a terminal has no room for."""
+    hidden: list[str] = []
+    headings, lines = cells(rows, ["paper's F1"])
+    optional = [metric.heading for metric in reversed(METRICS.values()) if metric.heading != headings[1]]
+    for name in ("settled", "s/fit", *optional, "95 %", "flips", "seeds"):
+        if width is None or _width(headings, lines) <= width:
+            break
+        hidden.append(name)
+        headings, lines = cells(rows, ["paper's F1", *hidden])
+    return hidden
 
 
 def _width(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.experiments.metrics import METRICS, shown
-from isonn.experiments.protocols import PROTOCOLS
+from isonn.experiments.protocols import PROTOCOLS, find_protocol
 from isonn.experiments.tables import Row
 from isonn.graphs.graph import GraphSet
 from isonn.report.charts import Strip, curves, dot_plot, sweep
@@ -252,8 +252,8 @@ def confusions(group: Group, rows: Sequence[Row], graphs: GraphSet) -> list[Conf
 
 def protocol_text(group: Group) -> str:
     """What the protocol is, in a sentence."""
-    known = PROTOCOLS.get(group.protocol)
-    return known.about if known is not None else ""
+    known = group.protocol.partition(":")[0] in PROTOCOLS
+    return find_protocol(group.protocol).about if known else ""
 
 
 def provenance(group: Group) -> dict[str, str]:
