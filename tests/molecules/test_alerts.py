@@ -136,6 +136,16 @@ def test_alerts_refuse_what_they_cannot_judge(clf):
         other.alerts(isonn.load("MUTAG"))
 
 
+def test_a_model_of_numbers_says_what_to_use_instead_of_alerts(tmp_path):
+    model = isonn.SubgraphIsoNNRegressor(random_state=0).fit(SMILES, np.arange(len(SMILES)) / 3)
+    with pytest.raises(InputError, match="predicts numbers; use reasons_"):
+        model.alerts(SMILES, np.arange(len(SMILES)) / 3)
+    assert model.reasons_
+    model.save(tmp_path / "model")
+    (tmp_path / "data.csv").write_text("smiles,y\nCCO,0.5\nCCN,1.5\n")
+    refused(run("alerts", tmp_path / "model", tmp_path / "data.csv"), "alerts are of a model of classes")
+
+
 def test_the_command_writes_a_table_and_a_page(clf, tmp_path):
     clf.save(tmp_path / "model")
     data, out, page = tmp_path / "data.csv", tmp_path / "alerts.csv", tmp_path / "alerts.html"

@@ -92,15 +92,15 @@ def test_repeats_and_contradictions_are_counted_and_share_a_group(table):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("a,b\n1,2\n", {}, "has no column of SMILES among 'a', 'b'; name one"),
+        ("a,b\n1,2\n", {}, "has no column of SMILES among 'a', 'b'; give the column"),
         (TABLE, {"smiles": "structure"}, "has no column 'structure'; smiles is one of 'smiles', 'active'"),
         (TABLE, {"target": "toxic"}, "has no column 'toxic'; target is one of 'active'"),
         (
             "smiles,a,b\nCCO,0,1\nCC,1,0\n",
             {},
-            "has 2 columns that may be the target \\('a', 'b'\\); choose with target=",
+            "has 2 columns that may be the target \\('a', 'b'\\); give one of them as target",
         ),
-        ("one,two,y\nCCO,CCC,1\nCCN,CCCC,0\n", {}, "has SMILES in 'one' and 'two'; choose a column with smiles="),
+        ("one,two,y\nCCO,CCC,1\nCCN,CCCC,0\n", {}, "has SMILES in 'one' and 'two'; give one of them as smiles"),
         ("smiles,y\n", {}, "holds no molecule that can be used; correct"),
         ("smiles,y\nC(,1\nC),0\n", {}, r"holds no molecule that can be used \(row 0 \('C\('\): syntax error"),
         ("smiles,y\nCCO,\n", {"target": "y"}, "column 'y' of .* is empty"),

@@ -39,8 +39,11 @@ def alerts(
         if path is not None and path.exists():
             raise InputError(f"{path} exists already; choose another name, or remove it first")
     clf = isonn.load_model(model)
-    if not hasattr(clf, "alerts"):
-        raise InputError(f"{model} holds a {type(clf).__name__}, which has no alerts; fit classes with isonn-subgraph")
+    if not hasattr(clf, "alerts") or not hasattr(clf, "classes_"):
+        raise InputError(
+            f"{model} holds a {type(clf).__name__}, and alerts are of a model of classes that isonn-subgraph fits; fit "
+            f"classes, such as values above a threshold, or see the reasons of this model with isonn explain"
+        )
     graphs = isonn.load(data, **reading(smiles, target))
     classes = {str(value): value for value in clf.classes_.tolist()}
     if label is not None and label not in classes:

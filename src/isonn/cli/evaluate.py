@@ -84,6 +84,14 @@ def evaluate(
             help="Permutations of the target for a p-value, for methods that are fast enough; try 200.",
         ),
     ] = 0,
+    learning_curve: Annotated[
+        bool,
+        typer.Option(
+            "--learning-curve",
+            rich_help_panel=FOLDS,
+            help="Fit every method to a tenth, a fifth and half of the training graphs, too.",
+        ),
+    ] = False,
     seeds: Annotated[int, typer.Option(rich_help_panel=FOLDS, help="How many seeds; all are reported.")] = 1,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
@@ -122,13 +130,14 @@ def evaluate(
 
     Finished jobs are kept: the same command again runs what is missing; more seeds or methods run what is new.
     """
-    from isonn.experiments.jobs import permuted, plan
+    from isonn.experiments.jobs import permuted, plan, thinned
     from isonn.experiments.methods import default_methods, resolve_methods
+    from isonn.experiments.metrics import METRICS
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
-    from isonn.experiments.study import about, check_seeds, stored_rows, table_settings
-    from isonn.experiments.tables import as_csv, failures, legend, markdown, remarks
+    from isonn.experiments.study import about, check_seeds, stored_curves, stored_rows, table_settings
+    from isonn.experiments.tables import as_csv, curves_markdown, failures, legend, markdown, remarks
     from isonn.params import check_count
 
     spec = load_spec("table")
@@ -167,13 +176,20 @@ def evaluate(
         slow = _slow(stored_rows(planned, store, spec), again, n_jobs)
         planned += [job for job in again if job.method not in slow]
         run_missing(f"{graphs.name}, permuted", planned, {graphs.name: graphs}, store, n_jobs, scheduler)
+    if learning_curve:
+        planned += thinned(job for job in planned if not job.permutation)
+        run_missing(
+            f"{graphs.name}, parts of the training graphs", planned, {graphs.name: graphs}, store, n_jobs, scheduler
+        )
     rows = stored_rows(planned, store, spec)
+    curves = stored_curves(planned, store, rows) if learning_curve else {}
     summary = {
         "dataset": dataset,
         "protocol": {"name": chosen, "about": rules},
         "seeds": seeds,
         "rows": [row.as_dict() for row in rows],
         "left_out": left_out,
+        **({"learning_curves": curves} if curves else {}),
     }
     written = write_json(store.folder / "results.json", summary)
     write_text(store.folder / "results.csv", as_csv([("table", rows)]))
@@ -188,7 +204,10 @@ def evaluate(
         ],
         remarks(rows),
     )
-    text = "\n\n".join([*notes, *legend(rows), *more])
+    if curves:
+        metric = next(name for row in rows for name in row.metrics)
+        more.append(f"{METRICS[metric].heading} by training graphs:\n\n{curves_markdown(curves, metric)}\n")
+    text = "\n\n".join([*notes, *legend(rows), *more]).rstrip()
     write_text(store.folder / "results.md", f"# {graphs.name}\n\n{markdown(rows)}\n{text}\n")
     if as_json:
         sys.stdout.write(written)

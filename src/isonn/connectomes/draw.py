@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
-from isonn.report.draw import Drawing, Mark, Symbols, register_drawer
+from isonn.report.draw import Drawing, Mark, Symbols, register_drawer, shortened
 from isonn.report.matrix import MatrixDrawer
 
-#: Height of a line of text; letters of a name that fit beside the matrix.
-LINE, LETTERS = 11, 20
+#: Height of a line of text; letters of a name that fit beside the matrix, and beside that of a page.
+LINE, LETTERS, FEW = 11, 20, 14
+#: Regions of a mark that are named.
+NAMED = 8
 #: Side of the matrix in pixels at which names give way to cells.
 LARGEST = 1320
 
@@ -26,7 +28,6 @@ class ConnectomeDrawer(MatrixDrawer):
     """A matrix with a name at every row and column, ordered by network (the node labels) where the atlas has them."""
 
     name = "matrix"
-    margin = 140
 
     def draw(
         self,
@@ -57,24 +58,46 @@ class ConnectomeDrawer(MatrixDrawer):
         """As high as a line of text, for up to 120 regions."""
         return max(super().cell(n), min(LINE, LARGEST // n))
 
-    def ticks(self, graph: Graph, size: int) -> Iterable[str]:
-        """The names of the regions (of some, where rows are lower than a line of text), and lines between networks."""
+    def margin(self, side: int) -> int:
+        """Room for `LETTERS` of a name, and for `FEW` in the larger letters of a page."""
+        return max(140, round(0.44 * side))
+
+    def ticks(self, graph: Graph, size: int, text: float) -> Iterable[str]:
+        """The names of the regions (of some, where rows are lower than a line of text), and lines between networks.
+
+        In a page, where the picture is too small to read them, these names are hidden; see `names`.
+        """
         step = math.ceil(LINE / size)
+        yield f'<g class="ticks every" font-size="{LINE}">'
         for node in range(0, graph.n, step):
             at = size * (node + 0.5)
             name = str(node) if graph.node_names is None else str(graph.node_names[node])
-            text = escape(name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…")
+            shown = escape(shortened(name, LETTERS))
             whole = f"<title>{escape(name)}</title>" if len(name) > LETTERS else ""
-            yield f'<text class="tick row" text-anchor="end" x="-12" y="{at + 3.5:.1f}">{text}{whole}</text>'
+            yield f'<text class="tick row" text-anchor="end" x="-12" y="{at + 3.5:.1f}">{shown}{whole}</text>'
             yield (
                 f'<text class="tick row" text-anchor="end" transform="translate({at + 3.5:.1f} -12) rotate(90)">'
-                f"{text}{whole}</text>"
+                f"{shown}{whole}</text>"
             )
+        yield "</g>"
         if graph.node_labels is not None:
             side = size * graph.n
             ends = np.flatnonzero(graph.node_labels[1:] != graph.node_labels[:-1]) + 1
             lines = "".join(f"M0 {size * end}H{side}M{size * end} 0V{side}" for end in ends.tolist())
             yield f'<path class="frame" d="{lines}"/>' if lines else ""
+
+    def names(self, graph: Graph, marks: Sequence[Mark], shown: Sequence[int], size: int, text: float) -> Iterable[str]:
+        """The names of the regions of each mark, in letters that can be read in a page on a phone."""
+        for i, mark in enumerate(marks):
+            yield f'<g class="names{" on" if i in shown else ""}" data-m="{i}" font-size="{text:.1f}">'
+            low = -math.inf
+            for node in sorted(mark.all_nodes)[:NAMED]:
+                at = low = max(size * (node + 0.5) + 0.35 * text, low + text)  # never on top of the name before
+                name = str(node) if graph.node_names is None else str(graph.node_names[node])
+                word = escape(shortened(name, FEW))
+                yield f'<text x="-12" y="{at:.0f}">{word}</text>'
+                yield f'<text transform="translate({at:.0f} -12) rotate(90)">{word}</text>'
+            yield "</g>"
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """A set of regions as nodes and lines; its title names them."""

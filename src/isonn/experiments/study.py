@@ -17,7 +17,7 @@ from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import Spec, Sweep
 from isonn.experiments.store import Store
-from isonn.experiments.tables import Row, absent_rows, in_words, summarize
+from isonn.experiments.tables import MEAN, Row, absent_rows, in_words, learning_curve, summarize
 from isonn.graphs import known, load
 from isonn.graphs.graph import GraphSet
 
@@ -200,6 +200,18 @@ def stored_rows(jobs: Iterable[Job], store: Store, spec: Spec, losses: bool = Fa
         else:
             errors[job.id] = store.error(job) or "there is no result; the job was not run, or its result was removed"
     return summarize(jobs, results, errors, spec, losses)
+
+
+def stored_curves(jobs: Iterable[Job], store: Store, rows: Iterable[Row]) -> dict[str, dict[int, float]]:
+    """Read the `learning_curve` of the first metric of each method from the store (the mean over several targets)."""
+    jobs = tuple(jobs)
+    results = {job.id: result for job in jobs if (result := store.get(job)) is not None}
+    curves = {}
+    for row in rows:
+        if row.metrics and row.target in ("", MEAN):
+            own = [job for job in jobs if job.method == row.method]
+            curves[row.method] = learning_curve(own, results, next(iter(row.metrics)))
+    return {method: points for method, points in curves.items() if points}
 
 
 def check_seeds(protocol: str, seeds: int) -> str | None:

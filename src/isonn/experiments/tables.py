@@ -167,7 +167,7 @@ def summarize(
     """Make one row per dataset, method, settings and target, in the order of the jobs.
 
     With several targets, each has a row, and their mean comes last. Jobs with permuted targets have no rows; they
-    determine the ``permutation_p`` of their method.
+    determine the ``permutation_p`` of their method. Jobs of learning curves have no rows; see `learning_curve`.
 
     Args:
         results, errors: results and errors by job id; a job may have neither.
@@ -176,7 +176,7 @@ def summarize(
     """
     groups: dict[tuple[str, str, str, str], list[Job]] = {}
     permuted: dict[tuple[str, str, str, str], list[Job]] = {}
-    for job in jobs:
+    for job in (job for job in jobs if job.share == 1):
         settings = repr((sorted(job.settings.items()), job.candidates))
         key = (job.dataset, job.method, settings, job.protocol)
         (permuted if job.permutation else groups).setdefault(key, []).append(job)
@@ -196,6 +196,25 @@ def summarize(
         order = {target: place for place, target in enumerate(dict.fromkeys(row.target for row in rows))}
         rows.sort(key=lambda row: (row.dataset, order[row.target]))
     return rows
+
+
+def learning_curve(jobs: Iterable[Job], results: Results, metric: str) -> dict[int, float]:
+    """Return the mean of a metric by number of training graphs (mean over folds); {} if there is only one number.
+
+    Args:
+        jobs: the jobs of one row, of every share.
+    """
+    shares: dict[float, list[Job]] = {}
+    for job in jobs:
+        if not job.permutation:
+            shares.setdefault(job.share, []).append(job)
+    points = {}
+    for _, own in sorted(shares.items()):
+        found = [results[job.id] for job in own if job.id in results]
+        values = [value for result in found if (value := shown(metric, result["metrics"])) is not None]
+        if values and len(found) == len(own):  # with a fold missing, sizes would be compared on other graphs
+            points[round(statistics.fmean(result["n_train"] for result in found))] = statistics.fmean(values)
+    return points if len(points) > 1 else {}
 
 
 def _references(groups: Mapping[tuple[str, str, str, str], list[Job]]) -> dict[tuple[str, str], list[Job]]:
@@ -575,6 +594,31 @@ def markdown(rows: Sequence[Row]) -> str:
         )
         text.append(_line(list(marked)))
     return "\n".join(text) + "\n"
+
+
+def curves_markdown(curves: Mapping[str, Mapping[int, float]], metric: str) -> str:
+    """Format learning curves as an aligned Markdown table with a column per number of training graphs.
+
+    Example:
+        >>> print(curves_markdown({"size": {17: 81.4, 169: 85.1}, "majority": {169: 66.5}}, "accuracy"))
+        | training graphs |   17 |  169 |
+        | --------------- | ---: | ---: |
+        | size            | 81.4 | 85.1 |
+        | majority        |      | 66.5 |
+    """
+    steps = sorted({step for points in curves.values() for step in points})
+    digits = 1 if METRICS[metric].percent else 3
+    lines = [["training graphs", *map(str, steps)]]
+    for name, points in curves.items():
+        lines.append([name, *(f"{points[step]:.{digits}f}" if step in points else "" for step in steps)])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
+    return "\n".join(
+        _line(
+            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+        )
+        for line in lines
+    )
 
 
 def findings(sweep: Sweep, rows: Sequence[Row]) -> list[str]:

@@ -223,8 +223,8 @@ def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence
     if len(fitting) > 1:
         shown = ", ".join(map(repr, fitting[:15])) + (", ..." if len(fitting) > 15 else "")
         raise DatasetError(
-            f"{path} has {len(fitting)} columns that may be the target ({shown}); choose with target= (--target), "
-            f"or several with commas"
+            f"{path} has {len(fitting)} columns that may be the target ({shown}); give one of them as target, or "
+            f"several with commas"
         )
     return fitting
 

@@ -104,9 +104,9 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
     columns = ", ".join(map(repr, names))
     if candidates:
         found = " and ".join(map(repr, candidates))
-        raise DatasetError(f"{path} has SMILES in {found}; choose a column with smiles= (--smiles)")
+        raise DatasetError(f"{path} has SMILES in {found}; give one of them as smiles")
     inchi = any(cell.startswith("InChI=") for row in rows for cell in row)
-    remedy = "convert its InChI to SMILES" if inchi else "name one with smiles= (--smiles)"
+    remedy = "convert its InChI to SMILES" if inchi else "give the column that holds them as smiles"
     raise DatasetError(f"{path} has no column of SMILES among {columns}; {remedy}")
 
 

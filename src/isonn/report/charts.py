@@ -151,15 +151,15 @@ def interval_row(value: Interval, largest: float) -> str:
     )
 
 
-def curve_points(lines: Mapping[str, Mapping[int, Sequence[float]]], title: str, across: str) -> str:
-    """Means over some points per name, each line with its own mark and its name at its end."""
+def curve_points(lines: Mapping[str, Mapping[int, float]], title: str, across: str) -> str:
+    """Some points per name, each line with its own mark and its name at its end."""
     steps = sorted({step for points in lines.values() for step in points})
-    means = {name: [(step, sum(v) / len(v)) for step, v in sorted(points.items())] for name, points in lines.items()}
-    values = [value for points in means.values() for _, value in points]
+    values = [value for points in lines.values() for value in points.values()]
     x, y = _Axis(steps[0], steps[-1], 60, 500), _Axis(min(values), max(values), 210, 10)
     parts = [_open("chart curves", 640, 250, title), *_grid(x, y, across, steps)]
     ends: list[float] = []
-    for number, (name, points) in enumerate(means.items()):
+    for number, (name, own) in enumerate(lines.items()):
+        points = sorted(own.items())
         path, mark = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in points), _MARKS[number % len(_MARKS)]
         parts.append(f'<path class="thick c{number % 4}" d="M{path}"/>')
         parts += [f'<text class="mark" x="{x(a):.1f}" y="{y(b) + 4:.1f}">{mark}</text>' for a, b in points]

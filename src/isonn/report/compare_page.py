@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from isonn.experiments.metrics import shown
 from isonn.experiments.statistics import corrected_interval
-from isonn.experiments.tables import Row, failures
+from isonn.experiments.tables import Row, failures, learning_curve
 from isonn.report import results
 from isonn.report.charts import Interval, curve_points, interval_row
 from isonn.report.model_page import Tile
@@ -80,15 +80,7 @@ def comparison(found: Collected) -> dict[str, Any]:
     """What ``compare.html`` needs."""
     sets = [Measured(_dataset_name(group, found.groups), group, group.rows()) for group in found.groups]
     ranks = ranking(sets)
-    reference = _reference(ranks)
-    against: dict[str, list[Difference]] = {}
-    for method in [rank.method for rank in ranks if rank.method != reference]:
-        own = [difference(one, reference, method) for one in sets]
-        if known := [one for one in own if one is not None]:
-            against[method] = known
-    largest: dict[str, float] = {}  # metrics have scales of their own
-    for d in (d for own in against.values() for d in own):
-        largest[d.metric] = max(largest.get(d.metric, 0.0), abs(d.low), abs(d.high)) or 1.0
+    reference, against = differences(sets, ranks)
     warnings = [sentence for one in sets for sentence in failures(one.rows)]
     return {
         "title": f"{len(sets)} dataset{'s' * (len(sets) != 1)}, {len(ranks)} methods",
@@ -98,14 +90,33 @@ def comparison(found: Collected) -> dict[str, Any]:
         "reference": reference,
         "ranks": ranks,
         "ranked_on": _ranked_on(sets),
-        "against": {
-            method: [(d, interval_row(Interval(d.mean, d.low, d.high), largest[d.metric])) for d in own]
-            for method, own in against.items()
-        },
+        "against": with_charts(against),
         "tables": _tables(sets, ranks),
-        "curves": learning_curves(sets),
+        "curves": [(f"{one.name}, {_metric(one)}", chart) for one in sets if (chart := learning_curves(one))],
         "warnings": [*warnings, *(f"{name} could not be read." for name in found.damaged)],
         "facts": _facts(sets),
+    }
+
+
+def differences(sets: Sequence[Measured], ranks: Sequence[Rank]) -> tuple[str, dict[str, list[Difference]]]:
+    """The method that others are compared with, and by other method its `difference` on every dataset."""
+    reference = _reference(ranks)
+    against: dict[str, list[Difference]] = {}
+    for method in [rank.method for rank in ranks if rank.method != reference]:
+        own = [difference(one, reference, method) for one in sets]
+        if known := [one for one in own if one is not None]:
+            against[method] = known
+    return reference, against
+
+
+def with_charts(against: Mapping[str, Sequence[Difference]]) -> dict[str, list[tuple[Difference, str]]]:
+    """Each difference with its line of the forest plot; lines of one metric have one scale."""
+    largest: dict[str, float] = {}
+    for d in (d for own in against.values() for d in own):
+        largest[d.metric] = max(largest.get(d.metric, 0.0), abs(d.low), abs(d.high)) or 1.0
+    return {
+        method: [(d, interval_row(Interval(d.mean, d.low, d.high), largest[d.metric])) for d in own]
+        for method, own in against.items()
     }
 
 
@@ -166,29 +177,17 @@ def difference(where: Measured, first: str, second: str) -> Difference | None:
     return Difference(where.name, _metric(where), mean, low, high, len(values))
 
 
-def learning_curves(sets: Sequence[Measured]) -> list[tuple[str, str]]:
-    """The first metric by the number of training graphs, where a method has results of several numbers."""
-    charts = []
-    for where in sets:
-        lines: dict[str, dict[int, list[float]]] = {}
-        for row in where.rows:
-            name = next(iter(row.metrics), "")
-            for _, result in where.group.of(row) if name else ():
-                value = None if result is None else shown(name, result["metrics"])
-                if result is not None and value is not None:
-                    points = lines.setdefault(row.method, {})
-                    points.setdefault(_rounded(int(result["n_train"])), []).append(value)
-        several = {method: points for method, points in lines.items() if len(points) > 1}
-        if several:
-            title = f"{_metric(where)} on {where.name} by training graphs"
-            charts.append((f"{where.name}, {_metric(where)}", curve_points(several, title, "training graphs")))
-    return charts
-
-
-def _rounded(n: int) -> int:
-    """Two digits: folds of one size differ by a graph or two."""
-    digits = max(0, len(str(n)) - 2)
-    return int(round(n, -digits))
+def learning_curves(where: Measured) -> str:
+    """The first metric of each method by the number of training graphs, as a chart; "" without such results."""
+    lines = {}
+    for row in where.rows:
+        if row.metrics:
+            points = learning_curve(where.group.of_every_share(row), where.group.results, next(iter(row.metrics)))
+            if points:
+                lines[results.name_of(row, where.rows)] = points
+    return (
+        curve_points(lines, f"{_metric(where)} on {where.name} by training graphs", "training graphs") if lines else ""
+    )
 
 
 def _metric(where: Measured) -> str:

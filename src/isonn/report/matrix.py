@@ -18,7 +18,9 @@ from isonn.report.node_link import NodeLinkDrawer
 
 #: Beyond this share of cells a graph of more than `MATRIX_NODES` nodes is a matrix: as nodes and lines it is a blot.
 DENSE, MATRIX_NODES = 0.3, 16
-SIDE, MARGIN = 440, 34
+SIDE = 440
+#: Width of a matrix on a phone, and the size of its text there, in pixels: text shrinks with the picture it is part of.
+PHONE, TEXT = 288, 11.5
 #: Steps of the colour scale to either side of zero.
 _STEPS = 24
 #: Positive and negative values: a blue and an orange that all kinds of colour vision tell apart.
@@ -39,8 +41,6 @@ class MatrixDrawer(Drawer):
     """
 
     name = "matrix"
-    #: Pixels at the left and the top for importance and names.
-    margin = MARGIN
 
     def draw(
         self,
@@ -56,8 +56,10 @@ class MatrixDrawer(Drawer):
         """One graph; see `Drawer.draw`."""
         size = self.cell(graph.n)
         side = size * graph.n
-        whole = side + self.margin + 8
-        box = f"{-self.margin} {-self.margin} {whole} {whole}"
+        margin = self.margin(side)
+        whole = side + margin + 8
+        text = TEXT * whole / PHONE
+        box = f"{-margin} {-margin} {whole} {whole}"
         title = title or self.alternative(graph, [marks[i] for i in shown], symbols)
         steps = levels(node_importance)
         kind = "isonn matrix" if edge_importance is None else "isonn matrix importance"
@@ -70,9 +72,10 @@ class MatrixDrawer(Drawer):
             "<g>",
             *pictures,
             f'<rect class="frame" width="{side}" height="{side}"/>',
-            *self.ticks(graph, size),
+            *self.ticks(graph, size, text),
             *(_strips(steps, size) if steps is not None else ()),
             *_frames(marks, shown, size, side),
+            *self.names(graph, marks, shown, size, text),
             "</g></svg>",
         ]
         return Drawing("".join(parts), box, "", self.name)
@@ -81,13 +84,23 @@ class MatrixDrawer(Drawer):
         """Side of a cell of n x n, in pixels."""
         return max(1, round(SIDE / n))
 
-    def ticks(self, graph: Graph, size: int) -> Iterable[str]:
-        """What stands beside rows and columns of ``size`` pixels: the numbers of some nodes."""
-        step = next(step for step in (5, 10, 20, 50, 100, 200, 500) if graph.n / step <= 12 or step == 500)
+    def margin(self, side: int) -> int:
+        """Pixels at the left and the top, beside cells of ``side`` pixels in all, for importance and names."""
+        return 60
+
+    def ticks(self, graph: Graph, size: int, text: float) -> Iterable[str]:
+        """What stands beside rows and columns of ``size`` pixels: the numbers of some nodes, ``text`` pixels high."""
+        step = next(step for step in (5, 10, 20, 50, 100, 200, 500) if step * size >= 2 * text or step == 500)
+        yield f'<g class="ticks" font-size="{text:.1f}">'
         for node in range(0, graph.n, step):
             at = size * (node + 0.5)
             yield f'<text class="tick" x="{at:.0f}" y="-14">{node}</text>'
-            yield f'<text class="tick row" x="-14" y="{at + 3.5:.0f}">{node}</text>'
+            yield f'<text class="tick row" x="-14" y="{at + 0.35 * text:.0f}">{node}</text>'
+        yield "</g>"
+
+    def names(self, graph: Graph, marks: Sequence[Mark], shown: Sequence[int], size: int, text: float) -> Iterable[str]:
+        """Names of the nodes of each mark, beside their rows and columns; here their numbers are enough."""
+        return ()
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """A template has few nodes, and is drawn as nodes and lines."""

@@ -14,7 +14,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.progress import bar
 from isonn.report import results
-from isonn.report.compare_page import comparison
+from isonn.report.compare_page import Measured, comparison, differences, learning_curves, ranking, with_charts
 from isonn.report.model_page import GRAPHS, Judged, Tile, model_content, trivial_tile
 from isonn.report.page import render, require_jinja2
 from isonn.report.pieces import Naming
@@ -165,6 +165,9 @@ def _block(group: Group, rows: Sequence[Row], graphs: GraphSet | None, why: str)
     found = results.confusions(group, rows, graphs) if graphs is not None else []
     twins, matter = _twins(graphs, group) if graphs is not None else ("", False)
     seeds = f"mean ± standard deviation over {group.seeds} seeds" if group.seeds > 1 else "one seed"
+    measured = Measured(group.dataset, group, rows)
+    ranks = ranking([measured])
+    reference, against = differences([measured], ranks) if ranks else ("", {})
     compared = "; p: corrected resampled t-test" if any(line.against for line in lines) else ""
     return {
         "name": f"{group.dataset}, {group.protocol} protocol",
@@ -177,6 +180,9 @@ def _block(group: Group, rows: Sequence[Row], graphs: GraphSet | None, why: str)
         "printed": any(line.printed for line in lines),
         "flips": any(line.flips for line in lines),
         "dots": results.dots(group, rows),
+        "reference": reference,
+        "against": with_charts(against),
+        "curves": learning_curves(measured),
         "confusions": found,
         "no_confusion": f"Left out: {why or 'a graph may have several labels, or there are too many classes'}.",
         "losses": results.losses(group, rows),

@@ -22,7 +22,7 @@ from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import load_spec
 from isonn.experiments.store import outcome_files, read_outcome
-from isonn.experiments.tables import Row, summarize
+from isonn.experiments.tables import MEAN, Row, summarize
 from isonn.graphs.datasets.registry import find, load
 from isonn.graphs.graph import GraphSet
 
@@ -64,12 +64,16 @@ class Group:
     def rows(self) -> list[Row]:
         """The result table."""
         every = summarize(self.jobs, self.results, self.errors, load_spec("table"))
-        return [row for row in every if row.target in ("", "mean")]  # of several targets, their mean
+        return [row for row in every if row.target in ("", MEAN)]  # of several targets, their mean
 
     def of(self, row: Row) -> list[tuple[Job, Mapping[str, Any] | None]]:
         """The jobs behind a row of the table, each with its result or None."""
+        return [(job, self.results.get(job.id)) for job in self.of_every_share(row) if job.share == 1]
+
+    def of_every_share(self, row: Row) -> list[Job]:
+        """The jobs behind a row of the table, and those of its learning curve."""
         return [
-            (job, self.results.get(job.id))
+            job
             for job in self.jobs
             if job.method == row.method
             and not job.permutation
@@ -197,6 +201,7 @@ def _place(job: Job) -> tuple[Any, ...]:
         number,
         job.method,
         json.dumps(dict(job.settings), sort_keys=True),
+        job.share,
         job.seed,
         job.fold,
     )
@@ -252,7 +257,9 @@ class Fitted:
 def choose_job(group: Group) -> Job | None:
     """The finished job whose model is shown: the preferred method, its first seed and fold."""
     finished = [
-        job for job in group.jobs if job.id in group.results and job.method in EXPLAINED and not job.permutation
+        job
+        for job in group.jobs
+        if job.id in group.results and job.method in EXPLAINED and not job.permutation and job.share == 1
     ]
     return min(finished, key=lambda job: (EXPLAINED.index(job.method), job.seed, job.fold), default=None)
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -900,6 +900,13 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def alerts(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise `InputError`: alerts warn of a class. ``reasons_`` has the pieces that raise and lower a number."""
+        raise InputError(
+            "alerts warn of a class, and this model predicts numbers; use reasons_ for the pieces that raise or lower "
+            "them, or fit classes, such as values above a threshold"
+        )
 
 
 def _in_parts(graphs: GraphSet) -> list[GraphSet]:
