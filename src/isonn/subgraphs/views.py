@@ -7,7 +7,7 @@ graph:
 
 - ``labels``: labels, and levels of attributes and weights, unchanged;
 - ``refined``: nodes also carry their degree and whether they lie on a cycle; edges on a cycle become "ring edges", all
-    others keep their labels. This separates ring carbons from chain carbons without any chemistry;
+  others keep their labels. This separates ring carbons from chain carbons without any chemistry;
 - ``degrees``: only the degree of each node.
 """
 
