@@ -281,7 +281,7 @@ def test_what_cannot_be_explained_is_refused_with_a_sentence(generator):
     with pytest.raises(InputError, match="top=-1 is not a number of matches"):
         clf.explain(graphs[0], top=-1)
     stranger = Match(template=1, nodes=(90, 91, 92), columns=None, names=None, distance=0.0, contribution=0.0)
-    with pytest.raises(InputError, match="match 0 of 1 is none of this explanation's 1"):
+    with pytest.raises(InputError, match="match 0 of 1 is not among the 1 of this explanation"):
         explanation.without(stranger)
     with pytest.raises(InputError, match="more than the 9"):
         clf.explain(np.zeros((10, 10)))

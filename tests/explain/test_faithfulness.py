@@ -125,5 +125,5 @@ def test_what_cannot_be_measured_is_refused():
         faithfulness(EdgesAtNodeZero(), [STAR], [STAR], keep=0)
     with pytest.raises(InputError, match=r"graph 0 of 1 has 7 nodes and importances of shape \(3,\)"):
         faithfulness(EdgesAtNodeZero(), [STAR], [np.zeros(3)])
-    with pytest.raises(InputError, match="truth holds 0 of 6 edges"):
+    with pytest.raises(InputError, match="truth contains 0 of 6 edges"):
         edge_auroc(isonn.as_graphset([STAR])[0], STAR, np.zeros((7, 7), dtype=bool))

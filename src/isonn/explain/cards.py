@@ -1,4 +1,4 @@
-"""Template cards: what each learned template is, where it is found, and what the model is without it."""
+"""Template cards: each learned template with its matches in a set of graphs and its effect on the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isonn.targets import Labels, Target
 
 
 class MatchingClassifier(Protocol):
-    """What a card needs of a fitted classifier."""
+    """The interface that cards need from a fitted classifier."""
 
     classes_: NDArray[Any]
     target_: Target
@@ -28,17 +28,17 @@ class MatchingClassifier(Protocol):
         """The learned templates."""
 
     def _matched_graph(self, X: Any) -> MatchedGraph:
-        """One graph with its matches."""
+        """Return one graph with its matches."""
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """Where a template was found in a set of graphs.
+    """A match of a template in a set of graphs.
 
     Attributes:
         graph: number of the graph in the set.
         nodes, columns, names, distance: as in `Match`.
-        cells: the adjacency matrix of the region in the template's order of nodes, shape (k, k).
+        cells: the adjacency matrix of the region in the template's node order, shape (k, k).
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:20]
@@ -58,21 +58,21 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class TemplateCard:
-    """One learned template and what it does on a set of graphs.
+    """A learned template with its matches and effect on a set of graphs.
 
     Attributes:
         index: its number in ``templates_``.
         template: the template.
         edges: its cells above the threshold, as (row, column, value).
         classes: the model's classes, in the order of the arrays below.
-        nearest: the region of all graphs that is nearest to it; None when no graph has enough nodes.
+        nearest: the region nearest to it in all graphs; None if no graph has enough nodes.
         occurrences: regions equal to the nearest one, up to relabelling, in the graphs of each class, shape (classes,).
-        graphs_with: graphs of each class that hold such a region, shape (classes,).
+        graphs_with: graphs of each class that contain such a region, shape (classes,).
         graphs_of: graphs of each class, shape (classes,).
-        effect: per class, the mean over its graphs of how much the template adds to the class's score: the score
-            minus the score with the template switched off, shape (classes,); 0 for a class without graphs.
-        accuracy, accuracy_without: share of graphs classified rightly with the template, and with it switched off.
-        examples: its best matches, one per graph, the nearest first.
+        effect: mean effect of the template on the score of each class over the graphs of the class: the score minus the
+            score with the template switched off, shape (classes,); 0 for a class without graphs.
+        accuracy, accuracy_without: accuracy with the template, and with it switched off.
+        examples: its best matches, one per graph, nearest first.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:20]
@@ -99,14 +99,14 @@ class TemplateCard:
 def template_cards(
     clf: MatchingClassifier, graphs: Any, y: Any = None, examples: int = 3, threshold: float = 0.5
 ) -> list[TemplateCard]:
-    """A card for every template of a fitted classifier.
+    """Create a card for every template of a fitted classifier.
 
     Args:
         clf: the classifier.
-        graphs: the training graphs, or any others to measure on; anything `isonn.as_graphset` takes.
-        y: their classes; None takes those the graphs carry.
-        examples: best matches to show, at most one per graph.
-        threshold: a template's cells above it are its edges.
+        graphs: the training graphs, or others to measure on; anything `isonn.as_graphset` takes.
+        y: their classes; None uses those of the graphs.
+        examples: maximum number of best matches, one per graph.
+        threshold: the edges of a template are its cells above this value.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:40]
@@ -116,7 +116,7 @@ def template_cards(
     """
     graphs = as_graphset(graphs)
     holds = _membership(clf, graphs, graphs.y if y is None else y)
-    with torch_threads(1):  # many small products: threads would wait for each other longer than they work
+    with torch_threads(1):  # with many small products, threads would mostly wait for each other
         return _cards(clf, graphs, holds, examples, threshold)
 
 
@@ -160,9 +160,9 @@ def _cards(
 
 
 def _membership(clf: MatchingClassifier, graphs: GraphSet, y: Any) -> NDArray[np.int64]:
-    """Which graph is of which class, as 0 and 1, shape (g, classes)."""
+    """Return the classes of each graph as 0 and 1, shape (g, classes)."""
     if y is None:
-        raise InputError("template cards compare classes; pass y, or a GraphSet that carries them")
+        raise InputError("template cards need classes; pass y, or a GraphSet that has them")
     labels = np.asarray(y)
     if len(labels) != len(graphs):
         raise InputError(f"y has {len(labels)} entries for {len(graphs)} graphs; give one per graph")
@@ -173,12 +173,14 @@ def _membership(clf: MatchingClassifier, graphs: GraphSet, y: Any) -> NDArray[np
     labels = labels.reshape(-1)
     unknown = [label for label in labels.tolist() if label not in clf.classes_.tolist()]
     if unknown:
-        raise InputError(f"y holds {unknown[0]!r}, not a class of this model; its classes are {clf.classes_.tolist()}")
+        raise InputError(
+            f"y contains {unknown[0]!r}, not a class of this model; its classes are {clf.classes_.tolist()}"
+        )
     return np.asarray(labels[:, None] == clf.classes_, dtype=np.int64)
 
 
 def _nearest_rows(matched: MatchedGraph) -> list[tuple[int, int]]:
-    """Each template that has a match in the graph, and the match of least distance; of equals the first."""
+    """Return each template with a match in the graph, and its nearest match, the first of equals."""
     found = matched.occurrences
     order = np.lexsort((found.distance, found.template))
     templates, first = np.unique(found.template[order], return_index=True)
@@ -191,7 +193,7 @@ def _count_equal(
     chosen: dict[int, MatchedGraph],
     shown: Sequence[Sequence[tuple[float, int, int]]],
 ) -> NDArray[np.int64]:
-    """Regions of each graph equal to each template's nearest one, shape (templates, g)."""
+    """Count the regions of each graph equal to each template's nearest one, shape (templates, g)."""
     equal = np.zeros((len(shown), len(graphs)), dtype=np.int64)
     for g in range(len(graphs)):
         matched = chosen.get(g) or clf._matched_graph(graphs[g : g + 1])
@@ -222,14 +224,14 @@ def _edges(template: Template, threshold: float) -> tuple[tuple[int, int, float]
 
 
 def _effect(logits: Logits, off: Logits, holds: NDArray[np.int64], target: Target) -> NDArray[np.float64]:
-    """Mean change of each class's score over the graphs of the class, shape (classes,)."""
+    """Return the mean change of each class's score over the graphs of the class, shape (classes,)."""
     change = [target.margin(logits, j) - target.margin(off, j) for j in range(holds.shape[1])]
     totals = (np.stack(change, axis=1) * holds).sum(axis=0)
     return np.asarray(totals / np.maximum(holds.sum(axis=0), 1))
 
 
 def _right(logits: Logits, holds: NDArray[np.int64], target: Target) -> NDArray[np.bool_]:
-    """Whether each graph is classified rightly; of several labels, all of them."""
+    """Return whether each graph is classified correctly; with several labels, whether all are."""
     if isinstance(target, Labels):
         return np.asarray(((logits > 0) == (holds == 1)).all(axis=1))
     return np.asarray(holds[np.arange(len(holds)), logits.argmax(axis=1)] == 1)

@@ -1,4 +1,4 @@
-"""`Match` and `Explanation`: which nodes are which template, and what that did to the prediction."""
+"""`Match` and `Explanation`: which nodes matched which template, and the effect on the prediction."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from isonn.targets import Numbers, Target
 if TYPE_CHECKING:
     import networkx
 
-#: Matches listed unless asked for more; importances always count all.
+#: Default number of matches to list; importances always count all.
 LISTED = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """One place where a template was found.
+    """One match of a template.
 
     Attributes:
         template: number of the template in ``templates_``.
-        nodes: the graph node that each template node is: template node j is graph node ``nodes[j]``. For a window
-            off the diagonal these are the nodes of its rows.
+        nodes: graph node ``nodes[j]`` matched template node j. For a window off the diagonal these are the nodes of its
+            rows.
         columns: the nodes of the columns of such a window, in the same order, else None.
         names: the names of ``nodes`` (and, for a window off the diagonal, then of ``columns``), or None.
         distance: squared distance between the template and the region, as the model computed it.
         contribution: the explained class's score with this match minus the score without it.
-        ordered: False for matching="fast", which finds no permutation: ``nodes`` are then in the region's own order.
+        ordered: False for matching="fast", which finds no permutation, so that ``nodes`` are in the region's own order.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -59,37 +59,37 @@ class Match:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why a model gave a graph its class.
+    """The explanation of one prediction.
 
-    A **score** is the logit of the explained class, or for two classes its logit minus the other's. A match's
-    **contribution** is the score with it minus the score without it, everything else left as it is: the model was
-    run without it. With a linear head the contributions of templates add up to ``score - base``; those of single
-    matches need not, and neither need those of a model whose head is a network.
+    A **score** is the logit of the explained class, or for two classes its logit minus the other's. The
+    **contribution** of a match is the score with it minus the score without it, with everything else unchanged. With a
+    linear head the contributions of templates add up to ``score - base``. Those of single matches need not, and neither
+    do those of a model whose head is a network.
 
     Attributes:
         graph: the graph.
-        label: the predicted class; of a multi-label model the most likely label.
-        explained: the class that scores and contributions are about: ``label`` unless another was asked for.
+        label: the predicted class; for several labels the most likely one.
+        explained: the class that scores and contributions refer to: ``label`` unless another was requested.
         classes: all classes.
-        probabilities: of each, shape (classes,).
-        score: of the explained class.
-        base: the score when nothing is matched anywhere.
-        padding: contribution of everything the model reads beyond the graph's nodes; 0 for models without padding.
+        probabilities: the probability of each class, shape (classes,).
+        score: the score of the explained class.
+        base: the score without any matches.
+        padding: contribution of all inputs beyond the graph's nodes; 0 for models without padding.
         templates: the model's templates.
-        matches: by contribution, the largest absolute first.
-        count: matches there are in all, of which ``matches`` lists the first.
-        total: sum of the contributions of all of them.
+        matches: the listed matches, by absolute contribution, largest first.
+        count: the number of all matches.
+        total: the sum of the contributions of all matches.
         template_contributions: the score minus the score with a template switched off, shape (c,).
         node_importance: every match's contribution shared equally among its nodes, shape (n,); sums to ``total``.
-        edge_importance: every match's contribution shared among the cells of its region by their absolute
-            weight, shape (n, n); sums to ``total``. A region without an edge shares equally among its cells.
-        single_nodes: what single-node pieces contribute; 0 for models without any.
-        exact: whether contributions add up: node importances to ``score - base``, and so do edge importances (every
-            undirected edge once) with ``single_nodes``.
+        edge_importance: every match's contribution shared among the cells of its region by their absolute weight, shape
+            (n, n); sums to ``total``. A region without an edge shares equally among its cells.
+        single_nodes: contribution of single-node pieces; 0 for models without any.
+        exact: whether contributions add up. Node importances then sum to ``score - base``, and so do edge importances
+            (every undirected edge once) plus ``single_nodes``.
         method: "contribution" or "evidence".
-        note: what else to know, in a sentence, or "".
-        edge_means: the mean contribution of the matches that hold each edge, shape (n, n). It adds up to nothing, but
-            unlike the sums it does not grow with the number of matches an edge happens to lie in.
+        note: a further remark in one sentence, or "".
+        edge_means: the mean contribution of the matches that contain each edge, shape (n, n). These do not add up, but
+            unlike sums they do not grow with the number of matches that contain an edge.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -129,16 +129,16 @@ class Explanation:
 
     @property
     def column(self) -> int:
-        """The output that is explained."""
+        """The column of the explained output."""
         return int(np.flatnonzero(self.classes == self.explained)[0])
 
     @cached_property
     def reasons(self) -> list[Reason]:
-        """At most five disjoint pieces of the graph that decide, the strongest first."""
+        """At most five disjoint pieces of the graph that decide the prediction, strongest first."""
         return find_reasons(self)
 
     def node_name(self, node: int) -> str:
-        """What a node is called: its name, or its label and number."""
+        """Return the name of a node, or its label and number."""
         if self.graph.node_names is not None:
             return str(self.graph.node_names[node])
         if self.graph.node_labels is None:
@@ -147,10 +147,10 @@ class Explanation:
         return f"{self.label_names.get(label, label)} {node}"
 
     def without(self, match: Match | Reason | int | Sequence[Match | int]) -> NDArray[np.float64]:
-        """The probabilities (or values) when matches are taken away together, shape (outputs,): the model is run again.
+        """Run the model without some matches and return the probabilities (or values), shape (outputs,).
 
         Args:
-            match: a match or several, as entries of ``matches`` or their numbers, or one of ``reasons``.
+            match: one or several entries of ``matches`` or their numbers, or one of ``reasons``.
         """
         if isinstance(match, Reason):
             return match.answers
@@ -162,7 +162,7 @@ class Explanation:
         rows = [self.rows.get(_key(one)) for one in matches]
         if None in rows:
             raise InputError(
-                f"match {rows.index(None)} of {len(rows)} is none of this explanation's {len(self.matches)}; "
+                f"match {rows.index(None)} of {len(rows)} is not among the {len(self.matches)} of this explanation; "
                 f"give entries of its matches, or explain with top=None to list all {self.count}"
             )
         with torch_threads(1):
@@ -170,7 +170,7 @@ class Explanation:
         return self.target.link(logits)
 
     def summary(self, top: int = 5) -> str:
-        """A few lines: the prediction, the score, and the reasons; the strongest matches where there is no reason."""
+        """Return a few lines: the prediction, the score, and the reasons, or the strongest matches without reasons."""
         if isinstance(self.target, Numbers):
             what = f"predicted {self.score:.3g}"
         else:
@@ -193,7 +193,7 @@ class Explanation:
         return "\n".join(lines)
 
     def to_svg(self) -> str:
-        """The graph as an SVG file, coloured by contribution, with its reasons highlighted."""
+        """Return the graph as an SVG file, coloured by contribution, with its reasons highlighted."""
         from isonn.report.show import explanation_svg
 
         return explanation_svg(self)
@@ -221,14 +221,14 @@ def explain_matched(
     label_names: Mapping[Any, str] | None = None,
     edge_label_names: Mapping[Any, str] | None = None,
 ) -> Explanation:
-    """The explanation of one graph, from what its model says without each match.
+    """Explain one graph by the model's outputs without each match.
 
     Args:
         matched: the graph and its matches.
-        target: what the model predicts.
-        label: the class to explain; None takes the predicted one.
-        top: matches to list; None lists all. The importances count all matches either way.
-        label_names, edge_label_names: what labels mean.
+        target: the kind of prediction.
+        label: the class to explain; None explains the predicted class.
+        top: number of matches to list; None lists all. The importances always count all matches.
+        label_names, edge_label_names: names of labels.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -255,7 +255,7 @@ def explain_matched(
     adjacency = matched.graph.adjacency
     edges = edge_shares(adjacency, regions.nodes, regions.columns, regions.total)
     single_nodes = 0.0
-    if matched.undirected:  # an edge is both of its cells; what lies on the diagonal belongs to single nodes
+    if matched.undirected:  # an edge is both of its cells; the diagonal belongs to single nodes
         single_nodes = float(np.trace(edges))
         edges = edges + edges.T
         np.fill_diagonal(edges, 0.0)
@@ -287,11 +287,11 @@ def explain_matched(
 
 
 def with_evidence(explanation: Explanation, nodes: IntArray, evidence: NDArray[np.float64]) -> Explanation:
-    """Importances as standard scores of contributions plus those of what the data say of each piece by itself.
+    """Return importances as the sum of standard scores of contributions and of the evidence of each piece.
 
     Args:
-        nodes: of each piece, ``(R, k)``, the rest of a row -1.
-        evidence: of each piece, ``(R,)``.
+        nodes: nodes of each piece, ``(R, k)``, padded with -1.
+        evidence: evidence of each piece, ``(R,)``.
     """
     graph = explanation.graph
     means = edge_means(graph.adjacency, nodes, None, evidence, np.ones(len(nodes)))
@@ -310,7 +310,7 @@ def with_evidence(explanation: Explanation, nodes: IntArray, evidence: NDArray[n
 
 
 def match_of(matched: MatchedGraph, row: int, contribution: float) -> Match:
-    """The public form of one row of the occurrences."""
+    """Return the public form of one row of the occurrences."""
     found, order = matched.occurrences, matched.order(row)
     region, template = int(found.region[row]), int(found.template[row])
     places = np.arange(matched.template_size(row)) if order is None else order
@@ -352,13 +352,13 @@ class Template:
 
     Attributes:
         adjacency: ndarray of shape (k, k).
-        node_labels: ndarray of shape (k,), the likeliest label of each node, or None for a template without labels.
-        edge_labels: ndarray of shape (k, k), the likeliest label of each edge (value above 0.5), else None; or None.
+        node_labels: ndarray of shape (k,), the most likely label of each node, or None for a template without labels.
+        edge_labels: ndarray of shape (k, k), the most likely label of each edge (value above 0.5), else None; or None.
         degrees: ndarray of shape (k,), the degrees its nodes should have in the whole graph, or None.
-        label_weights: ndarray of shape (k, labels), what each label counts at each node, or None.
-        texts: each node in words ("ring C with 3 neighbours"), of templates that are subgraphs, or None.
+        label_weights: ndarray of shape (k, labels), the weight of each label at each node, or None.
+        texts: each node in words ("ring C with 3 neighbours") for templates that are subgraphs, or None.
         view: the name of the view it belongs to, or "".
-        others: of a template with a wildcard, the other subgraphs it accepts.
+        others: for a template with a wildcard, the other subgraphs it accepts.
     """
 
     adjacency: NDArray[np.float32]
@@ -378,7 +378,7 @@ class Template:
     def text(
         self, label_names: Mapping[Any, str] | None = None, edge_label_names: Mapping[Any, str] | None = None
     ) -> str:
-        """Describe the template in words: its nodes by label, linked as they are."""
+        """Describe the template in words: its nodes by label, and their links."""
         names, labels = label_names or {}, self.node_labels
         shown = None if labels is None else [str(names.get(label, label)) for label in labels.tolist()]
         if shown is not None and self.texts and self.view != "refined":
@@ -400,7 +400,7 @@ class Template:
         return f"Template({self.text()})"
 
     def to_networkx(self, threshold: float = 0.5) -> networkx.DiGraph:
-        """The template as a NetworkX graph: an edge wherever a cell exceeds the threshold, its value as the weight."""
+        """Convert the template to a NetworkX graph with an edge for each cell above the threshold, weighted by it."""
         try:
             import networkx
         except ImportError as error:
@@ -418,9 +418,8 @@ class Template:
         return template_html(self)
 
 
-# One graph as a model sees it: where its templates are found, and what the model says when some are taken away.
-#
-# This is all an explanation needs to know of a model. Each kind of regions has a subclass of its own.
+# One graph as the model sees it: its matches, and the model's outputs without some of them. Explanations need nothing
+# else from a model. Each kind of region has its own subclass.
 
 
 Logits = NDArray[np.float64]
@@ -428,15 +427,15 @@ Logits = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Occurrences:
-    """Every match of every template in one graph: r matches in R regions.
+    """All matches of all templates in one graph: r matches in R regions.
 
     Attributes:
-        nodes: the graph nodes of each region in the order of its rows, shape (R, k); where regions differ in
-            size, the rest of a row is -1.
-        columns: the graph nodes of each region's columns, shape (R, k), or None when they are its rows.
+        nodes: the graph nodes of each region in the order of its rows, shape (R, k), padded with -1 if regions differ
+            in size.
+        columns: the graph nodes of each region's columns, shape (R, k), or None if they are its rows.
         region: the region of each match, shape (r,).
-        template: its template, shape (r,).
-        distance: how far the one is from the other, shape (r,).
+        template: the template of each match, shape (r,).
+        distance: the distance between template and region of each match, shape (r,).
 
     Example:
         >>> found = Occurrences(  # both templates match nodes 4 and 7
@@ -462,7 +461,7 @@ class Occurrences:
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Regions of a graph with what all matches in each contribute together, and how many there are."""
+    """Regions of a graph with the total contribution and the number of their matches."""
 
     nodes: IntArray
     columns: IntArray | None
@@ -471,9 +470,9 @@ class Regions:
 
 
 class MatchedGraph(ABC):
-    """A graph with the matches of a fitted model, and the model run without some of them.
+    """A graph with the matches of a fitted model, and the model's outputs without some of them.
 
-    Matches are known by their rows in ``occurrences``. Logits are in float64, one per class or label.
+    Matches are given by their rows in ``occurrences``. Logits are float64, one per class or label.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -487,64 +486,64 @@ class MatchedGraph(ABC):
     templates: Sequence[Template]
     occurrences: Occurrences
     target: Target
-    #: Whether edges have no direction, so that an edge's importance stands in both of its cells.
+    #: Whether edges have no direction, so that an edge's importance is in both of its cells.
     undirected: bool = False
 
     @property
     def exact(self) -> bool:
-        """Whether contributions of all matches sum to score - base."""
+        """Whether the contributions of all matches sum to score - base."""
         return False
 
     @abstractmethod
     def logits(self) -> Logits:
-        """What the model says of the graph as it is, shape (outputs,)."""
+        """Return the outputs for the graph as it is, shape (outputs,)."""
 
     @abstractmethod
     def base_logits(self) -> Logits:
-        """What it says when nothing is matched anywhere, shape (outputs,)."""
+        """Return the outputs without any matches, shape (outputs,)."""
 
     @abstractmethod
     def logits_without(self, rows: IntArray) -> Logits:
-        """What it says without these matches, all of them taken away together, shape (outputs,)."""
+        """Return the outputs without all these matches, shape (outputs,)."""
 
     @abstractmethod
     def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """What it says without one match, for each on its own: their rows, and logits of shape (rows, outputs).
+        """Return the outputs without one match, for each: match rows, and logits of shape (rows, outputs).
 
-        A model for which this is too expensive leaves out the matches that matter least.
+        If this is too expensive for all matches, the least important ones are left out.
         """
 
     @abstractmethod
     def logits_without_template(self) -> Logits:
-        """What it says with one template switched off, shape (templates, outputs)."""
+        """Return the outputs with one template switched off, shape (templates, outputs)."""
 
     @abstractmethod
     def order(self, row: int) -> IntArray | None:
-        """The place in the region of each template node of a match, shape (k,); None where matching gives none."""
+        """Return the position in the region of each template node of a match, shape (k,), or None if unknown."""
 
     @abstractmethod
     def cells(self, row: int) -> NDArray[np.float64]:
-        """The adjacency matrix of a match's region, rows by columns, shape (k, k)."""
+        """Return the adjacency matrix of a match's region, rows by columns, shape (k, k)."""
 
     @abstractmethod
     def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """How many regions of this graph equal the region of a match of another one, up to relabelling."""
+        """Return how many regions of this graph equal the region of another graph's match, up to relabelling."""
 
     def template_size(self, row: int) -> int:
-        """Nodes of the template of a match."""
+        """Return the number of nodes of a match's template."""
         return self.templates[int(self.occurrences.template[row])].k
 
     def model_logits(self) -> Logits:
-        """What the model itself says, where ``logits`` are those of a simpler student of it."""
+        """Return the outputs of the model itself, if ``logits`` are those of a simpler student."""
         return self.logits()
 
     def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
-        """Rows of matches and what each adds to the margin of one output; by removal unless a subclass knows better."""
+        """Return match rows and their contributions to the margin of one output, by removal unless overridden."""
         rows, without = self.logits_without_each()
         return rows, self.target.margin(self.logits(), column) - self.target.margin(without, column)
 
     def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
-        """Contributions of matches (by their rows) added up by region."""
+        """Sum the contributions of matches (by their rows) over each region."""
         found = self.occurrences
         total, count = np.zeros(len(found.nodes)), np.zeros(len(found.nodes))
         np.add.at(total, found.region[rows], contributions)
@@ -554,32 +553,32 @@ class MatchedGraph(ABC):
     def template_contributions(
         self, column: int, rows: IntArray, contributions: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The margin minus the margin with a template switched off, shape (templates,)."""
+        """Return the margin minus the margin with a template switched off, shape (templates,)."""
         without = self.target.margin(self.logits_without_template(), column)
         return np.asarray(self.target.margin(self.logits(), column) - without)
 
     def padding_logits(self) -> Logits:
-        """What the model says without whatever it reads that is no node of the graph, shape (outputs,)."""
+        """Return the outputs without any input that is not a node of the graph, shape (outputs,)."""
         return self.logits()
 
 
-# From contributions of regions to importances of nodes and edges: shares that add up to what was shared.
+# Importances of nodes and edges: the contributions of regions, shared among them.
 
 
-#: Numbers shared out at a time: 64 MB of float64.
+#: Numbers shared at a time: 64 MB of float64.
 BLOCK_NUMBERS = 2**23
 
 
 def node_shares(
     n: int, nodes: IntArray, columns: IntArray | None, contributions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Every contribution shared equally among the nodes of its region, those of rows and columns alike.
+    """Share every contribution equally among the nodes of its region, those of rows and columns alike.
 
     Args:
-        n: nodes of the graph.
-        nodes: of each region, shape (R, k), the rest of a row -1.
-        columns: likewise, or None when they are the same nodes.
-        contributions: of each region, shape (R,).
+        n: number of nodes of the graph.
+        nodes: nodes of each region, shape (R, k), padded with -1.
+        columns: the same for columns, or None if they are the same nodes.
+        contributions: contribution of each region, shape (R,).
 
     Returns:
         ndarray of shape (n,) with the sum of ``contributions``.
@@ -593,9 +592,9 @@ def node_shares(
 def edge_shares(
     adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None, contributions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Every contribution shared among the cells of its region in proportion to their absolute weight.
+    """Share every contribution among the cells of its region in proportion to their absolute weight.
 
-    A region without any edge shares equally among all its cells: what was matched there is their absence.
+    A region without edges shares equally among all its cells, because the absence of edges was matched.
 
     Returns:
         ndarray of shape (n, n) with the sum of ``contributions``.
@@ -617,14 +616,14 @@ def edge_means(
     contributions: NDArray[np.float64],
     counts: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The mean contribution of the matches that hold each edge.
+    """Return the mean contribution of the matches that contain each edge.
 
     Args:
-        contributions: of all matches in each region together, shape (R,).
-        counts: matches in each region, shape (R,).
+        contributions: total contribution of the matches in each region, shape (R,).
+        counts: number of matches in each region, shape (R,).
 
     Returns:
-        ndarray of shape (n, n), 0 where there is no edge. Does not add up to anything.
+        ndarray of shape (n, n), 0 where there is no edge. It does not add up to the score.
     """
     n = len(adjacency)
     total, count = np.zeros(n * n), np.zeros(n * n)
@@ -638,7 +637,7 @@ def edge_means(
 def _cells(
     adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None
 ) -> Iterator[tuple[slice, IntArray, NDArray[np.bool_], NDArray[np.float64]]]:
-    """Blocks of regions: which, their cells in the flat matrix, whether each is one, and its absolute weight."""
+    """Yield blocks of regions with their cells in the flat matrix, whether each is valid, and its absolute weight."""
     n, (count, k) = len(adjacency), nodes.shape
     weight = np.abs(adjacency).reshape(-1)
     step = max(1, BLOCK_NUMBERS // (k * k))

@@ -1,4 +1,4 @@
-r"""How far to trust an explanation: what the model says without the important part, and with nothing else.
+r"""Faithfulness of explanations: predictions without the important part of a graph, and with it alone.
 
 With :math:`f(G)` the probability of the class predicted for graph G, :math:`m` the important part of G (its edges or
 nodes of largest importance) and M all of them, after Pope et al. (CVPR 2019) and Yuan et al. (TPAMI 2022):
@@ -8,9 +8,9 @@ nodes of largest importance) and M all of them, after Pope et al. (CVPR 2019) an
     \text{fidelity}^- = \frac1N \sum_i f(G_i) - f(m_i), \qquad
     \text{sparsity} = \frac1N \sum_i 1 - |m_i| / |M_i|
 
-A faithful explanation has a high fidelity+ (without its part the prediction goes) and a low fidelity- (the part alone
-suffices) at a high sparsity. Taking an edge away sets both of its cells to 0; taking a node away takes away its
-edges. Nodes stay in their places, so that models which read the order of nodes can be measured, too.
+A faithful explanation has a high fidelity+ (the prediction needs its part) and a low fidelity- (the part alone
+suffices) at a high sparsity. Removing an edge sets both of its cells to 0, and removing a node removes its edges. Nodes
+keep their positions, so that models that depend on node order can be measured too.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from isonn.graphs.graph import Graph, join_graphs
 
 
 class ProbabilisticClassifier(Protocol):
-    """Anything that gives a probability to every class of every graph."""
+    """Any classifier with a probability for every class."""
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of shape (g, classes)."""
+        """Return probabilities of shape (g, classes)."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Faithfulness:
 
     Attributes:
         fidelity_plus: mean drop of the predicted class's probability without the important part.
-        fidelity_minus: mean drop with nothing but the important part.
+        fidelity_minus: mean drop with only the important part.
         flips_plus: share of graphs whose class changes without the important part.
-        flips_minus: share of graphs whose class changes with nothing but it.
-        sparsity: mean share of edges (or nodes) that are not in the important part.
+        flips_minus: share of graphs whose class changes with only the important part.
+        sparsity: mean share of edges (or nodes) outside the important part.
 
     Example:
         >>> found = Faithfulness(fidelity_plus=0.4, fidelity_minus=0.05, flips_plus=0.7, flips_minus=0.1, sparsity=0.75)
@@ -64,14 +64,14 @@ class Faithfulness:
 def faithfulness(
     clf: ProbabilisticClassifier, graphs: Any, importances: Sequence[NDArray[np.floating]], keep: float = 0.25
 ) -> Faithfulness:
-    """Fidelity and sparsity of explanations of any kind, of any classifier.
+    """Measure fidelity and sparsity of any explanations of any classifier.
 
     Args:
         clf: the classifier that was explained.
         graphs: the graphs that were explained.
-        importances: per graph, importances of its edges, shape (n, n), or of its nodes, shape (n,). An edge's is
-            the sum of its two cells; signs count, so what speaks against the class is not important.
-        keep: share of the edges (or nodes) that make the important part, rounded up.
+        importances: for each graph, importances of its edges, shape (n, n), or of its nodes, shape (n,). The importance
+            of an edge is the sum of its two cells. Signs count, so negative evidence is not important.
+        keep: share of the edges (or nodes) in the important part, rounded up.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:20]
@@ -103,12 +103,12 @@ def faithfulness(
 
 
 def edge_auroc(graph: Graph, importance: NDArray[np.floating], truth: NDArray[np.bool_]) -> float:
-    """Area under the ROC curve with which importance tells the edges in ``truth`` from the graph's other edges.
+    """Return the area under the ROC curve of importance for the edges in ``truth`` against all other edges.
 
     Args:
         graph: the graph; each pair of nodes with an edge in either direction counts once.
         importance: shape (n, n); the two cells of an edge are added.
-        truth: whether each cell belongs to the known answer, shape (n, n).
+        truth: whether each cell belongs to the true explanation, shape (n, n).
 
     Example:
         >>> path = isonn.as_graphset([[[0, 1, 0], [1, 0, 1], [0, 1, 0]]])[0]
@@ -119,21 +119,21 @@ def edge_auroc(graph: Graph, importance: NDArray[np.floating], truth: NDArray[np
     known = truth[links[:, 0], links[:, 1]] | truth[links[:, 1], links[:, 0]]
     if known.all() or not known.any():
         raise InputError(
-            f"truth holds {int(known.sum())} of {len(known)} edges; an AUROC needs some that are in it and some not"
+            f"truth contains {int(known.sum())} of {len(known)} edges; an AUROC needs some edges in it and some outside"
         )
     both = importance + importance.T
     return float(roc_auc_score(known, both[links[:, 0], links[:, 1]]))
 
 
 def links_of(graph: Graph) -> NDArray[np.int64]:
-    """Pairs of nodes with an edge in either direction, smaller first, each once; shape (l, 2)."""
+    """Return pairs of nodes with an edge in either direction, smaller first, each once, shape (l, 2)."""
     return np.unique(np.sort(graph.edges, axis=1), axis=0)
 
 
 def _important_cells(
     graph: Graph, importance: NDArray[Any], keep: float, where: str
 ) -> tuple[tuple[NDArray[np.bool_], NDArray[np.bool_]], float]:
-    """Cells that go with the important part, cells that lie wholly within it, and its share of the graph."""
+    """Return the cells that touch the important part, the cells within it, and its share of the graph."""
     if importance.shape == (graph.n,):
         chosen = np.zeros(graph.n, dtype=bool)
         chosen[_top(importance, keep)] = True
@@ -157,12 +157,12 @@ def _important_cells(
 
 
 def _top(values: NDArray[Any], keep: float) -> NDArray[np.int64]:
-    """The share of entries with the largest values, at least one; of equals the first."""
+    """Return the given share of entries with the largest values, at least one, the first of equals."""
     return np.argsort(-values, kind="stable")[: math.ceil(keep * len(values))]
 
 
 def with_cells(graph: Graph, cells: NDArray[np.bool_]) -> Graph:
-    """The graph with some of its cells only."""
+    """Return the graph with only some of its cells."""
     return Graph(
         n=graph.n,
         edges=graph.edges[cells],
@@ -174,27 +174,27 @@ def with_cells(graph: Graph, cells: NDArray[np.bool_]) -> Graph:
     )
 
 
-# Edge importance of any classifier, with no look inside: take each edge away and ask again.
+# Edge importance of any classifier, by predicting again without each edge.
 
 
-#: Graphs with an edge less that are predicted at a time.
+#: Number of graphs with one edge removed that are predicted at a time.
 BLOCK_GRAPHS = 256
 
 
 def edge_removal(clf: ProbabilisticClassifier, X: Any, column: int | None = None) -> NDArray[np.float64]:
-    """How much each edge adds to the log-odds of a class: those of the graph minus those without the edge.
+    """Return the effect of each edge on the log-odds of a class: those of the graph minus those without the edge.
 
-    This measures what an edge does through everything the model computes of it, while a match's contribution
-    measures what the model reads at one place; see docs/explanations.md on when the two differ.
+    This measures the effect of an edge on the whole model, while a match's contribution measures one match; see
+    docs/explanations.md on when the two differ.
 
     Args:
         clf: any classifier of graphs.
         X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
-        column: the class, as a column of ``predict_proba``; None takes the predicted one.
+        column: the class, as a column of ``predict_proba``; None uses the predicted class.
 
     Returns:
-        ndarray of shape (n, n), symmetric, 0 where there is no edge. Both directions of an edge go together, and
-        each of its two cells has the whole effect.
+        ndarray of shape (n, n), symmetric, 0 where there is no edge. Both directions of an edge are removed together,
+        and each of its two cells has the whole effect.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:20]
@@ -217,5 +217,5 @@ def edge_removal(clf: ProbabilisticClassifier, X: Any, column: int | None = None
 
 
 def _log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    # float32 logits never give probabilities nearer to 0 or 1 than this without being saturated
+    # unless saturated, float32 logits do not give probabilities closer to 0 or 1 than this
     return np.asarray(logit(np.clip(probability, 1e-12, 1 - 1e-12)))

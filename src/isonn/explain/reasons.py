@@ -1,4 +1,4 @@
-"""Reasons: the few pieces of a graph that decide, instead of hundreds of overlapping matches."""
+"""Reasons: the few pieces of a graph that decide a prediction, instead of hundreds of overlapping matches."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from isonn.graphs.graph import Graph, GraphSet
 if TYPE_CHECKING:
     from isonn.explain.explanation import Explanation, Template
 
-#: Reasons of one graph at most.
+#: Maximum number of reasons per graph.
 MOST = 5
-#: An edge belongs to a reason while its importance is at least this share of the strongest edge's.
+#: Edges belong to a reason if their importance is at least this share of the strongest edge's.
 SHARE = 0.4
-#: Nodes of a piece up to which it is written as a formula.
+#: Largest number of nodes of a piece that is written as a formula.
 MOST_IN_FORMULA = 12
-#: Windows that are looked through for reasons.
+#: Number of windows searched for reasons.
 STRONGEST = 200
-#: A reason below this share of the strongest one's contribution is not listed.
+#: Reasons below this share of the strongest one's contribution are not listed.
 LEAST = 0.1
-#: How a link is written, by the last word of its name: "double" of "ring double", "=" of "=;@". A link without a name
-#: lies on a cycle and may be of any kind.
+#: The sign of a link by the last word of its name: "double" in "ring double", "=" in "=;@". A link without a name lies
+#: on a cycle and may be of any kind.
 LINK_SIGNS = {"single": "\u2013", "double": "=", "triple": "\u2261", "aromatic": ":"}
 LINK_SIGNS |= {"-": "\u2013", "=": "=", "#": "\u2261", ":": ":", "": "~"}
-#: A contribution below this is rounding, and no reason.
+#: Contributions below this are rounding errors.
 ROUNDING = 1e-12
 
 
@@ -40,9 +40,9 @@ class Reason:
     Attributes:
         graph: the graph.
         nodes: its nodes, ascending.
-        names: what each node is called.
-        contribution: what all matches inside the piece add to the score together.
-        answers: probabilities (or values) when the matches inside the piece are taken away, shape (outputs,).
+        names: the name of each node.
+        contribution: total contribution of all matches inside the piece.
+        answers: probabilities (or values) without the matches inside the piece, shape (outputs,).
         matches: rows of the matches inside it.
         text: the piece in words.
     """
@@ -62,7 +62,7 @@ class Reason:
         return f"Reason({self})"
 
     def found_in(self, graphs: GraphSet) -> NDArray[np.bool_]:
-        """Which of the graphs contain the piece, labels of nodes and edges included, shape (g,)."""
+        """Return which of the graphs contain the piece, including node and edge labels, shape (g,)."""
         piece = _igraph_of(self.graph, self.nodes)
         return np.array([_contains(_igraph_of(graph), piece) for graph in graphs])
 
@@ -72,16 +72,16 @@ class ClassReason:
     """A piece that marks a class in the training graphs.
 
     Attributes:
-        explained: the class it speaks for; of numbers, the column whose value it raises or lowers.
+        explained: the class it speaks for; for numbers, the column whose value it raises or lowers.
         text: the piece in words.
         template: the piece.
         column: its number in ``templates_``.
-        effect: how much worse held-out predictions of the training graphs would be without it and its near-equals: the
-            rise of the mean log loss of standardised scores (classes) or of the mean squared error (numbers).
-        alike: templates that nearly the same graphs hold, itself included; they count as one.
-        graphs: by class, the training graphs that hold it and all of them: ``{class: (with, all)}``.
+        effect: the rise of the held-out loss on the training graphs without it and its near-equals: the mean log loss
+            of standardised scores (classes) or the mean squared error (numbers).
+        alike: number of templates, including itself, that occur in nearly the same graphs; they count as one.
+        graphs: for each class, the number of training graphs that contain it and of all: ``{class: (with, all)}``.
         weight: the contribution of one unit of its feature, with its sign.
-        examples: ids or numbers of training graphs that hold it, if the model keeps examples.
+        examples: ids or numbers of training graphs that contain it, if the model keeps examples.
     """
 
     explained: Any
@@ -103,10 +103,10 @@ class ClassReason:
 
 
 def find_reasons(explanation: Explanation) -> list[Reason]:
-    """At most five disjoint pieces of the graph, the strongest first.
+    """Find at most five disjoint pieces of the graph, strongest first.
 
-    Edges whose importance has one sign and is near that of the strongest edge are joined into connected pieces; what a
-    piece is worth is what all matches inside it contribute. Nodes of a stronger piece belong to no other.
+    Edges whose importance has one sign and is near that of the strongest edge are joined into connected pieces. The
+    contribution of a piece is that of all matches inside it. Nodes of a stronger piece belong to no other.
     """
     graph, found = explanation.graph, explanation.source.occurrences
     rows, contributions = explanation.source.contributions(explanation.column)
@@ -120,7 +120,7 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
             for members in _connected(graph.n, np.argwhere(strength >= SHARE * strongest)):
                 inside = np.ix_(members, members)
                 pieces.append((float(strength[inside].sum()), members))
-    if found.columns is not None:  # a connected piece seldom holds rows and columns of a window
+    if found.columns is not None:  # a connected piece seldom contains rows and columns of a window
         for i in np.argsort(-np.abs(contributions), kind="stable")[:STRONGEST].tolist():
             both = (found.nodes[found.region[rows[i]]], found.columns[found.region[rows[i]]])
             pieces.append((abs(float(contributions[i])), sorted({int(v) for v in np.concatenate(both) if v >= 0})))
@@ -148,7 +148,7 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
 
 
 def _inside(nodes_of, found, rows, members, n):  # type: ignore[no-untyped-def]
-    """Which of the matches lie wholly inside a piece."""
+    """Return which of the matches lie entirely inside a piece."""
     member = np.zeros(n + 1, dtype=bool)
     member[members] = True
     member[n] = True  # -1, the padding of smaller regions, is inside everything
@@ -159,7 +159,7 @@ def _inside(nodes_of, found, rows, members, n):  # type: ignore[no-untyped-def]
 
 
 def _connected(n: int, edges: NDArray[np.int64]) -> list[list[int]]:
-    """Connected pieces of the graph of these edges, as sorted nodes."""
+    """Return the connected components of these edges, as sorted nodes."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -169,9 +169,9 @@ def _connected(n: int, edges: NDArray[np.int64]) -> list[list[int]]:
     return [nodes[piece == number].tolist() for number in np.unique(piece)]
 
 
-#: How pieces of n nodes are put in words, by `Graph.kind`, where their nodes and links would say too much.
+#: Texts for pieces of n nodes, by `Graph.kind`, for kinds whose nodes and links would be too long.
 PIECE_TEXTS: dict[str, Callable[[int], str]] = {
-    # nearly all regions are linked; which regions they are is what matters
+    # nearly all regions are linked, so only their names matter
     "connectomes": lambda n: f"connections among {n} regions" if n > 2 else "connection",
 }
 
@@ -196,7 +196,7 @@ def piece_text(
 
 
 def link_name(label: Any, names: Mapping[Any, str] | None) -> str | None:
-    """The name of an edge label, or None for an edge without one."""
+    """Return the name of an edge label, or None for an edge without one."""
     return None if label is None else str((names or {}).get(label, label))
 
 
@@ -213,7 +213,7 @@ def formula(
     Args:
         adjacency: shape (n, n).
         names: one per node, or None for the shape alone.
-        links: the name of each link, shape (n, n), None for a link that is known only to lie on a cycle; or None when
+        links: the name of each link, shape (n, n), None for a link that is only known to lie on a cycle; or None if
             links have no labels.
         notes: one per node.
 
@@ -240,11 +240,11 @@ def formula(
         counts = {name: list(names).count(name) for name in names}
         return f"{n} nodes: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     degree = linked.sum(axis=1)
-    # start at a node with few links and a rare name, so that equal pieces mostly read the same
+    # start at a node with few links and a rare name, so that equal pieces mostly get the same text
     start = min(range(n), key=lambda v: (degree[v] > 1, names[v], v))
     seen: dict[int, None] = {}  # in the order they are written
     closing: dict[tuple[int, int], int] = {}
-    written: list[str] = []  # the names of links, likewise
+    written: list[str] = []  # the names of links, in the same order
 
     def sign(node: int, other: int) -> str:
         if links is None:
@@ -282,17 +282,17 @@ def formula(
 
 
 def _repeated(texts: Sequence[str]) -> list[str]:
-    """Texts, with neighbours that are equal as one: "2 \u00d7 C"."""
+    """Join equal neighbouring texts: "2 \u00d7 C"."""
     return [text if (times := len(list(same))) == 1 else f"{times} \u00d7 {text}" for text, same in groupby(texts)]
 
 
 def _kind_of_link(name: str) -> str:
-    """The part of a link's name that a sign stands for: "double" of "ring double", "=" of "=;@"."""
+    """Return the part of a link's name that has a sign: "double" in "ring double", "=" in "=;@"."""
     return name.partition(";")[0].rpartition(" ")[2]
 
 
 def _igraph_of(graph: Graph, nodes: Sequence[int] | None = None) -> tuple[Any, dict[str, list[str]]]:
-    """A graph (or a piece of it) for igraph, with labels of nodes and edges as text."""
+    """Convert a graph (or a piece of it) to igraph, with node and edge labels as text."""
     import igraph
 
     chosen = list(range(graph.n)) if nodes is None else list(nodes)
