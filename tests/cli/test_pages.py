@@ -45,7 +45,7 @@ def test_report_writes_into_the_run_unless_told_otherwise(made, tmp_path: Path):
 def test_a_report_without_its_graphs_says_how_to_give_them(made, tmp_path: Path):
     result = call("report", made[0], "--out", tmp_path / "page.html")
     assert "Reasons and graphs cannot be shown: " in result.stdout
-    assert "name the file of its graphs to see them. Give the graphs with --data." in result.stdout
+    assert "give the file of its graphs to show them. Give the graphs with --data." in result.stdout
 
 
 def test_explaining_labels_says_when_none_is_predicted(made, tmp_path: Path):
@@ -57,7 +57,7 @@ def test_explaining_labels_says_when_none_is_predicted(made, tmp_path: Path):
     clf.save(tmp_path / "model")
     number = int(clf.predict_proba(graphs).max(axis=1).argmin())
     command = ("explain", tmp_path / "model", made[1], "--graph", number, "--out", tmp_path / "page.html")
-    assert f"Graph {number}: no label, the likeliest is" in call(*command).stdout
+    assert f"Graph {number}: no label (most likely" in call(*command).stdout
     (tmp_path / "page.html").unlink()
     (facts,) = json.loads(call(*command, "--json").stdout)["graphs"]
     assert facts["predicted"].startswith("no label")
@@ -92,7 +92,7 @@ def test_explain_never_writes_over_a_page(made, tmp_path: Path):
     ("arguments", "error", "complaint"),
     [
         (["report", "{tmp}/nothing"], InputError, "is not a folder"),
-        (["report", "{tmp}"], InputError, "holds no results of isonn"),
+        (["report", "{tmp}"], InputError, "has no isonn results"),
         (
             ["explain", "{model}", "{data}", "--graph", "99", "--out", "{tmp}/p.html"],
             InputError,

@@ -65,15 +65,15 @@ def test_a_result_without_its_numbers_is_damaged(copy: Path):
 
 
 def test_what_holds_no_result_is_refused_with_the_remedy(copy: Path, tmp_path: Path):
-    with pytest.raises(InputError, match="nowhere is not a folder; give the one that isonn evaluate wrote"):
+    with pytest.raises(InputError, match="nowhere is not a folder; give a folder written by isonn evaluate"):
         collect(tmp_path / "nowhere")
     (tmp_path / "other").mkdir()
-    with pytest.raises(InputError, match="holds no results of isonn"):
+    with pytest.raises(InputError, match="has no isonn results"):
         collect(tmp_path / "other")
     failed = json.loads(min((copy / "jobs").glob("*.json")).read_text())
     for file in (copy / "jobs").glob("*.json"):
         file.unlink()
-    with pytest.raises(InputError, match="holds no finished result; evaluate methods into it first"):
+    with pytest.raises(InputError, match="has no finished result; run isonn evaluate first"):
         collect(copy)
     error = {"id": failed["id"], "job": failed["job"], "error": "too round"}
     (copy / "jobs" / f"{failed['id']}.error").write_text(json.dumps(error))
@@ -88,6 +88,6 @@ def test_graphs_are_found_by_path_and_checked_by_their_hash(run, tmp_path: Path)
     assert (graphs.digest, why) == (load(run[1]).digest, "")
     graphs, why = find_graphs(group)
     assert graphs is None
-    assert "name the file of its graphs" in why
+    assert "give the file of its graphs" in why
     with pytest.raises(InputError, match="MUTAG differs from the data that was evaluated"):
         find_graphs(group, "MUTAG")

@@ -118,7 +118,7 @@ def test_report_writes_one_page_and_says_how_it_was_judged(clf, named, tmp_path:
         clf.report(named[:30], named.y[:30], tmp_path / "held.html")
     with pytest.raises(InputError, match="pass y"):
         clf.report(named[:30].with_y(None), None, tmp_path / "other.html")
-    with pytest.raises(InputError, match="MajorityClassifier gives no reasons"):
+    with pytest.raises(InputError, match="MajorityClassifier does not give reasons"):
         isonn.baselines.MajorityClassifier().fit(named).report(named, None, tmp_path / "other.html")
 
 

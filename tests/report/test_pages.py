@@ -116,13 +116,13 @@ def test_half_a_run_has_a_page_that_says_so(run, tmp_path: Path):
 
 def test_without_its_data_or_a_model_the_numbers_are_still_there(run, tmp_path: Path):
     text = report_page(run[0], quiet=True).text
-    assert "name the file of its graphs" in text
+    assert "give the file of its graphs" in text
     assert 'class="results"' in text
     folder = Path(shutil.copytree(run[0], tmp_path / "trivial"))
     for file in (folder / "jobs").glob("*.json"):
         if json.loads(file.read_text())["job"]["method"] == "isonn":
             file.unlink()
-    assert "None of the methods of this run gives reasons" in report_page(folder, data=str(run[1]), quiet=True).text
+    assert "No method of this run gives reasons" in report_page(folder, data=str(run[1]), quiet=True).text
 
 
 def test_a_saved_model_can_be_shown_instead(run, tmp_path: Path):
@@ -167,7 +167,7 @@ def test_a_model_that_cannot_take_or_explain_the_graphs_is_refused(model, mutag)
     with pytest.raises(InputError, match="more than the 10 that this IsoNNClassifier"):
         explain_page(clf, mutag, [0], quiet=True)
     trivial = isonn.baselines.MajorityClassifier().fit(graphs)
-    with pytest.raises(InputError, match="MajorityClassifier in .* cannot explain itself"):
+    with pytest.raises(InputError, match="MajorityClassifier in .* cannot be explained"):
         explain_page(trivial, graphs, [0], quiet=True)
 
 

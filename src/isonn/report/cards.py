@@ -1,4 +1,4 @@
-"""Template cards for pages: of models whose templates are few and have no names, such as windows."""
+"""Template cards on pages, for models with few, unnamed templates, such as windows."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from isonn.graphs.graph import GraphSet
 from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, draw_template, symbols
 from isonn.report.pieces import Naming
 
-#: Cards on a page; the strongest templates come first. A model with more templates than `READABLE` has none.
+#: Maximum number of cards on a page, strongest templates first. Models with more templates than `READABLE` have none.
 SHOWN, READABLE = 12, 64
 Values = tuple[tuple[tuple[str, str], ...], ...]
 
 
 @dataclass(frozen=True)
 class Card:
-    """A template as a page shows it.
+    """A template card on a page.
 
     Attributes:
         drawing: the template as a graph.
         values: its matrix, each entry as text with a step of the colour scale.
-        degrees: a sentence about the degrees it asks for, or "".
-        nearest: the nearest real piece, as nodes of a graph, and its distance; "" without any.
-        classes: per class its name, how often the piece occurs, in how many graphs of how many, and the effect.
-        drop: accuracy lost, in points of percent, when the template is switched off.
+        degrees: a sentence about the degrees of its nodes, or "".
+        nearest: the nearest real piece, as nodes of a graph, and its distance; "" if there is none.
+        classes: per class its name, the count of the piece, graphs with it, all graphs, and the effect.
+        drop: accuracy lost when the template is switched off, in percentage points.
         examples: drawings of graphs with the template's best match, with a line about each.
     """
 
@@ -45,11 +45,11 @@ class Card:
 
 
 def cards(found: Sequence[Any], graphs: GraphSet, numbers: NDArray[np.int64] | None = None) -> list[Card]:
-    """Cards from `isonn.explain.template_cards`, the strongest effect first.
+    """Create cards from `isonn.explain.template_cards`, strongest effect first.
 
     Args:
-        graphs: the graphs the cards were made from.
-        numbers: what these graphs are called in the whole set; as they are counted here without it.
+        graphs: the graphs of the cards.
+        numbers: numbers of these graphs in the whole set; None numbers them from 0.
     """
     look = symbols(graphs)
     return [_card(one, graphs, look, numbers) for one in sorted(found, key=_strength, reverse=True)[:SHOWN]]
@@ -58,7 +58,7 @@ def cards(found: Sequence[Any], graphs: GraphSet, numbers: NDArray[np.int64] | N
 def template_pictures(
     templates: Sequence[Template], look: Symbols, chosen: Sequence[int]
 ) -> list[tuple[int, Drawing, Values, str]]:
-    """Templates as graphs and as tables of values, for pages without cards; the chosen ones, in that order."""
+    """Draw the chosen templates in order, as graphs and tables of values, for pages without cards."""
     return [(i, _picture(i, templates[i], look), _values(templates[i]), _degrees(templates[i])) for i in chosen[:SHOWN]]
 
 
@@ -84,7 +84,7 @@ def _short(value: float) -> str:
 
 
 def _degrees(template: Template) -> str:
-    """The degrees the nodes should have in the whole graph, of templates that ask for them."""
+    """Describe the degrees of the nodes in the whole graph, for templates that have them."""
     degrees = template.degrees
     if degrees is None:
         return ""

@@ -1,4 +1,4 @@
-"""Small charts as SVG, written by hand and coloured by the page's style sheet."""
+"""Small charts as SVG, coloured by the page's style sheet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-#: Points of a curve; more cannot be seen at this width.
+#: Maximum number of points of a curve; more are not visible at this width.
 _POINTS = 120
 
 
@@ -31,7 +31,7 @@ class Strip:
 
 
 def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = False) -> str:
-    """Rows of dots over one axis."""
+    """Draw rows of dots over one axis."""
     shown = [value for strip in strips for value in (*strip.small, *strip.large, *(strip.interval or ()))]
     values = [value for value in shown if math.isfinite(value)]
     if not values:
@@ -70,7 +70,7 @@ def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = F
 
 
 def curves(lines: Mapping[str, Sequence[Sequence[float]]], title: str, across: str) -> str:
-    """Thin lines per name with their mean as a thick one, over 1, 2, 3, ..."""
+    """Draw a thin line per run and a thick mean line for each name, over 1, 2, 3, ..."""
     known = {name: [line for line in group if len(line) > 1] for name, group in lines.items()}
     known = {name: group for name, group in known.items() if group}
     if not known:
@@ -91,7 +91,7 @@ def curves(lines: Mapping[str, Sequence[Sequence[float]]], title: str, across: s
 
 
 def sweep(points: Mapping[float, Sequence[float]], title: str, across: str) -> str:
-    """Values at each step of a setting, and a line through their means."""
+    """Draw the values at each step of a setting, and a line through their means."""
     steps = sorted(points)
     values = [value for step in steps for value in points[step]]
     if len(steps) < 2 or not values:
@@ -106,7 +106,7 @@ def sweep(points: Mapping[float, Sequence[float]], title: str, across: str) -> s
 
 
 def bar(value: float, largest: float) -> str:
-    """A contribution as a bar to the right (for the class) or the left (against it) of a middle line."""
+    """Draw a contribution as a bar to the right (for the class) or left (against it) of a middle line."""
     width = 0.0 if largest <= 0 else min(1.0, abs(value) / largest) * 50
     x = 50 if value >= 0 else 50 - width
     name = "pos" if value >= 0 else "neg"
@@ -118,7 +118,7 @@ def bar(value: float, largest: float) -> str:
 
 
 def share_bar(share: float) -> str:
-    """A share of 1 as a bar; the number stands beside it."""
+    """Draw a share of 1 as a bar."""
     return (
         '<svg class="share" viewBox="0 0 60 8" width="60" height="8" aria-hidden="true" focusable="false">'
         f'<rect class="whole" width="60" height="8"/><rect class="pos" width="{60 * min(max(share, 0.0), 1.0):.1f}" '
@@ -136,7 +136,7 @@ class Interval:
 
 
 def interval_row(value: Interval, largest: float) -> str:
-    """One line of a forest plot, from -largest to largest: as wide as its place, so that phones show it whole."""
+    """Draw one line of a forest plot from -largest to largest, as wide as its container, so that it fits phones."""
 
     def place(x: float) -> float:
         return 100 + 96 * min(max(x / largest, -1.0), 1.0)
@@ -152,7 +152,7 @@ def interval_row(value: Interval, largest: float) -> str:
 
 
 def curve_points(lines: Mapping[str, Mapping[int, float]], title: str, across: str) -> str:
-    """Some points per name, each line with its own mark and its name at its end."""
+    """Draw some points for each name, each line with its own mark and its name at its end."""
     steps = sorted({step for points in lines.values() for step in points})
     values = [value for points in lines.values() for value in points.values()]
     x, y = _Axis(steps[0], steps[-1], 60, 500), _Axis(min(values), max(values), 210, 10)
@@ -171,12 +171,12 @@ def curve_points(lines: Mapping[str, Mapping[int, float]], title: str, across: s
     return "".join([*parts, "</svg>"])
 
 
-#: Marks of lines, which tell them apart without colour.
+#: Marks that distinguish lines without colour.
 _MARKS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2715"
 
 
 class _Axis:
-    """From values to pixels, with round numbers for ticks."""
+    """Scale from values to pixels, with round ticks."""
 
     def __init__(self, low: float, high: float, start: float, end: float, log: bool = False) -> None:
         self.log = log and low > 0
@@ -233,5 +233,5 @@ def _cut(text: str, longest: int) -> str:
 
 
 def _wobble(number: int) -> float:
-    """Dots that would hide each other, a little apart."""
+    """Return an offset that keeps dots from hiding each other."""
     return (-6, 5, -3, 7)[number % 4]

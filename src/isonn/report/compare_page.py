@@ -18,20 +18,20 @@ from isonn.report.model_page import Tile
 from isonn.report.page import render, require_jinja2
 from isonn.report.runs import EXPLAINED, Collected, Group, collect
 
-#: Columns of one table of results: more do not fit on A4.
+#: Maximum number of columns in a table of results; more do not fit on A4.
 COLUMNS = 4
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Two methods on one dataset, fold by fold.
+    """The paired difference of two methods on one dataset.
 
     Attributes:
-        dataset: where.
-        metric: of what, with its unit.
-        mean: of the first minus the second method; turned round where smaller is better, so that above 0 is better.
+        dataset: name of the dataset.
+        metric: name of the metric, with its unit.
+        mean: mean of the first minus the second method, with a sign such that above 0 is better.
         low, high: the corrected interval of the mean; equal to it for a single fold.
-        folds: how many distinct test folds both have.
+        folds: number of distinct test folds that both have.
     """
 
     dataset: str
@@ -43,15 +43,15 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """Whether the interval leaves 0 out, in a word."""
+        """Whether the interval excludes 0, in one word."""
         return "better" if self.low > 0 else "worse" if self.high < 0 else "undecided"
 
 
 @dataclass(frozen=True)
 class Rank:
-    """A method among all: its mean rank over the datasets that all ranked methods have, and how often it is best.
+    """A method's mean rank over the datasets that all ranked methods have, and how often it is best.
 
-    ``mean`` is that of the first metric over these datasets, None where they have different metrics.
+    ``mean`` is the mean of the first metric over these datasets, or None if their metrics differ.
     """
 
     method: str
@@ -63,7 +63,7 @@ class Rank:
 
 
 class Measured(NamedTuple):
-    """One dataset under one protocol: what it is called, its jobs, and its rows of results."""
+    """One dataset under one protocol: its name, jobs and rows of results."""
 
     name: str
     group: Group
@@ -71,13 +71,13 @@ class Measured(NamedTuple):
 
 
 def compare_page(folder: Path) -> str:
-    """The comparison page of a folder of results."""
+    """Create the comparison page of a folder of results."""
     require_jinja2()
     return render("compare.html", **comparison(collect(folder)))
 
 
 def comparison(found: Collected) -> dict[str, Any]:
-    """What ``compare.html`` needs."""
+    """Return the content of ``compare.html``."""
     sets = [Measured(_dataset_name(group, found.groups), group, group.rows()) for group in found.groups]
     ranks = ranking(sets)
     reference, against = differences(sets, ranks)
@@ -99,7 +99,7 @@ def comparison(found: Collected) -> dict[str, Any]:
 
 
 def differences(sets: Sequence[Measured], ranks: Sequence[Rank]) -> tuple[str, dict[str, list[Difference]]]:
-    """The method that others are compared with, and by other method its `difference` on every dataset."""
+    """Return the reference method, and its `difference` to each other method on every dataset."""
     reference = _reference(ranks)
     against: dict[str, list[Difference]] = {}
     for method in [rank.method for rank in ranks if rank.method != reference]:
@@ -110,7 +110,7 @@ def differences(sets: Sequence[Measured], ranks: Sequence[Rank]) -> tuple[str, d
 
 
 def with_charts(against: Mapping[str, Sequence[Difference]]) -> dict[str, list[tuple[Difference, str]]]:
-    """Each difference with its line of the forest plot; lines of one metric have one scale."""
+    """Return each difference with its line of the forest plot; lines of one metric have one scale."""
     largest: dict[str, float] = {}
     for d in (d for own in against.values() for d in own):
         largest[d.metric] = max(largest.get(d.metric, 0.0), abs(d.low), abs(d.high)) or 1.0
@@ -121,9 +121,9 @@ def with_charts(against: Mapping[str, Sequence[Difference]]) -> dict[str, list[t
 
 
 def ranking(sets: Sequence[Measured]) -> list[Rank]:
-    """Methods by mean rank; ties share the mean of their places. Only datasets that every ranked method has count.
+    """Rank methods by mean rank over the datasets that all ranked methods have; ties share the mean of their ranks.
 
-    Methods that are missing on some dataset are ranked on those where they are, if no dataset has all methods.
+    If no dataset has all methods, methods that are missing on some datasets are ranked on the others.
     """
     scores = [_scores(one.rows) for one in sets]
     every = {method for own in scores for method in own}
@@ -154,13 +154,13 @@ def ranking(sets: Sequence[Measured]) -> list[Rank]:
 
 
 def _mean(method: str, scores: Sequence[Mapping[str, float]], sets: Sequence[Measured]) -> float | None:
-    """The mean of a method's first metric, if all datasets have the same."""
+    """Return the mean of a method's first metric, or None if datasets differ in it."""
     own = [score[method] for score in scores if method in score]
     return abs(statistics.fmean(own)) if own and len({_metric(where) for where in sets}) == 1 else None
 
 
 def difference(where: Measured, first: str, second: str) -> Difference | None:
-    """The paired difference of two methods on a dataset; None unless both have folds in common.
+    """Return the paired difference of two methods on a dataset, or None without common folds.
 
     The interval is that of the corrected resampled t-test (Nadeau and Bengio 2003), as in `experiments.statistics`.
     """
@@ -168,7 +168,7 @@ def difference(where: Measured, first: str, second: str) -> Difference | None:
     both = sorted(set(one) & set(two))
     if not both:
         return None
-    by_test: dict[Any, list[float]] = {}  # seeds that share their test graphs are repetitions of one measurement
+    by_test: dict[Any, list[float]] = {}  # seeds with the same test graphs repeat one measurement
     for key in both:
         by_test.setdefault(one[key].test, []).append(one[key].value - two[key].value)
     values = [statistics.fmean(repeated) for repeated in by_test.values()]
@@ -178,7 +178,7 @@ def difference(where: Measured, first: str, second: str) -> Difference | None:
 
 
 def learning_curves(where: Measured) -> str:
-    """The first metric of each method by the number of training graphs, as a chart; "" without such results."""
+    """Draw the first metric of each method by number of training graphs; "" without such results."""
     lines = {}
     for row in where.rows:
         if row.metrics:
@@ -191,18 +191,18 @@ def learning_curves(where: Measured) -> str:
 
 
 def _metric(where: Measured) -> str:
-    """The metric that is compared, with its unit."""
+    """Return the compared metric, with its unit."""
     return next(iter(results.headings(where.rows)), "")
 
 
 class _Fold(NamedTuple):
-    value: float  # of the first metric, turned so that larger is better
+    value: float  # first metric, with a sign such that larger is better
     ratio: float  # test graphs per training graph
     test: tuple[int, ...]
 
 
 def _folds(where: Measured, method: str) -> dict[tuple[int, int], _Fold]:
-    """By seed and fold what the method's best settings gave."""
+    """Return the results of the method's best settings, by seed and fold."""
     best = results.best_of([row for row in where.rows if row.method == method])
     if best is None:
         return {}
@@ -217,7 +217,7 @@ def _folds(where: Measured, method: str) -> dict[tuple[int, int], _Fold]:
 
 
 def _scores(rows: Sequence[Row]) -> dict[str, float]:
-    """The best mean of each method, turned so that larger is better."""
+    """Return the best mean of each method, with a sign such that larger is better."""
     scores: dict[str, float] = {}
     for row in rows:
         if row.first is not None:
@@ -226,7 +226,7 @@ def _scores(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _reference(ranks: Sequence[Rank]) -> str:
-    """The method others are compared with: the best ranked of ours, else the best of all."""
+    """Return the reference method: the best ranked of ours, else the best of all."""
     ours = [rank.method for rank in ranks if rank.kind == "isonn" or rank.method in EXPLAINED]
     return ours[0] if ours else ranks[0].method
 
@@ -259,7 +259,7 @@ def _tiles(ranks: Sequence[Rank], reference: str) -> list[Tile]:
 
 
 def _tables(sets: Sequence[Measured], ranks: Sequence[Rank]) -> list[dict[str, Any]]:
-    """All results, a few datasets a table: method, then accuracy by dataset."""
+    """Return tables of all results, a few datasets each: method, then accuracy by dataset."""
     tables = []
     for start in range(0, len(sets), COLUMNS):
         part = sets[start : start + COLUMNS]
@@ -276,7 +276,7 @@ def _tables(sets: Sequence[Measured], ranks: Sequence[Rank]) -> list[dict[str, A
 
 
 def _dataset_name(group: Group, groups: Sequence[Group]) -> str:
-    """The dataset, with its protocol where that is needed to tell it from others."""
+    """Return the name of the dataset, with its protocol if needed to distinguish it."""
     same = [other for other in groups if other.dataset == group.dataset]
     return group.dataset if len(same) == 1 else f"{group.dataset}, {group.protocol}"
 

@@ -1,6 +1,6 @@
-"""Drawings of graphs and templates as SVG: what every drawer promises, and which drawer draws which kind of graph.
+"""Drawings of graphs and templates as SVG: the `Drawer` interface and the drawers by kind of graph.
 
-`draw_graph` and `draw_template` choose the drawer by the graph's ``kind``; without one, a dense graph is drawn as a
+`draw_graph` and `draw_template` choose the drawer by the graph's ``kind``. Without a kind, a dense graph is drawn as a
 matrix and any other as nodes and lines. `register_drawer` adds a kind.
 """
 
@@ -23,9 +23,9 @@ from isonn.errors import InputError
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import Graph, GraphSet
 
-#: Steps of importance in a colour scale, to either side.
+#: Number of steps of importance in a colour scale, on each side.
 LEVELS = 4
-#: Names longer than this are cut in drawings and tables; the whole name is nowhere needed to tell nodes apart.
+#: Names longer than this are cut in drawings and tables.
 LONGEST_NAME = 60
 
 
@@ -34,10 +34,10 @@ class Mark:
     """A piece of a graph that a drawing can highlight: a reason or a match.
 
     Attributes:
-        nodes: in the order of the template's nodes; -1 is padding.
+        nodes: its nodes in the order of the template's; -1 is padding.
         columns: the nodes of the columns of a window off the diagonal, or None.
         positive: whether the piece speaks for the class.
-        ordered: whether the order of the nodes means anything; their places are then written beside them.
+        ordered: whether the order of the nodes matters; their positions are then written beside them.
         text: a word or two beside the piece, such as "1 +".
     """
 
@@ -60,7 +60,7 @@ class Drawing:
     Attributes:
         svg: the picture, an ``<svg>`` element as text.
         box: its viewBox.
-        note: what the picture leaves out, as a sentence, or "".
+        note: a sentence about anything left out of the picture, or "".
         kind: the drawer's name.
     """
 
@@ -71,24 +71,24 @@ class Drawing:
 
 
 class Drawer(ABC):
-    """Draws graphs of one kind, and templates learned from them. Subclass it and call `register_drawer`.
+    """Draws graphs of one kind and templates learned from them. Subclass it and call `register_drawer`.
 
-    What `draw` and `draw_template` return has to hold in a page and in a notebook:
+    The result of `draw` and `draw_template` must work in a page and in a notebook:
 
     - one ``<svg>`` element, well-formed, with ``class="isonn ..."``, ``role="img"``, a ``viewBox``, a ``width``, a
-      ``height`` and a first child ``<title>`` that says in words what is to be seen;
+      ``height`` and a first child ``<title>`` that describes the picture in words;
     - colours by the classes of ``html/drawing.css`` or by attributes such as ``fill``; no ``style`` attribute, no
-      script and no address but ``data:``: the policy of a page refuses them;
-    - whatever a user named is escaped (``html.escape``);
-    - every mark is drawn and hidden: elements with ``data-m="0"`` for the first mark and so on, and a class for the
+      script and no address but ``data:``, because the policy of a page forbids them;
+    - all user text is escaped (``html.escape``);
+    - every mark is drawn but hidden, as elements with ``data-m="0"`` for the first mark and so on, and a class for the
       look (``halo``, ``tag`` or ``frame-match`` with ``pos`` or ``neg``). The page shows a mark by adding the class
       ``on``; marks in ``shown`` have it from the start;
-    - importances are steps of the colour scale (`levels`, `level_class`), and what speaks against the class is told by
-      more than its colour: a dashed line, or a sign in its text;
-    - all that is drawn lies in one ``<g>`` after the title, which the page shows again as a thumbnail.
+    - importances are steps of the colour scale (`levels`, `level_class`), and evidence against the class differs by
+      more than its colour, such as a dashed line or a sign in its text;
+    - everything is drawn in one ``<g>`` after the title, which the page also shows as a thumbnail.
     """
 
-    #: What the drawer is called, in class names.
+    #: The drawer's name in class names.
     name: str = "graph"
 
     @abstractmethod
@@ -103,30 +103,30 @@ class Drawer(ABC):
         edge_importance: NDArray[np.float64] | None = None,
         symbols: Symbols | None = None,
     ) -> Drawing:
-        """One graph.
+        """Draw one graph.
 
         Args:
-            title: the text alternative; "" takes `alternative`.
+            title: the alternative text; "" uses `alternative`.
             marks: pieces that can be highlighted.
             shown: numbers of the marks that are highlighted at first.
-            node_importance, edge_importance: shape (n,) and (n, n), in any unit: the largest gets the strongest colour.
-            symbols: how labels look.
+            node_importance, edge_importance: shape (n,) and (n, n), in any unit; the largest gets the strongest colour.
+            symbols: the look of labels.
         """
 
     @abstractmethod
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
-        """A learned template."""
+        """Draw a learned template."""
 
     def legend(self) -> list[tuple[str, str]]:
-        """What the colours of importance mean: a class of the style sheet and a text for each."""
+        """Return the meaning of the importance colours: a style class and a text for each."""
         return [
-            ("p4", "speaks for the predicted class; the darker, the more"),
+            ("p4", "speaks for the predicted class; darker means more"),
             ("n4", "speaks against it (dashed)"),
             ("p0", "hardly matters"),
         ]
 
     def alternative(self, graph: Graph, marks: Sequence[Mark] = (), symbols: Symbols | None = None) -> str:
-        """The graph in words, for readers who do not see the drawing.
+        """Describe the graph in words, as the drawing's alternative text.
 
         Example:
             >>> triangle = isonn.as_graphset([np.ones((3, 3)) - np.eye(3)])[0]
@@ -142,33 +142,33 @@ class Drawer(ABC):
         return words
 
 
-#: Drawers by the kind of graph.
+#: Drawers by kind of graph.
 _DRAWERS: dict[str, Drawer] = {}
-#: Drawers of extras, imported when a graph of their kind is drawn. Each module calls `register_drawer`.
+#: Drawers that need an extra, imported on first use. Each module calls `register_drawer`.
 _LATER = {"molecules": "isonn.molecules.draw", "connectomes": "isonn.connectomes.draw"}
-#: Drawers of graphs of no kind: dense ones, and others.
+#: Drawers for graphs without a kind: dense ones, and others.
 _MATRIX, _PLAIN = "matrix", "graph"
 
 
 def register_drawer(kind: str, drawer: Drawer) -> None:
-    """Draw graphs of a kind (``GraphSet.kind``) with this drawer; an earlier one is replaced."""
+    """Draw graphs of a kind (``GraphSet.kind``) with this drawer, replacing an earlier one."""
     if not isinstance(drawer, Drawer):
         raise InputError(f"{drawer!r} is not a Drawer; give an instance of a subclass of isonn.report.draw.Drawer")
     _DRAWERS[kind] = drawer
 
 
 def find_drawer(kind: str) -> Drawer:
-    """The drawer of a kind; unregistered kinds are drawn as nodes and lines."""
+    """Return the drawer of a kind; other kinds are drawn as nodes and lines."""
     if kind not in _DRAWERS and kind in _LATER:
         try:
             importlib.import_module(_LATER[kind])
-        except ImportError:  # without the extra, or before it is there, a plain drawing is better than none
+        except ImportError:  # without the extra, a plain drawing is better than none
             return _own(_PLAIN)
     return _DRAWERS[kind] if kind in _DRAWERS else _own(_PLAIN)
 
 
 def drawer_of(graph: Graph) -> Drawer:
-    """The drawer of a graph: that of its kind, or by how dense it is."""
+    """Return the drawer of a graph, by its kind or its density."""
     if graph.kind:
         return find_drawer(graph.kind)
     from isonn.report.matrix import suits
@@ -177,13 +177,13 @@ def drawer_of(graph: Graph) -> Drawer:
 
 
 def _own(name: str) -> Drawer:
-    """One of the two drawers that come with isonn."""
+    """Return one of the two built-in drawers."""
     importlib.import_module("isonn.report.matrix" if name == _MATRIX else "isonn.report.node_link")
     return _DRAWERS[name]
 
 
 def draw_graph(graph: Graph, **options: Any) -> Drawing:
-    """One graph, drawn by the drawer of its kind; the options are those of `Drawer.draw`.
+    """Draw one graph with the drawer of its kind; the options are those of `Drawer.draw`.
 
     Example:
         >>> drawing = draw_graph(isonn.load("MUTAG")[0], title="a molecule")
@@ -194,12 +194,12 @@ def draw_graph(graph: Graph, **options: Any) -> Drawing:
 
 
 def draw_template(template: Template, kind: str = "", **options: Any) -> Drawing:
-    """A template, drawn as the graphs it was learned from; the options are those of `Drawer.draw_template`."""
+    """Draw a template like the graphs it was learned from; the options are those of `Drawer.draw_template`."""
     return (find_drawer(kind) if kind else _own(_PLAIN)).draw_template(template, **options)
 
 
 def describe(graph: Graph) -> str:
-    """Nodes and edges, in words.
+    """Describe the number of nodes and edges in words.
 
     Example:
         >>> describe(isonn.as_graphset([np.ones((3, 3)) - np.eye(3)])[0])
@@ -215,7 +215,7 @@ def describe(graph: Graph) -> str:
 
 
 def levels(importance: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
-    """Importance in steps of the colour scale, relative to the largest: -LEVELS to LEVELS, 0 for next to nothing.
+    """Convert importance to steps of the colour scale, -LEVELS to LEVELS, relative to the largest; 0 for nearly none.
 
     Example:
         >>> levels(np.array([2.0, -1.0, 0.1]))
@@ -230,22 +230,22 @@ def levels(importance: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
 
 
 def edge_levels(importance: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
-    """`levels` of edges: the two cells of an edge count together."""
+    """Compute `levels` of edges, adding the two cells of each edge."""
     return None if importance is None else levels(importance + importance.T)
 
 
 def level_class(level: int) -> str:
-    """The style sheet's class of a step: "p1" to "p4" for the class, "n1" to "n4" against it."""
+    """Return the style class of a step: "p1" to "p4" for the class, "n1" to "n4" against it."""
     return f"{'n' if level < 0 else 'p'}{abs(level)}"
 
 
 def svg_number(value: float) -> str:
-    """A coordinate in as few characters as a tenth of a pixel needs."""
+    """Format a coordinate to a tenth of a pixel, in as few characters as possible."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def standalone(svg: str) -> str:
-    """A drawing with its style inside, in the light colours, for files and notebooks."""
+    """Add the style to a drawing, in light colours, for files and notebooks."""
     head, _, rest = svg.partition(">")
     if "xmlns=" not in head:
         head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
@@ -254,7 +254,7 @@ def standalone(svg: str) -> str:
 
 @cache
 def standalone_style() -> str:
-    """The rules of drawings with colours in place of variables: programs that draw SVG know no variables."""
+    """Return the rules of drawings with colours instead of variables, which many SVG programs do not support."""
     page = (files("isonn.report") / "html" / "style.css").read_text(encoding="utf-8")
     colours = dict(re.findall(r"(--[\w-]+): ([^;]+);", page[: page.index("@media")]))
     rules = (files("isonn.report") / "html" / "drawing.css").read_text(encoding="utf-8")
@@ -263,12 +263,12 @@ def standalone_style() -> str:
     return f".isonn {{ background: {colours['--bg']}; font-family: sans-serif; }}\n{rules}"
 
 
-# How labels of nodes and edges look: a text, and the name of a colour that the style sheet knows.
+# The look of node and edge labels: a text and the name of a colour in the style sheet.
 
 
-#: Elements with a colour of their own (after the CPK convention); others take a colour by their number.
+#: Elements with their own colour (CPK convention); others get a colour by their number.
 ELEMENTS = ("H", "C", "N", "O", "F", "P", "S", "Cl", "Br", "I")
-#: How many colours there are for labels that are no elements.
+#: Number of colours for labels that are not elements.
 COLOURS = 8
 _BONDS = {"single": "1", "double": "2", "triple": "3", "aromatic": "a"}
 _LONGEST = 3
@@ -279,9 +279,9 @@ class Symbols:
     """The look of the labels of one dataset.
 
     Attributes:
-        nodes: by label, the text in a node and its colour's name.
-        bonds: by edge label, "1", "2", "3" or "a" for aromatic; labels that are no bonds are not there.
-        names: by label, what it means in full.
+        nodes: the text and colour name of each node label.
+        bonds: "1", "2", "3" or "a" (aromatic) by edge label, for labels that are bonds.
+        names: the full name of each label.
     """
 
     nodes: Mapping[Any, tuple[str, str]] = field(default_factory=dict)
@@ -290,11 +290,11 @@ class Symbols:
 
     @property
     def molecules(self) -> bool:
-        """Whether the graphs are molecules: their edges are bonds."""
+        """Whether the graphs are molecules, with bonds as edges."""
         return bool(self.bonds)
 
     def name(self, graph: Graph, node: int) -> str:
-        """What a person calls a node: its name, or its label and number."""
+        """Return the name of a node, or its label and number."""
         if graph.node_names is not None:
             return shortened(str(graph.node_names[node]))
         if graph.node_labels is None:
@@ -306,7 +306,7 @@ class Symbols:
 def symbols_of(
     labels: NDArray[Any] | None, names: Mapping[Any, str] | None = None, edge_names: Mapping[Any, str] | None = None
 ) -> Symbols:
-    """The symbols of some labels; a label keeps its text and colour wherever the same labels are given."""
+    """Create the symbols of some labels; the same labels always get the same text and colour."""
     nodes, known, full = {}, dict(names or {}), {}
     if labels is not None:
         for number, label in enumerate(sorted(set(labels.tolist()), key=lambda value: (str(type(value)), value))):
@@ -320,12 +320,12 @@ def symbols_of(
 
 
 def symbols(graphs: GraphSet) -> Symbols:
-    """The symbols of a set; a label keeps its text and colour in every graph of it."""
+    """Create the symbols of a set; a label has the same text and colour in all its graphs."""
     return symbols_of(graphs.node_labels, graphs.node_label_names, graphs.edge_label_names)
 
 
 def shortened(text: str, longest: int = LONGEST_NAME) -> str:
-    """A name cut to a length that people read, and no longer able to break a page.
+    """Cut a name to a readable length, without characters that could break a page.
 
     Example:
         >>> shortened("left insula"), len(shortened("a" * 10_000))

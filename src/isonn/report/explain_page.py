@@ -1,4 +1,4 @@
-"""The page of single graphs: what a saved model says of each, and why."""
+"""The page of single graphs: the prediction of a saved model for each, and its reasons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isonn.report.panels import MANY, Panel, panel_of, panels, percent_text
 from isonn.report.pieces import Holders, Naming, noun_of
 from isonn.report.runs import check_takes
 
-#: Graphs on a page unless they are named.
+#: Default number of graphs on a page.
 FIRST = 20
 
 
@@ -32,14 +32,14 @@ def explain_page(
     listed: int = MANY,
     quiet: bool = False,
 ) -> tuple[str, list[Panel]]:
-    """The page, and what it shows.
+    """Create the page and a summary of its content.
 
     Args:
         clf: a fitted model.
-        numbers: which graphs; None takes the first few.
-        source: where the model was read from.
-        listed: matches to list for each graph.
-        quiet: show no progress.
+        numbers: which graphs; None uses the first few.
+        source: file of the model.
+        listed: number of matches to list for each graph.
+        quiet: hide the progress bar.
     """
     require_jinja2()
     chosen = _numbers(graphs, numbers)
@@ -72,7 +72,7 @@ def explain_page(
 
 
 def page_of_one(explanation: Explanation) -> str:
-    """The page of a single explanation."""
+    """Create the page of a single explanation."""
     require_jinja2()
     graph = explanation.graph
     look = symbols_of(graph.node_labels, explanation.label_names)
@@ -101,7 +101,7 @@ def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:
 
 
 def _used(shown: Sequence[Panel]) -> list[int]:
-    """Templates by the largest contribution of a listed match."""
+    """Return templates by the largest contribution of a listed match."""
     worth: dict[int, float] = {}
     for panel in shown:
         for match in panel.matches:
@@ -110,10 +110,10 @@ def _used(shown: Sequence[Panel]) -> list[int]:
 
 
 def _first_screen(shown: Sequence[Panel], about: str) -> dict[str, Any]:
-    """Question, answer, numbers and, of several graphs, one with its strongest reason.
+    """Return question, answer and numbers, and for several graphs one with its strongest reason.
 
     Args:
-        about: of one graph what it is called, of several the question.
+        about: the name of a single graph, or the question for several.
     """
     noun = shown[0].noun
     if len(shown) == 1:
@@ -125,7 +125,7 @@ def _first_screen(shown: Sequence[Panel], about: str) -> dict[str, Any]:
     if not leading:
         answer = f"No piece of these {noun}s speaks for or against a prediction."
     elif leading[0][1] == 1:
-        answer = f"No piece leads more than once: the {len(shown)} {noun}s have different strongest reasons."
+        answer = f"The {len(shown)} {noun}s all have different strongest reasons."
     else:
         answer = f"The most frequent strongest reason is {leading[0][0]}: in {leading[0][1]} of {len(shown)} {noun}s."
     if numeric:
@@ -150,7 +150,7 @@ def _first_screen(shown: Sequence[Panel], about: str) -> dict[str, Any]:
 
 
 def _tiles(panel: Panel) -> list[Tile]:
-    """What the model says of one graph, and what it would say without the strongest reason."""
+    """Return the prediction for one graph, with and without the strongest reason."""
     value = panel.predicted if panel.confidence is None else percent_text(panel.confidence)
     about = panel.explained if panel.confidence is None else f"probability of {panel.predicted}"
     tiles = [Tile("Predicted", value, about, main=True)]

@@ -1,7 +1,7 @@
-"""Where the nodes of a graph are drawn: the same graph looks the same everywhere, however it is numbered.
+"""Layout of graph drawings: the same graph looks the same everywhere, whatever its node numbers.
 
-Nodes are first put into a canonical order (BLISS, in igraph), which depends on the graph and its labels alone.
-Everything after that starts from this order and draws no random number.
+Nodes are first put into a canonical order (BLISS, in igraph), which depends only on the graph and its labels. All
+further steps start from this order and are deterministic.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from isonn.graphs.graph import Graph
 
 Points = NDArray[np.float64]
 
-#: Steps of majorisation; the picture no longer changes visibly after about half as many on molecules.
+#: Steps of majorisation; for molecules the picture stops changing visibly after about half as many.
 _STEPS = 100
-#: A ring up to this size is drawn as a regular polygon.
+#: Largest ring drawn as a regular polygon.
 _RING = 8
-#: Space between two parts of a graph that are not connected, in bonds.
+#: Space between unconnected parts of a graph, in bonds.
 _GAP = 1.6
 
 
 def layout(graph: Graph) -> Points:
-    """Positions of shape (n, 2); an edge is about 1 long, the longest direction lies flat, the centre is 0.
+    """Return positions of shape (n, 2), with edges about 1 long, the longest direction horizontal, and centre 0.
 
     Example:
         >>> triangle = isonn.as_graphset([np.ones((3, 3)) - np.eye(3)])[0]
@@ -51,7 +51,7 @@ def layout(graph: Graph) -> Points:
 
 
 def canonical_order(graph: Graph) -> NDArray[np.int64]:
-    """The nodes in an order that does not depend on how they are numbered; labels of nodes and edges count."""
+    """Return an order of the nodes that does not depend on node numbering, but on node and edge labels."""
     node_colours = _colours(None if graph.node_labels is None else graph.node_labels.tolist(), graph.n)
     cells = graph.edges.tolist()
     marks: list[Any] = [
@@ -62,8 +62,8 @@ def canonical_order(graph: Graph) -> NDArray[np.int64]:
         )
         for i, (row, column) in enumerate(cells)
     ]
-    # BLISS colours nodes only, so a cell becomes a node between its row and its column, of a colour of its own.
-    # Directions are told apart by two such nodes, one for each end.
+    # BLISS only colours nodes, so each cell becomes a node with its own colour between its row and its column.
+    # Directions are marked by two such nodes, one for each end.
     kinds = _colours(marks, len(cells))
     first = 1 + max(node_colours, default=0)
     number = 1 + max(kinds, default=0)
@@ -76,7 +76,7 @@ def canonical_order(graph: Graph) -> NDArray[np.int64]:
 
 
 def _colours(values: list[Any] | None, n: int) -> list[int]:
-    """Each value as the rank of its text, which is the same in every graph that holds the same values."""
+    """Return the rank of each value's text, which is the same in every graph with the same values."""
     if values is None:
         return [0] * n
     rank = {text: i for i, text in enumerate(sorted({repr(value) for value in values}))}
@@ -84,7 +84,7 @@ def _colours(values: list[Any] | None, n: int) -> list[int]:
 
 
 def _connected(graph: Any) -> Points:
-    """Positions of one connected graph: distances in the picture follow distances in the graph (stress)."""
+    """Return positions of a connected graph whose distances follow distances in the graph (stress)."""
     n = graph.vcount()
     if n == 1:
         return np.zeros((1, 2))
@@ -106,16 +106,16 @@ def _connected(graph: Any) -> Points:
     def stress(points: Points) -> float:
         return float((weight * (cdist(points, points) - target) ** 2).sum())
 
-    # From a symmetric start a ring may end up twisted, so several starts run for a while and the best goes on.
+    # From a symmetric start a ring may end up twisted, so several starts run for a while and the best one continues.
     tries = [relaxed(_start(target, spread), _STEPS // 4) for spread in (0.05, 0.4, 1.0)]
     points = relaxed(min(tries, key=stress), _STEPS)
     return _turned(points)
 
 
 def _targets(graph: Any) -> tuple[Points, Points]:
-    """How far apart nodes should lie, and how much that matters."""
+    """Return the target distances of nodes, and their weights."""
     steps = np.array(graph.distances(), dtype=float)
-    # Two bonds at 120 degrees are 1.73 apart, a zigzag gains 0.87 a bond beyond.
+    # Two bonds at 120 degrees span 1.73, and each further bond of a zigzag adds 0.87.
     target = np.where(steps <= 1, steps, math.sqrt(3) + 0.87 * (steps - 2))
     weight = np.zeros_like(steps)
     np.divide(1.0, steps**2, out=weight, where=steps > 0)
@@ -133,7 +133,7 @@ def _targets(graph: Any) -> tuple[Points, Points]:
 
 
 def _rings(graph: Any) -> list[list[int]]:
-    """Small rings that share no more than a bond with another, as their nodes in order; dense graphs have none."""
+    """Return small rings that share at most one bond with another, as their nodes in order; none in dense graphs."""
     if graph.ecount() > 1.5 * graph.vcount():
         return []
     rings = []
@@ -152,7 +152,7 @@ def _rings(graph: Any) -> list[list[int]]:
 
 
 def _start(target: Points, spread: float) -> Points:
-    """Classical scaling; nodes it puts on one spot are parted, in their canonical order."""
+    """Return classical scaling, with coincident nodes moved apart in canonical order."""
     n = len(target)
     centre = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-0.5 * centre @ target**2 @ centre)
@@ -164,14 +164,14 @@ def _start(target: Points, spread: float) -> Points:
 
 
 def _turned(points: Points) -> Points:
-    """Turned so that the longest direction lies flat."""
+    """Rotate so that the longest direction is horizontal."""
     points = points - points.mean(axis=0)
     _, axes = np.linalg.eigh(points.T @ points)
     return _signed(points @ axes[:, ::-1])
 
 
 def _signed(points: Points) -> Points:
-    """Mirrored so that the first node away from an axis is on its positive side: eigenvectors have no sign."""
+    """Mirror so that the first node off an axis is on its positive side, as eigenvectors have no sign."""
     for axis in range(points.shape[1]):
         away = np.flatnonzero(np.abs(points[:, axis]) > 1e-6 * max(1.0, float(np.abs(points).max())))
         if len(away) and points[away[0], axis] < 0:
@@ -180,7 +180,7 @@ def _signed(points: Points) -> Points:
 
 
 def _packed(parts: list[Points]) -> list[Points]:
-    """Parts side by side in rows, about as wide as the page is."""
+    """Arrange parts in rows about as wide as the page."""
     boxes = [(part.min(axis=0), np.ptp(part, axis=0) + _GAP) for part in parts]
     area = sum(float(size.prod()) for _, size in boxes)
     width = max(max(float(size[0]) for _, size in boxes), math.sqrt(1.6 * area))

@@ -1,4 +1,4 @@
-"""The matrix drawer, for dense graphs: one pixel a cell, a reason as a frame around its cells."""
+"""The matrix drawer, for dense graphs: one pixel per cell, a reason as a frame around its cells."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from isonn.graphs.graph import Graph
 from isonn.report.draw import Drawer, Drawing, Mark, Symbols, level_class, levels, register_drawer
 from isonn.report.node_link import NodeLinkDrawer
 
-#: Beyond this share of cells a graph of more than `MATRIX_NODES` nodes is a matrix: as nodes and lines it is a blot.
+#: Graphs of more than `MATRIX_NODES` nodes with a larger share of cells are drawn as a matrix.
 DENSE, MATRIX_NODES = 0.3, 16
 SIDE = 440
-#: Width of a matrix on a phone, and the size of its text there, in pixels: text shrinks with the picture it is part of.
+#: Width of a matrix and size of its text on a phone, in pixels; the text shrinks with the picture.
 PHONE, TEXT = 288, 11.5
-#: Steps of the colour scale to either side of zero.
+#: Steps of the colour scale on each side of zero.
 _STEPS = 24
-#: Positive and negative values: a blue and an orange that all kinds of colour vision tell apart.
+#: Positive and negative values: a blue and an orange that are distinct in all kinds of colour vision.
 _POSITIVE, _NEGATIVE = (0x2B, 0x6C, 0xB0), (0xD9, 0x7A, 0x0B)
 
 
 def suits(graph: Graph) -> bool:
-    """Whether a graph is too dense for nodes and lines; the diagonal of a matrix counts as no edge."""
+    """Return whether a graph is too dense for nodes and lines, not counting the diagonal."""
     links = int((graph.edges[:, 0] != graph.edges[:, 1]).sum())
     return graph.n > MATRIX_NODES and links > DENSE * graph.n * (graph.n - 1)
 
@@ -36,8 +36,8 @@ def suits(graph: Graph) -> bool:
 class MatrixDrawer(Drawer):
     """The adjacency matrix as a picture.
 
-    With importances there are two pictures, of which the page shows one: the cells coloured by what they contribute
-    (shown first), and the weights. What nodes contribute stands beside their rows and columns.
+    With importances there are two pictures, of which the page shows one: the cells coloured by contribution (shown
+    first), and the weights. The contributions of nodes are beside their rows and columns.
     """
 
     name = "matrix"
@@ -53,7 +53,7 @@ class MatrixDrawer(Drawer):
         edge_importance: NDArray[np.float64] | None = None,
         symbols: Symbols | None = None,
     ) -> Drawing:
-        """One graph; see `Drawer.draw`."""
+        """Draw one graph; see `Drawer.draw`."""
         size = self.cell(graph.n)
         side = size * graph.n
         margin = self.margin(side)
@@ -81,15 +81,15 @@ class MatrixDrawer(Drawer):
         return Drawing("".join(parts), box, "", self.name)
 
     def cell(self, n: int) -> int:
-        """Side of a cell of n x n, in pixels."""
+        """Return the side of a cell in an n x n matrix, in pixels."""
         return max(1, round(SIDE / n))
 
     def margin(self, side: int) -> int:
-        """Pixels at the left and the top, beside cells of ``side`` pixels in all, for importance and names."""
+        """Return the pixels at the left and the top of a matrix of ``side`` pixels, for importances and names."""
         return 60
 
     def ticks(self, graph: Graph, size: int, text: float) -> Iterable[str]:
-        """What stands beside rows and columns of ``size`` pixels: the numbers of some nodes, ``text`` pixels high."""
+        """Yield the numbers of some nodes, ``text`` pixels high, beside rows and columns of ``size`` pixels."""
         step = next(step for step in (5, 10, 20, 50, 100, 200, 500) if step * size >= 2 * text or step == 500)
         yield f'<g class="ticks" font-size="{text:.1f}">'
         for node in range(0, graph.n, step):
@@ -99,24 +99,24 @@ class MatrixDrawer(Drawer):
         yield "</g>"
 
     def names(self, graph: Graph, marks: Sequence[Mark], shown: Sequence[int], size: int, text: float) -> Iterable[str]:
-        """Names of the nodes of each mark, beside their rows and columns; here their numbers are enough."""
+        """Return the names of each mark's nodes beside their rows and columns; here the numbers are enough."""
         return ()
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
-        """A template has few nodes, and is drawn as nodes and lines."""
+        """Draw a template as nodes and lines, because it has few nodes."""
         return NodeLinkDrawer().draw_template(template, title=title, symbols=symbols)
 
     def legend(self) -> list[tuple[str, str]]:
-        """What the colours of the cells mean."""
+        """Return the meaning of the cell colours."""
         return [
-            ("p4", "cell that speaks for the predicted class; the darker, the more"),
+            ("p4", "cell that speaks for the predicted class; darker means more"),
             ("n4", "cell that speaks against it"),
-            ("p0", "strips beside rows and columns: what the node contributes"),
+            ("p0", "strips beside rows and columns: contributions of nodes"),
         ]
 
 
 def _lifted(importance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Square roots with their sign: one strong cell would else leave all others white."""
+    """Return signed square roots, so that one strong cell does not leave all others white."""
     return np.asarray(np.sign(importance) * np.sqrt(np.abs(importance)))
 
 
@@ -125,7 +125,7 @@ def _image(name: str, matrix: NDArray[np.float64], side: int) -> str:
 
 
 def _strips(steps: NDArray[np.int64], size: int) -> Iterable[str]:
-    """The importance of each node beside its row and above its column."""
+    """Yield the importance of each node beside its row and above its column."""
     yield '<g class="strips">'
     for node in np.flatnonzero(steps).tolist():
         name = level_class(int(steps[node]))
@@ -135,7 +135,7 @@ def _strips(steps: NDArray[np.int64], size: int) -> Iterable[str]:
 
 
 def _frames(marks: Sequence[Mark], shown: Sequence[int], size: int, side: int) -> Iterable[str]:
-    """A frame around the cells of each mark, and lines that lead the eye to it: two cells of 8,100 are small."""
+    """Yield a frame around the cells of each mark, and lines towards it, because two of 8,100 cells are small."""
     for i, mark in enumerate(marks):
         rows = sorted({node for node in mark.nodes if node >= 0})
         columns = rows if mark.columns is None else sorted({node for node in mark.columns if node >= 0})
@@ -155,7 +155,7 @@ def _frames(marks: Sequence[Mark], shown: Sequence[int], size: int, side: int) -
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last of each run of consecutive numbers."""
+    """Return first and last of each run of consecutive numbers."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:
@@ -166,7 +166,7 @@ def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _png(matrix: NDArray[np.float64]) -> str:
-    """The matrix as a PNG with a palette: colour says the sign, opacity the size, so that any background works."""
+    """Encode the matrix as a PNG with a palette: colour for the sign, opacity for the size, for any background."""
     largest = float(np.abs(matrix).max(initial=0.0)) or 1.0
     steps = np.round(_STEPS * matrix / largest).astype(np.int64) + _STEPS
     colours = [_NEGATIVE if i < _STEPS else _POSITIVE for i in range(2 * _STEPS + 1)]

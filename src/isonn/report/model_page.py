@@ -1,4 +1,4 @@
-"""The page of a model: the question, the answer with its reason, how good it is, and every graph with its reasons."""
+"""The page of a model: the question, the answer with its reason, the accuracy, and every graph with its reasons."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from isonn.report.pieces import Holders, Naming, Piece, class_pieces, piece_node
 from isonn.seeding import derive_seed
 from isonn.targets import Classes, Labels, Numbers, as_y
 
-#: Graphs on a page unless another number is asked for.
+#: Default number of graphs on a page.
 GRAPHS = 1000
-#: Mistakes shown on their own.
+#: Number of mistakes shown separately.
 WORST = 6
-#: A graph with more nodes than this is not chosen for the first screen if there is a smaller one.
+#: Graphs with more nodes than this are not chosen for the first screen if there is a smaller one.
 LARGE = 40
-#: Folds of a cross-fitted page.
+#: Number of folds of a cross-fitted page.
 FOLDS = 5
 
 
@@ -51,13 +51,13 @@ class Tile:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Models and the graphs each is shown on, none of which it was fitted to.
+    """Models with the graphs they are shown on, none of which they were fitted to.
 
     Attributes:
-        clf: the model that the page is about: it says which pieces mark a class.
+        clf: the model of the page, which provides the pieces that mark a class.
         shown: pairs of a model and the numbers of the graphs it predicts and explains.
-        how: how the predictions came about, in a sentence.
-        train: numbers of graphs the model was fitted to, for template cards; empty when not known.
+        how: a sentence about how the predictions were made.
+        train: numbers of graphs the model was fitted to, for template cards; empty if unknown.
     """
 
     clf: Any
@@ -67,11 +67,11 @@ class Judged:
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """The graphs that are shown."""
+        """The numbers of the graphs shown."""
         return np.concatenate([numbers for _, numbers in self.shown])
 
     def predictions(self, graphs: GraphSet) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The graphs that are shown, and what is predicted for them."""
+        """Return the graphs shown and their predictions."""
         parts = [clf.predict(graphs[numbers]) for clf, numbers in self.shown]
         return self.numbers, np.concatenate(parts)
 
@@ -86,11 +86,11 @@ def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | N
     if graphs.y is None:
         raise InputError("report compares predictions with y; pass y, or a GraphSet that has it")
     if not hasattr(clf, "explain"):
-        raise InputError(f"{type(clf).__name__} gives no reasons; report a model that explains itself")
+        raise InputError(f"{type(clf).__name__} does not give reasons; use a model with explain")
     if cross_fit is None:
         cross_fit = bool(clf.seen_in_training(graphs).any())
     with warnings.catch_warnings():
-        if cross_fit:  # a fold lacks rare labels, which is no news of the model
+        if cross_fit:  # folds may lack rare labels; no need to warn
             warnings.simplefilter("ignore", IsoNNWarning)
         judged = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs)
         content = model_content(judged, graphs, trivial_tile(graphs, clf), quiet=True)
@@ -99,7 +99,7 @@ def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | N
 
 
 def _first_of(stream: GraphStream, y: Any) -> GraphSet:
-    """As many graphs of a stream as a page shows."""
+    """Return as many graphs of a stream as a page shows."""
     if y is not None:
         raise InputError("a stream carries its own y; pass y=None, or a GraphSet with y")
     parts: list[GraphSet] = []
@@ -113,14 +113,14 @@ def _first_of(stream: GraphStream, y: Any) -> GraphSet:
 
 
 def held_out(clf: Any, graphs: GraphSet) -> Judged:
-    """The model on graphs that it was not fitted to, as the caller says."""
+    """Show the model on graphs that, by the caller's word, it was not fitted to."""
     noun = Naming.of(graphs).noun
     how = f"Held out: the model was not fitted to any of these {len(graphs):,} {noun}s."
     return Judged(clf, [(clf, np.arange(len(graphs)))], how)
 
 
 def cross_fitted(clf: Any, graphs: GraphSet) -> Judged:
-    """The model fitted again in folds, so that every graph is predicted and explained by one that has not seen it."""
+    """Fit the model again in folds, so that each graph is predicted and explained by a model that has not seen it."""
     folds = folds_of(graphs)
     shown = []
     for train, test in folds:
@@ -135,7 +135,7 @@ def cross_fitted(clf: Any, graphs: GraphSet) -> Judged:
 
 
 def folds_of(graphs: GraphSet) -> list[Fold]:
-    """Stratified folds with twins in one fold, the same whenever they are asked for."""
+    """Return stratified folds with twins in one fold, always the same."""
     seed = derive_seed(0, "report")
     if graphs.y is not None and graphs.y.ndim == 1 and graphs.y.dtype.kind != "f":
         rarest = int(np.unique(graphs.y, return_counts=True)[1].min())
@@ -149,7 +149,7 @@ def folds_of(graphs: GraphSet) -> list[Fold]:
 
 
 def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
-    """The best trivial method, cross-fitted on these graphs."""
+    """Return the best trivial method, cross-fitted on these graphs."""
     if graphs.y is None:
         return None
     if isinstance(clf.target_, Numbers):
@@ -183,12 +183,12 @@ def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
 def model_content(
     judged: Judged, graphs: GraphSet, trivial: Tile | None, most: int = GRAPHS, quiet: bool = False
 ) -> dict[str, Any]:
-    """What ``model.html`` needs, without ``facts``.
+    """Return the content of ``model.html``, without ``facts``.
 
     Args:
-        graphs: with y.
-        trivial: the number to beat.
-        most: graphs in the gallery at most.
+        graphs: graphs with y.
+        trivial: the best trivial method.
+        most: maximum number of graphs in the gallery.
     """
     clf, look, naming = judged.clf, symbols(graphs), Naming.of(graphs)
     pieces = class_pieces(clf, graphs, look)
@@ -227,7 +227,7 @@ def model_content(
 
 
 def _ordered(pieces: dict[Any, list[Piece]], first: Any) -> list[Any]:
-    """Classes that have pieces, the one of the first screen first."""
+    """Return the classes with pieces, beginning with that of the first screen."""
     return sorted((value for value, own in pieces.items() if own), key=lambda value: value != first)
 
 
@@ -236,9 +236,9 @@ def _shifted(report: Callable[[int, str], None], by: int) -> Callable[[int, str]
 
 
 def question(clf: Any, graphs: GraphSet, naming: Naming, class_: Any) -> str:
-    """What the model answers, as a question."""
+    """Return the question that the model answers."""
     name = graphs.name
-    if name == "graphs":  # it has no name
+    if name == "graphs":  # no name was given
         name = "this set"
     if isinstance(clf.target_, Numbers):
         return f"What decides {naming.target()} in {name}?"
@@ -250,12 +250,12 @@ def question(clf: Any, graphs: GraphSet, naming: Naming, class_: Any) -> str:
 
 
 def _called(clf: Any, naming: Naming, value: Any) -> str:
-    """What a class, or a column of numbers, is called."""
+    """Return the name of a class, or of a column of numbers."""
     return naming.target(value) if isinstance(clf.target_, Numbers) else naming.class_(value)
 
 
 def _positive(clf: Any, pieces: dict[Any, list[Piece]]) -> Any:
-    """The class the first screen is about: the larger of two, else the one with the strongest piece."""
+    """Return the class of the first screen: the larger of two, else the one with the strongest piece."""
     classes = clf.target_.classes.tolist()
     if len(classes) == 2 and (not pieces or pieces.get(classes[-1])):
         return classes[-1]
@@ -266,12 +266,12 @@ def _positive(clf: Any, pieces: dict[Any, list[Piece]]) -> Any:
 def _answer(
     clf: Any, graphs: GraphSet, naming: Naming, class_: Any, piece: Piece | None, shown: Sequence[Panel]
 ) -> str:
-    """The answer in one sentence, with counts of these graphs."""
+    """Return the answer in one sentence, with counts in these graphs."""
     name = _called(clf, naming, class_)
     if piece is not None and piece.direction:
         held, of = piece.outside
         return (
-            f"{held:,} of the {of:,} {naming.noun}s contain {piece.text}, the piece that counts most: it "
+            f"{held:,} of the {of:,} {naming.noun}s contain {piece.text}, the most important piece: it "
             f"{piece.direction} {naming.target(class_)}."
         )
     if piece is not None and any(own == name for own, _, _ in piece.counts):
@@ -292,7 +292,7 @@ def _answer(
 
 
 def _tiles(clf: Any, graphs: GraphSet, tested: NDArray[np.int64], predicted: NDArray[Any]) -> list[Tile]:
-    """The model's numbers on these graphs."""
+    """Return the model's metrics on these graphs."""
     assert graphs.y is not None
     truth = graphs.y[tested]
     metrics = clf.target_.metrics(truth, predicted)
@@ -306,10 +306,10 @@ def _tiles(clf: Any, graphs: GraphSet, tested: NDArray[np.int64], predicted: NDA
 def _hero(
     shown: Sequence[Panel], judged: Judged, graphs: GraphSet, naming: Naming, class_: Any, piece: Piece | None
 ) -> dict[str, Any] | None:
-    """The graph of the first screen, of the class in question and predicted right.
+    """Return the graph of the first screen: of the class in question, and predicted correctly.
 
-    It is one that contains the answer's piece where that counts most for the class; without such a graph, the one whose
-    strongest reason outweighs the others most.
+    It contains the answer's piece where that contributes most. Without such a graph it is the one whose strongest
+    reason exceeds the others most.
     """
 
     def suits(panel: Panel) -> bool:
@@ -361,7 +361,7 @@ def _shown_sentence(shown: Sequence[Panel], numbers: NDArray[np.int64], naming: 
 
 
 def _cards(judged: Judged, graphs: GraphSet) -> list[Card]:
-    """Template cards, for models that have few templates and no class reasons."""
+    """Return template cards, for models with few templates and no class reasons."""
     templates = judged.clf.templates_
     if len(templates) > READABLE or graphs.y is None or isinstance(judged.clf.target_, Numbers):
         return []

@@ -1,4 +1,4 @@
-"""The plain drawer: nodes as circles, edges as lines, laid out so that the same graph looks the same everywhere."""
+"""The default drawer: nodes as circles and edges as lines, with a layout that does not depend on node numbers."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from isonn.report.draw import (
 )
 from isonn.report.layout import Points, layout
 
-#: Length of an edge, radius of a node with text and without, and the margin, in pixels.
+#: Length of an edge, radius of a node with and without text, and the margin, in pixels.
 UNIT, RADIUS, DOT, MARGIN = 38, 10, 5, 26
-#: A larger graph is drawn around its marks only.
+#: Larger graphs are drawn only around their marks.
 LARGEST = 300
-#: Nodes that such a drawing has at most.
+#: Maximum number of nodes in such a drawing.
 AROUND = 120
-#: A template's cells above this are its edges.
+#: The edges of a template are its cells above this value.
 THRESHOLD = 0.5
 
 
 class NodeLinkDrawer(Drawer):
-    """Nodes as circles, edges as lines; a very large graph around its marks."""
+    """Nodes as circles, edges as lines; very large graphs only around their marks."""
 
     name = "graph"
 
@@ -52,12 +52,12 @@ class NodeLinkDrawer(Drawer):
         edge_importance: NDArray[np.float64] | None = None,
         symbols: Symbols | None = None,
     ) -> Drawing:
-        """One graph; see `Drawer.draw`."""
+        """Draw one graph; see `Drawer.draw`."""
         look = symbols or Symbols()
         kept, note = None, ""
         if graph.n > LARGEST:
             kept = _around(graph, [node for mark in marks for node in sorted(mark.all_nodes)])
-            what = "nearest to the reasons" if marks else "around the node of most neighbours"
+            what = "nearest to the reasons" if marks else "around the node with most neighbours"
             note = f"The graph has {graph.n:,} nodes; the {len(kept)} {what} are drawn."
         plan = _Plan(graph, look, None, kept)
         title = title or self.alternative(graph, [marks[i] for i in shown], look)
@@ -71,7 +71,7 @@ class NodeLinkDrawer(Drawer):
         )
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
-        """A template: its labels in the nodes where it has some, else their numbers."""
+        """Draw a template, with labels in its nodes or else their numbers."""
         look = symbols or Symbols()
         graph, known = template_graph(template), _known(template, look)
         texts = None if known else template_texts(template)
@@ -81,9 +81,9 @@ class NodeLinkDrawer(Drawer):
 
 
 def template_graph(template: Template) -> Graph:
-    """A template as a graph: cells above `THRESHOLD` are edges, whose widths count where they have no labels.
+    """Convert a template to a graph with an edge for each cell above `THRESHOLD`; without labels, widths show values.
 
-    Of a template whose values are all small, cells above half of the largest are edges.
+    If all values are small, the edges are the cells above half of the largest.
     """
     adjacency = np.asarray(template.adjacency, dtype=np.float64)
     threshold = THRESHOLD * min(1.0, float(adjacency.max(initial=0.0)) or 1.0)
@@ -92,7 +92,7 @@ def template_graph(template: Template) -> Graph:
 
 
 def template_texts(template: Template) -> list[str]:
-    """A short text for each node of a template that has no labels with symbols."""
+    """Return a short text for each node of a template without label symbols."""
     return [str(node) for node in range(template.k)]
 
 
@@ -130,7 +130,7 @@ def _svg(
 
 
 class _Plan:
-    """What is drawn where."""
+    """The positions of everything drawn."""
 
     def __init__(
         self, graph: Graph, symbols: Symbols, texts: Sequence[str] | None, kept: NDArray[np.int64] | None
@@ -162,7 +162,7 @@ def _halos(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable
 
 
 def _tags(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[str]:
-    """The text of each mark beside its highest node, and the template's node beside each node where order counts."""
+    """Yield the text of each mark beside its highest node, and the template's nodes if their order matters."""
     for i, mark in enumerate(marks):
         words: dict[int, list[str]] = {}
         if mark.ordered:
@@ -203,7 +203,7 @@ def _edges(plan: _Plan, steps: NDArray[np.int64] | None) -> Iterable[str]:
         named = f' class="{" ".join(classes)}"' if classes else ""
         if a == b:
             x, y = plan.at[a]
-            size = svg_number(1.1 * plan.radius)  # a circle that looks out from behind the node
+            size = svg_number(1.1 * plan.radius)  # a circle that shows behind the node
             yield f'<path{named} d="M{_point((x, y))}a{size} {size} 0 1 1 .1 0"/>'
             continue
         p, q = plan.at[a], plan.at[b]
@@ -244,7 +244,7 @@ def _line(p: tuple[float, float], q: tuple[float, float], aside: float = 0.0) ->
 
 
 def _arrow(p: tuple[float, float], q: tuple[float, float], radius: float) -> str:
-    """The head of an arrow that ends at the rim of the node."""
+    """Return an arrowhead that ends at the rim of the node."""
     angle = math.atan2(q[1] - p[1], q[0] - p[0])
     tip = (q[0] - radius * math.cos(angle), q[1] - radius * math.sin(angle))
     ends = [(tip[0] - 7 * math.cos(angle + turn), tip[1] - 7 * math.sin(angle + turn)) for turn in (-0.45, 0.45)]
@@ -256,7 +256,7 @@ def _point(point: tuple[float, float]) -> str:
 
 
 def _around(graph: Graph, starts: Sequence[int]) -> NDArray[np.int64]:
-    """The nodes nearest to these, in steps; without any, to the node of most neighbours."""
+    """Return the nodes nearest to these, or else to the node with most neighbours."""
     near: dict[int, list[int]] = {}
     for a, b in graph.edges.tolist():
         near.setdefault(a, []).append(b)
@@ -274,7 +274,7 @@ def _around(graph: Graph, starts: Sequence[int]) -> NDArray[np.int64]:
 
 
 def induced(graph: Graph, kept: NDArray[np.int64]) -> Graph:
-    """The graph of some of the nodes and the edges between them."""
+    """Return the induced subgraph on some of the nodes."""
     place = {node: i for i, node in enumerate(kept.tolist())}
     cells = [(i, place[a], place[b]) for i, (a, b) in enumerate(graph.edges.tolist()) if a in place and b in place]
     chosen = np.array([i for i, _, _ in cells], dtype=np.int64)
@@ -300,7 +300,7 @@ def matrix_graph(
     node_labels: NDArray[Any] | None = None,
     edge_labels: NDArray[Any] | None = None,
 ) -> Graph:
-    """A matrix as a graph: a cell whose absolute value exceeds the threshold is an edge.
+    """Convert a matrix to a graph with an edge for each cell whose absolute value exceeds the threshold.
 
     Args:
         node_labels, edge_labels: shape (n,) and (n, n), or None.

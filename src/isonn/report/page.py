@@ -1,4 +1,4 @@
-"""HTML pages of one file: style and script inside, no network, everything a user named escaped."""
+"""Self-contained HTML pages, with style and script inside, no network access, and all user text escaped."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from isonn.files import atomic_file
 from isonn.report.charts import share_bar
 from isonn.report.panels import Panel, percent_text
 
-#: Panels drawn at once; page.js knows the number, too.
+#: Number of panels drawn at once; page.js has the same number.
 AT_ONCE = 100
 
 
 def render(name: str, **content: Any) -> str:
-    """The page of that name (a file in ``html``) as text.
+    """Render a page, a file in ``html``, as text.
 
-    The page's own policy lets run the one script and the one style sheet whose hash it names, and no request at
-    all: a name with markup in it could do nothing even if it were not escaped.
+    The page's policy only allows its one script and one style sheet, by hash, and no requests. A name with markup could
+    do nothing even if it were not escaped.
     """
     jinja2 = _jinja2()
     environment = jinja2.Environment(
@@ -60,7 +60,7 @@ def check_new(path: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a page whole or not at all; an older one is replaced."""
+    """Write a page completely or not at all, replacing an older one."""
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file instead, such as {path / 'report.html'}")
     with atomic_file(path) as temporary:
@@ -68,12 +68,12 @@ def write(path: Path, text: str) -> None:
 
 
 def require_jinja2() -> None:
-    """Say at once, and not after minutes of work, that pages cannot be made."""
+    """Raise `MissingDependencyError` at once, not after minutes of work, if jinja2 is missing."""
     _jinja2()
 
 
 def signed(value: float) -> str:
-    """A number with its sign, to three digits.
+    """Format a number with its sign, to three digits.
 
     Example:
         >>> signed(0.25), signed(-12.3456), signed(-0.0)
@@ -99,7 +99,7 @@ def _capitalized(text: str) -> str:
 
 
 def _index(panels: Sequence[Panel]) -> list[tuple[Any, ...]]:
-    """What the script knows of every graph before its panel is unpacked."""
+    """Return the facts about every graph that the script needs before its panel is unpacked."""
     return [
         (panel.number, panel.name, panel.predicted, panel.right, panel.drawing.box, panel.drawing.kind)
         for panel in panels
@@ -107,7 +107,7 @@ def _index(panels: Sequence[Panel]) -> list[tuple[Any, ...]]:
 
 
 def _blocks(environment: Any) -> Callable[[Sequence[Panel]], Iterator[str]]:
-    """Packs panels, a hundred at a time: a page of a thousand graphs opens as fast as one of a hundred."""
+    """Pack panels a hundred at a time, so that a page of a thousand graphs opens as fast as one of a hundred."""
 
     def packed(panels: Sequence[Panel]) -> Iterator[str]:
         article = environment.get_template("gallery.html").module.panel_article

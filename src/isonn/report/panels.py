@@ -1,4 +1,4 @@
-"""One graph with its explanation, ready for a page: the drawing, its reasons, and all its matches one click away."""
+"""Panels: one graph with its explanation on a page, with the drawing, its reasons, and all its matches."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph, shor
 from isonn.report.pieces import Holders, Naming, brief, reason_marks, reason_words
 from isonn.targets import Labels, Numbers
 
-#: Matches listed for a graph of a gallery, and on a page of single graphs.
+#: Number of matches listed for a graph of a gallery, and on a page of single graphs.
 FEW, MANY = 8, 40
 
 
 @dataclass(frozen=True)
 class ReasonRow:
-    """A reason as a page shows it.
+    """A reason on a page.
 
     Attributes:
         text: the piece in words.
         nodes: its nodes, by name.
         members: its nodes, by number.
-        contribution: what it adds to the score.
+        contribution: its contribution to the score.
         bar: the contribution as a picture.
-        without: the prediction when the piece is taken away, as text.
-        flips: the class that is predicted then, if it is another, else None.
+        without: the prediction without the piece, as text.
+        flips: the class predicted then, if it differs, else None.
         held: how many graphs of each class contain the piece, as text, or "".
     """
 
@@ -53,11 +53,11 @@ class MatchRow:
     """One line of the table of matches.
 
     Attributes:
-        template: its number.
+        template: number of its template.
         nodes: the nodes, by name, in the order of the template's.
-        contribution, distance: of the match.
-        without: the answer for what is explained when the match is taken away.
-        flips: the class that is predicted then, if it is another, else None.
+        contribution, distance: as in `Match`.
+        without: the explained answer without the match.
+        flips: the class predicted then, if it differs, else None.
     """
 
     template: int
@@ -70,20 +70,20 @@ class MatchRow:
 
 @dataclass(frozen=True)
 class Panel:
-    """A graph, what the model says of it, and why.
+    """A graph with its prediction and reasons.
 
     Attributes:
-        number: of the graph in its set.
-        name: what the graph is called.
-        truth: its class or value as text, or None where it is not known.
-        predicted: what the model says, as text.
+        number: number of the graph in its set.
+        name: name of the graph.
+        truth: its class or value as text, or None if unknown.
+        predicted: the prediction as text.
         confidence: the probability of the predicted class; None for numbers.
-        right: whether the prediction is true; None where that is not known or not a yes or no.
-        probabilities: of every class, by name.
-        score, base: of the explanation.
-        count: matches there are in all.
+        right: whether the prediction is correct; None if unknown or not a yes or no.
+        probabilities: the probability of every class, by name.
+        score, base: as in `Explanation`.
+        count: number of all matches.
         about: nodes and edges, in words.
-        explained: what reasons speak for, in words.
+        explained: what the reasons speak for, in words.
     """
 
     number: int
@@ -106,7 +106,7 @@ class Panel:
 
     @property
     def title(self) -> str:
-        """What the graph is called, as a heading."""
+        """The name of the graph, as a heading."""
         return f"{self.noun.capitalize()} {self.number}" if self.name == str(self.number) else self.name
 
 
@@ -122,16 +122,16 @@ def panels(
 
     Args:
         numbers: which graphs.
-        listed: matches to list for each.
-        report: told how many are done.
-        holders: counts which graphs contain a reason; None leaves the counts out.
+        listed: number of matches to list for each.
+        report: called with the number of graphs that are done.
+        holders: counts the graphs that contain a reason; None omits the counts.
     """
     look, naming = symbols(graphs), Naming.of(graphs)
     made = []
     for done, number in enumerate(numbers, start=1):
         truth = None if graphs.y is None or graphs.y.ndim != 1 else graphs.y[number]
         name = str(number) if graphs.ids is None else shortened(str(graphs.ids[number]))
-        with warnings.catch_warnings():  # predicting the whole set has said it once
+        with warnings.catch_warnings():  # predicting the whole set already warned
             warnings.simplefilter("ignore", IsoNNWarning)
             found = clf.explain(graphs[number])
         made.append(panel_of(found, number, truth, look, listed, naming, name, holders))
@@ -150,13 +150,13 @@ def panel_of(
     name: str | None = None,
     holders: Holders | None = None,
 ) -> Panel:
-    """One explanation as a panel; ``truth`` is the graph's class or value, or None."""
+    """Convert one explanation to a panel; ``truth`` is the graph's class or value, or None."""
     naming, title = naming or Naming(), name if name is not None else str(number)
     numeric, column = isinstance(found.target, Numbers), found.column
     predicted = f"{found.score:.3g}" if numeric else naming.class_(found.label)
     if isinstance(found.target, Labels):
         given = [naming.class_(value) for value in found.classes[found.probabilities > 0.5].tolist()]
-        predicted = ", ".join(given) or f"no label, the likeliest is {predicted}"
+        predicted = ", ".join(given) or f"no label (most likely {predicted})"
     reasons, matches = found.reasons, _chosen(found.matches, listed)
     about = describe(found.graph)
     called = f"{naming.noun.capitalize()} {number}" if title == str(number) else title
@@ -210,7 +210,7 @@ def panel_of(
 
 
 def percent_text(share: float) -> str:
-    """A share of 1 in percent.
+    """Format a share of 1 in percent.
 
     Example:
         >>> percent_text(0.934), percent_text(0.99999)
@@ -239,7 +239,7 @@ def _match_row(found: Explanation, match: Match, column: int, look: Symbols, nam
 
 
 def _without(found: Explanation, match: Match, column: int) -> NDArray[np.float64]:
-    """Answers without a match; of two classes the contribution, for which the model was run, says them."""
+    """Return the answers without a match; for two classes the contribution determines them."""
     if len(found.classes) != 2 or isinstance(found.target, (Labels, Numbers)):
         return found.without(match)
     share = float(expit(found.score - match.contribution))
@@ -247,7 +247,7 @@ def _without(found: Explanation, match: Match, column: int) -> NDArray[np.float6
 
 
 def _chosen(matches: Sequence[Match], listed: int) -> list[Match]:
-    """The strongest matches; a third of the places goes to templates that would not be there otherwise."""
+    """Return the strongest matches, with a third of them reserved for templates that would be missing otherwise."""
     first = list(matches[: listed - listed // 3])
     seen = {match.template for match in first}
     for match in matches[len(first) :]:

@@ -1,4 +1,4 @@
-"""Pieces that decide a class: in words, drawn, counted in the graphs of a page, with examples."""
+"""Pieces that mark a class: in words, drawn, counted in the graphs of a page, with examples."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from isonn.report.layout import canonical_order
 from isonn.report.matrix import suits
 from isonn.report.node_link import induced
 
-#: Pieces shown for a class, classes shown, and examples of a piece.
+#: Maximum number of pieces per class, of classes, and of examples per piece.
 PIECES, CLASSES, EXAMPLES = 5, 8, 30
-#: Reasons of single graphs are looked for in at most this many graphs: each piece is compared with every graph.
+#: Maximum number of graphs searched for the reasons of single graphs, as each piece is compared with every graph.
 COUNTED = 1000
 #: Pieces with less than this share of the largest effect are not shown.
 LEAST = 0.005
 _NEIGHBOURS = re.compile(r" with \d+ neighbours?")
-#: Larger pieces are not looked for elsewhere.
+#: Larger pieces are not searched for in other graphs.
 LARGEST = 12
 
 
 @dataclass(frozen=True)
 class Naming:
-    """What classes and the columns of y are called.
+    """The names of classes and of the columns of y.
 
     Example:
         >>> Naming({1: "mutagenic"}).class_(1), Naming().class_(1)
@@ -43,11 +43,11 @@ class Naming:
 
     @classmethod
     def of(cls, graphs: GraphSet) -> Naming:
-        """The names a set carries."""
+        """Return the names of a set."""
         return cls(graphs.class_names, graphs.target_names, noun_of(graphs.kind))
 
     def class_(self, value: Any) -> str:
-        """What a class is called; classes that are text are their own name."""
+        """Return the name of a class; text classes are their own name."""
         plain = value.item() if isinstance(value, np.generic) else value
         if plain in self.classes:
             return shortened(str(self.classes[plain]))
@@ -56,19 +56,19 @@ class Naming:
         return shortened(plain) if isinstance(plain, str) and plain else f"class {plain}"
 
     def target(self, column: Any = 0) -> str:
-        """What a column of numbers is called."""
+        """Return the name of a column of numbers."""
         number = int(column)
         return shortened(self.targets[number]) if number < len(self.targets) else "the value"
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece that marks a class, as a page shows it.
+    """A piece that marks a class, on a page.
 
     Attributes:
-        text: in words.
+        text: the piece in words.
         column: its number in ``templates_``.
-        drawing: the piece.
+        drawing: the drawing of the piece.
         bar: its effect as a picture; effect: the number.
         counts: per class its name, the graphs that contain it, and all of them.
         examples: numbers of graphs that contain it.
@@ -87,22 +87,22 @@ class Piece:
     direction: str = ""
 
     def counted(self, name: str) -> tuple[int, int]:
-        """Graphs of a class that contain the piece, and all of them."""
+        """Return the number of graphs of a class that contain the piece, and of all."""
         return next((held, of) for class_, held, of in self.counts if class_ == name)
 
     @property
     def outside(self) -> tuple[int, int]:
-        """Graphs of all classes together."""
+        """The same numbers for all classes together."""
         return sum(held for _, held, _ in self.counts), sum(of for _, _, of in self.counts)
 
 
 def noun_of(kind: str) -> str:
-    """What a graph of a kind is called."""
+    """Return the noun for a graph of a kind."""
     return {"molecules": "molecule", "connectomes": "brain network"}.get(kind, "graph")
 
 
 def reason_words(reason: Any) -> str:
-    """A reason in words: its formula; where nodes have names, or the graph is dense, its nodes."""
+    """Describe a reason: its formula, or its nodes if they have names or the graph is dense."""
     names = ", ".join(shortened(brief(name, reason.graph.kind)) for name in reason.names[:12])
     if reason.graph.node_names is not None:
         return names
@@ -111,7 +111,7 @@ def reason_words(reason: Any) -> str:
 
 
 def brief(text: str, kind: str) -> str:
-    """Atoms of molecules without their number of neighbours, which the drawing shows.
+    """Remove the number of neighbours from atoms of molecules, because the drawing shows it.
 
     Example:
         >>> brief("O with 1 neighbour-N+ with 3 neighbours", "molecules"), brief("ring C with 3 neighbours", "")
@@ -121,7 +121,7 @@ def brief(text: str, kind: str) -> str:
 
 
 def reason_marks(reasons: Sequence[Any]) -> list[Mark]:
-    """Reasons as marks of a drawing: their number and sign stand beside them."""
+    """Convert reasons to marks of a drawing, with their number and sign."""
     signs = ["+" if reason.contribution >= 0 else "-" for reason in reasons]
     return [
         Mark(reason.nodes, positive=sign == "+", text=f"{i} {sign}")
@@ -130,7 +130,7 @@ def reason_marks(reasons: Sequence[Any]) -> list[Mark]:
 
 
 def class_pieces(clf: Any, graphs: GraphSet, look: Symbols) -> dict[Any, list[Piece]]:
-    """The pieces of ``clf.reasons_`` by class, with counts over these graphs; {} for models without them."""
+    """Return the pieces of ``clf.reasons_`` by class, with counts over these graphs; {} for models without them."""
     try:
         found = clf.reasons_
     except (AttributeError, ValueError):  # not this kind of model, or soft templates
@@ -192,7 +192,7 @@ def _piece(
 
 
 def count_by_class(held: NDArray[np.bool_], graphs: GraphSet, naming: Naming) -> tuple[tuple[str, int, int], ...]:
-    """Per class its name, how many of its graphs are in ``held``, and how many there are; without classes one row."""
+    """Return per class its name, how many of its graphs are in ``held``, and how many there are; else one row."""
     if not _of_classes(graphs) or graphs.y is None:
         return ((f"{naming.noun}s", int(held.sum()), len(held)),)
     if graphs.y.ndim == 2:
@@ -207,7 +207,7 @@ def count_by_class(held: NDArray[np.bool_], graphs: GraphSet, naming: Naming) ->
 
 
 def _of_classes(graphs: GraphSet) -> bool:
-    """Whether y holds few enough distinct values to count by."""
+    """Return whether y has few enough distinct values to count by."""
     if graphs.y is None:
         return False
     if graphs.y.ndim == 2:
@@ -217,17 +217,17 @@ def _of_classes(graphs: GraphSet) -> bool:
 
 
 def piece_nodes(clf: Any, graphs: GraphSet, number: int, column: int) -> list[tuple[int, ...]]:
-    """The nodes of every place in a graph where a template is found."""
+    """Return the nodes of every match of a template in a graph."""
     found = clf._matched_graph(graphs[number : number + 1]).occurrences
     rows = np.flatnonzero(found.template == column)
     return [tuple(node for node in found.nodes[found.region[row]].tolist() if node >= 0) for row in rows]
 
 
 class Holders:
-    """Which graphs contain the reasons of single graphs, each distinct piece looked for once.
+    """The graphs that contain the reasons of single graphs; each distinct piece is searched for once.
 
     Args:
-        graphs: where to look; of more than `COUNTED` graphs, that many, evenly spread.
+        graphs: the graphs to search; if there are more than `COUNTED`, that many, evenly spread.
     """
 
     def __init__(self, graphs: GraphSet) -> None:
@@ -239,7 +239,7 @@ class Holders:
         self._known: dict[Any, NDArray[np.bool_]] = {}
 
     def held(self, reason: Any) -> NDArray[np.bool_] | None:
-        """Whether each graph contains the piece; None for nodes with names (places, not kinds) and in dense graphs."""
+        """Return whether each graph contains the piece; None for named nodes (places, not kinds) and dense graphs."""
         if reason.graph.node_names is not None or len(reason.nodes) > LARGEST or suits(reason.graph):
             return None
         key = piece_key(reason.graph, reason.nodes)
@@ -248,17 +248,17 @@ class Holders:
         return self._known[key]
 
     def words(self, reason: Any, naming: Naming) -> str:
-        """How many graphs of each class contain the piece, as text."""
+        """Describe how many graphs of each class contain the piece."""
         held = self.held(reason)
         if held is None:
             return ""
         counts = count_by_class(held, self.graphs, naming)[:4]
-        of = f" of {len(self.graphs):,} {naming.noun}s looked at" if self.sampled else ""
+        of = f" of {len(self.graphs):,} {naming.noun}s searched" if self.sampled else ""
         return "in " + ", ".join(f"{n:,} of {all_:,} {name}" for name, n, all_ in counts) + of
 
 
 def piece_key(graph: Graph, nodes: Sequence[int]) -> tuple[Any, ...]:
-    """Equal for pieces that are equal up to relabelling, labels of nodes and edges included."""
+    """Return a key that is equal for pieces that are equal up to relabelling, including node and edge labels."""
     piece = induced(graph, np.array(sorted(nodes), dtype=np.int64))
     order = canonical_order(piece)
     place = np.empty(piece.n, dtype=np.int64)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Told apart by people who see colours differently too (Okabe and Ito), with a mark each for print without colour.
+#: Colours that are distinct for colour-blind readers (Okabe and Ito), and marks for print without colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKS = "os^Dv<P"
 _STYLE = {
@@ -38,7 +38,7 @@ def plot_sweep(sweep: Sweep, rows: Sequence[Row], folder: Path) -> Path | None:
     """Draw a figure into ``folder`` as ``<name>.png`` and ``<name>.svg``; the same rows give the same bytes.
 
     Returns:
-        The PNG file, or None when there is nothing to draw.
+        The PNG file, or None if there is nothing to draw.
     """
     drawn = [row for row in rows if _known(sweep, row)]
     if not drawn:
@@ -47,7 +47,7 @@ def plot_sweep(sweep: Sweep, rows: Sequence[Row], folder: Path) -> Path | None:
     with matplotlib.rc_context(_STYLE):
         figure = _draw(sweep, drawn)
         for kind in ("svg", "png"):
-            # without a date and without the version of matplotlib, a plot that has not changed is the same file
+            # without date and matplotlib version, an unchanged plot is the same file
             metadata = {"Date": None, "Creator": "isonn"} if kind == "svg" else {"Software": "isonn"}
             content = io.BytesIO()
             figure.savefig(content, format=kind, dpi=144, metadata=metadata)
@@ -61,12 +61,12 @@ def _matplotlib() -> Any:
         return importlib.import_module("matplotlib")
     except ImportError as error:
         raise MissingDependencyError(
-            'plots are drawn by matplotlib, which is not installed; run: pip install "isonn[report]"'
+            "plots need matplotlib, which is not installed; pip install 'isonn[report]'"
         ) from error
 
 
 def _draw(sweep: Sweep, rows: Sequence[Row]) -> Figure:
-    from matplotlib.figure import Figure  # not pyplot: no window, no state that outlives the call
+    from matplotlib.figure import Figure  # not pyplot, which needs a window and keeps state
 
     datasets = list(dict.fromkeys(row.dataset for row in rows))
     together = sweep.measure == "seconds"  # times are compared across datasets, accuracies are not
@@ -155,7 +155,7 @@ def _x(sweep: Sweep, row: Row) -> float:
 
 
 def _seconds(row: Row) -> float:
-    """Of an epoch, where the number of epochs is known."""
+    """Return the seconds of an epoch if the number of epochs is known, else of the fit."""
     return (row.fit_seconds or 0.0) / float(row.settings.get("epochs", 1))
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a run, ready for a page: table, dots, confusion, loss, sweeps, times, order audit."""
+"""The numbers of a run for a page: table, dots, confusion, loss, sweeps, times, relabelling audit."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from isonn.report.charts import Strip, curves, dot_plot, sweep
 from isonn.report.pieces import Naming
 from isonn.report.runs import TRIVIAL, Group
 
-#: A confusion matrix with more classes than this is too large to read.
+#: Maximum number of classes in a confusion matrix.
 MAX_CLASSES = 12
-#: Metrics in a table.
+#: Maximum number of metrics in a table.
 COLUMNS = 3
 
 
@@ -34,7 +34,7 @@ class TableRow:
         kind: "isonn", "trivial" or "other".
         values: each metric of `headings`.
         interval: the 95 % interval of the first metric, or "".
-        against: the p of a test that the first metric differs from the reference's, or "".
+        against: the p-value for a difference of the first metric from the reference, or "".
     """
 
     method: str
@@ -60,7 +60,7 @@ class Confusion:
 
 
 def name_of(row: Row, rows: Sequence[Row]) -> str:
-    """The method, with the settings that tell it from others of that name."""
+    """Return the name of the method, with the settings that distinguish it from others of that name."""
     same = [other for other in rows if other.method == row.method]
     if len(same) == 1:
         return row.method
@@ -69,47 +69,47 @@ def name_of(row: Row, rows: Sequence[Row]) -> str:
 
 
 def kind_of(method: str) -> str:
-    """What a row of the table is: IsoNN, a trivial method, or another one."""
+    """Return the kind of a row: IsoNN, a trivial method, or another one."""
     if method in TRIVIAL:
         return "trivial"
     return "isonn" if method == "isonn" or method.startswith("isonn-") else "other"
 
 
 def metric_names(rows: Sequence[Row]) -> list[str]:
-    """The metrics of a table's columns; the first is the one that is tested."""
+    """Return the metrics of a table's columns; the first one is tested."""
     return list(dict.fromkeys(name for row in rows for name in row.metrics))[:COLUMNS]
 
 
 def headings(rows: Sequence[Row]) -> list[str]:
-    """What the columns of metrics are called."""
+    """Return the headings of the metric columns."""
     return [METRICS[name].heading + (" (%)" if METRICS[name].percent else "") for name in metric_names(rows)]
 
 
 def metric_text(row: Row) -> str:
-    """The first metric of a row with its unit."""
+    """Return the first metric of a row with its unit."""
     return f"{row.first}{' %' if METRICS[next(iter(row.metrics))].percent else ''}"
 
 
 def metric_heading(row: Row) -> str:
-    """What the first metric of a row is called."""
+    """Return the heading of a row's first metric."""
     return METRICS[next(iter(row.metrics))].heading
 
 
 def best_of(rows: Sequence[Row]) -> Row | None:
-    """The row whose first metric is best."""
+    """Return the row whose first metric is best."""
     judged = [row for row in rows if row.first is not None]
     return max(judged, key=lambda row: goodness(row), default=None)
 
 
 def goodness(row: Row) -> float:
-    """The first metric, turned so that larger is better."""
+    """Return the first metric, with a sign such that larger is better."""
     if row.first is None:
         return -math.inf
     return row.first.mean if row.larger else -row.first.mean
 
 
 def table(rows: Sequence[Row]) -> list[TableRow]:
-    """The result table."""
+    """Return the result table."""
     made, names = [], metric_names(rows)
     for row in rows:
         printed = "" if row.printed is None else f"{row.printed.accuracy:.1f} / {row.printed.f1:.1f}"
@@ -132,7 +132,7 @@ def table(rows: Sequence[Row]) -> list[TableRow]:
 
 
 def dots(group: Group, rows: Sequence[Row]) -> str:
-    """Every fold and seed of every row as a dot."""
+    """Draw every fold and seed of every row as a dot."""
     strips = []
     for row in rows:
         if row.first is None:
@@ -158,7 +158,7 @@ def dots(group: Group, rows: Sequence[Row]) -> str:
 
 
 def times(group: Group, rows: Sequence[Row]) -> str:
-    """Seconds of every fit, on a logarithmic axis."""
+    """Draw the seconds of every fit, on a logarithmic axis."""
     strips = []
     for row in rows:
         seconds = [float(r["timings"]["fit_seconds"]) for _, r in group.of(row) if r is not None]
@@ -169,7 +169,7 @@ def times(group: Group, rows: Sequence[Row]) -> str:
 
 
 def losses(group: Group, rows: Sequence[Row]) -> dict[str, str]:
-    """Training loss by epoch, one chart a method that keeps it."""
+    """Draw the training loss by epoch, one chart for each method that stores it."""
     charts = {}
     for row in rows:
         lines = [r["loss"] for _, r in group.of(row) if r is not None and _numbers(r.get("loss"))]
@@ -181,7 +181,7 @@ def losses(group: Group, rows: Sequence[Row]) -> dict[str, str]:
 
 
 def sweeps(rows: Sequence[Row]) -> dict[str, str]:
-    """Accuracy by a setting, where a method ran with several values of it and nothing else differs."""
+    """Draw accuracy by a setting, for methods that ran with several values of it and nothing else different."""
     charts = {}
     for method in dict.fromkeys(row.method for row in rows):
         same = [row for row in rows if row.method == method and row.first is not None]
@@ -204,7 +204,7 @@ def sweeps(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def flip_rates(group: Group, row: Row) -> list[float]:
-    """Per job, the share of predictions that change when nodes are relabelled."""
+    """Return, for each job, the share of predictions that change when nodes are relabelled."""
     rates = []
     for _, result in group.of(row):
         audit = result.get("audit") if result is not None else None
@@ -215,7 +215,7 @@ def flip_rates(group: Group, row: Row) -> list[float]:
 
 
 def audit_chart(group: Group, rows: Sequence[Row]) -> str:
-    """Flip rate by method, a dot a job."""
+    """Draw the flip rate by method, one dot per job."""
     strips = []
     for row in rows:
         rates = [100 * rate for rate in flip_rates(group, row)]
@@ -226,7 +226,7 @@ def audit_chart(group: Group, rows: Sequence[Row]) -> str:
 
 
 def confusions(group: Group, rows: Sequence[Row], graphs: GraphSet) -> list[Confusion]:
-    """Predictions of all folds and seeds against the true classes; none for several labels a graph."""
+    """Compare the predictions of all folds and seeds with the true classes; empty if a graph has several labels."""
     if graphs.y is None or graphs.y.ndim != 1 or graphs.classes is None or len(graphs.classes) > MAX_CLASSES:
         return []
     names = [str(value) for value in graphs.classes.tolist()]
@@ -251,13 +251,13 @@ def confusions(group: Group, rows: Sequence[Row], graphs: GraphSet) -> list[Conf
 
 
 def protocol_text(group: Group) -> str:
-    """What the protocol is, in a sentence."""
+    """Describe the protocol in a sentence."""
     known = group.protocol.partition(":")[0] in PROTOCOLS
     return find_protocol(group.protocol).about if known else ""
 
 
 def provenance(group: Group) -> dict[str, str]:
-    """Versions, commits and machines that results come from, each once."""
+    """Return the versions, commits and machines of the results, each once."""
     found: dict[str, dict[str, None]] = {}
     for job in group.jobs:
         result = group.results.get(job.id)
@@ -291,7 +291,7 @@ def _numbers(values: Any) -> bool:
 
 
 def _against(row: Row) -> str:
-    """Whether the first metric differs from the reference's, where the table has a test of it."""
+    """Return whether the first metric differs from the reference's, if the table tests it."""
     if row.p is None:
         return ""
     return f"{'p < 0.001' if row.p < 0.001 else f'p = {row.p:.3f}'} against {row.against or 'isonn'}"

@@ -1,4 +1,4 @@
-"""The report page: everything a folder of results holds, with templates and graphs of one of its models."""
+"""The report page of a folder of results, with templates and graphs of one of its models."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from isonn.report.page import render, require_jinja2
 from isonn.report.pieces import Naming
 from isonn.report.runs import Collected, Fitted, Group, choose_job, collect, find_graphs, refit, saved
 
-#: Looking for twins among more nodes than this takes too long for a page.
+#: Maximum number of nodes to search for twins in; more takes too long for a page.
 TWIN_NODES = 2_000_000
 
 
 @dataclass(frozen=True)
 class ReportPage:
-    """A page and what it holds.
+    """A page and a summary of its content.
 
     Attributes:
         text: the page.
-        facts: counts for machines.
+        facts: counts, for machines.
     """
 
     text: str
@@ -40,13 +40,13 @@ class ReportPage:
 def report_page(
     folder: Path, data: str | None = None, model: Path | None = None, graphs_shown: int = GRAPHS, quiet: bool = False
 ) -> ReportPage:
-    """Make the page of a folder of results.
+    """Create the page of a folder of results.
 
     Args:
-        data: name or path of the graphs, where the run's own name for them does not lead there.
-        model: a saved model to show instead of one of the run's.
-        graphs_shown: graphs in the gallery at most.
-        quiet: show no progress.
+        data: name or path of the graphs, if the run's own name does not find them.
+        model: a saved model to show instead of one from the run.
+        graphs_shown: maximum number of graphs in the gallery.
+        quiet: hide the progress bar.
     """
     require_jinja2()
     found = collect(folder)
@@ -68,7 +68,7 @@ def report_page(
             continue
         try_model = _fitted(group, graphs, model, quiet)
         if try_model is None:
-            content["no_model"] = "None of the methods of this run gives reasons; add isonn-subgraph to its methods."
+            content["no_model"] = "No method of this run gives reasons; add isonn-subgraph to its methods."
             continue
         judged = Judged(try_model.clf, [(try_model.clf, try_model.test)], try_model.how, try_model.train)
         trivial = _best_trivial(rows) or trivial_tile(graphs, try_model.clf)
@@ -103,7 +103,7 @@ def report_page(
 
 
 def _compared(found: Collected) -> ReportPage:
-    """Of several datasets, the page that compares the methods; ``data`` names the one whose graphs to show instead."""
+    """Create the page that compares the methods over several datasets; ``data`` selects one of them instead."""
     content = comparison(found)
     text = render("compare.html", **content)
     facts = {
@@ -121,7 +121,7 @@ def _compared(found: Collected) -> ReportPage:
 
 
 def _tile_of(rows: Sequence[Row], method: str) -> Tile | None:
-    """The number of the method whose model is shown, over all seeds."""
+    """Return the metric of the method shown, over all seeds."""
     own = results.best_of([row for row in rows if row.method == method])
     if own is None or _best_trivial(rows) is None:
         return None
@@ -130,7 +130,7 @@ def _tile_of(rows: Sequence[Row], method: str) -> Tile | None:
 
 
 def _best_trivial(rows: Sequence[Row]) -> Tile | None:
-    """The best trivial row of the run's own table."""
+    """Return the best trivial row of the run's own table."""
     best = results.best_of([row for row in rows if results.kind_of(row.method) == "trivial"])
     if best is None:
         return None
@@ -139,7 +139,7 @@ def _best_trivial(rows: Sequence[Row]) -> Tile | None:
 
 
 def _preferred(found: Collected, data: str | None) -> Group:
-    """The group whose graphs are shown: the first with a model to show, where data is named the one it belongs to."""
+    """Return the group whose graphs are shown: that of ``data``, or the first with a model to show."""
     candidates = [group for group in found.groups if choose_job(group) is not None] or list(found.groups)
     if data is not None and len(found.groups) > 1:
         named = [group for group in found.groups if group.dataset == data or Path(data).stem == group.dataset]
@@ -160,7 +160,7 @@ def _fitted(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> 
 
 
 def _block(group: Group, rows: Sequence[Row], graphs: GraphSet | None, why: str) -> dict[str, Any]:
-    """What the page says of one dataset under one protocol."""
+    """Return the content for one dataset under one protocol."""
     lines = results.table(rows)
     found = results.confusions(group, rows, graphs) if graphs is not None else []
     twins, matter = _twins(graphs, group) if graphs is not None else ("", False)
@@ -175,7 +175,7 @@ def _block(group: Group, rows: Sequence[Row], graphs: GraphSet | None, why: str)
         "facts": _facts(group, graphs),
         "table": lines,
         "headings": results.headings(rows),
-        "caption": f"{seeds[0].upper()}{seeds[1:]}{compared}. Trivial rows are what a learned method has to beat.",
+        "caption": f"{seeds[0].upper()}{seeds[1:]}{compared}. A learned method has to beat the trivial rows.",
         "intervals": any(line.interval for line in lines),
         "printed": any(line.printed for line in lines),
         "flips": any(line.flips for line in lines),
@@ -215,9 +215,9 @@ def _facts(group: Group, graphs: GraphSet | None) -> list[tuple[str, str]]:
 
 
 def _twins(graphs: GraphSet, group: Group) -> tuple[str, bool]:
-    """How many graphs equal another one, and whether that tells the test graphs away."""
+    """Describe how many graphs equal another one, and return whether that reveals test graphs."""
     if graphs.sizes.sum() > TWIN_NODES:
-        return f"Twins were not looked for among {len(graphs):,} graphs.", False
+        return f"Twins were not searched for among {len(graphs):,} graphs.", False
     counts = np.bincount(twin_groups(graphs))
     number = int(counts[counts > 1].sum())
     if not number:
@@ -225,12 +225,15 @@ def _twins(graphs: GraphSet, group: Group) -> tuple[str, bool]:
     sentence = f"{number} of the {len(graphs)} graphs equal another one up to relabelling (labels ignored)"
     if group.protocol == "fair":
         return f"{sentence}; the fair protocol keeps such twins in one fold.", False
-    remedy = "so that accuracies are too high; the fair protocol keeps twins in one fold"
-    return f"{sentence}. Under the {group.protocol} protocol a test graph's twin may be trained on, {remedy}.", True
+    remedy = "which makes accuracies too high; the fair protocol keeps twins in one fold"
+    return (
+        f"{sentence}. Under the {group.protocol} protocol a test graph's twin may be a training graph, {remedy}.",
+        True,
+    )
 
 
 def _headline(blocks: Sequence[dict[str, Any]]) -> list[str]:
-    """The best learned row beside the best trivial one, of each dataset."""
+    """Describe the best learned row beside the best trivial one, for each dataset."""
     sentences = []
     for block in blocks:
         kinds = (("isonn", "best template model"), ("other", "best other method"), ("trivial", "best trivial method"))
@@ -269,7 +272,7 @@ def _warnings(found: Collected) -> list[str]:
         if group.missing:
             sentences.append(
                 f"{group.missing} of {len(group.jobs)} jobs of {group.dataset} have no result; a seed counts once "
-                f"all its folds are there. The same isonn evaluate again runs what is missing."
+                f"all its folds are there. Run the same isonn evaluate again to complete it."
             )
     if found.damaged:
         names = ", ".join(found.damaged[:3]) + (", …" if len(found.damaged) > 3 else "")

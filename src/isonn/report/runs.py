@@ -1,6 +1,6 @@
-"""What a folder of results holds, read without changing anything in it.
+"""The results in a folder, read without changing it.
 
-Half a run is worth a page too: jobs that are missing, failed or damaged are counted and said.
+Unfinished runs can be shown too: missing, failed and damaged jobs are counted and reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from isonn.experiments.tables import MEAN, Row, summarize
 from isonn.graphs.datasets.registry import find, load
 from isonn.graphs.graph import GraphSet
 
-#: Rows that a learned method has to beat before it has learned anything worth the name.
+#: Rows that a learned method has to beat.
 TRIVIAL = ("majority", "size", "degrees", "edges")
 
 
@@ -35,7 +35,7 @@ class Group:
     """The jobs of one dataset under one protocol.
 
     Attributes:
-        jobs: every job that belongs to it, also those without a result.
+        jobs: all its jobs, including those without a result.
         results, errors: by job id.
     """
 
@@ -48,30 +48,30 @@ class Group:
 
     @property
     def missing(self) -> int:
-        """How many jobs have no result."""
+        """Number of jobs without a result."""
         return sum(job.id not in self.results for job in self.jobs)
 
     @property
     def seeds(self) -> int:
-        """How many seeds there are."""
+        """Number of seeds."""
         return len({job.seed for job in self.jobs})
 
     @property
     def folds(self) -> int:
-        """How many folds a seed has."""
+        """Number of folds per seed."""
         return 1 + max(job.fold for job in self.jobs)
 
     def rows(self) -> list[Row]:
-        """The result table."""
+        """Return the result table."""
         every = summarize(self.jobs, self.results, self.errors, load_spec("table"))
-        return [row for row in every if row.target in ("", MEAN)]  # of several targets, their mean
+        return [row for row in every if row.target in ("", MEAN)]  # for several targets, their mean
 
     def of(self, row: Row) -> list[tuple[Job, Mapping[str, Any] | None]]:
-        """The jobs behind a row of the table, each with its result or None."""
+        """Return the jobs of a row of the table, each with its result or None."""
         return [(job, self.results.get(job.id)) for job in self.of_every_share(row) if job.share == 1]
 
     def of_every_share(self, row: Row) -> list[Job]:
-        """The jobs behind a row of the table, and those of its learning curve."""
+        """Return the jobs of a row of the table and of its learning curve."""
         return [
             job
             for job in self.jobs
@@ -89,8 +89,8 @@ class Collected:
     Attributes:
         groups: by dataset and protocol.
         damaged: names of files that could not be read.
-        summary: what ``results.json`` says, or {}.
-        about: what ``run.json`` says.
+        summary: content of ``results.json``, or {}.
+        about: content of ``run.json``.
     """
 
     folder: Path
@@ -101,18 +101,18 @@ class Collected:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Methods that cannot be used on the data, and why."""
+        """Methods that do not support the data, with the reason."""
         found = self.summary.get("left_out")
         return {str(name): str(reason) for name, reason in found.items()} if isinstance(found, dict) else {}
 
 
 def collect(folder: Path) -> Collected:
-    """Read a folder that `isonn evaluate` made; a folder that is none, or holds no result, is refused."""
+    """Read a folder written by `isonn evaluate`; raise `InputError` if it has no results."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; give the one that isonn evaluate wrote its results to")
+        raise InputError(f"{folder} is not a folder; give a folder written by isonn evaluate")
     about = _json(folder / "run.json")
     if about.get("kind") != "isonn results":
-        raise InputError(f"{folder} holds no results of isonn; give the folder that isonn evaluate wrote them to")
+        raise InputError(f"{folder} has no isonn results; give a folder written by isonn evaluate")
     results: dict[str, Mapping[str, Any]] = {}
     errors: dict[str, str] = {}
     damaged: list[str] = []
@@ -130,15 +130,15 @@ def collect(folder: Path) -> Collected:
         jobs[job.id] = job
     if not results:
         reasons = f"; every job failed: {next(iter(errors.values()))}" if errors else ""
-        raise InputError(f"{folder} holds no finished result{reasons}; evaluate methods into it first")
+        raise InputError(f"{folder} has no finished result{reasons}; run isonn evaluate first")
     return Collected(folder, _groups(jobs, results, errors), tuple(damaged), _json(folder / "results.json"), about)
 
 
 def find_graphs(group: Group, given: str | None = None) -> tuple[GraphSet | None, str]:
-    """The graphs of a group, and, when there are none to be had, why.
+    """Load the graphs of a group, or return the reason why they are not available.
 
     Args:
-        given: a name or path to load them from; without it, a dataset known by name that lies on this machine.
+        given: a name or path to load them from; None uses a named dataset if it is on this machine.
     """
     if given is not None:
         name, graphs = given, load(given)
@@ -146,10 +146,10 @@ def find_graphs(group: Group, given: str | None = None) -> tuple[GraphSet | None
         name = group.dataset
         try:
             here = find(name) is not None
-        except DatasetError:  # not even the name of a dataset: it was a file
+        except DatasetError:  # not a dataset name, so it was a file
             here = False
-        if not here:  # nothing is downloaded for a page
-            return None, f"{name} is not on this machine; name the file of its graphs to see them"
+        if not here:  # pages never download
+            return None, f"{name} is not on this machine; give the file of its graphs to show them"
         try:
             graphs = load(name)
         except DatasetError as error:
@@ -180,7 +180,7 @@ def _groups(
     for (dataset, protocol, digest), members in sorted(parts.items()):
         folds = 1 + max(job.fold for job in members)
         wanted: dict[str, Job] = {}
-        # A run that was stopped leaves no list of what it meant to do: a seed that has one fold has them all.
+        # A stopped run has no list of its jobs, but a seed with one fold has them all.
         for job in members:
             for fold in range(folds):
                 other = replace(job, fold=fold)
@@ -191,7 +191,7 @@ def _groups(
 
 
 def _place(job: Job) -> tuple[Any, ...]:
-    """Learned methods first, IsoNN before the others, trivial rows last."""
+    """Return the sort key: learned methods first, IsoNN before the others, trivial rows last."""
     from isonn.experiments.methods import METHODS
 
     names = list(METHODS)
@@ -215,10 +215,10 @@ def _json(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-# The model behind the templates and the gallery: one of the run, fitted again, or one that was saved.
+# The model of the templates and the gallery: one of the run, fitted again, or a saved one.
 
 
-#: Methods that can explain themselves, the preferred one first.
+#: Methods that give explanations, preferred one first.
 EXPLAINED = (
     "isonn-subgraph",
     "isonn-aligned",
@@ -237,12 +237,12 @@ EXPLAINED = (
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model, what it learned from, and what it is shown on.
+    """A model with the graphs it was fitted to and those it is shown on.
 
     Attributes:
-        train, test: numbers of graphs; without knowing what a saved model learned from, train is empty.
-        sentence: where the model comes from, for the page.
-        how: what the predictions shown are, in a sentence.
+        train, test: numbers of graphs; for a saved model, whose training graphs are unknown, train is empty.
+        sentence: the origin of the model, for the page.
+        how: a sentence about the predictions shown.
         method: the run's name for it; "" for a saved model.
     """
 
@@ -255,7 +255,7 @@ class Fitted:
 
 
 def choose_job(group: Group) -> Job | None:
-    """The finished job whose model is shown: the preferred method, its first seed and fold."""
+    """Return the finished job whose model is shown: the preferred method, its first seed and fold."""
     finished = [
         job
         for job in group.jobs
@@ -265,11 +265,11 @@ def choose_job(group: Group) -> Job | None:
 
 
 def refit(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Fitted:
-    """Fit the model of a finished job again: the same graphs, settings and seed give the same model."""
+    """Fit the model of a finished job again; the same graphs, settings and seed give the same model."""
     train, test = find_protocol(job.protocol).split(graphs, job.seed)[job.fold]
     chosen = result.get("chosen") or {}
     if graphs.y is None:
-        raise InputError(f"{graphs.name} has no classes; a model cannot be fitted again")
+        raise InputError(f"{graphs.name} has no classes to fit the model again; give the data of the run")
     numbers = target_kind(graphs.y) == "numbers"
     clf = build(job.method, {**job.settings, **chosen}, job.weight_seed, int(graphs.sizes.max()), numbers)
     clf.fit(graphs[train], graphs.y[train])
@@ -284,7 +284,7 @@ def refit(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Fitted:
 
 
 def saved(path: Path, graphs: GraphSet) -> Fitted:
-    """A model that ``isonn fit`` saved; all graphs are shown, for what it learned from is not known."""
+    """Read a model that ``isonn fit`` saved; all graphs are shown, because its training graphs are unknown."""
     clf = load_model(path)
     check_takes(clf, graphs, path)
     sentence = f"{type(clf).__name__} from {path.name}; it may have been fitted to some of these graphs."
@@ -293,7 +293,7 @@ def saved(path: Path, graphs: GraphSet) -> Fitted:
 
 
 def check_takes(clf: Any, graphs: GraphSet, path: Path) -> None:
-    """Raise `InputError` for a model that cannot explain, or is too small for the graphs."""
+    """Raise `InputError` for a model without explanations, or too small for the graphs."""
     if not hasattr(clf, "explain"):
-        raise InputError(f"the {type(clf).__name__} in {path} cannot explain itself; use a model of isonn fit")
+        raise InputError(f"the {type(clf).__name__} in {path} cannot be explained; use a model of isonn fit")
     clf.predict_proba(graphs[:1])

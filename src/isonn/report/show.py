@@ -1,6 +1,6 @@
-"""How objects show themselves: in notebooks (``_repr_html_``), as SVG, and as pages.
+"""Display of objects in notebooks (``_repr_html_``), as SVG, and as pages.
 
-Any module may import this one inside a method; it is the only part of `isonn.report` that others know of. Drawings
+Any module may import this one inside a method. It is the only part of `isonn.report` that other packages use. Drawings
 need no extra; pages need the extra ``report``.
 """
 
@@ -30,18 +30,18 @@ from isonn.targets import Numbers
 if TYPE_CHECKING:
     from isonn.report.draw import Drawing
 
-#: Drawings in the table of a set, and classes it names.
+#: Number of drawings in the table of a set, and of classes it names.
 THUMBNAILS, CLASSES = 6, 10
 
 
 def graph_html(graph: Graph) -> str:
-    """A drawing of the graph with a line about it."""
+    """Return a drawing of the graph with a line about it."""
     drawing = draw_graph(graph, symbols=symbols_of(graph.node_labels))
     return _figure(standalone(drawing.svg), f"{describe(graph)}. {drawing.note}".strip())
 
 
 def graphset_html(graphs: GraphSet) -> str:
-    """A small table: name, graphs, sizes, graphs per class, and the first few drawings."""
+    """Return a small table: name, graphs, sizes, graphs per class, and the first few drawings."""
     look = symbols(graphs)
     rows = [
         ("graphs", f"{len(graphs):,}"),
@@ -73,18 +73,18 @@ def graphset_html(graphs: GraphSet) -> str:
 
 
 def template_html(template: Template) -> str:
-    """A drawing of the template, and its nodes in words."""
+    """Return a drawing of the template, and its nodes in words."""
     drawing = draw_template(template, symbols=symbols_of(template.node_labels))
     return _figure(standalone(drawing.svg), ", ".join(template.texts or ()))
 
 
 def explanation_svg(explanation: Explanation) -> str:
-    """The graph, coloured by contribution, with its reasons highlighted; a whole SVG file."""
+    """Return the graph as a complete SVG file, coloured by contribution, with its reasons highlighted."""
     return standalone(explanation_drawing(explanation).svg)
 
 
 def explanation_drawing(explanation: Explanation) -> Drawing:
-    """The drawing of an explanation."""
+    """Return the drawing of an explanation."""
     graph, reasons = explanation.graph, explanation.reasons
     return draw_graph(
         graph,
@@ -97,7 +97,7 @@ def explanation_drawing(explanation: Explanation) -> Drawing:
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """The prediction, the drawing and the reasons, for a notebook."""
+    """Return the prediction, the drawing and the reasons, for a notebook."""
     drawing = explanation_drawing(explanation)
     items = "".join(
         f"<li>{escape(reason_words(reason))} ({reason.contribution:+.2f})</li>" for reason in explanation.reasons
@@ -108,7 +108,7 @@ def explanation_html(explanation: Explanation) -> str:
 
 
 def answer(explanation: Explanation) -> str:
-    """The prediction in a sentence."""
+    """Return the prediction in a sentence."""
     if isinstance(explanation.target, Numbers):
         return f"Predicted {explanation.score:.3g}."
     share = explanation.probabilities[explanation.column]
@@ -116,7 +116,7 @@ def answer(explanation: Explanation) -> str:
 
 
 def write_explanation(explanation: Explanation, path: str | Path) -> None:
-    """Write an explanation as a page; needs the extra ``report``. An existing file is refused."""
+    """Write an explanation as a new page; needs the extra ``report``."""
     from isonn.report.explain_page import page_of_one
     from isonn.report.page import check_new, write
 
