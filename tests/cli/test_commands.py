@@ -88,7 +88,7 @@ def test_ctrl_c_keeps_the_run_and_resume_goes_on_to_the_same_model(tmp_path):
     assert process.returncode == 130, stderr
     assert "--resume" in stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.checkpoint"]
-    refused(run("fit", "MUTAG", *options, "--out", tmp_path / "model"), "holds a run that was stopped", "--resume")
+    refused(run("fit", "MUTAG", *options, "--out", tmp_path / "model"), "holds a stopped run", "--resume")
     assert run("fit", "MUTAG", *options, "--out", tmp_path / "model", "--resume").returncode == 0
     assert run("fit", "MUTAG", *options, "--out", tmp_path / "whole").returncode == 0
     mutag = isonn.load("MUTAG")
@@ -105,7 +105,7 @@ def test_resuming_a_run_that_was_killed_after_saving_ends_it(tmp_path):
     (tmp_path / ".model.abcdefgh").mkdir()
     refused(run(*options[:6], "--k", 3, *options[8:], "--resume"), "exists already and has other settings")
     other = write_tu(tmp_path / "other")
-    refused(run("fit", other, *options[2:], "--resume"), "exists already and is of other data")
+    refused(run("fit", other, *options[2:], "--resume"), "exists already and was fitted to other data")
     for again in ((), ("--resume",), ("--resume",)):  # the checkpoint is gone after the first
         result = run(*options, *again)
         assert result.returncode == 0, result.stderr

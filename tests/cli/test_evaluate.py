@@ -300,7 +300,7 @@ def test_permutations_give_a_p_value(data: Path, tmp_path: Path) -> None:
         (["--methods", "isonn-deep-relative", "--normalize", "positions"], InputError, "which has normalize relative"),
         (["--methods", "size", "--epochs", 3], InputError, "--epochs is a setting of isonn, which is not among"),
         (["--k", 3], InputError, "--k is a setting of isonn, which is not among the methods isonn-subgraph"),
-        (["--split", "random", "--protocol", "fair"], InputError, "--protocol and --split both say how to split"),
+        (["--split", "random", "--protocol", "fair"], InputError, "--protocol and --split both set the folds"),
         (["--split", "site"], InputError, "planted has no column 'site'; its columns are: "),
         (["--group", "site"], InputError, "planted has no column 'site'"),
         (["--group", "site", "--protocol", "paper"], InputError, "--group cannot change the folds of paper"),

@@ -19,4 +19,4 @@ def test_the_share_of_unseen_subgraphs_is_a_column(mutag, tmp_path):
 
 def test_models_without_a_vocabulary_refuse_it(mutag, tmp_path):
     isonn.IsoNNClassifier(k=2, c=1, epochs=1, hidden=(4,), random_state=0).fit(mutag).save(tmp_path / "model")
-    refused(run("predict", tmp_path / "model", "MUTAG", "--unseen"), "--unseen is for models of subgraphs")
+    refused(run("predict", tmp_path / "model", "MUTAG", "--unseen"), "--unseen needs a subgraph model")

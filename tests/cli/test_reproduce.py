@@ -185,7 +185,7 @@ def test_without_matplotlib_the_numbers_are_there_and_the_extra_is_named(
         (["table", "--protocol", "fair", "--seeds", 4], InputError, "at least 5 seeds, got 4; use more seeds"),
         (["table", "--seeds", 0], InputError, "seeds must be at least 1, got 0"),
         (["table", "--jobs", 0], InputError, "--jobs must be at least 1, got 0"),
-        (["table", "--datasets", ","], InputError, "--datasets names none"),
+        (["table", "--datasets", ","], InputError, "--datasets is empty"),
         (["table", "--datasets", "no/such.npz"], DatasetError, "no dataset and no file"),
         (["table", "--datasets", "BP-fMRI"], InputError, "human-subject data without a public download"),
     ],
@@ -226,10 +226,10 @@ def test_what_is_stored_is_shown_by_whole_seeds_and_nothing_is_run(data: Path, t
     }
     assert sorted(path.name for path in (out / "jobs").iterdir()) == before
     assert "| size | 2 |" in (out / "results.md").read_text()
-    assert "No seed is finished of degrees on planted." in (out / "results.md").read_text()
+    assert "No finished seed for degrees on planted." in (out / "results.md").read_text()
     damaged = next((out / "jobs").glob("*.json"))
     damaged.write_text("{")
     assert f"kept as {damaged}.corrupt" in run(*common, "--methods", "size,majority", "--stored").stderr
     nothing = run(*common[:-1], str(tmp_path / "empty"), "--methods", "size", "--seeds", "1", "--stored")
-    assert "No seed is finished of size on planted." in nothing.stdout
+    assert "No finished seed for size on planted." in nothing.stdout
     assert "95 %" not in nothing.stdout

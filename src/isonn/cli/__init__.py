@@ -1,4 +1,4 @@
-"""The command line: parses, calls, prints. Heavy imports wait inside the commands, so that --help is quick."""
+"""The command line. Commands import heavy packages when they run, so that --help is fast."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ app = typer.Typer(
 )
 
 
-#: What `isonn` alone prints.
+#: Printed by `isonn` without arguments.
 START = """\
 isonn evaluate DATA            how well methods predict DATA: MUTAG, data.csv, a folder
 isonn fit DATA --out MODEL     train a model; then isonn explain MODEL DATA --graph 0 --out why.html
-isonn --help                   every command; isonn doctor says what is installed"""
+isonn --help                   every command; isonn doctor lists what is installed"""
 
 
 @app.callback(invoke_without_command=True)
@@ -42,7 +42,7 @@ def start(
     context: typer.Context,
     show: bool = typer.Option(False, "--version", help="Print the version and exit."),
     quiet: bool = typer.Option(
-        False, "--quiet", "-q", help="No warnings and no progress bars; errors are still printed."
+        False, "--quiet", "-q", help="Hide warnings and progress bars; errors are still printed."
     ),
 ) -> None:
     """Predict what a graph will do, and show which piece of it says so."""
@@ -68,7 +68,7 @@ app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 
 
 def _say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """A warning of isonn's as a sentence; those of other libraries only where Python was asked to show warnings."""
+    """Print a warning of isonn as a sentence, and those of other libraries only if Python's options ask for them."""
     from isonn.errors import IsoNNWarning
 
     if issubclass(category, IsoNNWarning):
@@ -81,14 +81,14 @@ _SHOW = warnings.showwarning
 
 
 def main() -> None:
-    """Run the command line; a mistake in the input is one sentence and exit code 2."""
-    # joblib may say this when it is torn down, after the block below
+    """Run the command line; an input error prints one sentence and exits with code 2."""
+    # joblib may warn at shutdown, after the block below
     warnings.filterwarnings("ignore", r"\d+ tasks which were still being processed", UserWarning)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say
             app()
-    except KeyboardInterrupt:  # where no command says what is kept
+    except KeyboardInterrupt:  # in commands that do not report what was kept
         raise SystemExit(130) from None
     except Exception as error:
         from isonn.errors import IsoNNError
@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def _listen() -> None:
-    """Let SIGTERM and SIGHUP end a command as Ctrl-C does: workers are stopped, and what is done is kept."""
+    """Treat SIGTERM and SIGHUP like Ctrl-C: stop workers and keep finished work."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # as `isonn.__main__` leaves it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("SIGTERM", "SIGHUP"):
@@ -122,5 +122,5 @@ def _sentence(error: Exception) -> str:
         )
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         where = f" of {error.filename}" if error.filename else ""
-        return f"the disk{where} is full; what is finished is kept: free some space and run the same command again"
+        return f"the disk{where} is full; finished work is kept, so free some space and run the same command again"
     return str(error)

@@ -1,4 +1,4 @@
-"""`isonn alerts`: the pieces of molecules that make a model warn, as SMARTS."""
+"""`isonn alerts`: list structural alerts of a model as SMARTS."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
 
 
 def alerts(
-    model: Annotated[Path, typer.Argument(help="A folder that `isonn fit` made.", show_default=False)],
+    model: Annotated[Path, typer.Argument(help="A model folder written by `isonn fit`.", show_default=False)],
     data: Data,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file to write; must not exist. Standard output if not given.")
+        Path | None, typer.Option(help="CSV file to write; must not exist. Default: standard output.")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Page to write, with drawings.")] = None,
+    html: Annotated[Path | None, typer.Option(help="HTML page to write, with drawings.")] = None,
     label: Annotated[
-        str | None, typer.Option(help="The class to warn of.", show_default="the second of two classes")
+        str | None, typer.Option(help="The class to alert about.", show_default="the second of two classes")
     ] = None,
-    top: Annotated[int, typer.Option(help="Alerts at most.")] = 30,
-    min_support: Annotated[int, typer.Option(help="Molecules of DATA that must hold an alert.")] = 5,
+    top: Annotated[int, typer.Option(help="Largest number of alerts.")] = 30,
+    min_support: Annotated[int, typer.Option(help="Smallest number of molecules of DATA that match an alert.")] = 5,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the structural alerts of a model: SMARTS, how often each is right on molecules it did not learn from.
+    """List the structural alerts of a model as SMARTS, with the precision of each on unseen molecules.
 
-    Molecules of DATA that the model was fitted to are recognised and judged by cross-fitting.
+    Training molecules in DATA are recognised and evaluated by cross-fitting.
     """
     import isonn
     from isonn.errors import InputError

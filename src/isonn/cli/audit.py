@@ -1,4 +1,4 @@
-"""`isonn audit`: do a model's predictions depend on the order of nodes?"""
+"""`isonn audit`: check whether predictions depend on the order of nodes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
 
 
 def audit(
-    model: Annotated[Path, typer.Argument(help="A folder that `isonn fit` made.", show_default=False)],
+    model: Annotated[Path, typer.Argument(help="A model folder written by `isonn fit`.", show_default=False)],
     data: Data,
-    repeats: Annotated[int, typer.Option(help="Relabellings of each graph.")] = 20,
+    repeats: Annotated[int, typer.Option(help="Number of relabellings per graph.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the relabellings.")] = 0,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Relabel the nodes of the graphs of DATA and see which predictions change; look for equal graphs, too."""
+    """Relabel the graphs of DATA and count the predictions that change; also report equal graphs."""
     import isonn
     from isonn.audit import relabelling, twins
 

@@ -1,4 +1,4 @@
-"""`isonn cost`: estimate what a template size costs on a dataset."""
+"""`isonn cost`: estimate the cost of a template size on a dataset."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def cost(
     target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what matching C templates of K nodes costs on DATA, measured on a sample of its regions."""
+    """Estimate the cost of matching C templates of K nodes on DATA, measured on a sample of its regions."""
     import isonn
     from isonn.errors import naming_the_extra
 
@@ -42,7 +42,7 @@ def cost(
             print(f"  {name:<17} not possible: {matching.reason}")
             continue
         agrees = "" if matching.rank_correlation is None else f", rank correlation {matching.rank_correlation:.2f}"
-        print(f"  {name:<17} about {_duration(matching.seconds)} a pass{'' if name == 'exact' else agrees}")
+        print(f"  {name:<17} about {_duration(matching.seconds)} per pass{'' if name == 'exact' else agrees}")
 
 
 def _duration(seconds: float) -> str:

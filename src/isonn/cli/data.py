@@ -1,4 +1,4 @@
-"""`isonn data`: which datasets there are, what they hold, where they lie."""
+"""`isonn data`: list, describe and fetch datasets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command("list")
 def list_datasets(as_json: AsJson = False) -> None:
-    """List the datasets isonn knows by name, and where each lies on this machine."""
+    """List the datasets isonn knows by name, and their local paths."""
     from isonn.graphs import find, known
 
     rows = [(entry, find(entry.name)) for entry in known()]
@@ -37,7 +37,7 @@ def list_datasets(as_json: AsJson = False) -> None:
 
 @app.command()
 def info(data: Data, smiles: SmilesColumn = None, target: TargetColumns = None, as_json: AsJson = False) -> None:
-    """Describe a dataset: graphs, classes, sizes, labels, and what it is."""
+    """Describe a dataset: graphs, classes, sizes, labels and source."""
     import isonn
 
     graphs = isonn.load(data, **reading(smiles, target))
@@ -52,7 +52,7 @@ def info(data: Data, smiles: SmilesColumn = None, target: TargetColumns = None, 
 
 @app.command()
 def fetch(name: Annotated[str, typer.Argument(help="A known dataset, or any name of the TU collection.")]) -> None:
-    """Make sure a dataset is on this machine; download it if it is public and missing."""
+    """Download a public dataset unless it is already on this machine."""
     from isonn import graphs, progress
 
     with progress.bar(f"fetching {name}", total=100) as report:
@@ -90,7 +90,7 @@ def _facts(graphs: Any) -> dict[str, Any]:
 
 
 def _target(graphs: Any) -> dict[str, Any]:
-    """The classes and how often each occurs, or the names and ranges of numbers."""
+    """Return the classes with their counts, or the names and ranges of numbers."""
     import numpy as np
 
     if graphs.y is None:

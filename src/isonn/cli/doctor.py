@@ -1,4 +1,4 @@
-"""`isonn doctor`: versions, extras, caches, threads, and what is missing."""
+"""`isonn doctor`: check versions, extras, caches and threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from isonn.cli.options import AsJson
 
-#: Packages of the core, and of each extra by what it is for.
+#: Packages of the core and of each extra, with the purpose of the extra.
 CORE = ("numpy", "scipy", "scikit-learn", "numba", "igraph", "joblib", "pooch", "safetensors", "typer", "rich")
 EXTRAS = {
     "torch": ("the paper's IsoNN, soft templates", ("torch",)),
@@ -24,9 +24,9 @@ EXTRAS = {
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Print versions, extras, caches, threads, and what is missing.
+    """Print versions, extras, caches, threads and problems.
 
-    The exit code is 1 when a package that isonn cannot do without is missing or a cache folder cannot be written.
+    The exit code is 1 if a required package is missing or a cache folder cannot be written.
     """
     import typer
 
@@ -40,7 +40,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def examine() -> dict[str, Any]:
-    """What `isonn doctor` prints, as plain values."""
+    """Collect the facts that `isonn doctor` prints."""
     import isonn
     from isonn.graphs.datasets.registry import cache_folder
 
@@ -57,7 +57,7 @@ def examine() -> dict[str, Any]:
         folders["your datasets (ISONN_DATA)"] = os.environ["ISONN_DATA"]
     problems = [f"{name} is missing; pip install {name}" for name, version in core.items() if version is None]
     if core.get("numba") and compiled is None:
-        problems.append("no folder for compiled code can be written; every process compiles again; set XDG_CACHE_HOME")
+        problems.append("no folder for compiled code is writable, so every process compiles again; set XDG_CACHE_HOME")
     problems += [
         f"{folder} cannot be written to; {purpose} cannot be kept there"
         for purpose, folder in folders.items()
@@ -116,14 +116,14 @@ def _compiled_folder() -> str | None:
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _writable(folder: str) -> bool:
-    """Whether a folder, or the nearest one above it that exists, can be written to."""
+    """Return whether a folder, or its nearest existing parent, is writable."""
     while not os.path.exists(folder):
         folder = os.path.dirname(os.path.abspath(folder))
     return os.path.isdir(folder) and os.access(folder, os.W_OK)

@@ -34,7 +34,7 @@ from isonn.cli.options import (
     write_text,
 )
 
-if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is quick
+if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.jobs import Job
     from isonn.experiments.tables import Row
     from isonn.graphs.graph import GraphSet
@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is quick
 Settings = dict[str, Any]
 
 
-#: How long the permutations of one method may take, by the time its fits took.
+#: Seconds that the permutations of one method may take, estimated from its fits.
 PERMUTATION_SECONDS = 600
 
 
@@ -58,7 +58,7 @@ def evaluate(
         str | None,
         typer.Option(
             rich_help_panel=FOLDS,
-            help="fair: 10 folds over all graphs, twins together, settings chosen inside; random: 5 folds, duplicates "
+            help="fair: 10 folds, twins together, settings chosen within folds; random: 5 folds, duplicates "
             "together; scaffold; paper: balanced, 3 folds; released: the folds released with the data.",
             show_default="fair; random for molecules",
         ),
@@ -75,13 +75,13 @@ def evaluate(
         typer.Option(rich_help_panel=FOLDS, help="A column of DATA: graphs with the same value stay in one fold."),
     ] = None,
     test: Annotated[
-        str | None, typer.Option(rich_help_panel=FOLDS, help="Another dataset to test on; DATA is trained on.")
+        str | None, typer.Option(rich_help_panel=FOLDS, help="Another dataset to test on; DATA is the training set.")
     ] = None,
     permutations: Annotated[
         int,
         typer.Option(
             rich_help_panel=FOLDS,
-            help="Permutations of the target for a p-value, for methods that are fast enough; try 200.",
+            help="Permutations of the target for a p-value, for fast methods; try 200.",
         ),
     ] = 0,
     learning_curve: Annotated[
@@ -92,23 +92,25 @@ def evaluate(
             help="Fit every method to a tenth, a fifth and half of the training graphs, too.",
         ),
     ] = False,
-    seeds: Annotated[int, typer.Option(rich_help_panel=FOLDS, help="How many seeds; all are reported.")] = 1,
+    seeds: Annotated[int, typer.Option(rich_help_panel=FOLDS, help="Number of seeds; results cover all of them.")] = 1,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     out: Annotated[
         Path | None,
         typer.Option(
             rich_help_panel=RUNNING,
-            help="Folder for the results; a run goes on where it stopped.",
+            help="Folder for the results; a stopped run continues from there.",
             show_default="runs/DATA-PROTOCOL",
         ),
     ] = None,
     k: Annotated[
         int | None, typer.Option(rich_help_panel=PAPER, help="Nodes per template.", show_default="the paper's")
     ] = None,
-    c: Annotated[int | None, typer.Option(rich_help_panel=PAPER, help="Templates.", show_default="the paper's")] = None,
+    c: Annotated[
+        int | None, typer.Option(rich_help_panel=PAPER, help="Number of templates.", show_default="the paper's")
+    ] = None,
     epochs: Annotated[
-        int | None, typer.Option(rich_help_panel=PAPER, help="Epochs of training.", show_default="the paper's")
+        int | None, typer.Option(rich_help_panel=PAPER, help="Training epochs.", show_default="the paper's")
     ] = None,
     matching: Annotated[
         str | None, typer.Option(rich_help_panel=PAPER, help="exact, fast or assigned.", show_default="exact")
@@ -126,9 +128,9 @@ def evaluate(
     numbers: Numbers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train and test methods on the folds of a dataset and print how they compare.
+    """Train and test methods on the folds of a dataset and print a table.
 
-    Finished jobs are kept: the same command again runs what is missing; more seeds or methods run what is new.
+    Finished jobs are kept. Running the command again, also with more seeds or methods, runs only missing jobs.
     """
     from isonn.experiments.jobs import permuted, plan, thinned
     from isonn.experiments.methods import default_methods, resolve_methods
@@ -198,7 +200,7 @@ def evaluate(
         [
             *failures(rows),
             *(f"{name} is left out: {reason}." for name, reason in left_out.items()),
-            *([f"No permutations of {', '.join(slow)}: too slow."] if slow else []),
+            *([f"No permutations for {', '.join(slow)}: too slow."] if slow else []),
             f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
             *([f"A quick look only: {few}."] if few else []),
         ],
@@ -218,17 +220,17 @@ def evaluate(
 
 
 def _protocol(protocol: str | None, split: str | None, group: str | None, test: str | None) -> str | None:
-    """The protocol that the options name, or None where the data decides."""
+    """Return the protocol given by the options, or None to choose by the data."""
     from isonn.errors import InputError
 
     asked = [
         name for name, value in (("--protocol", protocol), ("--split", split), ("--test", test)) if value is not None
     ]
     if len(asked) > 1:
-        raise InputError(f"{asked[0]} and {asked[1]} both say how to split; give one of them")
+        raise InputError(f"{asked[0]} and {asked[1]} both set the folds; give one of them")
     if test is not None or (split is not None and split not in ("random", "scaffold")):
         if group is not None:
-            raise InputError("--group is for folds that are drawn, not for given ones; leave it out")
+            raise InputError("--group has no effect on given folds; leave it out")
         return f"column:{TEST_COLUMN if split is None else split}"
     chosen = protocol if protocol is not None else split
     if group is None:
@@ -238,7 +240,7 @@ def _protocol(protocol: str | None, split: str | None, group: str | None, test: 
     return f"{chosen or 'fair'}:{group}"
 
 
-#: The column that says which graphs --test brought.
+#: The column that marks the graphs of --test.
 TEST_COLUMN = "train or test"
 
 
@@ -273,7 +275,7 @@ def _load(data: str, test: str | None, options: Settings, numbers: bool | None) 
 
 
 def _slow(rows: list[Row], permutations: list[Job], n_jobs: int) -> list[str]:
-    """Methods whose permutations would take too long."""
+    """Return the methods whose permutations would take too long."""
     return [
         row.method
         for row in rows
@@ -295,7 +297,7 @@ def _print(rows: list[Row], notes: list[str], folder: Path) -> None:
     print_rows(rows)
     for sentence in notes:
         typer.echo(sentence)
-    typer.echo(f"Results: {folder / 'results.json'}, .md, .csv, and one file a job in {folder / 'jobs'}.")
+    typer.echo(f"Results: {folder / 'results.json'}, .md, .csv, and one file per job in {folder / 'jobs'}.")
 
 
 def _left_out(
@@ -304,7 +306,7 @@ def _left_out(
     candidates: dict[str, tuple[Settings, ...]],
     graphs: GraphSet,
 ) -> dict[str, str]:
-    """Methods that cannot be used on these graphs, and why; settings that mean nothing are refused."""
+    """Return the methods that cannot be used on these graphs, with the reason; raise an error for invalid settings."""
     from isonn.errors import InputError
     from isonn.experiments.study import why_not
 
@@ -320,7 +322,7 @@ def _left_out(
 
 
 def _check_kept(method: str, settings: Settings, given: Settings) -> None:
-    """Raise `InputError` for options that contradict the method's name."""
+    """Raise `InputError` if an option contradicts the method's name."""
     from isonn.errors import InputError
 
     for option in ("matching", "normalize"):
@@ -332,7 +334,7 @@ def _check_kept(method: str, settings: Settings, given: Settings) -> None:
 
 
 def _without_sizes(settings: Settings, candidates: tuple[Settings, ...]) -> tuple[Settings, tuple[Settings, ...]]:
-    """Layers replace k and c, those of the spec included; then there is nothing to choose."""
+    """Drop k and c, which layers replace, and with them the candidates."""
     whole = {**settings, **(candidates[0] if candidates else {})}
     return {key: value for key, value in whole.items() if key not in ("k", "c")}, ()
 
@@ -344,7 +346,7 @@ def _is_isonn(method: str) -> bool:
 
 
 def _changes(methods: tuple[str, ...], given: Settings) -> Settings:
-    """Settings from the command line, which are for the paper's IsoNN."""
+    """Return the settings given on the command line; they apply to the paper's IsoNN."""
     from isonn.errors import InputError
 
     values = {name: value for name, value in given.items() if value is not None}

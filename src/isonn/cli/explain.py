@@ -1,4 +1,4 @@
-"""`isonn explain`: why graphs get their class, as a page."""
+"""`isonn explain`: explain predictions on a page."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="A folder that `isonn fit` made.", show_default=False)],
+    model: Annotated[Path, typer.Argument(help="A model folder written by `isonn fit`.", show_default=False)],
     data: Data,
-    out: Annotated[Path, typer.Option(help="Page to write; must not exist.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="HTML page to write; must not exist.", show_default=False)],
     graph: Annotated[
         list[int] | None,
-        typer.Option(help="Number of a graph, from 0; may be given several times.", show_default="the first 20"),
+        typer.Option(help="Index of a graph, from 0; may be repeated.", show_default="the first 20"),
     ] = None,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an HTML page that shows which pieces of graphs decide, and what the model would say without them."""
+    """Write an HTML page that shows the pieces behind each prediction, and the prediction without them."""
     import isonn
     from isonn.report.explain_page import explain_page
     from isonn.report.page import check_new, write

@@ -36,7 +36,7 @@ def fit(
     method: Annotated[
         str,
         typer.Option(
-            help="isonn-subgraph: subgraphs, for any order of nodes; isonn: the paper's windows of the adjacency "
+            help="isonn-subgraph: subgraphs, independent of node order; isonn: the paper's windows of the adjacency "
             "matrix; isonn-aligned: graphs on the same nodes, such as connectomes.",
             rich_help_panel=_MODEL,
         ),
@@ -52,7 +52,7 @@ def fit(
     c: Annotated[
         str | None,
         typer.Option(
-            help="Number of templates, or auto for the fewest that do nearly as well.",
+            help="Number of templates, or auto for the fewest with nearly the same score.",
             show_default="all; isonn: 2",
             rich_help_panel=_MODEL,
         ),
@@ -60,18 +60,20 @@ def fit(
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", rich_help_panel=_MODEL)] = 0,
     view: Annotated[
         str | None,
-        typer.Option(help="What nodes and edges carry: auto, labels, refined, degrees.", rich_help_panel=_SUBGRAPHS),
+        typer.Option(
+            help="Information on nodes and edges: auto, labels, refined, degrees.", rich_help_panel=_SUBGRAPHS
+        ),
     ] = None,
     regions: Annotated[
         str | None,
-        typer.Option(help="subgraphs, or both for neighbourhoods beside them.", rich_help_panel=_SUBGRAPHS),
+        typer.Option(help="subgraphs, or both to add neighbourhoods.", rich_help_panel=_SUBGRAPHS),
     ] = None,
     head: Annotated[
         str | None,
         typer.Option(help="linear, forest or ensemble; mlp with --learned.", rich_help_panel=_SUBGRAPHS),
     ] = None,
     learned: Annotated[
-        bool, typer.Option("--learned", help="Soft templates trained by gradient.", rich_help_panel=_SUBGRAPHS)
+        bool, typer.Option("--learned", help="Train soft templates by gradient.", rich_help_panel=_SUBGRAPHS)
     ] = False,
     frozen: Annotated[
         bool,
@@ -92,7 +94,7 @@ def fit(
     normalize: Annotated[
         str | None,
         typer.Option(
-            help="positions, templates, or relative, which deep models of larger graphs need.",
+            help="positions, templates, or relative (needed for deep models on larger graphs).",
             show_default="positions",
             rich_help_panel=_PAPER,
         ),
@@ -106,35 +108,35 @@ def fit(
         ),
     ] = False,
     size: Annotated[
-        int | None, typer.Option(help="Nodes to leave room for, if larger graphs may come.", rich_help_panel=_PAPER)
+        int | None, typer.Option(help="Nodes to reserve, if new graphs may be larger.", rich_help_panel=_PAPER)
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Passes over the graphs.", show_default="100; soft: 40", rich_help_panel=_PAPER)
+        int | None, typer.Option(help="Training epochs.", show_default="100; soft: 40", rich_help_panel=_PAPER)
     ] = None,
     learning_rate: Annotated[
         float | None,
         typer.Option(help="Step size of Adam.", show_default="0.001; soft: 0.005", rich_help_panel=_PAPER),
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option(help="Graphs per step; all at once if not given.", rich_help_panel=_PAPER)
+        int | None, typer.Option(help="Graphs per step; default: all.", rich_help_panel=_PAPER)
     ] = None,
     patience: Annotated[
         int | None, typer.Option(help="Stop after this many epochs without a lower loss.", rich_help_panel=_PAPER)
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run that was stopped.", rich_help_panel=_PAPER)
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run.", rich_help_panel=_PAPER)] = False,
     bank: Annotated[
         Path | None,
         typer.Option(
-            help="Folder to keep counted subgraphs in; the same command again goes on with it. Of large DATA they are "
-            "kept in MODEL.bank while it runs.",
+            help="Folder for counted subgraphs, from which the same command continues; default for large DATA: "
+            "MODEL.bank, removed at the end.",
             rich_help_panel=_LARGE,
         ),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(help="Processes that count subgraphs.", show_default="one per core", rich_help_panel=_LARGE),
+        typer.Option(
+            help="Number of processes that count subgraphs.", show_default="one per core", rich_help_panel=_LARGE
+        ),
     ] = None,
     scheduler: Annotated[
         str | None,
@@ -147,8 +149,7 @@ def fit(
 ) -> None:
     """Train a model on DATA and save it as a folder.
 
-    Ctrl-C keeps what is done: add --resume to the same command to go on. Data too large for memory resumes
-    automatically.
+    After Ctrl-C, add --resume to the same command to continue. Data too large for memory resumes automatically.
     """
     from isonn.cli.options import stream_of
     from isonn.errors import InputError
@@ -157,7 +158,7 @@ def fit(
 
     checkpoint = out.parent / f"{out.name}.checkpoint"
     kept_beside = [checkpoint, *([_bank_beside(out)] if bank is None else [])]
-    # killed after saving: --resume ends such a run, and so does the same command if it left anything to tidy up
+    # killed after saving: finish the run with --resume, or without it if there are files to remove
     finished = out.is_dir() and (resume or any(path.exists() for path in kept_beside))
     if (out.exists() and not finished) or not out.name:
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
@@ -171,7 +172,7 @@ def fit(
     options = reading(smiles, target)
     graphs = stream_of(data, always=bool(banked), **options) if method == "isonn-subgraph" else None
     if checkpoint.exists() and not resume and not finished and graphs is None:
-        raise InputError(f"{checkpoint} holds a run that was stopped; add --resume to go on, or remove it")
+        raise InputError(f"{checkpoint} holds a stopped run; add --resume to continue, or remove it")
     settings = {
         "k": parse_sizes(k),
         "c": _templates(c),
@@ -205,7 +206,7 @@ def fit(
             except UnsortedError:
                 if banked:
                     raise
-                graphs = None  # no pieces were asked for, and it can be read as a whole
+                graphs = None  # streaming was not requested, and the data can be read whole
         if graphs is not None:
             count, name, about = graphs.graphs, graphs.name, f"{graphs.name}: {graphs.graphs} graphs"
         else:
@@ -215,14 +216,14 @@ def fit(
             try:
                 model.fit(held, **keeps)
             except KeyboardInterrupt:
-                kept = f"the run is kept in {checkpoint}; add --resume to the same command to go on"
+                kept = f"the run is kept in {checkpoint}; add --resume to the same command to continue"
                 print(f"isonn: stopped; {kept if checkpoint.exists() else 'nothing was kept'}", file=sys.stderr)
                 raise typer.Exit(130) from None
             count, name, about = len(held), held.name, repr(held)
         assert model is not None
         model.save(out)
     finally:
-        if out.exists():  # saved, or another fit was quicker: either way this run is not resumed
+        if out.exists():  # saved here or by another process, so this run is not resumed
             _remove(kept_beside)
     facts: dict[str, Any] = {"model": str(out), "data": name, "graphs": count}
     facts.update(_facts(model, None if graphs is not None else held))
@@ -249,7 +250,7 @@ def _load(data: str, options: dict[str, Any]) -> Any:
 
 
 def _streams_numbers(graphs: Any) -> bool:
-    """Whether the first graphs of a stream have measurements as targets."""
+    """Return whether the first targets of a stream are measurements."""
     from isonn.graphs.io.tu import UnsortedError
 
     try:
@@ -260,7 +261,7 @@ def _streams_numbers(graphs: Any) -> bool:
 
 
 def _are_numbers(y: Any) -> bool:
-    """Whether targets are measurements: floats that are not all whole."""
+    """Return whether targets are measurements: floats that are not all whole."""
     import numpy as np
 
     values = np.asarray(y)
@@ -282,7 +283,7 @@ def _templates(text: str | None) -> int | str | None:
 
 
 def _facts(model: Any, held: Any) -> dict[str, Any]:
-    """What to tell about a fitted model."""
+    """Return the facts to print about a fitted model."""
     facts: dict[str, Any] = {}
     history = getattr(model, "history_", None)
     if history is not None and history.loss:
@@ -315,12 +316,12 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
         )
         lines.append(f"leave-one-out: {shown} (isonn evaluate DATA compares methods)")
     elif "training_score" in facts:
-        lines.append(f"training score {facts['training_score']:.3f} (no estimate for new graphs)")
+        lines.append(f"training score {facts['training_score']:.3f} (not an estimate for new graphs)")
     return lines
 
 
 def _tidy_up(settings: dict[str, Any], out: Path, kept_beside: list[Path], parts: Any) -> None:
-    """End a run that was killed once its model was saved: check that the model is this run's, remove the rest."""
+    """Finish a run that was killed after saving: check that the model is from this run, and remove other files."""
     import isonn
     from isonn.errors import InputError
     from isonn.files import remove_strays
@@ -333,7 +334,7 @@ def _tidy_up(settings: dict[str, Any], out: Path, kept_beside: list[Path], parts
     if any(saved[name] != value for name, value in wanted.items()):
         raise InputError(f"{out} exists already and has other settings; choose another --out, or remove it first")
     if not all(model.seen_in_training(part).all() for part in parts):
-        raise InputError(f"{out} exists already and is of other data; choose another --out, or remove it first")
+        raise InputError(f"{out} exists already and was fitted to other data; choose another --out, or remove it first")
     remove_strays(out.parent, out.name)
     _remove(kept_beside)
     print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
@@ -354,7 +355,7 @@ def _bank_beside(out: Path) -> Path:
 def _fit_streamed(
     model: Any, graphs: Any, bank: Path | None, out: Path, checkpoint: Path, jobs: int | None, scheduler: str | None
 ) -> None:
-    """Learn from a stream; Ctrl-C says what is kept and leaves with 130."""
+    """Fit a model to a stream; Ctrl-C reports what is kept and exits with 130."""
     from isonn.cli.options import processes
 
     folder = _bank_beside(out) if bank is None else bank
@@ -370,18 +371,19 @@ def _fit_streamed(
         parts = len(list(folder.glob("part-*.safetensors")))
         also = f", and the run in {checkpoint}" if checkpoint.exists() else ""
         print(
-            f"isonn: stopped; {parts} parts of subgraphs are kept in {folder}{also}; the same command again goes on",
+            f"isonn: stopped; {parts} parts of subgraphs are kept in {folder}{also}; run the same command again "
+            "to continue",
             file=sys.stderr,
         )
         raise typer.Exit(130) from None
 
 
-#: Methods that can be saved, with the first part of the names of their estimators.
+#: Methods that can be saved, with the prefix of their estimators' names.
 _ESTIMATORS = {"isonn-subgraph": "SubgraphIsoNN", "isonn": "IsoNN", "isonn-aligned": "AlignedIsoNN"}
 
 
 def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
-    """The estimator of a method with the settings that were given; refuses those it does not have."""
+    """Build the estimator of a method; raise an error for settings it does not have."""
     import isonn
     from isonn.errors import InputError
 
@@ -390,10 +392,12 @@ def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
     settings = dict(settings)
     if method == "isonn" and "k" in settings:
         if len(settings["k"]) > 1:
-            raise InputError(f"--k {settings['k']} are several sizes; isonn has one, or use --method isonn-subgraph")
+            raise InputError(
+                f"--k {settings['k']} are several sizes, but isonn has one; give one, or use --method isonn-subgraph"
+            )
         settings["k"] = settings["k"][0]
     name = _ESTIMATORS[method] + ("Regressor" if numbers else "Classifier")
-    model = getattr(isonn, name)()  # imported by name: only some of them need torch
+    model = getattr(isonn, name)()  # imported by name, because only some need torch
     known = model.get_params()
     if "verbose" not in known:
         settings.pop("verbose", None)

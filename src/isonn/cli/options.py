@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and how their text is read."""
+"""Arguments shared by several commands, and their parsing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Data = Annotated[
     str,
     typer.Argument(metavar="DATA", help="A known dataset (see `isonn data list`) or a path.", show_default=False),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 SmilesColumn = Annotated[
     str | None,
     typer.Option(
@@ -52,12 +52,12 @@ Numbers = Annotated[
 
 
 def reading(smiles: str | None, target: str | None) -> dict[str, Any]:
-    """The options that readers of tables take, of those that were given."""
+    """Return the given options for readers of tables."""
     return {name: value for name, value in (("smiles", smiles), ("target", target)) if value is not None}
 
 
 def parse_sizes(text: str | None) -> tuple[int, ...] | None:
-    """``"1,2,3"`` as (1, 2, 3).
+    """Parse ``"1,2,3"`` as (1, 2, 3).
 
     Example:
         >>> parse_sizes("1,2,3")
@@ -74,15 +74,15 @@ def parse_sizes(text: str | None) -> tuple[int, ...] | None:
 
 
 def check_either(layers: object, *sizes: object) -> None:
-    """Raise `InputError` when --layers is given with --k or --c."""
+    """Raise `InputError` if --layers is given with --k or --c."""
     if layers is not None and any(size is not None for size in sizes):
         from isonn.errors import InputError
 
-        raise InputError("--layers replaces --k and --c; give either the one or the others")
+        raise InputError("--layers replaces --k and --c; give one or the other")
 
 
 def parse_layers(text: str | None) -> tuple[tuple[int, int], ...] | None:
-    """``"2x3,3x4"`` as ((2, 3), (3, 4)): 2 templates of size 3, then 3 of size 4.
+    """Parse ``"2x3,3x4"`` as ((2, 3), (3, 4)): 2 templates of size 3, then 3 of size 4.
 
     Example:
         >>> parse_layers("2x3,3x4")
@@ -103,22 +103,22 @@ def parse_layers(text: str | None) -> tuple[tuple[int, int], ...] | None:
     return tuple(layers)
 
 
-# Data that may be too large to hold: what is read whole, and what in pieces.
+# Data that may be too large for memory: read whole or in pieces.
 
 
-#: Bytes on disk from which a dataset is read in pieces: some hundred thousand molecules.
+#: Larger datasets, in bytes, are read in pieces: some hundred thousand molecules.
 LARGE = 64 * 2**20
 
 
 def stream_of(data: str, always: bool = False, **options: Any) -> GraphStream | None:
-    """The graphs of DATA in pieces when they are many, or None when they are read whole."""
+    """Return the graphs of DATA in pieces if there are many, or None to read them whole."""
     import isonn
 
     return isonn.stream(data, **options) if always or _bytes(data) >= LARGE else None
 
 
 def rows_of(data: str, **options: Any) -> Iterator[tuple[GraphSet | None, list[Problem] | None]]:
-    """DATA in pieces, for predicting: graphs, and the rows that are none (None for formats without such rows)."""
+    """Yield DATA in pieces, for prediction: graphs and unusable rows (None for formats without such rows)."""
     import isonn
     from isonn.graphs.io.registry import check_options, reader_of
     from isonn.graphs.stream import AT_ONCE
@@ -139,20 +139,22 @@ def _bytes(data: str) -> int:
     from isonn.graphs.io.registry import size_of
 
     if data.casefold() in {entry.name.casefold() for entry in known()}:
-        return 0  # none of those is large
+        return 0  # named datasets are small
     path: Path | None = Path(data).expanduser()
     if path is not None and not path.exists():
         try:
             path = find(data)
-        except DatasetError:  # not the name of a dataset; loading it raises the error
+        except DatasetError:  # not a dataset name; loading it raises the error
             path = None
     return 0 if path is None else size_of(path)
 
 
-# What the commands that run many jobs share: how many processes, a bar, Ctrl-C, and the files they leave.
+# Shared by the commands that run many jobs: processes, progress bar, Ctrl-C and output files.
 
 
-Jobs = Annotated[int | None, typer.Option(help="Processes.", show_default="one per core", rich_help_panel=RUNNING)]
+Jobs = Annotated[
+    int | None, typer.Option(help="Number of processes.", show_default="one per core", rich_help_panel=RUNNING)
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(
@@ -163,7 +165,7 @@ Scheduler = Annotated[
 
 
 def processes(jobs: int | None) -> int:
-    """How many processes; one per core unless a number is given."""
+    """Return the number of processes, by default one per core."""
     if jobs is None:
         from joblib import cpu_count
 
@@ -186,7 +188,7 @@ def run_missing(
     n_jobs: int,
     scheduler: str | None = None,
 ) -> None:
-    """Run what has no result yet; Ctrl-C says what is kept and leaves with 130."""
+    """Run the jobs without a result; Ctrl-C reports what is kept and exits with 130."""
     from isonn.experiments.run import execute
     from isonn.progress import bar
 
@@ -207,13 +209,13 @@ def run_missing(
 
 
 def say_set_aside(store: Store) -> None:
-    """Name the damaged files met so far."""
+    """Print the damaged files found so far."""
     for path in store.set_aside:
         typer.echo(f"A result file is damaged or was edited; it is kept as {path} and its job runs again.", err=True)
 
 
 def print_rows(rows: Sequence[Row]) -> None:
-    """A table, with an empty line before and after."""
+    """Print a table, with an empty line before and after."""
     from rich.console import Console
 
     from isonn.experiments.tables import render
@@ -231,12 +233,12 @@ def terminal_width() -> int:
 
 
 def over_seeds(seeds: int) -> str:
-    """What a mean is over."""
+    """Describe the seeds of a mean."""
     return "one seed" if seeds == 1 else f"mean ± sd over {seeds} seeds"
 
 
 def dataset_sentence(dataset: Mapping[str, Any]) -> str:
-    """A dataset in one line, from `study.about`."""
+    """Describe a dataset in one line, from `study.about`."""
     low, high = dataset["smallest"], dataset["largest"]
     sizes = f"{low} nodes" if low == high else f"{low} to {high} nodes"
     counts = " / ".join(map(str, dataset["graphs_by_class"].values()))
@@ -252,12 +254,12 @@ def dataset_sentence(dataset: Mapping[str, Any]) -> str:
 
 
 def file_name(name: str) -> str:
-    """A name as part of a path."""
+    """Convert a name to a file name."""
     return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "graphs"
 
 
 def write_text(path: Path, text: str) -> str:
-    """Write a file at once, and give back what was written."""
+    """Write a file atomically and return its text."""
     from isonn.files import atomic_file
 
     with atomic_file(path) as temporary:
@@ -266,5 +268,5 @@ def write_text(path: Path, text: str) -> str:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> str:
-    """Write JSON for people and machines, and give back what was written."""
+    """Write indented JSON and return its text."""
     return write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

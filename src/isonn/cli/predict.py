@@ -19,22 +19,22 @@ from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A folder that `isonn fit` made.", show_default=False)],
+    model: Annotated[Path, typer.Argument(help="A model folder written by `isonn fit`.", show_default=False)],
     data: Data,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file to write; must not exist. Standard output if not given.")
+        Path | None, typer.Option(help="CSV file to write; must not exist. Default: standard output.")
     ] = None,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     unseen: Annotated[
         bool,
-        typer.Option("--unseen", help="Add the share of each graph's subgraphs that no training graph has."),
+        typer.Option("--unseen", help="Add the share of each graph's subgraphs not seen in training."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the graphs of DATA: one line each with the class and the probability of every class, or the value.
+    """Predict the graphs of DATA; write the class and all probabilities, or the value, one line per graph.
 
-    Rows of a table that hold no molecule stay, in order, with what is wrong in the column "problem".
+    Table rows without a valid molecule are kept, with the error in the column "problem".
     """
     import isonn
     from isonn.cli.options import reading, rows_of
@@ -46,16 +46,16 @@ def predict(
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
     clf = isonn.load_model(model)
     if unseen and not hasattr(clf, "unseen_share"):
-        raise InputError(f"--unseen is for models of subgraphs, and {model} holds a {type(clf).__name__}; leave it out")
+        raise InputError(f"--unseen needs a subgraph model, but {model} holds a {type(clf).__name__}; leave it out")
     options = reading(smiles, target)
     with ExitStack() as stack:
         if out is not None:
             file = stack.enter_context(stack.enter_context(atomic_file(out)).open("w", encoding="utf-8", newline=""))
-        else:  # not to standard output yet: data can turn out to be unusable in its last line
+        else:  # print nothing yet, because the last line of the data may be unusable
             file = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
         try:
             done = _write(clf, rows_of(data, **options), file, as_json, unseen)
-        except UnsortedError:  # in pieces it cannot be read, and as a whole it can
+        except UnsortedError:  # it cannot be read in pieces, but it can be read whole
             file.seek(0)
             file.truncate()
             done = _write(clf, [(isonn.load(data, **options), None)], file, as_json, unseen)
@@ -65,11 +65,11 @@ def predict(
     if out is not None:
         print(f"{done.rows} predictions in {out}", file=sys.stderr)
     if done.problems:
-        print(f"isonn: {done.problems} of {done.rows} rows have a problem; see that column", file=sys.stderr)
+        print(f"isonn: {done.problems} of {done.rows} rows have a problem; see the column problem", file=sys.stderr)
     if done.seen:
         print(
             f"isonn: {done.seen} of {done.rows} graphs are training graphs of this model; "
-            f"what it says of them is no measure of how good it is",
+            f"their predictions do not show how good the model is",
             file=sys.stderr,
         )
     if done.right is not None:
@@ -77,7 +77,7 @@ def predict(
 
 
 class _Done(NamedTuple):
-    """Rows written, rows with a problem, rows that are right (None if classes are not known), and training graphs."""
+    """Counts of rows written, with a problem, predicted correctly (None without targets), and seen in training."""
 
     rows: int
     problems: int
@@ -86,7 +86,7 @@ class _Done(NamedTuple):
 
 
 def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: bool, unseen: bool) -> _Done:
-    """Predict pieces of DATA."""
+    """Predict DATA piece by piece and write the rows."""
     known = set(clf.classes_.tolist()) if hasattr(clf, "classes_") else set()
     done = wrong = right = seen = 0
     columns: list[str] = []
@@ -113,7 +113,7 @@ def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: b
 
 
 def _rows(clf: Any, graphs: Any, first: int, unseen: bool) -> list[dict[str, Any]]:
-    """A row for each graph; ``first`` is its number unless the file has rows of its own."""
+    """Return a row per graph; ``first`` is the number of the first, unless the file numbers its rows."""
     shares = clf.unseen_share(graphs) if unseen else None
     classifies = hasattr(clf, "predict_proba")
     answers = clf.predict_proba(graphs) if classifies else clf.predict(graphs).reshape(len(graphs), -1)
@@ -136,7 +136,7 @@ def _rows(clf: Any, graphs: Any, first: int, unseen: bool) -> list[dict[str, Any
 
 
 def _json(rows: list[dict[str, Any]], first: bool) -> str:
-    """Some of the rows of a list, which is opened before the first of all."""
+    """Format rows as part of a JSON list, opened before the first."""
     return ("[\n" if first else ",\n") + json.dumps(rows, indent=1)[2:-2]
 
 

@@ -1,4 +1,4 @@
-"""`isonn report`: one page of everything a run holds."""
+"""`isonn report`: write one page about a run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from isonn.cli.options import AsJson
 
 def report(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder of results, as `isonn evaluate --out` makes.")
+        Path, typer.Argument(metavar="DIR", help="A folder of results written by `isonn evaluate --out`.")
     ],
-    out: Annotated[Path | None, typer.Option(help="Page to write.", show_default="DIR/report.html")] = None,
+    out: Annotated[Path | None, typer.Option(help="HTML page to write.", show_default="DIR/report.html")] = None,
     data: Annotated[
-        str | None, typer.Option(help="Name or path of the graphs, if the run's name for them does not lead there.")
+        str | None, typer.Option(help="Name or path of the graphs, if the name in the run is not enough.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="A saved model to show.", show_default="one of the run, fitted again")
+        Path | None, typer.Option(help="A saved model to show.", show_default="a model of the run, refitted")
     ] = None,
-    graphs: Annotated[int, typer.Option(help="Graphs in the gallery at most.", min=1)] = 1000,
+    graphs: Annotated[int, typer.Option(help="Largest number of graphs in the gallery.", min=1)] = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """Make one self-contained HTML page of a run: results, templates, and graphs with their matches."""
+    """Write one self-contained HTML page about a run: results, templates, and graphs with their matches."""
     from isonn.report.page import write
     from isonn.report.run_page import report_page
 
@@ -41,4 +41,7 @@ def report(
     if facts["no_model"]:
         print(facts["no_model"] + ("" if data else " Give the graphs with --data."))
     if facts["missing"] or facts["damaged"]:
-        print(f"{facts['missing']} jobs have no result and {len(facts['damaged'])} files could not be read: see there")
+        print(
+            f"{facts['missing']} jobs have no result and {len(facts['damaged'])} files could not be read; the "
+            "page lists them"
+        )

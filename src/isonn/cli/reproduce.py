@@ -1,4 +1,4 @@
-"""``isonn reproduce``: a table or figure of the paper, with our numbers beside the printed ones."""
+"""``isonn reproduce``: reproduce a table or figure of the paper, next to the printed numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from isonn.cli.options import (
     write_text,
 )
 
-if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is quick
+if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.spec import Spec, Sweep
     from isonn.experiments.study import Datasets, Part
     from isonn.experiments.tables import Row
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is quick
 def reproduce(
     experiment: Annotated[
         str,
-        typer.Argument(help="table, kernel-size, channels, time or convergence; or a spec in a file.", metavar="NAME"),
+        typer.Argument(help="table, kernel-size, channels, time or convergence; or a spec file.", metavar="NAME"),
     ],
     datasets: Annotated[
         str | None,
@@ -52,7 +52,9 @@ def reproduce(
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(rich_help_panel=FOLDS, help="How many seeds; all are reported.", show_default="the experiment's"),
+        typer.Option(
+            rich_help_panel=FOLDS, help="Number of seeds; results cover all of them.", show_default="the experiment's"
+        ),
     ] = None,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
@@ -64,18 +66,19 @@ def reproduce(
         Path | None,
         typer.Option(
             rich_help_panel=RUNNING,
-            help="Folder for the results; a run goes on where it stopped.",
+            help="Folder for the results; a stopped run continues from there.",
             show_default="runs/NAME",
         ),
     ] = None,
     stored: Annotated[
-        bool, typer.Option("--stored", rich_help_panel=RUNNING, help="Run nothing: show the seeds that are finished.")
+        bool, typer.Option("--stored", rich_help_panel=RUNNING, help="Run nothing; show finished seeds.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run an experiment of the paper and print our numbers beside the printed ones.
+    """Run an experiment of the paper and print the results next to the paper's numbers.
 
-    Finished jobs are kept: the same command again runs what is missing, and more seeds, methods or datasets add to it.
+    Finished jobs are kept. Running the command again, also with more seeds, methods or datasets, runs only missing
+    jobs.
     """
     from isonn.experiments.methods import resolve_methods
     from isonn.experiments.protocols import find_protocol
@@ -118,7 +121,7 @@ def reproduce(
         sys.stdout.write(written)
     else:
         _print(spec, shown, found, foot)
-        typer.echo(f"Results: {store.folder / 'results.md'}, .csv, .json; one file a job in {store.folder / 'jobs'}.")
+        typer.echo(f"Results: {store.folder / 'results.md'}, .csv, .json; one file per job in {store.folder / 'jobs'}.")
         if plots:
             typer.echo(f"Plots: {', '.join(map(str, plots))}, and .svg.")
     public = set(found.absent) - found.private
@@ -143,14 +146,14 @@ def _seeds(seeds: int | None, spec: Spec, protocol: str) -> int:
 
 
 def _unfinished(asked: Sequence[Part], finished: Sequence[Part]) -> list[str]:
-    """Which methods have no finished seed yet."""
+    """Return a note on methods without a finished seed."""
     names = [
         f"{method} on {part.dataset}"
         for part, left in zip(asked, finished, strict=True)
         for method in dict.fromkeys(job.method for job in part.jobs)
         if method not in {job.method for job in left.jobs}
     ]
-    return [f"No seed is finished of {', '.join(dict.fromkeys(names))}."] if names else []
+    return [f"No finished seed for {', '.join(dict.fromkeys(names))}."] if names else []
 
 
 def _names(text: str) -> list[str]:
@@ -158,7 +161,7 @@ def _names(text: str) -> list[str]:
     if not names:
         from isonn.errors import InputError
 
-        raise InputError("--datasets names none; write names or paths, separated by commas")
+        raise InputError("--datasets is empty; give names or paths, separated by commas")
     return names
 
 
@@ -184,7 +187,7 @@ def _csv(shown: Shown) -> str:
 
 
 def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
-    """The rows of each figure, of all its datasets."""
+    """Return the rows of each figure over all its datasets."""
     figures: dict[str, tuple[Sweep, list[Row]]] = {}
     for part, rows in shown:
         if part.sweep is not None:
@@ -193,7 +196,7 @@ def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
 
 
 def _notes(shown: Shown, found: Datasets) -> list[str]:
-    """The notes below the tables."""
+    """Return the notes below the tables."""
     from isonn.experiments.tables import failures, findings, legend, remarks
 
     rows = [row for _, own in shown for row in own]
@@ -238,7 +241,7 @@ def _plots(shown: Shown, folder: Path) -> list[Path]:
 
     try:
         return [path for sweep, rows in _figures(shown) if (path := plot_sweep(sweep, rows, folder)) is not None]
-    except MissingDependencyError as error:  # the numbers are there; the same command draws them later
+    except MissingDependencyError as error:  # the numbers are written; the same command can draw them later
         typer.echo(f"No plots: {error}", err=True)
         return []
 
