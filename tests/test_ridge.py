@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array, diags_array, random_array
 from sklearn.linear_model import Ridge
 
 from isonn import ridge
@@ -40,3 +40,20 @@ def test_stopping_early_changes_predictions_by_little():
     coef, intercept = ridge.solve_ridge(features, wanted, np.ones(300), 1e-3)
     exact = Ridge(alpha=1e-3, solver="cholesky").fit(features.toarray(), wanted)
     np.testing.assert_allclose(features @ coef.T + intercept, exact.predict(features.toarray())[:, None], atol=0.05)
+
+
+def test_of_many_graphs_the_search_ends_before_it_fits_noise(monkeypatch):
+    """A few columns say something and are large, the others are small and many, as common and rare pieces are."""
+    generator = np.random.default_rng(3)
+    scale = diags_array(1 / np.sqrt(1 + np.arange(2000)))
+    features, others = (csr_array(random_array((3000, 2000), density=0.02, rng=generator) @ scale) for _ in range(2))
+    slope = generator.normal(size=(2000, 1)) * (np.arange(2000) < 50)[:, None]
+    wanted = features @ slope + 0.1 * generator.normal(size=(3000, 1))
+
+    def error():
+        coef, intercept = ridge.solve_ridge(features, wanted, np.ones(3000), 1e-4)
+        return float(np.mean((others @ coef.T + intercept - others @ slope) ** 2))
+
+    to_the_end = error()
+    monkeypatch.setattr(ridge, "MANY_GRAPHS", 3000)
+    assert error() < 0.5 * to_the_end

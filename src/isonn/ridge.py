@@ -2,10 +2,11 @@ r"""Ridge regression on the sparse features of very many graphs, by conjugate gr
 
 With X the features less their weighted means, C the weights of graphs and :math:`\lambda` the penalty, the weights
 solve :math:`(X^\top C X + \lambda) w = X^\top C y`. A step reads the features once. With small penalties exact
-convergence takes thousands of steps that change no prediction: on 20,000 generated molecules the held-out error is
-within a percent of its final value after 80. So the search ends when a few steps together explain next to nothing
-more. There is no preconditioner: with the diagonal divided out the residual falls faster, but through rare pieces
-first, and the same molecules have more than twice that error after 200 steps.
+convergence takes hundreds of steps that fit noise: on 80,000 generated molecules the squared error of 20,000 others
+falls to 0.0218 in 105 steps, and is 0.0247 after 363, where five steps together explain next to nothing more. So of
+many graphs a few are set aside, and the search ends when it no longer gets better on them. Of fewer all are used, and
+it ends when a few steps explain next to nothing more. There is no preconditioner: with the diagonal divided out the
+residual falls faster, but through rare pieces first, and molecules have more than twice that error after 200 steps.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ Floats = NDArray[np.float64]
 
 #: The search ends when so many steps together explain less than this share of the variance, or after so many in all.
 STEPS_TOGETHER, TOLERANCE, MOST_STEPS = 5, 1e-5, 1000
+#: Of at least so many graphs every so manieth is set aside, at most so many in all.
+MANY_GRAPHS, ASIDE_SHARE, MOST_ASIDE = 2**15, 32, 4096
+#: The search ends when so many steps bring the error on these down by less than this share.
+STEPS_BETWEEN, LEAST_FALL = 10, 0.01
 #: Graphs that one thread handles at once; sums of blocks are added in their order, so threads change no bit.
 BLOCKS, THREADS = 8, 2
 #: Numbers of the features that are copied at once.
@@ -39,15 +44,24 @@ def solve_ridge(features: csr_array, wanted: Floats, weights: Floats, penalty: f
         >>> np.round(coef, 3).tolist(), np.round(intercept, 3).tolist()
         ([[2.0]], [1.0])
     """
-    p, total = features.shape[1], float(weights.sum())
+    g, p = features.shape
+    aside = np.arange(0, g, max(ASIDE_SHARE, g // MOST_ASIDE)) if g >= MANY_GRAPHS else np.zeros(0, dtype=np.int64)
+    weights = weights.copy()
+    weights[aside] = 0
+    others, total = csr_array(features[aside]), float(weights.sum())
     mean = _add_rows(features, weights) / total
     centre = weights @ wanted / total
 
     coef = np.zeros((wanted.shape[1], p))
     for w, column in zip(coef, (wanted - centre).T, strict=True):
+
+        def error(w: Floats = w, column: Floats = column) -> float:
+            return float(np.mean((others @ w - mean @ w - column[aside]) ** 2))
+
         residual = _add_rows(features, weights * column) - mean * float(weights @ column)
         direction, square = residual.copy(), float(residual @ residual)
         enough, gains = TOLERANCE * float(weights @ column**2), [np.inf] * STEPS_TOGETHER
+        errors = [np.inf]
         while square > 0 and sum(gains[-STEPS_TOGETHER:]) > enough and len(gains) < MOST_STEPS:
             turned = _normal_product(features, weights, direction, mean) + penalty * direction
             length = square / float(direction @ turned)
@@ -56,6 +70,10 @@ def solve_ridge(features: csr_array, wanted: Floats, weights: Floats, penalty: f
             gains.append(length * square)  # by how much the penalised sum of squares fell
             before, square = square, float(residual @ residual)
             direction = residual + square / before * direction
+            if len(aside) and (len(gains) - STEPS_TOGETHER) % STEPS_BETWEEN == 0:
+                errors.append(error())
+                if errors[-1] > (1 - LEAST_FALL) * errors[-2]:
+                    break
     return coef, np.asarray(centre - coef @ mean)
 
 
