@@ -12,7 +12,7 @@ from tu_folder import FILES, write, write_tu
 import isonn
 from isonn.errors import DatasetError, InputError
 from isonn.graphs import GraphSet, planted_motifs
-from isonn.graphs.io import tu as tu_pieces
+from isonn.graphs.io import text
 from isonn.graphs.io.tu import UnsortedError
 
 
@@ -38,7 +38,7 @@ def folder(tmp_path, mutag):
 
 @pytest.mark.parametrize("at_once", [1, 7, 94, 188, 1000])
 def test_chunks_of_a_tu_folder_are_slices_of_it(folder, at_once, monkeypatch):
-    monkeypatch.setattr(tu_pieces, "LINES_AT_ONCE", 100)
+    monkeypatch.setattr(text, "BLOCK_BYTES", 500)
     assert_same(list(isonn.stream(folder, at_once)), isonn.load(folder), at_once)
 
 
@@ -68,6 +68,46 @@ def test_chunks_of_a_tu_folder_are_slices_of_it(folder, at_once, monkeypatch):
 def test_whatever_a_tu_folder_holds_is_read_alike(tmp_path, files):
     write(tmp_path, **files)
     assert_same(list(isonn.stream(tmp_path, 1)), isonn.load(tmp_path), 1)
+    found = in_parts(tmp_path)
+    if found is not None:
+        assert_same(found, isonn.load(tmp_path), 1)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 94, 188, 1000])
+def test_parts_that_are_read_by_themselves_are_the_chunks(folder, at_once, monkeypatch):
+    monkeypatch.setattr(text, "BLOCK_BYTES", 500)
+    parts = isonn.stream(folder, at_once).parts()
+    assert [len(part) for part in parts] == [len(chunk) for chunk in isonn.stream(folder, at_once)]
+    assert_same([part() for part in reversed(parts)][::-1], isonn.load(folder), at_once)
+
+
+def test_changed_chunks_are_changed_in_parts_too(folder):
+    stream = isonn.stream(folder, 50).map(lambda chunk: chunk.with_y(-chunk.y))
+    assert [part().y.tolist() for part in stream.parts()] == [chunk.y.tolist() for chunk in stream]
+
+
+def test_only_a_single_tu_folder_comes_in_parts(folder, mutag):
+    assert isonn.stream(folder, 50).parts() is not None
+    assert isonn.stream(mutag, 50).parts() is None
+
+
+def in_parts(folder):
+    """The graphs of a folder from its parts, or None where only the folder as a whole tells what is wrong."""
+    try:
+        parts = isonn.stream(folder, 1).parts()
+        return None if parts is None else [part() for part in parts]
+    except DatasetError:
+        return None
+
+
+@pytest.mark.parametrize("blank", [("graph_indicator", 1), ("A", 2), ("node_labels", 3), ("graph_indicator", 5)])
+def test_blank_lines_never_move_a_label_to_another_part(tmp_path, blank):
+    what, line = blank
+    files = {**FILES, "node_labels": ["3", "4", "5", "6", "7"]}
+    write(tmp_path, **{**files, what: [*files[what][:line], "", *files[what][line:]]})
+    found = in_parts(tmp_path)
+    if found is not None:
+        assert_same(found, isonn.load(tmp_path), 1)
 
 
 def test_a_stream_is_read_again_and_again(folder):
@@ -114,6 +154,7 @@ def test_a_wrong_or_cut_file_is_named_with_its_line(tmp_path, files, message, at
     write(tmp_path, **files)
     with pytest.raises(DatasetError, match=message):
         list(isonn.stream(tmp_path, at_once))
+    assert in_parts(tmp_path) is None
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from isonn.errors import InputError
 from isonn.graphs.datasets.registry import fetch, known, load
 from isonn.graphs.graph import GraphSet, difference
-from isonn.graphs.io.registry import name_of, path_pieces
+from isonn.graphs.io.registry import Part, name_of, path_parts, path_pieces
 
 #: Default number of graphs per chunk: a few megabytes of molecules.
 AT_ONCE = 4096
@@ -34,10 +36,29 @@ class GraphStream:
 
     graphs: int | None = None
 
-    def __init__(self, pieces: Pieces, name: str, at_once: int) -> None:
+    def __init__(
+        self, pieces: Pieces, name: str, at_once: int, parts: Callable[[int], Sequence[Part] | None] | None = None
+    ) -> None:
         if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
-            raise InputError(f"at_once={at_once!r} is not a valid chunk size; use an integer >= 1")
-        self._pieces, self.name, self.at_once = pieces, name, at_once
+            raise InputError(f"at_once={at_once!r} is not a number of graphs; use an integer >= 1")
+        self._pieces, self.name, self.at_once, self._parts = pieces, name, at_once, parts
+
+    def parts(self) -> Sequence[Part] | None:
+        """The chunks to be read each by itself, by several processes at once; None where that cannot be done.
+
+        They may raise `isonn.errors.DatasetError` where iterating does not, or says more.
+        """
+        found = None if self._parts is None else self._parts(self.at_once)
+        return None if found is None else [_Changed(part, partial(replace, name=self.name)) for part in found]
+
+    def map(self, change: Callable[[GraphSet], GraphSet]) -> GraphStream:
+        """The stream with every chunk changed; ``change`` keeps the number of graphs."""
+
+        def parts(at_once: int) -> Sequence[Part] | None:
+            found = None if self._parts is None else self._parts(at_once)
+            return None if found is None else [_Changed(part, change) for part in found]
+
+        return GraphStream(lambda: (change(piece) for piece in self._pieces()), self.name, self.at_once, parts)
 
     def __iter__(self) -> Iterator[GraphSet]:
         waiting: list[GraphSet] = []
@@ -59,6 +80,19 @@ class GraphStream:
         return f"GraphStream({self.name}, {self.at_once} graphs at once)"
 
 
+class _Changed:
+    """A part that is changed when it was read."""
+
+    def __init__(self, part: Part, change: Callable[[GraphSet], GraphSet]) -> None:
+        self._part, self._change = part, change
+
+    def __len__(self) -> int:
+        return len(self._part)
+
+    def __call__(self) -> GraphSet:
+        return self._change(self._part())
+
+
 def stream(source: Any, at_once: int | None = None, **options: Any) -> GraphStream:
     """Read graphs a few thousand at a time, for data that does not fit in memory.
 
@@ -77,7 +111,7 @@ def stream(source: Any, at_once: int | None = None, **options: Any) -> GraphStre
     """
     at_once = AT_ONCE if at_once is None else at_once
     if isinstance(source, GraphStream):
-        return GraphStream(source._pieces, source.name, at_once)
+        return GraphStream(source._pieces, source.name, at_once, source._parts)
     if isinstance(source, (str, os.PathLike)):
         return _from_path(source, at_once, options)
     if options:
@@ -105,7 +139,12 @@ def _from_path(source: str | os.PathLike[str], at_once: int, options: dict[str, 
     path = Path(source).expanduser()
     if not path.exists():
         path = fetch(str(source))
-    return GraphStream(lambda: path_pieces(path, at_once, **options), name_of(path), at_once)
+    return GraphStream(
+        lambda: path_pieces(path, at_once, **options),
+        name_of(path),
+        at_once,
+        lambda at_once: path_parts(path, at_once, **options),
+    )
 
 
 def _checked(sets: Iterable[Any]) -> Iterator[GraphSet]:

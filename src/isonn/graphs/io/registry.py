@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from isonn.errors import DatasetError, InputError, name_the_extra
 from isonn.graphs.graph import GraphSet, difference
@@ -35,6 +35,15 @@ class Problem:
 
     def __str__(self) -> str:
         return f"row {self.row} ({self.text!r}): {self.reason}"
+
+
+class Part(Protocol):
+    """Some graphs of a file: called, it reads them; its length is how many they are. It can be pickled."""
+
+    def __len__(self) -> int: ...
+    def __call__(self) -> GraphSet:
+        """The graphs."""
+        ...
 
 
 class Reader(ABC):
@@ -82,6 +91,13 @@ class Reader(ABC):
         Override this for formats that can be read without holding all graphs, and yield about ``at_once`` at a time.
         """
         yield self.read(path, **options)
+
+    def parts(self, path: Path, at_once: int, *args: Any, **options: Any) -> Sequence[Part] | None:
+        """The pieces of `stream`, for several processes to read at once; None where that cannot be done.
+
+        Where a part raises `isonn.errors.DatasetError`, `stream` is asked what is wrong.
+        """
+        return None
 
     def rows(
         self, path: Path, at_once: int, *args: Any, **options: Any
@@ -214,6 +230,16 @@ def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[Gra
             if reason := difference(first, piece):
                 raise DatasetError(f"{file} {reason}; give all files of {path} the same fields")
             yield piece
+
+
+def path_parts(path: Path, at_once: int, **options: Any) -> Sequence[Part] | None:
+    """The pieces of `path_pieces` to be read each by itself, if the format can do that and there is one dataset."""
+    if _holds_many(path):
+        return None
+    reader = _required_reader(path)
+    check_options(reader, options)
+    with _named(path):
+        return reader.parts(path, at_once, **options)
 
 
 def _next(pieces: Iterator[GraphSet], file: Path) -> GraphSet | None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import codecs
 import csv
+import importlib.util
 import io
+import sys
 import warnings
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -142,56 +146,156 @@ def read_numbers(path: Path, dtype: type = float) -> NDArray[Any]:
     """Read a table of shape (lines, columns); skip blank lines. An empty file has shape (0, 0)."""
     reader = NumberReader(path, dtype)
     try:
-        rows = reader.read(None)
+        blocks = list(reader.blocks())
     finally:
         reader.close()
-    return rows
+    return np.concatenate(blocks) if blocks else np.zeros((0, 0), dtype=dtype)
+
+
+#: Bytes of a file that are read in one go.
+BLOCK_BYTES = 2**22
+#: Blocks below this are read by NumPy, unless numba is loaded anyway: that takes longer.
+COMPILED_BYTES = 2**20
 
 
 class NumberReader:
-    """Reader of comma-separated numbers, some lines at a time, for files larger than memory.
+    """Comma-separated numbers, some lines at a time, for files larger than memory.
 
-    NumPy parses the lines (5 million lines of two integers in 0.8 s). Only if it fails are lines parsed one by one, to
-    find the wrong one.
+    Plain integers are read by a compiled loop, ten times as fast as by NumPy. NumPy's reader does the rest; only when
+    that gives up are the lines read one by one, to say which of them is wrong.
+
+    Args:
+        span: the bytes to read, from the start of a line; None reads the whole file.
 
     Attributes:
         path: the path of the file.
     """
 
-    def __init__(self, path: Path, dtype: type = float) -> None:
+    def __init__(self, path: Path, dtype: type = float, span: tuple[int, int] | None = None) -> None:
         self.path = path
-        self._dtype, self._width = dtype, 0
+        self._dtype, self._width, self._rest = dtype, 0, b""
         try:
-            self._file = path.open(encoding="utf-8-sig")
+            self._file = path.open("rb")
+            self._file.seek(0 if span is None else span[0])
         except (FileNotFoundError, IsADirectoryError) as error:
             raise DatasetError(f"{path} is missing; put it there") from error
         except OSError as error:
             raise DatasetError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
+        self._at_start = span is None or span[0] == 0
+        self._left = None if span is None else span[1] - span[0]
 
-    def read(self, count: int | None) -> NDArray[Any]:
-        """Return the next lines, at most ``count``; none at the end."""
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """The numbers of some lines at a time, ``(lines, columns)``."""
+        while block := self._lines():
+            rows = _plain_integers(block)
+            if rows is None:
+                rows = self._read_by_numpy(block)
+            if not rows.size:  # blank lines
+                continue
+            if self._width not in (0, rows.shape[1]):
+                raise DatasetError(_first_bad_line(self.path, self._dtype))
+            self._width = rows.shape[1]
+            yield rows.astype(self._dtype, copy=False)
+
+    def _lines(self) -> bytes:
+        """Some whole lines; b"" at the end."""
+        parts = [self._rest]
+        self._rest = b""
+        while True:
+            try:
+                block = self._file.read(BLOCK_BYTES if self._left is None else min(BLOCK_BYTES, self._left))
+            except OSError as error:
+                raise DatasetError(f"{self.path} cannot be read ({error.strerror}); check the file") from error
+            if self._left is not None:
+                self._left -= len(block)
+            end = block.rfind(b"\n") + 1
+            if block and not end:  # a very long line
+                parts.append(block)
+                continue
+            parts.append(block[:end])
+            self._rest = block[end:]
+            lines = b"".join(parts)
+            if self._at_start:
+                lines, self._at_start = lines.removeprefix(codecs.BOM_UTF8), False
+                if not lines and block:
+                    continue
+            return lines
+
+    def _read_by_numpy(self, block: bytes) -> NDArray[Any]:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error", DeprecationWarning)  # "1.5" instead of an integer
-                warnings.simplefilter("ignore", UserWarning)  # blank lines, or the end of the file
-                rows: NDArray[Any] = np.loadtxt(
-                    self._file, dtype=self._dtype, delimiter=",", comments=None, ndmin=2, max_rows=count
+                warnings.simplefilter("error", DeprecationWarning)  # "1.5" where an integer belongs
+                warnings.simplefilter("ignore", UserWarning)  # blank lines
+                return np.loadtxt(
+                    io.StringIO(block.decode("utf-8"), newline=None),
+                    dtype=self._dtype,
+                    delimiter=",",
+                    comments=None,
+                    ndmin=2,
                 )
         except (ValueError, OverflowError, DeprecationWarning) as error:
             self.close()
             raise DatasetError(_first_bad_line(self.path, self._dtype)) from error
-        except OSError as error:
-            raise DatasetError(f"{self.path} cannot be read ({error.strerror}); check the file") from error
-        if not rows.size:
-            return np.zeros((0, self._width), dtype=self._dtype)
-        if self._width not in (0, rows.shape[1]):
-            raise DatasetError(_first_bad_line(self.path, self._dtype))
-        self._width = rows.shape[1]
-        return rows
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _plain_integers(block: bytes) -> NDArray[np.int64] | None:
+    """The numbers of whole lines of comma-separated integers; None if there is anything else, or little of it."""
+    if len(block) < COMPILED_BYTES and "numba" not in sys.modules:
+        return None
+    if importlib.util.find_spec("numba") is None:
+        return None
+    first = block.lstrip(b"\r\n").split(b"\n", 1)[0]
+    rows = np.empty((block.count(b"\n") + 1, first.count(b",") + 1), dtype=np.int64)
+    count = _integer_loop()(np.frombuffer(block, dtype=np.uint8), rows)
+    return None if count < 0 else rows[:count]
+
+
+@lru_cache(maxsize=1)
+def _integer_loop() -> Any:
+    """The compiled loop, made when it is first used: numba takes long to import."""
+    from isonn.compiled import compiled
+
+    @compiled()
+    def read_integers(text, rows):  # type: ignore[no-untyped-def]
+        """Write the rows of a text; returns how many there are, or -1 if it is not plain integers in equal rows."""
+        width, row, column = rows.shape[1], 0, 0
+        number, digits, negative, ended, blank = np.int64(0), 0, False, False, True
+        for i in range(len(text) + 1):
+            sign = text[i] if i < len(text) else np.uint8(10)
+            if 48 <= sign <= 57:
+                if ended or digits == 18:
+                    return -1
+                number = number * 10 + np.int64(sign - 48)
+                digits, blank = digits + 1, False
+            elif sign == 44 or sign == 10:
+                if blank and sign == 10 and column == 0:
+                    continue
+                if digits == 0 or column == width:
+                    return -1
+                rows[row, column] = -number if negative else number
+                column += 1
+                number, digits, negative, ended, blank = np.int64(0), 0, False, False, False
+                if sign == 10:
+                    if column != width:
+                        return -1
+                    row, column, blank = row + 1, 0, True
+            elif sign == 32 or sign == 9:
+                if negative and digits == 0:
+                    return -1
+                blank, ended = False, ended or digits > 0  # a line of spaces is left to NumPy, which refuses it
+            elif sign == 45 and digits == 0 and not negative:
+                negative, blank = True, False
+            elif sign == 13 and (i + 1 == len(text) or text[i + 1] == 10):
+                ended = ended or digits > 0
+            else:
+                return -1
+        return row
+
+    return read_integers
 
 
 def _first_bad_line(path: Path, dtype: type) -> str:

@@ -6,9 +6,12 @@ lines are sorted in memory first.
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,9 +23,6 @@ from isonn.graphs.graph import GraphSet, graphset_from_cells
 from isonn.graphs.io.registry import Reader
 from isonn.graphs.io.text import EXACT, NumberReader, read_numbers
 from isonn.packing import IntArray
-
-#: Lines that a stream reads at a time: a few megabytes.
-LINES_AT_ONCE = 2**17
 
 
 class UnsortedError(DatasetError):
@@ -46,6 +46,10 @@ class TUReader(Reader):
     def stream(self, path: Path, at_once: int, *, target: str | None = None) -> Iterator[GraphSet]:
         """See `tu_pieces`."""
         return tu_pieces(path, at_once, target)
+
+    def parts(self, path: Path, at_once: int, *, target: str | None = None) -> list[Part] | None:
+        """See `tu_parts`."""
+        return tu_parts(path, at_once, target)
 
     def title(self, path: Path) -> str:
         """Return the part of the file name before ``_A.txt``."""
@@ -93,36 +97,185 @@ def tu_pieces(
     """
     name = tu_name(folder)
     y, y_file = _targets(folder, name, target)
+    labels = {what: _Labels(folder / f"{name}_{what}_labels.txt") for what in ("node", "edge")}
     with ExitStack() as stack:
-        lines = _sorted_lines(folder, name) if in_memory else _file_lines(folder, name, at_once, stack)
-        labels = {what: _Labels(folder / f"{name}_{what}_labels.txt") for what in ("node", "edge")}
-        indicator, cells, attributes = lines["graph_indicator"], lines["A"], lines["node_attributes"]
+        lines = _sorted_lines(folder, name) if in_memory else _file_lines(folder, name, stack, whole=at_once is None)
         step = len(y) if at_once is None else at_once
         for first in range(0, len(y), step):
             stop = min(first + step, len(y))
-            start = indicator.done
-            owner = _owners(indicator, first, stop, len(y), y_file)
-            pairs = _cells(cells, owner, start, first)
-            sizes = np.bincount(owner)
-            within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            cell_owner = owner[pairs[:, 0]]
-            rows = {
-                "node": lines["node_labels"].take(first + 1 + owner, len(y)),
-                "edge": lines["edge_labels"].take(first + 1 + cell_owner, len(y)),
-            }
-            yield graphset_from_cells(
-                cell_owner,
-                within[pairs],
-                sizes,
-                edge_labels=labels["edge"].codes(rows["edge"], lines["edge_labels"]),
-                node_labels=labels["node"].codes(rows["node"], lines["node_labels"]),
-                node_attributes=_finite(attributes.take(first + 1 + owner, len(y)), attributes),
-                y=y[first:stop],
-                name=name,
-                node_label_names=labels["node"].names,
-                edge_label_names=labels["edge"].names,
-            )
+            yield _next_graphs(lines, labels, name, y[first:stop], first, len(y), y_file)
         _check_end(lines, len(y), y_file)
+
+
+def _next_graphs(
+    lines: dict[str, _Lines],
+    labels: dict[str, _Labels],
+    name: str,
+    y: NDArray[Any],
+    first: int,
+    total: int,
+    y_file: str,
+) -> GraphSet:
+    """The graphs of the next lines, one for each of ``y``; ``first`` of ``total`` come before them."""
+    indicator, cells, attributes = lines["graph_indicator"], lines["A"], lines["node_attributes"]
+    start = indicator.done
+    owner = _owners(indicator, first, first + len(y), total, y_file)
+    pairs = _cells(cells, owner, start, first)
+    sizes = np.bincount(owner)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    cell_owner = owner[pairs[:, 0]]
+    rows = {
+        "node": lines["node_labels"].take(first + 1 + owner, total),
+        "edge": lines["edge_labels"].take(first + 1 + cell_owner, total),
+    }
+    return graphset_from_cells(
+        cell_owner,
+        within[pairs],
+        sizes,
+        edge_labels=labels["edge"].codes(rows["edge"], lines["edge_labels"]),
+        node_labels=labels["node"].codes(rows["node"], lines["node_labels"]),
+        node_attributes=_finite(attributes.take(first + 1 + owner, total), attributes),
+        y=y,
+        name=name,
+        node_label_names=labels["node"].names,
+        edge_label_names=labels["edge"].names,
+    )
+
+
+# Parts of a folder that can be read each by itself, by several processes at once.
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some graphs of a TU folder, read when called.
+
+    Attributes:
+        y: their targets.
+        first, total: graphs before them, and in all.
+        places: of each file, its first and last byte and the lines before them.
+    """
+
+    folder: Path
+    name: str
+    labels: dict[str, _Labels]
+    y: NDArray[Any]
+    y_file: str
+    first: int
+    total: int
+    places: dict[str, tuple[int, int, int]]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __call__(self) -> GraphSet:
+        """The graphs."""
+        with ExitStack() as stack:
+            lines = _file_lines(self.folder, self.name, stack, whole=True, places=self.places)
+            graphs = _next_graphs(lines, self.labels, self.name, self.y, self.first, self.total, self.y_file)
+            if not all(own.at_end() for own in lines.values()):
+                raise DatasetError(f"{self.folder} has lines that belong to no graph; read it in one piece")
+        return graphs
+
+
+def tu_parts(folder: Path, at_once: int, target: str | None = None) -> list[Part] | None:
+    """The pieces of `tu_pieces`, each to be read by itself; None if the files cannot be cut so.
+
+    Where a part starts is found by bisection, as graphs come in order. A part raises `DatasetError` wherever its lines
+    are not those of its graphs; `tu_pieces` then tells what is wrong with the folder, if anything is.
+    """
+    name = tu_name(folder)
+    y, y_file = _targets(folder, name, target)
+    graphs = range(0, len(y), at_once)
+    paths = {what: folder / f"{name}_{what}.txt" for what in _FILES}
+    try:
+        # the first part starts with the file: whatever the order of lines, the parts hold all of them
+        indicator = [0, *(_first_above(paths["graph_indicator"], first) for first in graphs[1:])]
+        nodes = _lines_before(paths["graph_indicator"], indicator)
+        cells = [0, *(_first_above(paths["A"], before) for before in nodes[1:])]
+        bounds = {"graph_indicator": (indicator, nodes), "A": (cells, _lines_before(paths["A"], cells))}
+        for what in ("node_labels", "edge_labels", "node_attributes"):
+            if paths[what].exists():
+                before = bounds["A" if what == "edge_labels" else "graph_indicator"][1]
+                bounds[what] = _starts_of_lines(paths[what], before), before
+        ends = {what: [*own[0][1:], paths[what].stat().st_size] for what, own in bounds.items()}
+    except (ValueError, OSError):
+        return None  # blank lines, text, or no file: the reader of the whole folder tells
+    labels = {what: _Labels(paths[f"{what}_labels"]) for what in ("node", "edge")}
+    return [
+        Part(
+            folder,
+            name,
+            labels,
+            y[first : first + at_once],
+            y_file,
+            first,
+            len(y),
+            {what: (starts[i], ends[what][i], before[i]) for what, (starts, before) in bounds.items()},
+        )
+        for i, first in enumerate(graphs)
+    ]
+
+
+#: Bytes that hold a line of two numbers wherever they are cut out.
+LINE_BYTES = 256
+
+
+def _first_above(path: Path, value: int) -> int:
+    """The byte where the first line starts whose first number is above ``value``; first numbers rise."""
+    with path.open("rb") as file:
+        low, high = 0, file.seek(0, os.SEEK_END)
+        while low < high:
+            middle = (low + high) // 2
+            begin = max(low, middle - LINE_BYTES)
+            file.seek(begin)
+            text = file.read(2 * LINE_BYTES)
+            start = text.rfind(b"\n", 0, middle - begin) + 1
+            if not start and begin > low:
+                raise ValueError("a line is too long")
+            end = text.find(b"\n", middle - begin)
+            line = text[start : end if end >= 0 else len(text)]
+            if int(line.split(b",")[0].removeprefix(codecs.BOM_UTF8)) > value:
+                high = begin + start
+            else:
+                low = begin + (end + 1 if end >= 0 else len(text))
+    return low
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+    """The bytes of a file and where they start, a few at a time."""
+    with path.open("rb") as file:
+        start = 0
+        while block := file.read(2**22):
+            yield start, np.frombuffer(block, dtype=np.uint8)
+            start += len(block)
+
+
+def _lines_before(path: Path, places: list[int]) -> list[int]:
+    """Lines before each of some bytes, which rise."""
+    counts: list[int] = []
+    done = total = 0
+    for start, block in _blocks(path):
+        inside = [place - start for place in places[len(counts) :] if place < start + len(block)]
+        for place in inside:
+            total += int(np.count_nonzero(block[done - start : place] == ord("\n")))
+            done = start + place
+            counts.append(total)
+        total += int(np.count_nonzero(block[done - start :] == ord("\n")))
+        done = start + len(block)
+    return counts + [total] * (len(places) - len(counts))
+
+
+def _starts_of_lines(path: Path, lines: list[int]) -> list[int]:
+    """The byte where each of some lines starts; they rise, and lines count from 0."""
+    starts, before = [0 for line in lines if line == 0], 0
+    for start, block in _blocks(path):
+        newlines = np.flatnonzero(block == ord("\n"))
+        while len(starts) < len(lines) and lines[len(starts)] <= before + len(newlines):
+            starts.append(start + int(newlines[lines[len(starts)] - before - 1]) + 1)
+        before += len(newlines)
+    if len(starts) < len(lines):
+        raise ValueError("lines are missing")
+    return starts
 
 
 def tu_name(folder: Path) -> str:
@@ -187,15 +340,17 @@ class _Lines:
         done: number of lines returned so far.
     """
 
-    def __init__(self, path: Path, reader: NumberReader | None, ahead: NDArray[Any], at_once: int | None) -> None:
-        self.path, self.done = path, 0
-        self._reader, self._ahead, self._at_once = reader, ahead, at_once
+    def __init__(
+        self, path: Path, reader: NumberReader | None, ahead: NDArray[Any], whole: bool = True, done: int = 0
+    ) -> None:
+        self.path, self.done = path, done
+        self._blocks, self._ahead, self._whole = None if reader is None else reader.blocks(), ahead, whole
         self._there = reader is not None or len(ahead) > 0
 
     @property
     def in_memory(self) -> bool:
-        """Whether all lines are in memory, sorted by graph."""
-        return self._reader is None
+        """Whether all lines are here, sorted by graph."""
+        return self._blocks is None
 
     def until(self, last: int) -> NDArray[Any]:
         """Return the next lines up to the first whose first number is above ``last``."""
@@ -227,13 +382,13 @@ class _Lines:
         raise DatasetError(f"{self.path} {what}; {remedy}")
 
     def _more(self) -> bool:
-        if self._reader is None:
+        if self._blocks is None:
             return False
-        rows = self._reader.read(self._at_once)
-        if not len(rows):
+        blocks = list(itertools.islice(self._blocks, None if self._whole else 1))
+        if not blocks:
             return False
-        _check_width(self.path, rows)
-        self._ahead = np.concatenate([self._ahead, rows]) if len(self._ahead) else rows
+        _check_width(self.path, blocks[0])
+        self._ahead = np.concatenate([self._ahead, *blocks]) if len(self._ahead) else np.concatenate(blocks)
         return True
 
     def _give(self, count: int) -> NDArray[Any]:
@@ -249,16 +404,29 @@ def _check_width(path: Path, rows: NDArray[Any]) -> None:
             raise DatasetError(f"{path} has {rows.shape[1]} columns; {needed}")
 
 
-def _file_lines(folder: Path, name: str, at_once: int | None, stack: ExitStack) -> dict[str, _Lines]:
-    """Open the lines of all files; the stack closes them."""
+def _file_lines(
+    folder: Path,
+    name: str,
+    stack: ExitStack,
+    whole: bool,
+    places: dict[str, tuple[int, int, int]] | None = None,
+) -> dict[str, _Lines]:
+    """The lines of the files, which the stack closes.
+
+    Args:
+        whole: read each file in one go.
+        places: the first and last byte of each file to read, and the lines before them; None reads all of them.
+    """
     lines = {}
     for what, (dtype, columns) in _FILES.items():
         path = folder / f"{name}_{what}.txt"
-        reader = NumberReader(path, dtype) if columns is not None or path.exists() else None
+        start, stop, done = (None, None, 0) if places is None else places.get(what, (0, 0, 0))
+        span = None if start is None or stop is None else (start, stop)
+        reader = NumberReader(path, dtype, span) if columns is not None or path.exists() else None
         if reader is not None:
             stack.callback(reader.close)
         nothing: NDArray[Any] = np.zeros((0, columns or 1), dtype=dtype)
-        lines[what] = _Lines(path, reader, nothing, None if at_once is None else LINES_AT_ONCE)
+        lines[what] = _Lines(path, reader, nothing, whole, done)
     return lines
 
 
@@ -298,7 +466,7 @@ def _sorted_lines(folder: Path, name: str) -> dict[str, _Lines]:
                 f"{paths[what]} has {len(tables[what])} lines for the {len(rows)} of {paths[needed].name}; give as many"
             )
         tables[what] = tables[what][rows] if len(tables[what]) else tables[what]
-    return {what: _Lines(paths[what], None, table, None) for what, table in tables.items()}
+    return {what: _Lines(paths[what], None, table) for what, table in tables.items()}
 
 
 class _Labels:
@@ -316,8 +484,8 @@ class _Labels:
             return
         reader, first = NumberReader(path), 1
         try:
-            while len(block := reader.read(LINES_AT_ONCE)):
-                block = _as_labels(block, path, first, integers=False)
+            for numbers in reader.blocks():
+                block = _as_labels(numbers, path, first, integers=False)
                 first += len(block)
                 self._integers = self._integers and bool((block == np.rint(block)).all())
                 if block.shape[1] > 1:
