@@ -4,6 +4,7 @@ import json
 import warnings
 from dataclasses import replace
 
+import networkx
 import numpy as np
 import pytest
 from rich_graphs import rich_graphs
@@ -11,20 +12,55 @@ from rich_graphs import rich_graphs
 import isonn
 from isonn.errors import InputError
 from isonn.graphs.graph import graphset_from_cells
+from isonn.subgraphs import views
 from isonn.subgraphs.bank import bank_subgraphs, edge_numbers, region_codes
 from isonn.subgraphs.views import (
     EXACT_DEGREES,
     VIEWS,
+    Gathering,
     Levels,
     View,
     check_undirected,
     degree_levels,
     degree_values,
     directed_graph,
+    edges_on_cycles,
     encoding_from_json,
     fit_encoding,
     register_view,
 )
+
+
+def test_edges_on_cycles_are_those_that_are_no_bridges(monkeypatch):
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        n = int(generator.integers(1, 30))
+        ends = np.unique(np.sort(generator.integers(0, n, (int(generator.integers(0, 40)), 2)), axis=1), axis=0)
+        ends = ends[ends[:, 0] < ends[:, 1]]
+        bridges = set(networkx.bridges(networkx.Graph(ends.tolist())))
+        expected = [(a, b) not in bridges and (b, a) not in bridges for a, b in ends.tolist()]
+        assert edges_on_cycles(n, ends).tolist() == expected
+        with monkeypatch.context() as patch:
+            patch.setattr(views, "compiled", lambda: False)
+            assert edges_on_cycles(n, ends).tolist() == expected
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_gatherings_of_parts_join_to_that_of_the_whole(width, monkeypatch):
+    monkeypatch.setattr(views, "MOST_NUMBERS", 50 * width)
+    monkeypatch.setattr(views, "FEWEST_ROWS", 10)
+    graphs = rich_graphs(40, p=0.3)
+    attributes = np.random.default_rng(1).normal(size=(150, width)).repeat(20, axis=0)[: graphs.node_offsets[-1]]
+    graphs = replace(graphs, node_attributes=attributes[np.argsort(np.arange(len(attributes)) % 7, kind="stable")])
+    whole, joined = Gathering().add(graphs), Gathering()
+    for start in (30, 0, 13):
+        joined.join(Gathering().add(graphs[start : {30: 40, 0: 13, 13: 30}[start]]))
+    assert joined.has == whole.has
+    for name, labels in whole.labels.items():
+        np.testing.assert_array_equal(joined.labels[name], labels)
+    for name, values in whole.values.items():
+        for column in ("rows", "often", "largest"):
+            np.testing.assert_array_equal(getattr(joined.values[name], column), getattr(values, column))
 
 
 def few_values(graphs):

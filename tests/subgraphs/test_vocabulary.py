@@ -12,11 +12,16 @@ import numpy as np
 import pytest
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 from scipy.sparse import csr_array
+from tu_folder import write, write_tu
 
 import isonn
-from isonn.errors import InputError, IsoNNWarning
+from isonn.errors import DatasetError, InputError, IsoNNWarning
+from isonn.subgraphs import vocabulary
+from isonn.subgraphs.bank import bank_subgraphs
 from isonn.subgraphs.enumerate import canonical_regions
 from isonn.subgraphs.select import ALIKE_IN_LIST, WILDCARD, auto_size, short_list, wildcard_groups
+from isonn.subgraphs.store import bank_to_folder, read_pieces
+from isonn.subgraphs.vocabulary import learn_vocabulary, pieces_of
 
 GRAPHS = 26
 
@@ -150,6 +155,52 @@ def test_a_stream_gives_the_model_that_memory_gives(graphs, model, kind, tmp_pat
     whole = fitted(graphs, model, kind)
     streamed = type(whole)(**whole.get_params()).fit(graphs, Y[kind], bank=tmp_path / "bank")
     np.testing.assert_allclose(answers(streamed, graphs), answers(whole, graphs), rtol=1e-9)
+
+
+@pytest.mark.parametrize("at_once", [50, 188])
+def test_a_folder_read_and_counted_by_two_processes_gives_the_model_that_memory_gives(mutag, tmp_path, at_once):
+    (tmp_path / "DS").mkdir()
+    folder = write_tu(tmp_path / "DS", mutag, np.arange(mutag.node_offsets[-1]))
+    whole = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(isonn.load(folder))
+    streamed = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0)
+    streamed.fit(isonn.stream(folder, at_once), workers=2, bank=tmp_path / "bank")
+    assert streamed.encoding_.as_json() == whole.encoding_.as_json()
+    for one, other in zip(streamed.vocabulary_.levels, whole.vocabulary_.levels, strict=True):
+        np.testing.assert_array_equal(one.rows, other.rows)
+    np.testing.assert_array_equal(streamed.transform(mutag).toarray(), whole.transform(mutag).toarray())
+    np.testing.assert_allclose(streamed.head_.coef, whole.head_.coef, rtol=1e-9, atol=1e-12)
+    assert streamed.seen_in_training(mutag).all()
+    assert [mark.column for mark in streamed._marks] == [mark.column for mark in whole._marks]
+
+
+def test_what_two_processes_cannot_read_is_told_as_one_tells_it(tmp_path):
+    (tmp_path / "DS").mkdir()
+    lines = ["1", "1", "2", "2", "2", "3", "3"]
+    write(
+        tmp_path / "DS", graph_indicator=lines, graph_labels=["0", "1", "1"], A=["1, 2", "2, 1", "3, 4", "4, 3", "6, 5"]
+    )
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2))
+    with pytest.raises(DatasetError, match=r"line 5 of .* joins node 6 of graph 3 to node 5"):
+        clf.fit(isonn.stream(tmp_path / "DS", 1), workers=2)
+
+
+@pytest.mark.parametrize("row_norm", [True, False])
+@pytest.mark.parametrize("few", [True, False])
+def test_features_from_parts_are_those_from_memory(mutag, tmp_path, row_norm, few, monkeypatch):
+    monkeypatch.setattr(vocabulary, "DOUBLE_GRAPHS", 10 if few else 1000)
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+    coded = clf.encoding_.encode(mutag)
+    whole = pieces_of(bank_subgraphs(coded))
+    bank_to_folder([coded.part(0, 70), coded.part(70, 188)], tmp_path)
+    parts, _ = read_pieces(tmp_path)
+    beside = np.random.default_rng(0).normal(size=(188, 3))
+    known, expected = learn_vocabulary(whole, 2, row_norm, beside=lambda rows: beside[rows])
+    found, features = learn_vocabulary(parts, 2, row_norm, beside=lambda rows: beside[rows])
+    assert features.dtype == expected.dtype == (np.float32 if few else np.float64)
+    np.testing.assert_allclose(features.toarray(), expected.toarray(), rtol=1e-6)
+    np.testing.assert_allclose(found.scales, known.scales, rtol=1e-6)
+    np.testing.assert_allclose(expected[:, : len(known)].toarray(), known.features(whole).toarray(), rtol=1e-5)
+    np.testing.assert_allclose(expected[:, len(known) :].toarray(), beside, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", Y)

@@ -552,10 +552,10 @@ def _joint_codes(columns: Sequence[IntArray]) -> IntArray:
     return np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def sampled_shares(banked: Banked, graphs: int, name: str) -> dict[int, float]:
-    """Return the graphs whose subgraphs were sampled with the smallest share of any size, and warn once."""
+def sampled_shares(sampled: dict[tuple[int, int], float], graphs: int, name: str) -> dict[int, float]:
+    """The graphs whose subgraphs were sampled, with the smallest share of any size; said once."""
     shares: dict[int, float] = {}
-    for (graph, _), share in banked.sampled.items():
+    for (graph, _), share in sampled.items():
         shares[graph] = min(share, shares.get(graph, 1.0))
     if shares:
         warnings.warn(

@@ -11,6 +11,7 @@ import importlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -34,7 +35,7 @@ from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Banked, bank_subgraphs, sampled_shares
 from isonn.subgraphs.explain import Templates, VocabularyMatches, find_occurrences
 from isonn.subgraphs.select import Mark, auto_size, class_marks, evidence_of, presence_by_class, short_list
-from isonn.subgraphs.store import Run, bank_folder, banks_of, cut_to_folder, look
+from isonn.subgraphs.store import Run, bank_folder, cut_to_folder, look, pieces_in
 from isonn.subgraphs.views import (
     COLUMNS,
     Encoding,
@@ -168,7 +169,8 @@ class _SubgraphIsoNN(GraphEstimator):
             self.label_names_["node"] = {**self.label_names_["node"], **folded.node_label_names}
             use = self._columns(Gathering(()).add(folded).has)
             self.encoding_ = fit_encoding(folded, use, self._sizes, self._views_of(graphs.kind), self.regions == "both")
-            self._learn(self._bank(folded), size_counts(folded), targets, sample_weight, graphs)
+            banked = self._bank(folded)
+            self._learn(pieces_of(banked), banked.sampled, size_counts(folded), targets, sample_weight, graphs)
         self._fitted = True
         return self
 
@@ -355,30 +357,35 @@ class _SubgraphIsoNN(GraphEstimator):
         """Fold the leaf nodes labelled ``fold`` into their neighbours, if set."""
         if self.fold is None:
             return graphs
-        return fold_leaves(graphs, self.fold)[0]
+        return _folded(graphs, self.fold)
 
     def _learn(
-        self, banked: Banked, sizes: NDArray[np.float32], targets: NDArray[Any], sample_weight: Any, some: GraphSet
+        self,
+        pieces: Sequence[Pieces],
+        sampled: dict[tuple[int, int], float],
+        sizes: NDArray[np.float32],
+        targets: NDArray[Any],
+        sample_weight: Any,
+        some: GraphSet,
     ) -> None:
         """Learn vocabulary and head from banked subgraphs; ``some`` graphs are used again to measure coverage."""
         name = some.name
-        self.sampled_ = sampled_shares(banked, len(targets), name)
-        pieces = pieces_of(banked)
+        self.sampled_ = sampled_shares(sampled, len(targets), name)
         if not any(len(own.rows) for own in pieces if own.kind == "subgraphs"):
             raise InputError(
                 f"no graph of {name} has a connected subgraph of k={self.k} nodes; use a smaller k, such as k=1"
             )
         weights = self._weights(sample_weight, targets)
         self.size_block_ = SizeBlock.learn(sizes, len({(own.kind, own.view) for own in pieces}))
-        plain = csr_array(self.size_block_.features(sizes))
         seed = derive_seed(self.seed_, "head")
         best: tuple[Vocabulary, csr_array, LinearHead] | None = None
         for row_norm in (True, False) if isinstance(self.target_, Numbers) else (True,):
-            # for numbers, leave-one-out decides whether features are divided by their norm
-            vocabulary, features = learn_vocabulary(pieces, self.min_support, row_norm)
+            # for numbers, leave-one-out decides whether the size of graphs is divided out
+            vocabulary, features = learn_vocabulary(
+                pieces, self.min_support, row_norm, beside=lambda rows: self.size_block_.features(sizes[rows])
+            )
             if not len(vocabulary):
-                raise InputError(f"no subgraph occurs in {self.min_support} graphs of {name}; use a lower min_support")
-            features = csr_array(hstack([features, plain], format="csr"))
+                raise InputError(f"no subgraph is in min_support={self.min_support} graphs of {name}; use a lower one")
             head = LinearHead().fit(features, targets, self.target_, weights, seed)
             if best is None or head.loss < best[2].loss:
                 best = vocabulary, features, head
@@ -394,12 +401,12 @@ class _SubgraphIsoNN(GraphEstimator):
             self.head_ = get_head(self.head)().fit(features, targets, self.target_, weights, seed)
         if self.regions == "both":
             features, linear = self._teach(features, linear, seed)
-        own = csr_array(features[:, : len(self._explaining()[0])])
-        self._evidence = evidence_of(own, targets, self.target_)
-        self._presence, self._graphs_by_class = presence_by_class(own, targets, self.target_)
+        templates = len(self._explaining()[0])
+        self._evidence = evidence_of(features, targets, self.target_, templates)
+        self._presence, self._graphs_by_class = presence_by_class(features, targets, self.target_, templates)
         levels = self._explaining()[0].levels
         labelled = np.concatenate([np.full(len(level), self.encoding_.labelled(level.view)) for level in levels])
-        self._marks = class_marks(own, linear, targets, self.target_, labelled, self.seed_)
+        self._marks = class_marks(features, linear, targets, self.target_, labelled, self.seed_)
         known = {i for mark in self._marks for i in mark.examples} if self.keep_examples else set()
         ids = some.ids if some.ids is not None and len(some) == len(targets) else None
         names = [str(i) if ids is None else str(ids[i]) for i in range(len(targets))] if known else []
@@ -502,11 +509,10 @@ class _SubgraphIsoNN(GraphEstimator):
         source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
         if self.fold is not None:
             whole = source
-            source = GraphStream(
-                lambda: (fold_leaves(chunk, self.fold)[0] for chunk in whole), whole.name, whole.at_once
-            )
+            source = whole.map(partial(_folded, leaf=self.fold))
         with bank_folder(bank) as folder:
-            seen = look(source, self._gathered, self.verbose > 0)
+            count = self.n_jobs if workers is None else workers
+            seen = look(source, self._gathered, self.verbose > 0, count)
             y = seen.y if y is None else y
             if y is None:
                 raise InputError(f"{type(self).__name__}.fit needs y; pass it, or a stream that has it")
@@ -516,14 +522,13 @@ class _SubgraphIsoNN(GraphEstimator):
             self.encoding_ = encoding_of(
                 seen.known, use, self._sizes, self._views_of(seen.kind), source.name, self.regions == "both"
             )
-            count = self.n_jobs if workers is None else workers
             cut_to_folder(
                 source, self.encoding_, folder, seen, self.max_subgraphs, self._cut_seed, count, self.verbose > 0
             )
-            banked = banks_of(folder, seen, source.name)
-        self._remember(seen.hashes)
-        some = next(iter(source if self.fold is None else whole))
-        self._learn(banked, seen.sizes, targets, sample_weight, replace(some, name=source.name))
+            pieces, sampled = pieces_in(folder, seen, source.name)
+            self._remember(seen.hashes)
+            some = replace(next(iter(source if self.fold is None else whole)), name=source.name)
+            self._learn(pieces, sampled, seen.sizes, targets, sample_weight, some)
 
     def _fit_soft(
         self,
@@ -907,6 +912,10 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
             "alerts warn of a class, and this model predicts numbers; use reasons_ for the pieces that raise or lower "
             "them, or fit classes, such as values above a threshold"
         )
+
+
+def _folded(graphs: GraphSet, leaf: Any) -> GraphSet:
+    return fold_leaves(graphs, leaf)[0]
 
 
 def _in_parts(graphs: GraphSet) -> list[GraphSet]:

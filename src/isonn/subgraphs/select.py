@@ -240,11 +240,24 @@ class Mark:
     examples: Sequence[int]
 
 
-def presence_by_class(features: csr_array, targets: NDArray[Any], target: Target) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return how many training graphs contain each template, by class (one row for numbers), and the class sizes."""
+def presence_by_class(
+    features: csr_array, targets: NDArray[Any], target: Target, templates: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Training graphs that hold each template, by class (one row for numbers), and graphs in all."""
     member = _members(targets, target)
-    held = csr_array((np.ones(features.nnz, dtype=np.float32), features.indices, features.indptr), features.shape)
-    return np.rint(member.T @ held).astype(np.int32), np.rint(np.asarray(member.sum(axis=0))).astype(np.int64)
+    held = _sums_of_holders(features, member.astype(np.float64), templates)
+    return np.rint(held.T).astype(np.int32), np.rint(np.asarray(member.sum(axis=0))).astype(np.int64)
+
+
+def _sums_of_holders(features: csr_array, values: NDArray[np.float64], templates: int) -> NDArray[np.float64]:
+    """The sum of values, ``(g, t)``, over the graphs that hold each of the first columns, ``(templates, t)``."""
+    sums = np.zeros((features.shape[1], values.shape[1]))
+    for start in range(0, len(values), GRAPHS_AT_ONCE):
+        indptr = features.indptr[start : start + GRAPHS_AT_ONCE + 1]
+        indices = features.indices[indptr[0] : indptr[-1]]
+        held = csr_array((np.ones(len(indices)), indices, indptr - indptr[0]), (len(indptr) - 1, len(sums)))
+        sums += held.T @ values[start : start + GRAPHS_AT_ONCE]
+    return sums[:templates]
 
 
 def _members(targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
@@ -256,21 +269,21 @@ def _members(targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
     return np.asarray(targets == 1, dtype=np.float32)
 
 
-def evidence_of(features: csr_array, targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
-    """Return the evidence of each template for each output on its own, (outputs, templates).
+def evidence_of(features: csr_array, targets: NDArray[Any], target: Target, templates: int) -> NDArray[np.float32]:
+    """What holding each template says of each output by itself: (outputs, templates); templates come first.
 
     For classes and labels this is the log-odds of the class among graphs that contain the template, minus the log-odds
     among all graphs. For numbers it is the mean standardised value among them. Both shrink towards 0 if few graphs
     contain a template.
     """
-    held = csr_array((np.ones(features.nnz), features.indices, features.indptr), features.shape)
     if isinstance(target, Numbers):
         known = np.isfinite(targets)
-        sums = held.T @ np.where(known, targets, 0.0)
-        return np.asarray(sums / (held.T @ known.astype(float) + 1)).T.astype(np.float32)
+        both = np.concatenate([np.where(known, targets, 0.0), known], axis=1)
+        sums, holders = np.hsplit(_sums_of_holders(features, both, templates), 2)
+        return np.asarray(sums / (holders + 1)).T.astype(np.float32)
     columns = _members(targets, target).astype(np.float64)
     known = np.ones_like(columns) if isinstance(target, Classes) else np.isfinite(targets).astype(float)
-    yes, all_ = held.T @ columns, held.T @ known
+    yes, all_ = np.hsplit(_sums_of_holders(features, np.concatenate([columns, known], axis=1), templates), 2)
     total = np.log((columns.sum(axis=0) + 0.5) / (known.sum(axis=0) - columns.sum(axis=0) + 0.5))
     return np.asarray(np.log((yes + 0.5) / (all_ - yes + 0.5)) - total).T.astype(np.float32)
 
@@ -284,7 +297,7 @@ def class_marks(
     the group; of equals, the largest. Labelled templates come before unlabelled shapes.
 
     Args:
-        features: features of the training graphs, templates only, ``(g, p)``.
+        features: of the training graphs; templates come first.
         head: the linear head, with its leave-one-out outputs.
         labelled: which templates carry labels, ``(p,)``.
     """
@@ -296,9 +309,9 @@ def class_marks(
             rows = np.sort(numpy_stream(seed, "reasons").choice(rows, GRAPHS_FOR_REASONS, replace=False))
         if len(rows) < 2:
             continue
-        part, wanted = csr_array(features[rows]).tocsc(), targets[rows]
+        part, wanted = csr_array(features[rows]).tocsc()[:, : len(labelled)], targets[rows]
         direction = target.margin(np.eye(outputs), output) - target.margin(np.zeros(outputs), output)
-        weight = direction @ head.coef[:, : features.shape[1]]
+        weight = direction @ head.coef[:, : len(labelled)]
         margin = target.margin(head.held_out[rows], output)
         if isinstance(target, Numbers):
             truth = target.margin(np.asarray(wanted, dtype=float), output)

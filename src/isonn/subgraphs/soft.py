@@ -51,6 +51,7 @@ from isonn.subgraphs.store import (
     banks_of,
     cut_to_folder,
     look,
+    pieces_in,
 )
 from isonn.subgraphs.views import (
     COLUMNS,
@@ -862,7 +863,8 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         self.seed_ = resolve_seed(self.random_state)
         source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
         with bank_folder(bank) as folder:
-            seen = look(source, self._gathered, self.verbose > 0)
+            count = self.n_jobs if workers is None else workers
+            seen = look(source, self._gathered, self.verbose > 0, count)
             classes = seen.y if y is None else y
             if classes is None:
                 raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that has them")
@@ -875,13 +877,13 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             settings = (
                 self.max_subgraphs,
                 self._cut_seed,
-                self.n_jobs if workers is None else workers,
+                count,
                 self.verbose > 0,
             )
             cut_to_folder(source, self.encoding_, folder, seen, *settings)
             identity = self._identity(bank_digest(folder), targets)
             saved = None if checkpoint is None else Checkpoint(Path(checkpoint), identity)
-            inputs = self._begin(banks_of(folder, seen, source.name), targets, source.name)
+            inputs = self._begin(banks_of(*pieces_in(folder, seen, source.name)), targets, source.name)
         self._train(lambda: inputs, targets, saved, resume)
         with torch_threads(self.n_jobs):
             self.training_accuracy_ = accuracy(self.model_, inputs, targets)
@@ -896,8 +898,8 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         return self._begin(self._bank(graphs), targets, graphs.name)
 
     def _begin(self, banked: Banked, targets: NDArray[Any], name: str) -> SubgraphInputs:
-        """Choose the initial templates."""
-        self.sampled_ = sampled_shares(banked, len(targets), name)
+        """Choose where templates start."""
+        self.sampled_ = sampled_shares(banked.sampled, len(targets), name)
         self._starts, self.forest_shape_ = {}, None
         for view, banks in enumerate(banked.banks):
             for k, rows in starting_subgraphs(banks, targets, self.c).items():

@@ -10,9 +10,9 @@ import errno
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from isonn import progress
 from isonn.errors import DatasetError, InputError, IsoNNError
 from isonn.files import atomic_file, remove_strays
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.registry import Part
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
 from isonn.processes import workers
@@ -37,11 +38,10 @@ from isonn.subgraphs.bank import (
     CodedGraphs,
     SubgraphBank,
     bank_block,
-    join_counts,
     merge_regions,
 )
-from isonn.subgraphs.views import Encoding, Gathering, directed_graph
-from isonn.subgraphs.vocabulary import size_counts
+from isonn.subgraphs.views import Encoding, Gathering, directed_graph, get_view
+from isonn.subgraphs.vocabulary import Pieces, size_counts
 
 FORMAT = "isonn-bank-3"
 SUMMARY = "bank.json"
@@ -52,7 +52,7 @@ Run = Callable[[Iterable[Call]], Iterator[None]]
 
 
 def bank_to_folder(
-    parts: Iterable[CodedGraphs],
+    parts: Iterable[CodedGraphs | EncodedPart],
     folder: Path,
     limit: int = 100_000,
     seed: int = 0,
@@ -64,8 +64,9 @@ def bank_to_folder(
     Memory holds two parts per process, however many graphs there are.
 
     Args:
-        parts: runs of graphs, each of which becomes a file; ten thousand molecules are a good size.
-        folder: the folder for the files. Parts in it are not cut again; those of other graphs raise `InputError`.
+        parts: runs of graphs, each of which becomes a file; ten thousand molecules are a good size. Those that are not
+            read yet are read by the process that cuts them.
+        folder: where the files go. Parts that it has already are not cut again; those of other graphs are refused.
         limit, seed: as in `bank_subgraphs`.
         n_jobs: number of processes, or a function that runs calls elsewhere, such as the result of
             `isonn.experiments.cluster.calls_on_cluster`; its workers must see the folder under the same path.
@@ -81,6 +82,9 @@ def bank_to_folder(
         for graphs in parts:
             path = _part_path(folder.absolute(), len(sizes))  # workers stay in the folder they started in
             sizes.append(len(graphs))
+            if isinstance(graphs, EncodedPart):
+                yield _bank_unread, (graphs, path, limit, seed)
+                continue
             key = _key(graphs, limit, seed)
             yield _bank_part, (None if _holds(path, key) else graphs, path, key, limit, seed)
 
@@ -104,6 +108,23 @@ def bank_to_folder(
         raise _unwritable(folder, error, kept) from error
 
 
+@dataclass(frozen=True, eq=False)
+class EncodedPart:
+    """Graphs that are read and encoded when called."""
+
+    part: Part
+    encoding: Encoding
+
+    def __len__(self) -> int:
+        return len(self.part)
+
+    def __call__(self) -> CodedGraphs:
+        """The graphs as every view codes them."""
+        for view in self.encoding.views:
+            get_view(view)  # this may be a process that has not met it yet
+        return self.encoding.encode(self.part())
+
+
 def _unwritable(folder: Path, error: OSError, kept: int) -> IsoNNError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return IsoNNError(
@@ -112,7 +133,7 @@ def _unwritable(folder: Path, error: OSError, kept: int) -> IsoNNError:
     return IsoNNError(f"subgraphs cannot be kept in {folder} ({error}); choose another folder, or remove this one")
 
 
-def _in_processes(calls: Iterable[Call], jobs: int) -> Iterator[None]:
+def _in_processes(calls: Iterable[tuple[Callable[..., Any], tuple[Any, ...]]], jobs: int) -> Iterator[Any]:
     if jobs == 1:
         for function, given in calls:
             yield function(*given)
@@ -125,28 +146,58 @@ def _in_processes(calls: Iterable[Call], jobs: int) -> Iterator[None]:
 
 
 def read_banks(folder: Path) -> Banked:
-    """Join the banks of all parts, with counts as float32 (exact up to 2**24), or float64 if any are estimates.
+    """The banks of all parts as one, with counts as float32 (exact up to 2**24), or as float64 if any are estimates."""
+    return banks_of(*read_pieces(folder))
 
-    Regions are merged first and counts are read afterwards, part by part, so that nothing is in memory twice.
+
+def banks_of(pieces: Sequence[Pieces], sampled: dict[tuple[int, int], float]) -> Banked:
+    """Levels as banks, with all counts in memory."""
+    banks: dict[str, list[dict[int, SubgraphBank]]] = {"subgraphs": [], "neighbourhoods": []}
+    views = 1 + max(own.view for own in pieces)
+    for kind in banks:
+        banks[kind] = [
+            {
+                own.size: SubgraphBank(own.size, own.rows, own.counts)
+                for own in pieces
+                if (own.kind, own.view) == (kind, view)
+            }
+            for view in range(views)
+        ]
+    return Banked(tuple(banks["subgraphs"]), sampled, tuple(banks["neighbourhoods"]))
+
+
+def read_pieces(folder: Path) -> tuple[list[Pieces], dict[tuple[int, int], float]]:
+    """The levels of all parts as one, whose counts are read part by part when they are asked for, and what was sampled.
+
+    Counts are float32, exact up to 2**24, or float64 if any are estimates.
     """
     paths = [_part_path(folder, number) for number in range(len(_sizes(folder)))]
     headers = [_header(path) for path in paths]
     sizes, radii = json.loads(headers[0]["sizes"]), json.loads(headers[0]["radii"])
     dtype = np.float64 if any(json.loads(header["sampled"]) for header in headers) else np.float32
+    graphs = sum(int(header["graphs"]) for header in headers)
 
-    def read(size: int, name: str) -> SubgraphBank:
+    def read(kind: str, view: int, size: int, name: str) -> Pieces:
         regions, numbers = merge_regions(_read(path, name, "regions")[0] for path in paths)
-        counts = join_counts((_counts(path, name) for path in paths), numbers, len(regions), dtype)
-        return SubgraphBank(size, regions, counts)
+        support = np.zeros(len(regions), dtype=np.int64)
+        for path, number in zip(paths, numbers, strict=True):
+            support[number] += np.bincount(_read(path, name, "indices")[0], minlength=len(number))
 
-    banks = tuple({k: read(k, f"{view}.{k}") for k in own} for view, own in enumerate(sizes))
-    hoods = tuple({r: read(r, f"{view}.r{r}") for r in own} for view, own in enumerate(radii))
+        def parts() -> Iterator[csr_array]:
+            for path, number in zip(paths, numbers, strict=True):
+                data, indices, indptr = _read(path, name, "data", "indices", "indptr")
+                yield csr_array((data.astype(dtype), number[indices], indptr), shape=(len(indptr) - 1, len(regions)))
+
+        return Pieces(kind, view, size, regions, graphs, support, parts)
+
+    pieces = [read("subgraphs", view, k, f"{view}.{k}") for view, own in enumerate(sizes) for k in own]
+    pieces += [read("neighbourhoods", view, r, f"{view}.r{r}") for view, own in enumerate(radii) for r in own]
     sampled, first = {}, 0
     for header in headers:
         for graph, k, share in json.loads(header["sampled"]):
             sampled[first + graph, k] = share
         first += int(header["graphs"])
-    return Banked(banks, sampled, hoods)
+    return pieces, sampled
 
 
 def bank_digest(folder: Path) -> str:
@@ -231,6 +282,13 @@ def _bank_part(graphs: CodedGraphs | None, path: Path, key: str, limit: int, see
         temporary.write_bytes(save(tensors, header))
 
 
+def _bank_unread(part: EncodedPart, path: Path, limit: int, seed: int) -> None:
+    """Read, cut and write one part, unless it is there already."""
+    graphs = part()
+    key = _key(graphs, limit, seed)
+    _bank_part(None if _holds(path, key) else graphs, path, key, limit, seed)
+
+
 class _DamagedError(DatasetError):
     """A part that is not a safetensors file, or was modified."""
 
@@ -276,11 +334,6 @@ def _read(path: Path, name: str, *columns: str) -> list[NDArray[Any]]:
     return list(tensors.values())
 
 
-def _counts(path: Path, name: str) -> csr_array:
-    data, indices, indptr, regions = _read(path, name, "data", "indices", "indptr", "regions")
-    return csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(regions)))
-
-
 def _digest(tensor: NDArray[Any]) -> str:
     return hashlib.sha256(np.ascontiguousarray(tensor).data).hexdigest()
 
@@ -314,45 +367,79 @@ class Seen:
     kind: str
 
 
-def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: bool) -> Seen:
+def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: bool, n_jobs: int | Run = 1) -> Seen:
     """Read a stream once.
 
     Args:
         wanted: returns the columns to gather, given the first chunk.
         show: whether to show a progress bar.
+        n_jobs: processes, where the stream can be read by several.
     """
-    known: Gathering | None = None
-    classes: list[NDArray[Any] | None] = []
-    sizes: list[NDArray[np.float32]] = []
-    hashes: list[NDArray[np.uint64]] = []
-    names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}}
-    graphs, largest, kind = 0, 0, ""
+    parts = stream.parts() if isinstance(n_jobs, int) and n_jobs > 1 else None
     with progress.bar("reading", None, show=show) as report:
-        for chunk in stream:
-            known = known or Gathering(wanted(chunk))
-            i = directed_graph(chunk)
-            if i is not None:
-                raise InputError(
-                    f"graph {graphs + i} of {stream.name} is directed, and subgraphs need undirected graphs; make it "
-                    f"symmetric, or use IsoNNClassifier"
-                )
-            known.add(chunk)
-            classes.append(chunk.y)
-            sizes.append(size_counts(chunk))
-            hashes.append(graph_hashes(chunk))
-            kind = chunk.kind
-            names["node"].update(chunk.node_label_names)
-            names["edge"].update(chunk.edge_label_names)
-            graphs, largest = graphs + len(chunk), max(largest, int(chunk.sizes.max()))
-            report(graphs, "graphs read")
-    if known is None:
-        raise InputError(f"{stream.name} has no graphs; give at least one")
-    y = (
-        None
-        if any(part is None for part in classes)
-        else np.concatenate([part for part in classes if part is not None])
+        if parts is not None and isinstance(n_jobs, int):
+            try:
+                columns = wanted(parts[0]())
+                chunks = _in_processes(((_see_part, (part, columns)) for part in parts), n_jobs)
+                seen = _see_all(chunks, stream.name, report)
+            except DatasetError:
+                pass  # read in order, it is told what is wrong
+            else:
+                stream.graphs = seen.graphs
+                return seen
+        return _see_all(_see_in_order(stream, wanted), stream.name, report)
+
+
+def _see_in_order(stream: GraphStream, wanted: Callable[[GraphSet], list[str]]) -> Iterator[tuple[Seen, int | None]]:
+    columns: list[str] | None = None
+    for chunk in stream:
+        columns = wanted(chunk) if columns is None else columns
+        yield _see(chunk, columns)
+
+
+def _see_part(part: Part, columns: list[str]) -> tuple[Seen, int | None]:
+    return _see(part(), columns)
+
+
+def _see(chunk: GraphSet, columns: list[str]) -> tuple[Seen, int | None]:
+    """What there is to know of some graphs, and the first directed one."""
+    directed = directed_graph(chunk)
+    names = {"node": dict(chunk.node_label_names), "edge": dict(chunk.edge_label_names)}
+    known, sizes = Gathering(columns).add(chunk), size_counts(chunk)
+    largest = int(chunk.sizes.max())
+    return Seen(known, chunk.y, len(chunk), largest, sizes, names, graph_hashes(chunk), chunk.kind), directed
+
+
+def _see_all(chunks: Iterable[tuple[Seen, int | None]], name: str, report: Report) -> Seen:
+    """What there is to know of all chunks together."""
+    found: list[Seen] = []
+    graphs = 0
+    for seen, directed in chunks:
+        if directed is not None:
+            raise InputError(
+                f"graph {graphs + directed} of {name} is directed: an edge differs from the one back; subgraph "
+                f"regions are for undirected graphs, so make it symmetric, or use IsoNNClassifier"
+            )
+        found.append(seen if not found else replace(seen, known=found[0].known.join(seen.known)))
+        graphs += seen.graphs
+        report(graphs, "graphs read")
+    if not found:
+        raise InputError(f"{name} holds no graph; give at least one")
+    classes = [seen.y for seen in found]
+    names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}}
+    for seen in found:
+        for what, own in seen.label_names.items():
+            names[what].update(own)
+    return Seen(
+        found[0].known,
+        None if any(y is None for y in classes) else np.concatenate([y for y in classes if y is not None]),
+        graphs,
+        max(seen.largest for seen in found),
+        np.concatenate([seen.sizes for seen in found]),
+        names,
+        np.concatenate([seen.hashes for seen in found]),
+        found[-1].kind,
     )
-    return Seen(known, y, graphs, largest, np.concatenate(sizes), names, np.concatenate(hashes), kind)
 
 
 def cut_to_folder(
@@ -365,21 +452,26 @@ def cut_to_folder(
     n_jobs: int | Run,
     show: bool,
 ) -> None:
-    """Read a stream again and store its subgraphs in a folder, except parts that exist."""
+    """Read a stream again and store its subgraphs in a folder; parts that exist are not cut again."""
+    parts = stream.parts() if isinstance(n_jobs, int) and n_jobs > 1 else None
+    coded: Iterable[CodedGraphs | EncodedPart] = (
+        (encoding.encode(chunk) for chunk in stream)
+        if parts is None
+        else (EncodedPart(part, encoding) for part in parts)
+    )
     with progress.bar("cutting", seen.graphs, show=show) as report:
-        bank_to_folder((encoding.encode(chunk) for chunk in stream), folder, limit, seed, n_jobs, report)
+        bank_to_folder(coded, folder, limit, seed, n_jobs, report)
 
 
-def banks_of(folder: Path, seen: Seen, name: str) -> Banked:
-    """Read the banks that `cut_to_folder` wrote."""
-    banked = read_banks(folder)
-    found = next(iter(banked.banks[0].values())).counts.shape[0]
-    if found != seen.graphs:
+def pieces_in(folder: Path, seen: Seen, name: str) -> tuple[list[Pieces], dict[tuple[int, int], float]]:
+    """`read_pieces` of the folder that `cut_to_folder` made."""
+    pieces, sampled = read_pieces(folder)
+    if pieces[0].graphs != seen.graphs:
         raise InputError(
-            f"{name} held {seen.graphs} graphs when first read and {found} afterwards; do not change it while "
-            f"it is being read"
+            f"{name} held {seen.graphs} graphs when it was read first and {pieces[0].graphs} afterwards; leave it as "
+            f"it is while it is being read"
         )
-    return banked
+    return pieces, sampled
 
 
 @contextmanager

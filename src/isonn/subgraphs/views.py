@@ -29,7 +29,7 @@ from isonn.errors import InputError, IsoNNWarning, naming_the_extra
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray, mix64
-from isonn.subgraphs.bank import CodedGraphs, Codes
+from isonn.subgraphs.bank import CodedGraphs, Codes, compiled
 from isonn.targets import values_from_json, values_to_json
 
 if TYPE_CHECKING:
@@ -474,6 +474,10 @@ def edges_on_cycles(n: int, ends: IntArray) -> NDArray[np.bool_]:
         >>> edges_on_cycles(4, np.array([[0, 1], [0, 2], [1, 2], [2, 3]])).tolist()
         [True, True, True, False]
     """
+    if compiled():
+        from isonn.subgraphs import kernels
+
+        return kernels.edges_on_cycles(n, ends)
     import igraph
 
     graph = igraph.Graph(n=n, edges=ends)
@@ -694,6 +698,18 @@ class Gathering:
                 self.labels[name] = np.unique(np.concatenate([known, labels]))
         return self
 
+    def join(self, other: Gathering) -> Self:
+        """Take over what another knows, of other graphs; both look at the same columns."""
+        for name in COLUMNS:
+            self.has[name] |= other.has[name]
+        for name, labels in other.labels.items():
+            self.labels[name] = np.unique(np.concatenate([self.labels.get(name, labels[:0]), labels]))
+        for name, values in other.values.items():
+            own = self.values.setdefault(name, DistinctRows(values.rows.shape[1]))
+            own.add(values.rows, values.often)
+            own.largest = np.maximum(own.largest, values.largest)
+        return self
+
 
 # Numbers rounded to a few levels, so that equal subgraphs can be found.
 
@@ -826,17 +842,19 @@ class DistinctRows:
         self._room = max(FEWEST_ROWS, MOST_NUMBERS // max(width, 1))
         self._last = np.uint64(2**64 - 1)  # the largest hash kept, once rows were dropped
 
-    def add(self, rows: NDArray[np.float64], times: int = 1) -> None:
-        """Add rows, each with the count ``times``."""
+    def add(self, rows: NDArray[np.float64], times: int | IntArray = 1) -> None:
+        """Take in some more rows, each of which came so many times."""
         if not len(rows):
             return
-        rows = rows.astype(np.float64) + 0.0  # turns -0.0 into 0.0
+        rows = rows.astype(np.float64) + 0.0  # -0.0 is 0.0
+        times = np.broadcast_to(times, len(rows))
         self.largest = np.maximum(self.largest, np.abs(rows).max(axis=0))
         if self._last < np.uint64(2**64 - 1):
-            rows = rows[_hashes(rows) <= self._last]
+            kept = _hashes(rows) <= self._last
+            rows, times = rows[kept], times[kept]
         both = np.concatenate([self.rows, rows])
-        weights = np.concatenate([self.often, np.full(len(rows), times, dtype=np.int64)])
-        if both.shape[1] == 1:  # the same result, faster
+        weights = np.concatenate([self.often, times])
+        if both.shape[1] == 1:  # the same, and faster
             distinct, number = np.unique(both[:, 0], return_inverse=True)
             self.rows = distinct[:, None]
         else:

@@ -14,9 +14,10 @@ is exact (`isonn.subgraphs.explain`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from scipy.sparse import csr_array, eye_array, hstack
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
-from isonn.subgraphs.bank import Banked
+from isonn.subgraphs.bank import Banked, SubgraphBank
 from isonn.subgraphs.select import wildcard_groups
 
 #: Weight of the size features; a view has weight 1.
@@ -50,24 +51,45 @@ class Pieces:
         view: number of the view.
         size: nodes of a subgraph, or radius of a neighbourhood.
         rows: one row of codes per distinct piece, sorted, ``(d, width)``.
-        counts: how often each graph contains each piece, ``(g, d)``.
+        graphs: how many there are.
+        support: graphs that hold each piece, ``(d,)``.
+        parts: gives `counts` in parts, one below the other: they may be read from disk.
     """
 
     kind: str
     view: int
     size: int
     rows: IntArray
-    counts: csr_array
+    graphs: int
+    support: IntArray
+    parts: Callable[[], Iterable[csr_array]]
+
+    @property
+    def counts(self) -> csr_array:
+        """How often each graph has each piece, ``(g, d)``."""
+        return _one_below_the_other(self.parts(), self.graphs, int(self.support.sum()))
 
 
 def pieces_of(banked: Banked) -> list[Pieces]:
     """Return the levels of banked subgraphs and neighbourhoods."""
     return [
-        Pieces(kind, view, size, bank.regions, bank.counts)
+        Pieces(
+            kind,
+            view,
+            size,
+            bank.regions,
+            bank.counts.shape[0],
+            np.bincount(bank.counts.indices, minlength=len(bank.regions)),
+            partial(_whole, bank),
+        )
         for kind, every in (("subgraphs", banked.banks), ("neighbourhoods", banked.neighbourhoods))
         for view, banks in enumerate(every)
         for size, bank in banks.items()
     ]
+
+
+def _whole(bank: SubgraphBank) -> list[csr_array]:
+    return [bank.counts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +219,7 @@ class Vocabulary:
     def unseen(self, pieces: Sequence[Pieces]) -> Floats:
         """Return the share of each graph's pieces that are not templates, shape (g,)."""
         by_key = {(own.kind, own.view, own.size): own for own in pieces}
-        total, strange = np.zeros(pieces[0].counts.shape[0]), np.zeros(pieces[0].counts.shape[0])
+        total, strange = np.zeros(pieces[0].graphs), np.zeros(pieces[0].graphs)
         for level in self.levels:
             own = by_key[level.kind, level.view, level.size]
             counts = own.counts.astype(np.float64)
@@ -218,31 +240,35 @@ class Vocabulary:
 
 
 def learn_vocabulary(
-    pieces: Sequence[Pieces], min_support: int = 2, row_norm: bool = True, size_weight: float = SIZE_WEIGHT
+    pieces: Sequence[Pieces],
+    min_support: int = 2,
+    row_norm: bool = True,
+    size_weight: float = SIZE_WEIGHT,
+    beside: Callable[[slice], Floats] | None = None,
 ) -> tuple[Vocabulary, csr_array]:
     """Learn the vocabulary of training graphs; return it with their features.
 
+    Counts are read part by part, so that little more than the features is in memory.
+
     Args:
-        pieces: the pieces of the graphs. The levels of a view and kind form a block, and all blocks have equal weight.
-        min_support: minimum number of training graphs that contain a template.
+        pieces: what the graphs hold. The levels of a view and kind are a block, and all blocks weigh the same.
+        min_support: training graphs that must hold a piece for it to be a template.
+        beside: further features of some of the graphs, dense, that stand to the right of the templates.
     """
-    levels, parts, first = [], [], 0
+    dtype = np.dtype(np.float64 if pieces[0].graphs <= DOUBLE_GRAPHS else np.float32)
+    levels, places, first = [], [], 0
     per_block: dict[tuple[str, int], int] = {}
     for own in pieces:
         per_block[own.kind, own.view] = per_block.get((own.kind, own.view), 0) + 1
     for own in pieces:
-        support = np.bincount(own.counts.indices, minlength=len(own.rows))
-        kept = np.flatnonzero(support >= min_support)
+        kept = np.flatnonzero(own.support >= min_support)
         scale = 1 / np.sqrt(per_block[own.kind, own.view] * (len(per_block) + size_weight))
-        logs = _logs(own.counts)
-        if row_norm:
-            logs = _scaled(logs, scale / _norms(logs))
-        else:
-            scale /= max(np.sqrt(np.mean(_norms(logs) ** 2)), 1e-12)
-            logs.data *= scale
-        place = np.full(len(own.rows), -1, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        parts.append(_moved(logs, place, len(kept)))
+        if not row_norm:
+            squares = np.concatenate([_norms(_logs(counts, dtype)) ** 2 for counts in own.parts()])
+            scale /= max(np.sqrt(np.mean(squares)), 1e-12)
+        place = np.full(len(own.rows), -1, dtype=np.int32)
+        place[kept] = np.arange(len(kept), dtype=np.int32)
+        places.append(place)
         levels.append(Level(own.kind, own.view, own.size, np.ascontiguousarray(own.rows[kept]), first, float(scale)))
         first += len(kept)
         if first > MAX_COLUMNS:
@@ -250,7 +276,42 @@ def learn_vocabulary(
                 f"the vocabulary has more than {MAX_COLUMNS:,} subgraphs; use a smaller k, or a min_support above "
                 f"{min_support}"
             )
-    return Vocabulary(tuple(levels), row_norm), csr_array(hstack(parts, format="csr"))
+
+    done = 0
+
+    def features_of(counts: Sequence[csr_array]) -> csr_array:
+        nonlocal done
+        parts = []
+        for level, place, own in zip(levels, places, counts, strict=True):
+            logs = _logs(own, dtype)
+            factors = level.scale / _norms(logs) if row_norm else np.full(logs.shape[0], level.scale)
+            parts.append(_moved(_scaled(logs, factors), place, len(level)))
+        if beside is not None:
+            parts.append(csr_array(beside(slice(done, done + parts[0].shape[0])).astype(dtype)))
+        done += parts[0].shape[0]
+        return csr_array(hstack(parts, format="csr"))
+
+    room = sum(int(own.support[place >= 0].sum()) for own, place in zip(pieces, places, strict=True))
+    room += 0 if beside is None else pieces[0].graphs * beside(slice(0, 0)).shape[1]
+    parts = map(features_of, zip(*(own.parts() for own in pieces), strict=True))
+    return Vocabulary(tuple(levels), row_norm), _one_below_the_other(parts, pieces[0].graphs, room)
+
+
+def _one_below_the_other(parts: Iterable[csr_array], g: int, room: int) -> csr_array:
+    """Parts of g rows, with ``room`` numbers at most, as one matrix; filled as they come, or memory held them twice."""
+    parts = iter(parts)
+    first = next(parts)
+    if first.shape[0] == g:
+        return first
+    data, indices = np.empty(room, dtype=first.dtype), np.empty(room, dtype=np.int32)
+    indptr = np.zeros(g + 1, dtype=np.int64 if room > np.iinfo(np.int32).max else np.int32)
+    row = 0
+    for part in itertools.chain([first], parts):
+        start, rows = indptr[row], part.shape[0]
+        data[start : start + part.nnz], indices[start : start + part.nnz] = part.data, part.indices
+        indptr[row + 1 : row + rows + 1] = start + part.indptr[1:]
+        row += rows
+    return csr_array((data[: indptr[-1]], indices[: indptr[-1]], indptr), shape=(g, first.shape[1]))
 
 
 def _template_counts(level: Level, own: Pieces) -> csr_array:
@@ -260,8 +321,7 @@ def _template_counts(level: Level, own: Pieces) -> csr_array:
     return csr_array(own.counts.astype(np.float64) @ accepted)
 
 
-def _logs(counts: csr_array) -> csr_array:
-    dtype = np.float64 if counts.shape[0] <= DOUBLE_GRAPHS else np.float32
+def _logs(counts: csr_array, dtype: Any = np.float64) -> csr_array:
     return csr_array((np.log1p(counts.data.astype(dtype)), counts.indices, counts.indptr), shape=counts.shape)
 
 
@@ -278,12 +338,12 @@ def _scaled(rows: csr_array, factors: Floats) -> csr_array:
     return csr_array((rows.data * factor, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def _moved(rows: csr_array, place: IntArray, width: int) -> csr_array:
-    """Move columns to their positions, dropping those at -1; positions keep the order of columns."""
+def _moved(rows: csr_array, place: NDArray[np.integer], width: int) -> csr_array:
+    """Columns at their places, those at -1 left out; places keep the order of columns."""
     new = place[rows.indices]
     kept = new >= 0
     ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
-    return csr_array((rows.data[kept], new[kept].astype(np.int32), ends), shape=(rows.shape[0], width))
+    return csr_array((rows.data[kept], new[kept].astype(np.int32, copy=False), ends), shape=(rows.shape[0], width))
 
 
 def size_counts(graphs: GraphSet) -> NDArray[np.float32]:
