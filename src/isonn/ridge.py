@@ -25,9 +25,9 @@ Floats = NDArray[np.float64]
 
 #: The search ends when so many steps together explain less than this share of the variance, or after so many in all.
 STEPS_TOGETHER, TOLERANCE, MOST_STEPS = 5, 1e-5, 1000
-#: Of at least so many graphs every so manieth is set aside, at most so many in all.
+#: From this many graphs on, one in ASIDE_SHARE is set aside, but no more than MOST_ASIDE.
 MANY_GRAPHS, ASIDE_SHARE, MOST_ASIDE = 2**15, 32, 4096
-#: The search ends when so many steps bring the error on these down by less than this share.
+#: The search ends when this many steps lower the error on those set aside by less than this share.
 STEPS_BETWEEN, LEAST_FALL = 10, 0.01
 #: Graphs that one thread handles at once; sums of blocks are added in their order, so threads change no bit.
 BLOCKS, THREADS = 8, 2

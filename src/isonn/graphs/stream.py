@@ -40,19 +40,19 @@ class GraphStream:
         self, pieces: Pieces, name: str, at_once: int, parts: Callable[[int], Sequence[Part] | None] | None = None
     ) -> None:
         if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
-            raise InputError(f"at_once={at_once!r} is not a number of graphs; use an integer >= 1")
+            raise InputError(f"at_once={at_once!r} is not a valid chunk size; use an integer >= 1")
         self._pieces, self.name, self.at_once, self._parts = pieces, name, at_once, parts
 
     def parts(self) -> Sequence[Part] | None:
-        """The chunks to be read each by itself, by several processes at once; None where that cannot be done.
+        """Return the chunks unread, so that several processes can read them; None if the source cannot do this.
 
-        They may raise `isonn.errors.DatasetError` where iterating does not, or says more.
+        If a part raises `isonn.errors.DatasetError`, iterate over the stream: it can read more, and has better errors.
         """
         found = None if self._parts is None else self._parts(self.at_once)
         return None if found is None else [_Changed(part, partial(replace, name=self.name)) for part in found]
 
     def map(self, change: Callable[[GraphSet], GraphSet]) -> GraphStream:
-        """The stream with every chunk changed; ``change`` keeps the number of graphs."""
+        """Return a stream with every chunk changed; ``change`` keeps the number of graphs."""
 
         def parts(at_once: int) -> Sequence[Part] | None:
             found = None if self._parts is None else self._parts(at_once)
@@ -81,7 +81,7 @@ class GraphStream:
 
 
 class _Changed:
-    """A part that is changed when it was read."""
+    """A part that is changed after reading."""
 
     def __init__(self, part: Part, change: Callable[[GraphSet], GraphSet]) -> None:
         self._part, self._change = part, change

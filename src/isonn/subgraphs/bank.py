@@ -553,7 +553,7 @@ def _joint_codes(columns: Sequence[IntArray]) -> IntArray:
 
 
 def sampled_shares(sampled: dict[tuple[int, int], float], graphs: int, name: str) -> dict[int, float]:
-    """The graphs whose subgraphs were sampled, with the smallest share of any size; said once."""
+    """Return the graphs whose subgraphs were sampled with the smallest share of any size, and warn once."""
     shares: dict[int, float] = {}
     for (graph, _), share in sampled.items():
         shares[graph] = min(share, shares.get(graph, 1.0))

@@ -380,12 +380,12 @@ class _SubgraphIsoNN(GraphEstimator):
         seed = derive_seed(self.seed_, "head")
         best: tuple[Vocabulary, csr_array, LinearHead] | None = None
         for row_norm in (True, False) if isinstance(self.target_, Numbers) else (True,):
-            # for numbers, leave-one-out decides whether the size of graphs is divided out
+            # for numbers, leave-one-out decides whether features are divided by their norm
             vocabulary, features = learn_vocabulary(
                 pieces, self.min_support, row_norm, beside=lambda rows: self.size_block_.features(sizes[rows])
             )
             if not len(vocabulary):
-                raise InputError(f"no subgraph is in min_support={self.min_support} graphs of {name}; use a lower one")
+                raise InputError(f"no subgraph occurs in {self.min_support} graphs of {name}; use a lower min_support")
             head = LinearHead().fit(features, targets, self.target_, weights, seed)
             if best is None or head.loss < best[2].loss:
                 best = vocabulary, features, head

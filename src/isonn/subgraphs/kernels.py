@@ -664,7 +664,7 @@ def _fill_neighbours(ends, first, fill, neighbours, edge_of):  # type: ignore[no
 
 @compiled()
 def _unmark_bridges(first, neighbours, edge_of, on_cycle):  # type: ignore[no-untyped-def]
-    """Write False for every edge that is the only way between its ends (Tarjan 1974, without recursion)."""
+    """Write False for every bridge (Tarjan 1974, without recursion)."""
     n = len(first) - 1
     order, lowest, via, path = (
         np.full(n, -1, np.int32),

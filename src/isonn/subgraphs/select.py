@@ -243,14 +243,14 @@ class Mark:
 def presence_by_class(
     features: csr_array, targets: NDArray[Any], target: Target, templates: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Training graphs that hold each template, by class (one row for numbers), and graphs in all."""
+    """Return how many training graphs contain each template, by class (one row for numbers), and the class sizes."""
     member = _members(targets, target)
     held = _sums_of_holders(features, member.astype(np.float64), templates)
     return np.rint(held.T).astype(np.int32), np.rint(np.asarray(member.sum(axis=0))).astype(np.int64)
 
 
 def _sums_of_holders(features: csr_array, values: NDArray[np.float64], templates: int) -> NDArray[np.float64]:
-    """The sum of values, ``(g, t)``, over the graphs that hold each of the first columns, ``(templates, t)``."""
+    """Sum values, ``(g, t)``, over the graphs that contain each of the first columns, ``(templates, t)``."""
     sums = np.zeros((features.shape[1], values.shape[1]))
     for start in range(0, len(values), GRAPHS_AT_ONCE):
         indptr = features.indptr[start : start + GRAPHS_AT_ONCE + 1]
@@ -270,7 +270,7 @@ def _members(targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
 
 
 def evidence_of(features: csr_array, targets: NDArray[Any], target: Target, templates: int) -> NDArray[np.float32]:
-    """What holding each template says of each output by itself: (outputs, templates); templates come first.
+    """Return the evidence of each template for each output on its own, (outputs, templates).
 
     For classes and labels this is the log-odds of the class among graphs that contain the template, minus the log-odds
     among all graphs. For numbers it is the mean standardised value among them. Both shrink towards 0 if few graphs
@@ -297,7 +297,7 @@ def class_marks(
     the group; of equals, the largest. Labelled templates come before unlabelled shapes.
 
     Args:
-        features: of the training graphs; templates come first.
+        features: features of the training graphs, templates first.
         head: the linear head, with its leave-one-out outputs.
         labelled: which templates carry labels, ``(p,)``.
     """

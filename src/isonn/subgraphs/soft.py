@@ -898,7 +898,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         return self._begin(self._bank(graphs), targets, graphs.name)
 
     def _begin(self, banked: Banked, targets: NDArray[Any], name: str) -> SubgraphInputs:
-        """Choose where templates start."""
+        """Choose the initial templates."""
         self.sampled_ = sampled_shares(banked.sampled, len(targets), name)
         self._starts, self.forest_shape_ = {}, None
         for view, banks in enumerate(banked.banks):

@@ -64,9 +64,9 @@ def bank_to_folder(
     Memory holds two parts per process, however many graphs there are.
 
     Args:
-        parts: runs of graphs, each of which becomes a file; ten thousand molecules are a good size. Those that are not
-            read yet are read by the process that cuts them.
-        folder: where the files go. Parts that it has already are not cut again; those of other graphs are refused.
+        parts: runs of graphs, each of which becomes a file; ten thousand molecules are a good size. The
+            process that cuts an `EncodedPart` reads it.
+        folder: the folder for the files. Parts in it are not cut again; those of other graphs raise `InputError`.
         limit, seed: as in `bank_subgraphs`.
         n_jobs: number of processes, or a function that runs calls elsewhere, such as the result of
             `isonn.experiments.cluster.calls_on_cluster`; its workers must see the folder under the same path.
@@ -110,7 +110,7 @@ def bank_to_folder(
 
 @dataclass(frozen=True, eq=False)
 class EncodedPart:
-    """Graphs that are read and encoded when called."""
+    """Graphs that are read and encoded when called, in whatever process."""
 
     part: Part
     encoding: Encoding
@@ -119,9 +119,9 @@ class EncodedPart:
         return len(self.part)
 
     def __call__(self) -> CodedGraphs:
-        """The graphs as every view codes them."""
+        """Read and encode the graphs."""
         for view in self.encoding.views:
-            get_view(view)  # this may be a process that has not met it yet
+            get_view(view)  # other processes import views of extras here
         return self.encoding.encode(self.part())
 
 
@@ -146,12 +146,12 @@ def _in_processes(calls: Iterable[tuple[Callable[..., Any], tuple[Any, ...]]], j
 
 
 def read_banks(folder: Path) -> Banked:
-    """The banks of all parts as one, with counts as float32 (exact up to 2**24), or as float64 if any are estimates."""
+    """Join the banks of all parts, with counts as float32 (exact up to 2**24), or float64 if any are estimates."""
     return banks_of(*read_pieces(folder))
 
 
 def banks_of(pieces: Sequence[Pieces], sampled: dict[tuple[int, int], float]) -> Banked:
-    """Levels as banks, with all counts in memory."""
+    """Turn levels into banks, with all counts in memory."""
     banks: dict[str, list[dict[int, SubgraphBank]]] = {"subgraphs": [], "neighbourhoods": []}
     views = 1 + max(own.view for own in pieces)
     for kind in banks:
@@ -167,9 +167,9 @@ def banks_of(pieces: Sequence[Pieces], sampled: dict[tuple[int, int], float]) ->
 
 
 def read_pieces(folder: Path) -> tuple[list[Pieces], dict[tuple[int, int], float]]:
-    """The levels of all parts as one, whose counts are read part by part when they are asked for, and what was sampled.
+    """Join the levels of all parts, and return them with the sampled shares; counts are read when needed, part by part.
 
-    Counts are float32, exact up to 2**24, or float64 if any are estimates.
+    Counts are float32 (exact up to 2**24), or float64 if any are estimates.
     """
     paths = [_part_path(folder, number) for number in range(len(_sizes(folder)))]
     headers = [_header(path) for path in paths]
@@ -373,7 +373,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
     Args:
         wanted: returns the columns to gather, given the first chunk.
         show: whether to show a progress bar.
-        n_jobs: processes, where the stream can be read by several.
+        n_jobs: number of processes, for streams that several can read.
     """
     parts = stream.parts() if isinstance(n_jobs, int) and n_jobs > 1 else None
     with progress.bar("reading", None, show=show) as report:
@@ -383,7 +383,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
                 chunks = _in_processes(((_see_part, (part, columns)) for part in parts), n_jobs)
                 seen = _see_all(chunks, stream.name, report)
             except DatasetError:
-                pass  # read in order, it is told what is wrong
+                pass  # reading in order has the error message
             else:
                 stream.graphs = seen.graphs
                 return seen
@@ -402,7 +402,7 @@ def _see_part(part: Part, columns: list[str]) -> tuple[Seen, int | None]:
 
 
 def _see(chunk: GraphSet, columns: list[str]) -> tuple[Seen, int | None]:
-    """What there is to know of some graphs, and the first directed one."""
+    """Collect what is needed of some graphs, and the number of the first directed one."""
     directed = directed_graph(chunk)
     names = {"node": dict(chunk.node_label_names), "edge": dict(chunk.edge_label_names)}
     known, sizes = Gathering(columns).add(chunk), size_counts(chunk)
@@ -411,20 +411,20 @@ def _see(chunk: GraphSet, columns: list[str]) -> tuple[Seen, int | None]:
 
 
 def _see_all(chunks: Iterable[tuple[Seen, int | None]], name: str, report: Report) -> Seen:
-    """What there is to know of all chunks together."""
+    """Join what was seen of all chunks."""
     found: list[Seen] = []
     graphs = 0
     for seen, directed in chunks:
         if directed is not None:
             raise InputError(
-                f"graph {graphs + directed} of {name} is directed: an edge differs from the one back; subgraph "
-                f"regions are for undirected graphs, so make it symmetric, or use IsoNNClassifier"
+                f"graph {graphs + directed} of {name} is directed, and subgraphs need undirected graphs; make it "
+                f"symmetric, or use IsoNNClassifier"
             )
         found.append(seen if not found else replace(seen, known=found[0].known.join(seen.known)))
         graphs += seen.graphs
         report(graphs, "graphs read")
     if not found:
-        raise InputError(f"{name} holds no graph; give at least one")
+        raise InputError(f"{name} has no graphs; give at least one")
     classes = [seen.y for seen in found]
     names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}}
     for seen in found:
@@ -452,7 +452,7 @@ def cut_to_folder(
     n_jobs: int | Run,
     show: bool,
 ) -> None:
-    """Read a stream again and store its subgraphs in a folder; parts that exist are not cut again."""
+    """Read a stream again and store its subgraphs in a folder, except parts that exist."""
     parts = stream.parts() if isinstance(n_jobs, int) and n_jobs > 1 else None
     coded: Iterable[CodedGraphs | EncodedPart] = (
         (encoding.encode(chunk) for chunk in stream)
@@ -464,12 +464,12 @@ def cut_to_folder(
 
 
 def pieces_in(folder: Path, seen: Seen, name: str) -> tuple[list[Pieces], dict[tuple[int, int], float]]:
-    """`read_pieces` of the folder that `cut_to_folder` made."""
+    """Read the pieces that `cut_to_folder` wrote."""
     pieces, sampled = read_pieces(folder)
     if pieces[0].graphs != seen.graphs:
         raise InputError(
-            f"{name} held {seen.graphs} graphs when it was read first and {pieces[0].graphs} afterwards; leave it as "
-            f"it is while it is being read"
+            f"{name} held {seen.graphs} graphs when first read and {pieces[0].graphs} afterwards; do not change it "
+            f"while it is being read"
         )
     return pieces, sampled
 

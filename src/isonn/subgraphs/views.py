@@ -699,7 +699,7 @@ class Gathering:
         return self
 
     def join(self, other: Gathering) -> Self:
-        """Take over what another knows, of other graphs; both look at the same columns."""
+        """Add what was gathered of other graphs; both gather the same columns."""
         for name in COLUMNS:
             self.has[name] |= other.has[name]
         for name, labels in other.labels.items():
@@ -843,10 +843,10 @@ class DistinctRows:
         self._last = np.uint64(2**64 - 1)  # the largest hash kept, once rows were dropped
 
     def add(self, rows: NDArray[np.float64], times: int | IntArray = 1) -> None:
-        """Take in some more rows, each of which came so many times."""
+        """Add rows, each with the count ``times``."""
         if not len(rows):
             return
-        rows = rows.astype(np.float64) + 0.0  # -0.0 is 0.0
+        rows = rows.astype(np.float64) + 0.0  # turns -0.0 into 0.0
         times = np.broadcast_to(times, len(rows))
         self.largest = np.maximum(self.largest, np.abs(rows).max(axis=0))
         if self._last < np.uint64(2**64 - 1):
@@ -854,7 +854,7 @@ class DistinctRows:
             rows, times = rows[kept], times[kept]
         both = np.concatenate([self.rows, rows])
         weights = np.concatenate([self.often, times])
-        if both.shape[1] == 1:  # the same, and faster
+        if both.shape[1] == 1:  # the same result, faster
             distinct, number = np.unique(both[:, 0], return_inverse=True)
             self.rows = distinct[:, None]
         else:

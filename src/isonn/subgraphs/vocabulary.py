@@ -51,9 +51,9 @@ class Pieces:
         view: number of the view.
         size: nodes of a subgraph, or radius of a neighbourhood.
         rows: one row of codes per distinct piece, sorted, ``(d, width)``.
-        graphs: how many there are.
-        support: graphs that hold each piece, ``(d,)``.
-        parts: gives `counts` in parts, one below the other: they may be read from disk.
+        graphs: number of graphs.
+        support: number of graphs that contain each piece, ``(d,)``.
+        parts: returns `counts` in runs of rows, which may be read from disk.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Pieces:
 
     @property
     def counts(self) -> csr_array:
-        """How often each graph has each piece, ``(g, d)``."""
+        """How often each graph contains each piece, ``(g, d)``."""
         return _one_below_the_other(self.parts(), self.graphs, int(self.support.sum()))
 
 
@@ -248,12 +248,12 @@ def learn_vocabulary(
 ) -> tuple[Vocabulary, csr_array]:
     """Learn the vocabulary of training graphs; return it with their features.
 
-    Counts are read part by part, so that little more than the features is in memory.
+    Counts are read part by part, so that memory holds little more than the features.
 
     Args:
-        pieces: what the graphs hold. The levels of a view and kind are a block, and all blocks weigh the same.
-        min_support: training graphs that must hold a piece for it to be a template.
-        beside: further features of some of the graphs, dense, that stand to the right of the templates.
+        pieces: the pieces of the graphs. The levels of a view and kind form a block, and all blocks have equal weight.
+        min_support: minimum number of training graphs that contain a template.
+        beside: returns further features of a slice of the graphs, dense; they stand to the right of the templates.
     """
     dtype = np.dtype(np.float64 if pieces[0].graphs <= DOUBLE_GRAPHS else np.float32)
     levels, places, first = [], [], 0
@@ -298,7 +298,7 @@ def learn_vocabulary(
 
 
 def _one_below_the_other(parts: Iterable[csr_array], g: int, room: int) -> csr_array:
-    """Parts of g rows, with ``room`` numbers at most, as one matrix; filled as they come, or memory held them twice."""
+    """Join runs of rows, with ``room`` numbers at most, one by one: all of them would not fit into memory twice."""
     parts = iter(parts)
     first = next(parts)
     if first.shape[0] == g:
@@ -339,7 +339,7 @@ def _scaled(rows: csr_array, factors: Floats) -> csr_array:
 
 
 def _moved(rows: csr_array, place: NDArray[np.integer], width: int) -> csr_array:
-    """Columns at their places, those at -1 left out; places keep the order of columns."""
+    """Move columns to their positions, dropping those at -1; positions keep the order of columns."""
     new = place[rows.indices]
     kept = new >= 0
     ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]

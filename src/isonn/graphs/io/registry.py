@@ -38,11 +38,11 @@ class Problem:
 
 
 class Part(Protocol):
-    """Some graphs of a file: called, it reads them; its length is how many they are. It can be pickled."""
+    """Some graphs of a dataset, read when called; ``len`` is their number. Parts can be sent to other processes."""
 
     def __len__(self) -> int: ...
     def __call__(self) -> GraphSet:
-        """The graphs."""
+        """Read the graphs."""
         ...
 
 
@@ -93,9 +93,9 @@ class Reader(ABC):
         yield self.read(path, **options)
 
     def parts(self, path: Path, at_once: int, *args: Any, **options: Any) -> Sequence[Part] | None:
-        """The pieces of `stream`, for several processes to read at once; None where that cannot be done.
+        """Return the pieces of `stream` unread, so that several processes can read them; None if the format cannot.
 
-        Where a part raises `isonn.errors.DatasetError`, `stream` is asked what is wrong.
+        If a part raises `isonn.errors.DatasetError`, the caller reads `stream` for the error message.
         """
         return None
 
@@ -233,7 +233,7 @@ def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[Gra
 
 
 def path_parts(path: Path, at_once: int, **options: Any) -> Sequence[Part] | None:
-    """The pieces of `path_pieces` to be read each by itself, if the format can do that and there is one dataset."""
+    """Return the pieces of `path_pieces` unread; None for several datasets or a format that cannot do this."""
     if _holds_many(path):
         return None
     reader = _required_reader(path)

@@ -152,17 +152,17 @@ def read_numbers(path: Path, dtype: type = float) -> NDArray[Any]:
     return np.concatenate(blocks) if blocks else np.zeros((0, 0), dtype=dtype)
 
 
-#: Bytes of a file that are read in one go.
+#: Bytes of a file that are read at a time.
 BLOCK_BYTES = 2**22
-#: Blocks below this are read by NumPy, unless numba is loaded anyway: that takes longer.
+#: Smaller blocks are parsed by NumPy unless numba is loaded already: importing it takes longer.
 COMPILED_BYTES = 2**20
 
 
 class NumberReader:
-    """Comma-separated numbers, some lines at a time, for files larger than memory.
+    """Reader of comma-separated numbers, some lines at a time, for files larger than memory.
 
-    Plain integers are read by a compiled loop, ten times as fast as by NumPy. NumPy's reader does the rest; only when
-    that gives up are the lines read one by one, to say which of them is wrong.
+    A compiled loop parses plain integers, ten times as fast as NumPy, which parses the rest. Only if NumPy fails are
+    lines parsed one by one, to find the wrong one.
 
     Args:
         span: the bytes to read, from the start of a line; None reads the whole file.
@@ -185,7 +185,7 @@ class NumberReader:
         self._left = None if span is None else span[1] - span[0]
 
     def blocks(self) -> Iterator[NDArray[Any]]:
-        """The numbers of some lines at a time, ``(lines, columns)``."""
+        """Yield the numbers of the next lines, ``(lines, columns)``."""
         while block := self._lines():
             rows = _plain_integers(block)
             if rows is None:
@@ -198,7 +198,7 @@ class NumberReader:
             yield rows.astype(self._dtype, copy=False)
 
     def _lines(self) -> bytes:
-        """Some whole lines; b"" at the end."""
+        """Return the next whole lines; b"" at the end."""
         parts = [self._rest]
         self._rest = b""
         while True:
@@ -224,7 +224,7 @@ class NumberReader:
     def _read_by_numpy(self, block: bytes) -> NDArray[Any]:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error", DeprecationWarning)  # "1.5" where an integer belongs
+                warnings.simplefilter("error", DeprecationWarning)  # "1.5" instead of an integer
                 warnings.simplefilter("ignore", UserWarning)  # blank lines
                 return np.loadtxt(
                     io.StringIO(block.decode("utf-8"), newline=None),
@@ -243,7 +243,7 @@ class NumberReader:
 
 
 def _plain_integers(block: bytes) -> NDArray[np.int64] | None:
-    """The numbers of whole lines of comma-separated integers; None if there is anything else, or little of it."""
+    """Parse whole lines of comma-separated integers; None if there is anything else, or too little to compile for."""
     if len(block) < COMPILED_BYTES and "numba" not in sys.modules:
         return None
     if importlib.util.find_spec("numba") is None:
@@ -256,12 +256,12 @@ def _plain_integers(block: bytes) -> NDArray[np.int64] | None:
 
 @lru_cache(maxsize=1)
 def _integer_loop() -> Any:
-    """The compiled loop, made when it is first used: numba takes long to import."""
+    """Return the compiled loop; numba takes long to import."""
     from isonn.compiled import compiled
 
     @compiled()
     def read_integers(text, rows):  # type: ignore[no-untyped-def]
-        """Write the rows of a text; returns how many there are, or -1 if it is not plain integers in equal rows."""
+        """Write the rows; return their number, or -1 if the text is not plain integers in rows of one length."""
         width, row, column = rows.shape[1], 0, 0
         number, digits, negative, ended, blank = np.int64(0), 0, False, False, True
         for i in range(len(text) + 1):

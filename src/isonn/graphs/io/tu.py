@@ -116,7 +116,7 @@ def _next_graphs(
     total: int,
     y_file: str,
 ) -> GraphSet:
-    """The graphs of the next lines, one for each of ``y``; ``first`` of ``total`` come before them."""
+    """Read the next graphs, one for each of ``y``, after the first ``first`` of ``total``."""
     indicator, cells, attributes = lines["graph_indicator"], lines["A"], lines["node_attributes"]
     start = indicator.done
     owner = _owners(indicator, first, first + len(y), total, y_file)
@@ -142,7 +142,7 @@ def _next_graphs(
     )
 
 
-# Parts of a folder that can be read each by itself, by several processes at once.
+# Parts of a folder that several processes can read at once.
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +150,9 @@ class Part:
     """Some graphs of a TU folder, read when called.
 
     Attributes:
-        y: their targets.
-        first, total: graphs before them, and in all.
-        places: of each file, its first and last byte and the lines before them.
+        y: the targets of the graphs.
+        first, total: number of graphs before them, and in all.
+        places: first byte, last byte and number of lines before, of each file.
     """
 
     folder: Path
@@ -168,7 +168,7 @@ class Part:
         return len(self.y)
 
     def __call__(self) -> GraphSet:
-        """The graphs."""
+        """Read the graphs."""
         with ExitStack() as stack:
             lines = _file_lines(self.folder, self.name, stack, whole=True, places=self.places)
             graphs = _next_graphs(lines, self.labels, self.name, self.y, self.first, self.total, self.y_file)
@@ -178,17 +178,17 @@ class Part:
 
 
 def tu_parts(folder: Path, at_once: int, target: str | None = None) -> list[Part] | None:
-    """The pieces of `tu_pieces`, each to be read by itself; None if the files cannot be cut so.
+    """Return the pieces of `tu_pieces` unread; None if the files cannot be split.
 
-    Where a part starts is found by bisection, as graphs come in order. A part raises `DatasetError` wherever its lines
-    are not those of its graphs; `tu_pieces` then tells what is wrong with the folder, if anything is.
+    Bisection finds where parts start, as graphs are in order. A part whose lines are not those of its graphs raises
+    `DatasetError`; `tu_pieces` then has the error message, or reads the folder after all.
     """
     name = tu_name(folder)
     y, y_file = _targets(folder, name, target)
     graphs = range(0, len(y), at_once)
     paths = {what: folder / f"{name}_{what}.txt" for what in _FILES}
     try:
-        # the first part starts with the file: whatever the order of lines, the parts hold all of them
+        # the first part starts with the file, so that the parts hold all lines even if these are not sorted
         indicator = [0, *(_first_above(paths["graph_indicator"], first) for first in graphs[1:])]
         nodes = _lines_before(paths["graph_indicator"], indicator)
         cells = [0, *(_first_above(paths["A"], before) for before in nodes[1:])]
@@ -199,7 +199,7 @@ def tu_parts(folder: Path, at_once: int, target: str | None = None) -> list[Part
                 bounds[what] = _starts_of_lines(paths[what], before), before
         ends = {what: [*own[0][1:], paths[what].stat().st_size] for what, own in bounds.items()}
     except (ValueError, OSError):
-        return None  # blank lines, text, or no file: the reader of the whole folder tells
+        return None  # blank lines, text or a missing file: tu_pieces has the error message
     labels = {what: _Labels(paths[f"{what}_labels"]) for what in ("node", "edge")}
     return [
         Part(
@@ -216,12 +216,12 @@ def tu_parts(folder: Path, at_once: int, target: str | None = None) -> list[Part
     ]
 
 
-#: Bytes that hold a line of two numbers wherever they are cut out.
+#: More bytes than a line of two numbers has.
 LINE_BYTES = 256
 
 
 def _first_above(path: Path, value: int) -> int:
-    """The byte where the first line starts whose first number is above ``value``; first numbers rise."""
+    """Return the start of the first line whose first number is above ``value``; first numbers are sorted."""
     with path.open("rb") as file:
         low, high = 0, file.seek(0, os.SEEK_END)
         while low < high:
@@ -242,7 +242,7 @@ def _first_above(path: Path, value: int) -> int:
 
 
 def _blocks(path: Path) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-    """The bytes of a file and where they start, a few at a time."""
+    """Yield the bytes of a file in blocks, with the position of each."""
     with path.open("rb") as file:
         start = 0
         while block := file.read(2**22):
@@ -251,7 +251,7 @@ def _blocks(path: Path) -> Iterator[tuple[int, NDArray[np.uint8]]]:
 
 
 def _lines_before(path: Path, places: list[int]) -> list[int]:
-    """Lines before each of some bytes, which rise."""
+    """Count the lines before each of some positions, which are sorted."""
     counts: list[int] = []
     done = total = 0
     for start, block in _blocks(path):
@@ -266,7 +266,7 @@ def _lines_before(path: Path, places: list[int]) -> list[int]:
 
 
 def _starts_of_lines(path: Path, lines: list[int]) -> list[int]:
-    """The byte where each of some lines starts; they rise, and lines count from 0."""
+    """Return the position where each of some lines starts; lines are sorted and count from 0."""
     starts, before = [0 for line in lines if line == 0], 0
     for start, block in _blocks(path):
         newlines = np.flatnonzero(block == ord("\n"))
@@ -349,7 +349,7 @@ class _Lines:
 
     @property
     def in_memory(self) -> bool:
-        """Whether all lines are here, sorted by graph."""
+        """Whether all lines are in memory, sorted by graph."""
         return self._blocks is None
 
     def until(self, last: int) -> NDArray[Any]:
@@ -411,11 +411,11 @@ def _file_lines(
     whole: bool,
     places: dict[str, tuple[int, int, int]] | None = None,
 ) -> dict[str, _Lines]:
-    """The lines of the files, which the stack closes.
+    """Open the lines of all files; the stack closes them.
 
     Args:
-        whole: read each file in one go.
-        places: the first and last byte of each file to read, and the lines before them; None reads all of them.
+        whole: read each file at once.
+        places: as in `Part`; None reads whole files.
     """
     lines = {}
     for what, (dtype, columns) in _FILES.items():
