@@ -6,7 +6,7 @@
     python benchmarks/aligned.py permutations      the same with shuffled classes, 200 times, for a p-value
     python benchmarks/aligned.py table             the tables, in docs/results/aligned/results.md
 
-Every line of docs/results/aligned/*.jsonl is one seed of one method; what is there already is not run again.
+Every line of docs/results/aligned/*.jsonl is one seed of one method; finished lines are not run again.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ FOLDER = Path(__file__).parents[1] / "docs" / "results" / "aligned"
 SETS = ("HIV-fMRI", "HIV-DTI", "KKI", "OHSU", "Peking_1")
 PENALTIES = 10.0 ** np.arange(-2, 7)
 SEEDS, PERMUTATIONS = 10, 200
-#: NBS joins connections with a t statistic beyond this into components.
+#: NBS joins connections with a t statistic above this into components.
 NBS_THRESHOLD = 3.0
 
 
 class OnConnections(BaseEstimator):
-    """A linear model on the connections that `select` leaves, aligned and scaled as isonn-aligned does."""
+    """A linear model on the connections chosen by ``select``, aligned and scaled as in isonn-aligned."""
 
     def __init__(self, model: Any, select: Any = None) -> None:
         self.model, self.select = model, select
@@ -75,7 +75,7 @@ def strongest(m: int) -> Any:
 
 
 def largest_component(t: np.ndarray, pairs: np.ndarray, n: int) -> np.ndarray:
-    """The connections of the largest connected component beyond the threshold (network-based statistic)."""
+    """Return the connections of the largest connected component above the threshold (network-based statistic)."""
     for threshold in (NBS_THRESHOLD, 2.5, 2.0, 1.5, 0.0):
         beyond = np.flatnonzero(np.abs(t) > threshold)
         if len(beyond):
@@ -100,7 +100,7 @@ SCREENS = {
 
 
 def scores_of(model: Any, graphs: isonn.GraphSet) -> np.ndarray:
-    """Above 0 where the larger class is predicted."""
+    """Return scores that are above 0 if the larger class is predicted."""
     if isinstance(model, OnConnections):
         return model.scores(graphs)
     p = np.clip(model.predict_proba(graphs)[:, 1], 1e-12, 1 - 1e-12)
@@ -115,7 +115,7 @@ def held_out(graphs: isonn.GraphSet, folds: list[Any], method: str, build: Any) 
 
 
 class Results:
-    """Lines of JSON, one per finished piece."""
+    """Lines of JSON, one per finished result."""
 
     def __init__(self, name: str) -> None:
         self.path = FOLDER / f"{name}.jsonl"
@@ -196,7 +196,7 @@ def run_permutations(methods: list[str], sets: list[str]) -> None:
     for name in sets:
         graphs = isonn.load(name)
         for method in methods:
-            for number in range(PERMUTATIONS + 1):  # number 0 are the true classes
+            for number in range(PERMUTATIONS + 1):  # number 0 is the true classes
                 if results.has(data=name, method=method, number=number):
                     continue
                 y = np.array(graphs.y)
@@ -303,8 +303,8 @@ def with_interval(values: list[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["planted", "series", "real", "permutations", "table"])
-    parser.add_argument("--methods", default="edges,isonn-aligned", help="of the permutations")
-    parser.add_argument("--sets", default=",".join(SETS), help="of the permutations")
+    parser.add_argument("--methods", default="edges,isonn-aligned", help="methods of the permutation test")
+    parser.add_argument("--sets", default=",".join(SETS), help="datasets of the permutation test")
     options = parser.parse_args()
     if options.what == "planted":
         run_planted()

@@ -1,6 +1,6 @@
 """Certified against full matching while templates learn, and full matching against the peak of matrix products.
 
-Times are CPU times of one thread, so that what else the machine does matters little.
+Times are CPU times of one thread, so that other load on the machine matters little.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def best_cpu_seconds(run: Callable[[], object], repeats: int) -> float:
 
 
 def peak() -> float:
-    """Floating-point operations a second in a large product, on one thread."""
+    """Return the floating-point operations per second of a large product on one thread."""
     matrix = torch.randn(2048, 2048)
     return 2 * 2048**3 / best_cpu_seconds(lambda: torch.mm(matrix, matrix), repeats=5)
 
 
 def near_peak() -> Iterator[Row]:
-    """The k! products a full matching needs, at the speed of a large product, against the time it takes."""
+    """Compare the k! products of a full matching, at the speed of a large product, with its actual time."""
     for k, w, bar in ((6, 80_000, 0.5), (7, 20_000, 0.65)):
         templates, regions = torch.randn(1, k, k), torch.randn(w, k, k)
         least = 2 * w * math.factorial(k) * k * k / peak()
@@ -50,13 +50,13 @@ def near_peak() -> Iterator[Row]:
 
 
 def training() -> Iterator[Row]:
-    """Weighted graphs of 90 nodes, c=1, Adam 0.001, after the first step; the rival matches every window in full."""
+    """Compare with full matching in training: weighted graphs of 90 nodes, c=1, Adam 0.001, after the first step."""
     for k, graphs, bar in ((5, 23, ""), (6, 23, ">= 10"), (7, 23, ">= 30"), (8, 2, "trains")):
         adjacency = torch.randn(graphs, 90, 90)
         Training(adjacency[:1, :20, :20], k).step()  # compiles
         run = Training(adjacency, k)
         first, steps, full = run.step(), [], []
-        for _ in range(ROUNDS):  # in turns, so that both meet the same machine
+        for _ in range(ROUNDS):  # in turns, so that both see the same load
             steps += [run.step() for _ in range(STEPS_A_ROUND)]
             full.append(cpu_seconds(run.match_in_full))
         matching, epoch = np.mean(steps, axis=0).tolist()
@@ -68,7 +68,7 @@ def training() -> Iterator[Row]:
 
 
 class Training:
-    """A model in training, fed certified windows; each step tells the CPU seconds of its matching, and of all of it."""
+    """A model trained on certified windows; each step returns the CPU seconds of its matching, and of all of it."""
 
     def __init__(self, adjacency: Tensor, k: int) -> None:
         self.windows, self.k, self.adjacency = CertifiedWindows(adjacency, k), k, adjacency
@@ -82,7 +82,7 @@ class Training:
         self.optimizer.zero_grad()
         distance = self.windows.distance(self.layer.templates)
         matching = time.process_time() - start
-        # the rest as in IsoLayer, cut in two so that the gradient of the matching can be timed alone
+        # the rest as in IsoLayer, split so that the gradient of the matching can be timed alone
         leaf = distance.detach().requires_grad_()
         maps = (-leaf.view(len(self.targets), -1)).softmax(1)
         nn.functional.cross_entropy(self.model.head(maps), self.targets).backward()

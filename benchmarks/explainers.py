@@ -1,6 +1,6 @@
-"""The explainers that `explanations.py` compares: each learns from graphs, then gives every edge of one an importance.
+"""The explainers that `explanations.py` compares: each learns from graphs, then rates every edge of one.
 
-All explain class 1, the class with the motif. PyTorch Geometric's explainers have its default settings.
+All explain class 1, the class with the motif. PyTorch Geometric's explainers use its default settings.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Importance = NDArray[np.float64]
 
 
 class Model:
-    """A classifier that several explainers share: fitted once, and how long that took."""
+    """A classifier shared by several explainers, fitted once, with the time of its fit."""
 
     def __init__(self, classifier) -> None:
         self.classifier, self.seconds = classifier, None
@@ -37,26 +37,26 @@ class Model:
 
 
 class OurMatches:
-    """A template classifier and its own explanations; ``collect`` is the attribute that holds edge importance."""
+    """A template classifier with its own explanations; ``collect`` is the attribute with edge importance."""
 
     def __init__(self, model: Model, collect: str) -> None:
         self.model, self.collect = model, collect
 
     def prepare(self, graphs: GraphSet) -> None:
-        """Nothing to learn: the model is its explanation."""
+        """Do nothing, because the model explains itself."""
 
     def importance(self, graph: Graph) -> Importance:
         return getattr(self.model.classifier.explain(graph, label=1, top=0), self.collect)
 
 
 class EdgeRemoval:
-    """Any classifier, asked again without each edge."""
+    """Any classifier, predicting again without each edge."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
     def prepare(self, graphs: GraphSet) -> None:
-        """Nothing to learn."""
+        """Do nothing."""
 
     def importance(self, graph: Graph) -> Importance:
         return edge_removal(self.model.classifier, graph, column=1)
@@ -70,14 +70,14 @@ class GeometricExplainer:
 
     def prepare(self, graphs: GraphSet) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it scripts classes as it loads, and converts losses to numbers
+            warnings.simplefilter("ignore")  # it compiles classes on import, and converts losses to numbers
             self._prepare(graphs)
 
     def _prepare(self, graphs: GraphSet) -> None:
         from torch_geometric import explain
 
         torch.manual_seed(self.seed)
-        # A copy each: after GNNExplainer has run on a model, PGExplainer on the same one learns the opposite.
+        # One copy each, because PGExplainer learns the opposite on a model that GNNExplainer has run on.
         network = GINOnEdges(copy.deepcopy(self.model.classifier.model_)).eval()
         config = {"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"}
         algorithm = getattr(explain, self.kind)(epochs=self.epochs)
@@ -103,7 +103,7 @@ class GeometricExplainer:
 
 
 class GINOnEdges(nn.Module):
-    """A fitted GIN, called with node features and edges of one graph as PyTorch Geometric's explainers do."""
+    """A fitted GIN with the interface of PyTorch Geometric's explainers: node features and edges of one graph."""
 
     def __init__(self, gin: nn.Module) -> None:
         super().__init__()
@@ -115,9 +115,9 @@ class GINOnEdges(nn.Module):
 
 
 class EdgeKinds:
-    """No network at all: how much more often an edge of its kind occurs in class 1 than in class 0.
+    """The excess frequency of an edge's kind in class 1 over class 0, without any network.
 
-    The kind of an edge is the labels of its two ends or, where there are none, their degrees.
+    The kind of an edge is the labels of its two ends or, without labels, their degrees.
     """
 
     model = None
@@ -143,7 +143,7 @@ class EdgeKinds:
 
 
 def explainers(seed: int) -> dict[str, object]:
-    """Every explainer by the name of its row."""
+    """Return all explainers by the name of their row."""
     gin = Model(GINClassifier(features="degree", random_state=seed))
     windows = Model(isonn.IsoNNClassifier(k=4, c=4, random_state=seed))
     rows: dict[str, object] = {
@@ -163,7 +163,7 @@ def explainers(seed: int) -> dict[str, object]:
 
 
 def seconds(run) -> tuple[float, object]:
-    """How long a call takes, and what it returns."""
+    """Return the duration and the result of a call."""
     start = time.perf_counter()
     result = run()
     return time.perf_counter() - start, result

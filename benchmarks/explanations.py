@@ -1,8 +1,8 @@
-"""Edge importance against planted truth: AUROC, fidelity and time of every explainer, in one run.
+"""Edge importance compared with planted truth: AUROC, fidelity and time of every explainer, in one run.
 
-Graphs are random trees, half with a motif. Models learn from two thirds; every test graph with the motif is explained.
-"absolute" is the AUROC of the importance without its sign; "fit" trains the classifier, "prepare" the explainer.
-`python benchmarks/explanations.py --motif cycle --seeds 5`; keep the machine otherwise idle.
+Graphs are random trees, half with a motif. Models learn from two thirds, and every test graph with the motif is
+explained. "absolute" is the AUROC of the importance without its sign, "fit" trains the classifier and "prepare" the
+explainer. Run `python benchmarks/explanations.py --motif cycle --seeds 5` on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SPREAD = ("accuracy", "auroc", "absolute")
 
 
 def measure(explainer, planted: Planted, train: np.ndarray, test: np.ndarray, keep: float) -> dict[str, float]:
-    """One explainer on one split."""
+    """Measure one explainer on one split."""
     graphs = planted.graphs
     with_motif = test[graphs.y[test] == 1]
     fit = 0.0 if explainer.model is None else explainer.model.fit(graphs[train])
@@ -48,7 +48,7 @@ def measure(explainer, planted: Planted, train: np.ndarray, test: np.ndarray, ke
 
 
 def auroc(planted: Planted, chosen: np.ndarray, importances: list[np.ndarray]) -> float:
-    """The mean over the graphs."""
+    """Return the mean AUROC over the graphs."""
     pairs = zip(chosen.tolist(), importances, strict=True)
     return float(np.mean([edge_auroc(planted.graphs[i], one, planted.edge_truth(i)) for i, one in pairs]))
 

@@ -1,4 +1,4 @@
-"""Subgraph templates against GIN of PyTorch Geometric: the time of ten folds of MUTAG."""
+"""Subgraph templates compared with GIN of PyTorch Geometric: the time of ten folds of MUTAG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isonn.graphs.splits import stratified_folds
 
 
 def ten_folds() -> Iterator[Row]:
-    """Fit and predict, each method with its own defaults, one thread."""
+    """Fit and predict with each method's own defaults on one thread."""
     graphs = isonn.load("MUTAG")
     folds = stratified_folds(graphs.y, n_folds=10, seed=0)
     seconds, accuracy = {}, {}

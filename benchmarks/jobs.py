@@ -1,6 +1,6 @@
-"""How much faster two processes are than one on the MUTAG table. Keep the machine otherwise idle.
+"""Speed of two processes compared with one on part of the MUTAG table. Keep the machine otherwise idle.
 
-A subset of the table, said in the output: fresh folders, one run each, the time to start the processes included.
+Each run uses a new folder, and its time includes the start of the processes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
     methods = given.methods.split(",")
     settings = {method: spec.settings_for(graphs.name, method) for method in methods}
     jobs = plan(graphs, methods, settings, "paper", given.seeds)
-    seconds(jobs[:1], graphs, 1)  # imports are not what is measured
+    seconds(jobs[:1], graphs, 1)  # leaves imports out of the measurement
     one = seconds(jobs, graphs, 1)
     several = seconds(jobs, graphs, given.jobs)
     print(f"MUTAG, protocol paper, {given.methods}, {given.seeds} seeds: {len(jobs)} jobs")

@@ -1,7 +1,7 @@
-"""A dataset too large to hold, from files to a model: time and memory of `isonn fit` on generated molecules.
+"""Time and memory of `isonn fit` on generated molecules, for a dataset too large for memory.
 
 ``python benchmarks/large.py GRAPHS [OPTION ...]`` writes GRAPHS molecules of 25 nodes as a TU folder, fits a model with
-the options given (``--frozen``, ``--epochs 5``, ...) and prints the time and the peak memory of all processes together.
+the given options (``--frozen``, ``--epochs 5``, ...) and prints the time and the peak memory of all processes together.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AT_ONCE = 20_000
 
 
 def write_molecules(folder: Path, count: int) -> None:
-    """Molecules as a TU folder; those with an N=O in them (atoms 1 and 2, bond 2) are of class 1."""
+    """Write molecules as a TU folder; those with an N=O (atoms 1 and 2, bond 2) are of class 1."""
     names = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels")
     files = {name: (folder / f"MOLECULES_{name}.txt").open("w") for name in names}
     for first in range(0, count, AT_ONCE):
@@ -45,7 +45,7 @@ def write_molecules(folder: Path, count: int) -> None:
 
 
 def watched(command: list[str]) -> tuple[float, float, int]:
-    """Seconds, peak megabytes of the process and all it started (shared pages counted once), exit code."""
+    """Return seconds, peak megabytes of the process and its children (shared pages once), and exit code."""
     start, peak = time.perf_counter(), 0.0
     process = subprocess.Popen(command)
     while process.poll() is None:

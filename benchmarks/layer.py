@@ -1,4 +1,4 @@
-"""The isomorphic layer against the definition written straight down, and against what no matching could save."""
+"""The isomorphic layer compared with the plain definition, and with the cost of everything but matching."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def straightforward(templates: Tensor, adjacency: Tensor) -> None:
 
 
 def weighted() -> Iterator[Row]:
-    """23 weighted graphs of 90 nodes: cut, distances, softmax and backward, both sides on the same threads."""
+    """Measure cut, distances, softmax and backward of 23 weighted graphs of 90 nodes, both on the same threads."""
     adjacency = torch.randn(23, 90, 90)
     every = torch.get_num_threads()
     for threads in dict.fromkeys((1, every)):
@@ -57,7 +57,7 @@ def weighted() -> Iterator[Row]:
 
 
 def in_place(adjacency: Tensor) -> Iterator[Row]:
-    """Which way of matching windows is quicker at each k: MAX_IN_PLACE_K is chosen by this."""
+    """Compare the two ways of matching windows at each k, which determines MAX_IN_PLACE_K."""
     for k in range(2, 8):
         graphs, templates = adjacency[: 23 if k < 7 else 1], torch.randn(1, k, k)
 
@@ -71,7 +71,7 @@ def in_place(adjacency: Tensor) -> Iterator[Row]:
 
 
 def zero_one() -> Iterator[Row]:
-    """Whole MUTAG: layer, softmax and backward, with the bank of distinct windows."""
+    """Measure layer, softmax and backward on all of MUTAG, with the bank of distinct windows."""
     adjacency = torch.from_numpy(isonn.load("MUTAG").dense())
     passes = {}
     for k, bar in ((4, 150), (5, 800), (6, None), (8, None)):
@@ -96,7 +96,7 @@ def zero_one() -> Iterator[Row]:
 
 
 def spread_alone(bank: WindowBank):
-    """What is left when matching costs nothing: given distances go to their places, softmax, and back."""
+    """Return the remaining work if matching were free: copy given distances to their positions, softmax, backward."""
     distances = torch.rand(1, len(bank.regions), requires_grad=True)
 
     def run() -> None:
@@ -108,7 +108,7 @@ def spread_alone(bank: WindowBank):
 
 
 def symmetric() -> Iterator[Row]:
-    """Undirected weighted graphs: half the windows are matched for symmetric templates."""
+    """Measure undirected weighted graphs, of which symmetric templates match half the windows."""
     adjacency = torch.randn(23, 90, 90)
     adjacency = adjacency + adjacency.mT
     for k in (5, 6):
@@ -118,10 +118,10 @@ def symmetric() -> Iterator[Row]:
 
 
 def epoch() -> Iterator[Row]:
-    """One epoch of training on MUTAG at k=4 against the head alone on features of the same size.
+    """Compare one epoch of training on MUTAG at k=4 with the head alone on features of the same size.
 
-    A head on fixed features needs no gradient for its input, which is a third of its large products; on top of
-    anything that learns it does. So no layer can be below the last row.
+    A head on fixed features needs no gradient for its input, which saves a third of its large products. A head on
+    learned features does, so no layer can be below the last row.
     """
     graphs = isonn.load("MUTAG")
     adjacency = torch.from_numpy(graphs.dense())
@@ -143,7 +143,7 @@ def step(model: nn.Module, inputs: Tensor | WindowBank, targets: Tensor):
     def run() -> None:
         optimizer.zero_grad()
         if isinstance(inputs, Tensor):
-            inputs.grad = None  # or a head that passes gradients on would add them up
+            inputs.grad = None  # otherwise a head that passes gradients on would add them up
         nn.functional.cross_entropy(model(inputs), targets).backward()
         optimizer.step()
 

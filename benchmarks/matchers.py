@@ -1,4 +1,4 @@
-"""The three ways to match: how long each takes and how well it agrees with exact matching, by k."""
+"""The three matchers: their time and agreement with exact matching, by k."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from isonn.windows.cut import cut_windows
 
 
 def exact_against_fast() -> Iterator[Row]:
-    """Forward and backward of the distances, 23 weighted graphs of 90 nodes."""
+    """Measure forward and backward of the distances of 23 weighted graphs of 90 nodes."""
     adjacency = torch.randn(23, 90, 90)
     for k in range(2, 7):
         regions = cut_windows(adjacency, k).reshape(-1, k, k)
@@ -39,7 +39,7 @@ def pass_over(name: str, regions: Tensor, k: int) -> None:
 
 
 def agreement() -> Iterator[Row]:
-    """How often "assigned" attains the exact distance, and how it and "fast" rank regions."""
+    """Measure how often "assigned" finds the exact distance, and how it and "fast" rank regions."""
     mutag = torch.from_numpy(isonn.load("MUTAG").dense())
     for k in (6, 7, 8):
         count = 500 if k < 8 else 100
@@ -51,7 +51,7 @@ def agreement() -> Iterator[Row]:
         templates = torch.rand(4, k, k)
         for name, regions in samples.items():
             exact = exact_distance(templates, regions)
-            # up to k = 6 all permutations are screened; with 24 of them the swaps have to find the optimum
+            # up to k = 6 all permutations are screened; with 24 of them, swaps have to find the optimum
             found = searched(templates, regions) if k == 6 else assigned_distance(templates, regions)
             screened = ", 24 permutations screened" if k == 6 else ""
             yield Row(
@@ -78,7 +78,7 @@ def rank(one: Tensor, other: Tensor) -> float:
 
 
 def against_scipy(sample: int = 200) -> Iterator[Row]:
-    """Every window of a weighted graph of 90 nodes at k=12; scipy on a sample of them, one call a region."""
+    """Measure every window of a weighted graph of 90 nodes at k=12; scipy on a sample, one call per region."""
     k = 12
     regions = cut_windows(torch.randn(1, 90, 90), k).reshape(-1, k, k)
     template = torch.rand(1, k, k)
@@ -100,7 +100,7 @@ def against_scipy(sample: int = 200) -> Iterator[Row]:
 
 
 def by_k(ks: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20), sample: int = 400) -> dict[str, dict[int, tuple]]:
-    """Microseconds per region and rank correlation with exact, per matching and k, on random weighted regions."""
+    """Return microseconds per region and rank correlation with exact, by matcher and k, on random weighted regions."""
     curves: dict[str, dict[int, tuple]] = {name: {} for name in MATCHERS}
     for k in ks:
         count = sample if k <= 7 else 60

@@ -1,7 +1,7 @@
-"""Molecules: isonn against ECFP4 with a forest, in the same folds; known rules; times. Needs ISONN_DATA/molecules.
+"""Molecules: isonn compared with ECFP4 and a forest in the same folds, known rules, times. Needs ISONN_DATA/molecules.
 
-    python benchmarks/molecules.py table --sets bbbp,bace --seeds 1     # goes on where it stopped
-    python benchmarks/molecules.py show                                 # what is there, as Markdown
+    python benchmarks/molecules.py table --sets bbbp,bace --seeds 1     # continues where it stopped
+    python benchmarks/molecules.py show                                 # the finished results, as Markdown
     python benchmarks/molecules.py rules                                # atom AUROC on molecules labelled by a rule
     python benchmarks/molecules.py alerts                               # named alerts of Ames, as a rule
     python benchmarks/molecules.py times
@@ -97,7 +97,7 @@ def table(sets: list[str], splits: list[str], seeds: int, methods: list[str]) ->
 
 
 def show() -> None:
-    """A Markdown table of the seeds that all methods have finished: means over folds and seeds."""
+    """Print a Markdown table of the seeds that all methods have finished: means over folds and seeds."""
     scores: dict[tuple[str, str, str], dict[int, list[float]]] = {}
     for line in STORE.read_text().splitlines():
         job = json.loads(line)
@@ -114,7 +114,7 @@ def show() -> None:
 
 
 def truths(name: str, molecule: Chem.Mol) -> list[set[int]]:
-    """The sets of atoms that may be called the truth."""
+    """Return the sets of atoms that count as the truth."""
 
     def hits(smarts: str) -> list[set[int]]:
         return [set(match) for match in molecule.GetSubstructMatches(Chem.MolFromSmarts(smarts))]

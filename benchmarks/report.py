@@ -1,4 +1,4 @@
-"""One row of the benchmark table: a ratio, never a bare time."""
+"""One row of the benchmark table: always a ratio, never a bare time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Row:
-    """What was done, what the ratio is of (a rival or a limit, measured in the same run), and what is wanted of it."""
+    """What was measured, the other side of the ratio (a rival or a limit, in the same run), and the target value."""
 
     what: str
     against: str
@@ -23,7 +23,7 @@ class Row:
 
 
 def show(rows: Iterable[Row]) -> list[Row]:
-    """The table, printed line by line as the rows come, for some take a minute; returns the rows."""
+    """Print the table line by line as rows arrive, because some take a minute; return the rows."""
     console = Console(width=150)
     widths = (62, 58, 8, 8)
     made: list[Row] = []
@@ -39,7 +39,7 @@ def show(rows: Iterable[Row]) -> list[Row]:
 
 
 def write(rows: Iterable[Row], machine: str, page: Path) -> None:
-    """Put the table between the two `bench` comments of a page."""
+    """Write the table between the two `bench` comments of a page."""
     lines = [f"{machine}.", "", "| what | against | ratio | wanted |", "|---|---|---:|---|"]
     lines += [f"| {' | '.join(_cells(row))} |" for row in rows]
     text = page.read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Do explanations find the truth? Molecules labelled by the presence of a group, so that the decisive edges are known.
+"""Explanations compared with the truth, on molecules labelled by the presence of a group.
 
-Each rule labels the molecules of a CSV file by SMARTS; 5 % of the training labels are flipped. A model is fitted on
-half of them, and for every positive test molecule the importances of edges are ranked against the bonds inside the
-group. The last column takes the log-odds of each kind of bond instead of a model.
+Each rule labels the molecules of a CSV file by SMARTS, and 5 % of the training labels are flipped. A model is fitted on
+half of them. For every positive test molecule the importances of edges are compared with the bonds inside the group.
+The last column uses the log-odds of each kind of bond instead of a model.
 
     ISONN_DATA=... python benchmarks/rules.py [--molecules 3000] [--seed 0]
 
@@ -30,7 +30,7 @@ GROUPS = {
     "aryl halide": "c[F,Cl,Br,I]",
     "pyridine": "n1ccccc1",
 }
-#: A rule is a name, its groups, and how their presence becomes a class.
+#: A rule is a name, its groups, and the function from their presence to a class.
 RULES = [(name, (name,), any) for name in GROUPS] + [
     ("nitro or epoxide", ("nitro", "epoxide"), any),
     ("amide and aryl halide", ("amide", "aryl halide"), all),
@@ -40,7 +40,7 @@ FLIPPED = 0.05
 
 
 def molecules(path: Path, most: int, seed: int) -> tuple[isonn.GraphSet, list[Chem.Mol]]:
-    """Plain graphs: elements and bond orders, nothing else of chemistry."""
+    """Read molecules as plain graphs with elements and bond orders only."""
     with path.open(encoding="utf-8-sig") as file:
         texts = [row["SMILES"] for row in csv.DictReader(file)]
     order = np.random.default_rng(seed).permutation(len(texts))
@@ -73,7 +73,7 @@ def bonds_inside(mol: Chem.Mol, pattern: Chem.Mol) -> set[tuple[int, int]]:
 
 
 def bond_odds(graphs, y) -> dict[tuple[str, str, int], float]:
-    """The log-odds of the class for molecules that hold each kind of bond."""
+    """Return the log-odds of the class for molecules that contain each kind of bond."""
     counts: dict[tuple[str, str, int], list[float]] = {}
     for graph, positive in zip(graphs, y, strict=True):
         for kind in {kind_of(graph, i) for i in range(len(graph.edges))}:

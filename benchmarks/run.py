@@ -20,7 +20,7 @@ from report import Row, show, write
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "matching.svg"
 
-#: Rows, and whether one thread makes them.
+#: Rows, and whether they use one thread.
 SECTIONS = {
     "weighted": (layer.weighted, False),
     "zero-one": (layer.zero_one, True),
@@ -48,8 +48,8 @@ def rows(chosen: list[str]) -> Iterator[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, "plot", []], help="all, if none is named")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, "plot", []], help="default: all")
+    parser.add_argument("--write", action="store_true", help="write the table to docs/performance.md")
     given = parser.parse_args()
     chosen = given.sections or [*SECTIONS, "plot"]
     load = os.getloadavg()[0]

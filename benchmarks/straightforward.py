@@ -1,4 +1,4 @@
-"""The paper's definition written straight down: the rival every ratio of exact matching is measured against."""
+"""The paper's definition without any optimisation, the rival of every ratio of exact matching."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def straightforward_distance(templates: Tensor, regions: Tensor) -> Tensor:
-    """All permuted templates materialised, every difference formed, then the minimum: autograd does the rest."""
+    """Compute all permuted templates and differences, then the minimum; autograd does the rest."""
     k = templates.shape[-1]
     orders = torch.tensor(list(itertools.permutations(range(k))))
     permuted = templates[:, orders[:, :, None], orders[:, None, :]]  # (c, k!, k, k)
@@ -18,7 +18,7 @@ def straightforward_distance(templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def straightforward_layer(templates: Tensor, adjacency: Tensor) -> Tensor:
-    """Windows, distances and softmax over positions, ``(batch, c, positions)``."""
+    """Compute windows, distances and softmax over positions, ``(batch, c, positions)``."""
     k = templates.shape[-1]
     windows = adjacency.unfold(1, k, 1).unfold(2, k, 1)
     distances = straightforward_distance(templates, windows.reshape(-1, k, k))

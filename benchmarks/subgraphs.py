@@ -1,4 +1,4 @@
-"""Counting subgraphs, and the vocabulary model on molecules: against fingerprints, numpy and fixed limits."""
+"""Counting subgraphs, and the vocabulary model on molecules, compared with fingerprints, numpy and fixed limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ bank_subgraphs(molecules(MANY), n_jobs=2)
 
 
 def molecules(count: int, seed: int = 0) -> CodedGraphs:
-    """Random trees with up to four neighbours a node and up to three rings of six, four atoms and three bonds."""
+    """Generate random trees with up to four neighbours per node and three rings of six, four atoms and three bonds."""
     draw, rows = np.random.default_rng(seed), np.arange(count)
     degree = np.zeros((count, NODES), dtype=np.int64)
     edges, owner = [], []
@@ -40,7 +40,7 @@ def molecules(count: int, seed: int = 0) -> CodedGraphs:
         owner.append(chosen)
 
     for node in range(1, NODES):
-        near = 1 + 3 * (np.arange(node) >= node - 3)  # chains, more than stars
+        near = 1 + 3 * (np.arange(node) >= node - 3)  # chains rather than stars
         parent = (draw.random((count, node)) * (degree[:, :node] < 3) * near).argmax(axis=1)
         join(rows, parent, np.full(count, node))
     for _ in range(3):
@@ -56,7 +56,7 @@ def molecules(count: int, seed: int = 0) -> CodedGraphs:
 
 
 def as_graphs(coded: CodedGraphs) -> GraphSet:
-    """The same molecules as a set of graphs, with a class that one kind of bond decides."""
+    """Return the same molecules as a set of graphs, with a class that depends on one kind of bond."""
     owner = np.repeat(np.arange(len(coded)), np.diff(coded.edge_offsets))
     both = np.concatenate([coded.edges, coded.edges[:, ::-1]])
     labels = np.tile(coded.views[0].edge_codes, 2)
@@ -71,7 +71,7 @@ def as_graphs(coded: CodedGraphs) -> GraphSet:
 
 
 def fingerprints(coded: CodedGraphs) -> float:
-    """Seconds of RDKit's sparse Morgan count fingerprints of radius 2 of the same molecules, made beforehand."""
+    """Return the seconds of RDKit's sparse Morgan counts of radius 2 for the same, already created molecules."""
     from rdkit import Chem, RDLogger
     from rdkit.Chem import rdFingerprintGenerator
 
@@ -96,7 +96,7 @@ def _found(banked: Banked) -> int:
 
 
 def counting() -> Iterator[Row]:
-    """Generated molecules of 30 nodes."""
+    """Measure generated molecules of 30 nodes."""
     start = time.perf_counter()
     few, many = molecules(FEW), molecules(MANY)
     start = time.perf_counter()
@@ -115,7 +115,7 @@ def counting() -> Iterator[Row]:
 
 
 def model() -> Iterator[Row]:
-    """The default model on labelled molecules of 30 nodes: both views, k=1..4."""
+    """Measure the default model on labelled molecules of 30 nodes: both views, k=1..4."""
     graphs = as_graphs(molecules(FEW))
     clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs[:100])
     clf.explain(graphs[:1])
@@ -132,9 +132,9 @@ def model() -> Iterator[Row]:
 
 
 def against_numpy() -> Iterator[Row]:
-    """Real sets, where ISONN_DATA has them: the compiled path against the numpy path of this tree, the oracle.
+    """Compare the compiled path with this tree's numpy path, the oracle, on real datasets in ISONN_DATA.
 
-    docs/performance.md has the ratios against the first build, which this tree no longer holds.
+    docs/performance.md has the ratios to the first build, which is no longer in this tree.
     """
     for name, sizes in (("PROTEINS", (5,)), ("IMDB-MULTI", (1, 2, 3, 4))):
         if not (Path(os.environ.get("ISONN_DATA", "")) / name).is_dir():
@@ -151,7 +151,7 @@ def against_numpy() -> Iterator[Row]:
 
 
 def banking() -> Iterator[Row]:
-    """All of the above."""
+    """Measure all of the above."""
     yield from counting()
     yield from model()
     yield from against_numpy()

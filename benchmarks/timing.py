@@ -1,4 +1,4 @@
-"""How the benchmarks measure: the best of several runs, and peak memory in a process of its own."""
+"""How the benchmarks measure: the best of several runs, and peak memory in a separate process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 
 def best_seconds(run: Callable[[], object], repeats: int = 5, warm_up: bool = True) -> float:
-    """The shortest of several runs: what the machine can do when nothing else disturbs it."""
+    """Return the time of the fastest of several runs, which other load disturbs least."""
     if warm_up:
         run()
     times = []
@@ -22,7 +22,7 @@ def best_seconds(run: Callable[[], object], repeats: int = 5, warm_up: bool = Tr
 
 
 def best_of_each(runs: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """The shortest of several runs of each, taken in turns, so that all meet the same machine."""
+    """Return the time of the fastest of several runs of each, in turns, so that all see the same load."""
     for run in runs:
         run()
     return [
@@ -32,8 +32,8 @@ def best_of_each(runs: Sequence[Callable[[], object]], repeats: int) -> list[flo
 
 
 def peak_megabytes(code: str) -> float:
-    """Peak resident memory of a new process that runs ``code`` (Linux; nan elsewhere)."""
-    # Not getrusage: a child process inherits the peak of its parent there.
+    """Return the peak resident memory of a new process that runs ``code`` (Linux; nan elsewhere)."""
+    # Not getrusage, in which a child process inherits the peak of its parent.
     script = f"{code}\nprint(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     return float(run.stdout.split()[-2]) / 1e3 if run.returncode == 0 else math.nan
