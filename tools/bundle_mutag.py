@@ -1,4 +1,4 @@
-"""Make the MUTAG file that is part of the package, from a TU folder: ``python tools/bundle_mutag.py path/to/MUTAG``.
+"""Create the package's MUTAG file from a TU folder: ``python tools/bundle_mutag.py path/to/MUTAG``.
 
 The 188 compounds are those of Debnath et al. 1991 (J. Med. Chem. 34(2), 786-797), as graphs of the TU collection
 (Morris et al. 2020, https://chrsmrrs.github.io/datasets).

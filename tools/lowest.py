@@ -1,7 +1,6 @@
 """Print the lowest dependencies that pyproject.toml allows, one per line, for `pip install -c`.
 
-``rich>=13`` becomes ``rich==13.0.*``: the oldest minor version, with its fixes. Extras
-that need torch are left out.
+``rich>=13`` becomes ``rich==13.0.*``, the oldest minor version with its fixes. Extras that need torch are left out.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ EXTRAS = ("report", "molecules")
 
 
 def lowest(requirement: str) -> str:
-    """The requirement with its lower bound as the only version."""
+    """Return the requirement with its lower bound as the only version."""
     found = re.match(r"([A-Za-z0-9_-]+)>=([\d.]+)", requirement)
     if not found:
         raise SystemExit(f"{requirement!r} has no lower bound; give it one in pyproject.toml")

@@ -1,12 +1,12 @@
 """Campaigns against isonn: mutated input, kill -9, signals, full disks, closed pipes, flipped bits, rivals, a soak.
 
-`make torture` runs them all, two at a time, and prints one table; a campaign that is done is not run again.
+`make torture` runs them all, two at a time, and prints one table; finished campaigns are not run again.
 
     python tools/torture.py                          all, into runs/torture
     python tools/torture.py fits flips --share 0.05  a twentieth of two of them
 
-Commands run in forks of this process, in which everything is imported already, so that a kill meets work and not
-imports; those that start processes of their own run as a shell would start them. POSIX only.
+Commands run in forks of this process, in which everything is already imported, so that a kill hits work and not
+imports. Those that start processes run as from a shell. POSIX only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-#: What is counted, with the heading of its column. All but the cases should be 0.
+#: The kinds of counts, with the heading of their column. All but the cases should be 0.
 COLUMNS = {
     "cases": "cases",
     "traceback": "tracebacks",
@@ -47,14 +47,14 @@ COLUMNS = {
 }
 HANG_SECONDS = 20.0
 MOST_MEMORY = 2**31
-#: Seconds until Python reaches a script's first line; Ctrl-C before that prints a traceback whatever the script does.
+#: Seconds until Python reaches a script's first line; Ctrl-C before that always prints a traceback.
 PYTHON_STARTS = 0.1
 LONGEST = 300
 
 
 @dataclass
 class Tally:
-    """What a campaign counted, and what went wrong in words."""
+    """The counts of a campaign, and its failures in words."""
 
     share: float
 
@@ -64,11 +64,11 @@ class Tally:
         self.draw = random.Random(20261117)
 
     def times(self, number: int) -> range:
-        """The cases of a campaign: this many, or the share that was asked for."""
+        """Return the cases of a campaign: this many, or the requested share."""
         return range(max(1, round(number * self.share)))
 
     def bad(self, kind: str, note: str) -> None:
-        """Count something that should not have happened."""
+        """Count a failure."""
         self.counts[kind] += 1
         self.notes.append(f"{kind}: {note}")
         print(f"  {kind}: {note}", flush=True)
@@ -79,11 +79,11 @@ class Tally:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of isonn whose outcome is known.
+    """A command of isonn with a known outcome.
 
     Attributes:
-        arguments: as on the command line; files are written to ``out`` below the folder it runs in.
-        again: what to add to go on with a run that was stopped.
+        arguments: as on the command line; files are written to ``out`` in its working folder.
+        again: options that continue a stopped run.
         processes: whether it starts processes of its own.
     """
 
@@ -115,7 +115,7 @@ COMMANDS = {
 
 @dataclass
 class Run:
-    """A command under way, in a session of its own."""
+    """A running command, in its own session."""
 
     pid: int
     log: Path
@@ -125,7 +125,7 @@ class Run:
     memory: int = 0
 
     def wait(self, seconds: float) -> bool:
-        """Whether it ended in time."""
+        """Return whether it ended in time."""
         until = time.monotonic() + seconds
         while self.status is None:
             pid, status, used = os.wait4(self.pid, os.WNOHANG)
@@ -138,7 +138,7 @@ class Run:
         return True
 
     def stop(self, number: int) -> None:
-        """Send a signal, if it is still there."""
+        """Send a signal, if it is still running."""
         if self.status is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
@@ -149,7 +149,7 @@ class Run:
 
 
 def start(arguments: Sequence[str], folder: Path, processes: bool = False, stdout: int | None = None) -> Run:
-    """Start a command of isonn in a folder; what it prints goes to a file beside it."""
+    """Start a command of isonn in a folder; its output goes to a file beside it."""
     log, rest = folder.with_name(folder.name + ".log"), folder.with_name(folder.name + ".tmp")
     folder.mkdir(exist_ok=True)
     rest.mkdir(exist_ok=True)
@@ -175,7 +175,7 @@ def start(arguments: Sequence[str], folder: Path, processes: bool = False, stdou
 
 
 def _be(arguments: Sequence[str], folder: Path, rest: Path, stdout: int, stderr: int) -> None:
-    """What the fork does: the command line, then an end without the cleaning up of its parent."""
+    """Run the command line in the fork, then exit without the parent's cleanup."""
     from isonn.__main__ import run
 
     code = 1
@@ -205,7 +205,7 @@ def _be(arguments: Sequence[str], folder: Path, rest: Path, stdout: int, stderr:
 
 
 def judge(tally: Tally, run: Run, what: str, seconds: float = HANG_SECONDS) -> bool:
-    """Wait for a run to end, and count what is wrong with how it ended."""
+    """Wait for a run to end, and count what is wrong with its end."""
     ended = run.wait(seconds)
     if not ended:
         tally.bad("hang", what)
@@ -223,7 +223,7 @@ def judge(tally: Tally, run: Run, what: str, seconds: float = HANG_SECONDS) -> b
 
 
 def left_of(session: int, patience: float = 5.0) -> list[int]:
-    """Processes of a session that are there when its leader is gone; they get some seconds to notice."""
+    """Return the processes of a session that outlive its leader by a few seconds."""
     until = time.monotonic() + patience
     while True:
         found = []
@@ -238,11 +238,11 @@ def left_of(session: int, patience: float = 5.0) -> list[int]:
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
-    """What a command left, without times, by the path of each file."""
+    """Return the files that a command left, by path, without times."""
     return {str(file.relative_to(folder)): _content(file) for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
-#: Entries that two runs never have in common.
+#: Entries that always differ between two runs.
 _OWN = {"seconds", "timings", "machine", "sha256", "digest", "fit_seconds", "commit", "predict_seconds"}
 
 
@@ -253,7 +253,7 @@ def _content(file: Path) -> str:
         return "a table with times"
     else:
         data = file.read_bytes()
-    if file.suffix == ".safetensors":  # the order of its header is any
+    if file.suffix == ".safetensors":  # its header may be in any order
         length = 8 + int.from_bytes(data[:8], "little")
         data = json.dumps(json.loads(data[8:length]), sort_keys=True).encode() + data[length:]
     return hashlib.sha256(data).hexdigest()
@@ -266,7 +266,7 @@ def _timeless(value: Any) -> Any:
 
 
 def compare(tally: Tally, folder: Path, expected: dict[str, str], what: str) -> None:
-    """Count what a finished run lost, changed or left lying about."""
+    """Count the files that a finished run lost, changed or left behind."""
     found = fingerprint(folder)
     for name in expected.keys() - found.keys():
         tally.bad("lost", f"{what}: {name}")
@@ -281,7 +281,7 @@ def compare(tally: Tally, folder: Path, expected: dict[str, str], what: str) -> 
 
 
 def undisturbed(tally: Tally, command: Command, room: Path) -> tuple[dict[str, str], float]:
-    """What a command leaves, and its seconds."""
+    """Return the files that a command leaves, and its seconds."""
     run = start(command.arguments, room / "undisturbed", command.processes)
     judge(tally, run, f"{command.name}, undisturbed", 120)
     if run.status != 0:
@@ -291,7 +291,7 @@ def undisturbed(tally: Tally, command: Command, room: Path) -> tuple[dict[str, s
 
 @contextmanager
 def room() -> Iterator[Path]:
-    """A folder for one command's runs."""
+    """Yield a folder for one command's runs."""
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         yield Path(folder)
 
@@ -322,7 +322,7 @@ def signals(tally: Tally) -> None:
 
 
 def _interrupted(tally: Tally, command: Command, number: int, how: Sequence[int]) -> None:
-    """Stop a command this many times, four times at most in one folder, and compare what is left at the end."""
+    """Stop a command this many times, at most four times per folder, and compare the files at the end."""
     done = 0
     with room() as place:
         expected, seconds = undisturbed(tally, command, place)
@@ -334,14 +334,14 @@ def _interrupted(tally: Tally, command: Command, number: int, how: Sequence[int]
                     run.stop(how[done % len(how)])
                 judge(tally, run, f"{command.name}, stopped", HANG_SECONDS + 3 * seconds)
                 if run.status == 0:
-                    break  # it was quicker, and is done
+                    break  # it was faster, and is done
                 if run.status == 2:
                     tally.bad("lost", f"{command.name}, stopped: {run.text[-600:]}")
                 tally.counts["cases"] += 1
                 stops, done, before = stops - 1, done + 1, before + 1
             run = start(command.arguments + (command.again if before else ()), folder, command.processes)
             judge(tally, run, f"{command.name}, going on", HANG_SECONDS + 3 * seconds)
-            finished = command.again and not before  # it had ended before any signal came
+            finished = command.again and not before  # it ended before any signal came
             if run.status != 0 and not finished:
                 tally.bad("lost", f"{command.name} does not go on: {run.text[-600:]}")
             compare(tally, folder, expected, command.name)
@@ -377,7 +377,7 @@ def cluster(tally: Tally) -> None:
 
 @contextmanager
 def _dask(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A scheduler and two workers."""
+    """Start a scheduler and two workers."""
     folder.mkdir()
     about, made = folder / "scheduler.json", {}
 
@@ -430,7 +430,7 @@ def full_disk(tally: Tally) -> None:
 
 @contextmanager
 def _small_disk(folder: Path, size: int) -> Iterator[Callable[[], None]]:
-    """A folder with little room, and a function that gives it more: a tmpfs, or limited files without that right."""
+    """Yield a folder with little space, and a function that adds more: a tmpfs, or limited files without that right."""
     folder.mkdir()
     size = max(4096, size // 4096 * 4096)
     mount = ["mount", "-t", "tmpfs", "-o"]
@@ -510,7 +510,7 @@ def flips(tally: Tally) -> None:
 
 
 def _stored(place: Path, graphs: Any) -> dict[str, tuple[list[Path], Callable[[], Any]]]:
-    """Everything that isonn keeps on disk: its files, and how it is read."""
+    """Return everything that isonn stores on disk: its files, and how to read them."""
     import isonn
     from isonn.experiments.jobs import plan
     from isonn.experiments.run import execute
@@ -583,7 +583,7 @@ def rivals(tally: Tally) -> None:
                 runs = [start(command.arguments, folder)]
                 time.sleep(tally.draw.uniform(0, seconds / 2))
                 log = folder.with_name(folder.name + ".log")
-                log.rename(log.with_suffix(".first"))  # it goes on writing there
+                log.rename(log.with_suffix(".first"))  # it continues to write there
                 runs[0].log = log.with_suffix(".first")
                 runs.append(start(second or command.arguments, folder))
                 for run in runs:
@@ -655,7 +655,7 @@ CAMPAIGNS: dict[str, Callable[[Tally], None]] = {
 
 
 def campaign(name: str, share: float, out: Path) -> None:
-    """Run one campaign in this process and keep what it counted."""
+    """Run one campaign in this process and store its counts."""
     import isonn
     from isonn.training import Checkpoint
 
@@ -682,7 +682,7 @@ def _commit() -> str:
 
 
 def table(out: Path) -> str:
-    """The campaigns that are done, as Markdown."""
+    """Return the finished campaigns as Markdown."""
     lines = [f"| campaign | {' | '.join(COLUMNS.values())} | minutes | commit |", "|---" * (len(COLUMNS) + 3) + "|"]
     total: Counter[str] = Counter()
     for name in CAMPAIGNS:
