@@ -132,7 +132,7 @@ def test_alerts_refuse_what_they_cannot_judge(clf):
     with pytest.raises(InputError, match=r"label='x' is not a class of this model; use one of \[0, 1\]"):
         clf.alerts(SMILES, Y, label="x")
     other = isonn.SubgraphIsoNNClassifier(random_state=0).fit(isonn.load("MUTAG"))
-    with pytest.raises(InputError, match="alerts are for molecules"):
+    with pytest.raises(InputError, match="alerts need molecules"):
         other.alerts(isonn.load("MUTAG"))
 
 

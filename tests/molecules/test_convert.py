@@ -76,7 +76,7 @@ def test_labels_of_other_graphs_are_refused():
         read_atom("C")
     with pytest.raises(InputError, match="'single' is not a bond"):
         read_bond("single")
-    with pytest.raises(InputError, match="make molecules with isonn.molecules.from_smiles"):
+    with pytest.raises(InputError, match="create it with isonn.molecules.from_smiles"):
         to_mol(isonn.as_graphset([np.ones((2, 2))])[0])
 
 

@@ -34,5 +34,5 @@ def test_a_model_with_this_view_can_be_saved(tmp_path):
 def test_other_graphs_have_no_elements():
     with pytest.raises(InputError, match="is not an atom of isonn.molecules"):
         isonn.SubgraphIsoNNClassifier(view="elements").fit(isonn.load("MUTAG"))
-    with pytest.raises(InputError, match="view='elements' is for molecules"):
+    with pytest.raises(InputError, match="view='elements' needs molecules"):
         isonn.SubgraphIsoNNClassifier(view="elements").fit([np.ones((2, 2))] * 2, [0, 1])

@@ -2,8 +2,8 @@
 
 A molecule is a graph with a node per atom, in RDKit's order. A node label is the SMARTS of the atom
 (``[c;H1;+0;R;D2]``: element, aromatic or not, hydrogens, charge, ring, neighbours), an edge label that of the bond
-(``:;@``: bond order, ring), so every template is a SMARTS pattern. Salts stay, as further components. Isotopes and
-stereochemistry are left out: molecules that differ in these only are equal graphs.
+(``:;@``: bond order, ring), so every template is a SMARTS pattern. Salts are kept as further components. Isotopes and
+stereochemistry are ignored, so molecules that differ only in these are equal graphs.
 """
 
 from isonn.errors import naming_the_extra

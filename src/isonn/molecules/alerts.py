@@ -1,9 +1,9 @@
-"""Structural alerts: the pieces that make a model say a class, as SMARTS, judged on molecules it did not learn from.
+"""Structural alerts: the pieces that make a model predict a class, as SMARTS, judged on held-out molecules.
 
-Pieces are chosen by what the model says of the molecules that hold them, never by the classes of these. Greedily, the
-piece that explains most of what no earlier one covers comes next. How often an alert is right is counted on molecules
-that the model was not fitted to. Those it was fitted to are known by their hashes and are judged by cross-fitting: a
-model fitted without a fold chooses alerts, and only an alert that it chooses, too, is counted on that fold.
+Pieces are chosen by the model's predictions for the molecules that contain them, never by their true classes. Each step
+greedily adds the piece that explains most of the predictions not yet covered. The precision of an alert is counted on
+molecules that the model was not fitted to. Training molecules are recognised by their hashes and judged by
+cross-fitting: a model fitted without a fold chooses alerts, and an alert counts on that fold only if it is among them.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from isonn.molecules.labels import read_atom
 from isonn.molecules.smarts import GROUPS, RELATIONS, name_of_hits, template_smarts
 from isonn.targets import Labels, as_y
 
-#: Alerts unless asked for more or fewer.
+#: Default number of alerts.
 TOP = 30
-#: Molecules that must hold a piece.
+#: Default minimum number of molecules that contain a piece.
 MIN_SUPPORT = 5
-#: A piece is worth choosing while what the model says of its molecules exceeds the mean by this share of what is left.
+#: A piece is chosen if the mean prediction for its molecules exceeds the mean by this share of what is left.
 MARGIN = 0.25
-#: Pieces that nearly the same molecules hold are one alert: shared molecules over all that hold either, of those that
-#: no earlier alert covers.
+#: Pieces in nearly the same molecules are one alert: the number of molecules with both over those with either, among
+#: molecules that no earlier alert covers.
 ALIKE = 0.65
-#: Of pieces whose gain differs less than this the one that tells most is shown.
+#: Among pieces whose gain differs by less than this, the most informative one is shown.
 NEARLY = 0.3
-#: Two alerts are nested when this share of the molecules of the rarer one holds the other, too.
+#: Two alerts are nested if this share of the molecules with the rarer one contains the other too.
 NESTED = 0.8
-#: Folds of cross-fitting.
+#: Number of folds of cross-fitting.
 FOLDS = 5
-#: Examples that are named, and hits that are looked at to find a name.
+#: Number of examples listed, and of matches used to find a name.
 EXAMPLES, NAMED_BY = 3, 25
 
 Columns = NDArray[np.int64]
@@ -60,18 +60,18 @@ class Alert:
 
     Attributes:
         smarts: the pattern.
-        template: the model's template behind it, and its column.
+        template: the model's template.
         column: number of the template.
         relation, name: the functional group or catalogue alert that it "is", "contains" or is "part of".
-        support: molecules not used for fitting that hold it, of ``judged``.
+        support: number of ``judged`` molecules, not used for fitting, that contain it.
         hits: those of the class.
-        precision: hits / support, with a 95 % interval (Wilson); NaN when no such molecule holds it.
+        precision: hits / support, with a 95 % interval (Wilson); NaN if no such molecule contains it.
         lift: precision over the share of the class among all judged molecules; its interval takes that share as exact.
-        model: mean probability the model gives to molecules of DATA that hold it.
-        folds: in how many of the folds of cross-fitting it was chosen, too; None without overlap.
-        differs: molecules of DATA where RDKit finds the pattern more or less often than the model does.
-        also: patterns that nearly the same molecules hold.
-        examples: molecules that hold it.
+        model: mean predicted probability for molecules of DATA that contain it.
+        folds: number of cross-fitting folds that also chose it; None without overlap.
+        differs: molecules of DATA in which RDKit and the model find the pattern a different number of times.
+        also: patterns in nearly the same molecules.
+        examples: molecules that contain it.
     """
 
     smarts: str
@@ -98,12 +98,12 @@ class Alert:
 
 
 class Alerts(Sequence[Alert]):
-    """Alerts, the most useful first.
+    """Alerts, most useful first.
 
     Attributes:
         label: the class they warn of.
         base: share of the class among the judged molecules.
-        rule: what the rule "any alert is present" reaches on judged molecules, and the model beside it.
+        rule: metrics of the rule "any alert is present" on judged molecules, and of the model.
         overlap: molecules of DATA the model was fitted to.
     """
 
@@ -128,20 +128,20 @@ class Alerts(Sequence[Alert]):
         return "\n  ".join(lines + (["..."] if len(self) > 10 else []))
 
     def sentence(self) -> str:
-        """How well the alerts do together, in a sentence or two."""
-        words = f"{len(self)} alerts for class {self.label}, which {_percent(self.base)} of the molecules are."
+        """Describe the performance of all alerts together in a sentence or two."""
+        words = f"{len(self)} alerts for class {self.label}, the class of {_percent(self.base)} of the molecules."
         if self.overlap:
             words += f" {self.overlap:,} molecules were used for fitting; they are judged by cross-fitting."
         if self.rule:
             words += (
-                f" Warning of every molecule with an alert is right for {_percent(self.rule['accuracy'])} of "
+                f' The rule "any alert is present" is right for {_percent(self.rule["accuracy"])} of '
                 f"{self.rule['molecules']:,.0f} (sensitivity {_percent(self.rule['sensitivity'])}, specificity "
                 f"{_percent(self.rule['specificity'])}); the model for {_percent(self.rule['model_accuracy'])}."
             )
         return words
 
     def rows(self) -> list[dict[str, Any]]:
-        """One flat row per alert."""
+        """Return one flat row per alert."""
         return [
             {
                 "smarts": alert.smarts,
@@ -177,16 +177,16 @@ class Alerts(Sequence[Alert]):
         writer.writerows(rows)
 
     def to_html(self, path: str | Path) -> None:
-        """Write a page with a drawing of each alert (needs the extra ``report``)."""
+        """Write a page with a drawing of each alert; needs the extra ``report``."""
         from isonn.report.draw import draw_template
         from isonn.report.model_page import Tile
         from isonn.report.page import render, write
 
         tiles = []
         if self.rule:
-            about = f"of {self.rule['molecules']:,.0f} molecules right when any alert warns"
+            about = f'accuracy of "any alert is present" on {self.rule["molecules"]:,.0f} molecules'
             tiles.append(Tile("The alerts as a rule", _percent(self.rule["accuracy"]), about, main=True))
-            tiles.append(Tile("The model", _percent(self.rule["model_accuracy"]), "of the same molecules right"))
+            tiles.append(Tile("The model", _percent(self.rule["model_accuracy"]), "accuracy on the same molecules"))
         shown = [
             {"alert": alert, "fragment": draw_template(alert.template, kind="molecules"), "example": _example(alert)}
             for alert in self
@@ -200,17 +200,17 @@ class Alerts(Sequence[Alert]):
     def _answer(self) -> str:
         judged = [alert for alert in self if alert.support]
         if not judged:
-            return f"No alert for class {self.label} could be judged on molecules that had no part in choosing it."
+            return f"No alert for class {self.label} could be judged on molecules that were not used to choose it."
         first = judged[0]
         what = f"{first.relation} {first.name}" if first.name else first.smarts
         return (
             f"{len(self)} pieces warn of class {self.label}. The surest ({what}): {first.hits:,} of the "
-            f"{first.support:,} molecules that hold it are of the class, of all molecules {_percent(self.base)}."
+            f"{first.support:,} molecules that contain it are of the class, compared with {_percent(self.base)} of all."
         )
 
 
 def _example(alert: Alert) -> Any:
-    """The first example drawn with the alert highlighted; None if there is none, or RDKit cannot show it."""
+    """Draw the first example with the alert highlighted; None if there is none, or RDKit cannot show it."""
     from isonn.report.draw import Mark, draw_graph
 
     for text in alert.examples:
@@ -224,7 +224,7 @@ def _example(alert: Alert) -> Any:
 
 
 class _Limits(NamedTuple):
-    """How many alerts at most, and how many molecules must hold each."""
+    """The maximum number of alerts, and the minimum number of molecules that contain each."""
 
     top: int
     min_support: int
@@ -233,10 +233,10 @@ class _Limits(NamedTuple):
 def find_alerts(
     clf: Any, X: Any, y: Any = None, label: Any = None, top: int = TOP, min_support: int = MIN_SUPPORT
 ) -> Alerts:
-    """The alerts of a fitted `SubgraphIsoNNClassifier`; see ``clf.alerts``."""
+    """Find the alerts of a fitted `SubgraphIsoNNClassifier`; see ``clf.alerts``."""
     graphs = as_graphset(X)
     if graphs.kind != "molecules":
-        raise InputError(f"alerts are for molecules, and {graphs.name} holds none; use reasons_ for other graphs")
+        raise InputError(f"alerts need molecules, but {graphs.name} has none; use reasons_ for other graphs")
     y = graphs.y if y is None else y
     if y is None:
         raise InputError("alerts need the classes of X to count how often they are right; pass y")
@@ -245,7 +245,7 @@ def find_alerts(
     known = np.isfinite(truth)
     graphs, truth = graphs[known], truth[known] == 1
     if truth.all() or not truth.any():
-        raise InputError("X holds molecules of one class only; give some of both")
+        raise InputError("X has molecules of one class only; give some of both")
     counts, molecules = csc_array(clf.count(graphs)), _Molecules(graphs)
     judge = _Judge(clf, graphs, truth, counts, column, _Limits(top, min_support))
     found = [_alert(clf, graphs, counts, judge, place, molecules) for place in range(len(judge.chosen))]
@@ -255,17 +255,17 @@ def find_alerts(
 
 @dataclass(frozen=True, eq=False)
 class _Chosen:
-    """A column that was chosen, and those that nearly the same molecules hold."""
+    """A chosen column, and the columns in nearly the same molecules."""
 
     column: int
     alike: Columns
 
 
 def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: _Limits) -> list[_Chosen]:
-    """Columns by what the model says of the molecules that hold them, until nothing is left to explain.
+    """Choose columns by the predictions for molecules that contain them, until nothing is left to explain.
 
-    Only a piece that speaks for the class by its own weight is chosen; of pieces that nearly the same molecules hold,
-    which share their weight in any way, the one that tells most is shown.
+    Only pieces whose own weight speaks for the class are chosen. Pieces in nearly the same molecules share their weight
+    arbitrarily, so the most informative one is shown.
     """
     said = clf.predict_proba(graphs)[:, column]
     present = csc_array((np.ones(counts.nnz), counts.indices, counts.indptr), shape=counts.shape)
@@ -295,7 +295,7 @@ def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: 
 
 
 def _merged(clf: Any, chosen: list[_Chosen], counts: csc_array, molecules: _Molecules) -> list[_Chosen]:
-    """Of nested alerts the one that is nearest to a named group, else the earlier one; the other goes along with it."""
+    """Merge nested alerts into the one nearest to a named group, else into the earlier one."""
     kept: list[_Chosen] = []
     held: list[NDArray[np.bool_]] = []
     for one in chosen:
@@ -317,21 +317,21 @@ def _merged(clf: Any, chosen: list[_Chosen], counts: csc_array, molecules: _Mole
 
 
 def _name(smarts: str, rows: Columns, molecules: _Molecules) -> tuple[str, str]:
-    """What a pattern is called, by a few of the molecules that hold it."""
+    """Find the name of a pattern from a few of the molecules that contain it."""
     query = Chem.MolFromSmarts(smarts)
     some = [molecules[i] for i in rows[:: -(-len(rows) // NAMED_BY)].tolist()]
     return name_of_hits([(one, [frozenset(hit) for hit in one.GetSubstructMatches(query)]) for one in some])
 
 
 def _told(template: Template) -> int:
-    """How much of a functional group a template tells: atoms other than carbon first, then its size."""
+    """Return how informative a template is: first by atoms other than carbon, then by size."""
     assert template.node_labels is not None
     other = sum(read_atom(str(label)).number not in (1, 6) for label in template.node_labels)
     return 10 * other + template.k
 
 
 def _speaks_for(clf: Any, column: int) -> NDArray[np.bool_]:
-    """Columns that speak for the class: by their weight where the head has weights, else all."""
+    """Return the columns that speak for the class by their weight, or all if the head has no weights."""
     width = len(clf.templates_)
     linear = clf.head_.coefficients()
     if linear is None:
@@ -342,15 +342,15 @@ def _speaks_for(clf: Any, column: int) -> NDArray[np.bool_]:
 
 
 class _Judge:
-    """Counts alerts on molecules that had no part in choosing them.
+    """Counts alerts on molecules that were not used to choose them.
 
     Attributes:
         base: share of the class.
-        held: which molecule holds which alert, shape (g, alerts).
+        held: which molecule contains which alert, shape (g, alerts).
         allowed: on which molecules each alert may be judged, shape (g, alerts).
-        folds: by fold of cross-fitting, which alerts were chosen without it; empty without overlap.
-        warned: whether any alert that may be judged on a molecule is present, shape (g,).
-        said: the probability that the model gives, or one fitted without the molecule.
+        folds: for each cross-fitting fold, the alerts chosen without it; empty without overlap.
+        warned: whether a molecule contains any alert that may be judged on it, shape (g,).
+        said: the predicted probability, for training molecules from a model fitted without them.
     """
 
     def __init__(
@@ -375,7 +375,7 @@ class _Judge:
         patterns = [_pattern(clf, one.column) for one in self.chosen]
         params = {"random_state": clf.seed_}
         if not isinstance(clf.class_weight, (str, type(None))):
-            params["class_weight"] = None  # it names classes, and here they are 0 and 1
+            params["class_weight"] = None  # it refers to the original classes, but here they are 0 and 1
         for train, test in grouped_folds(truth, groups, FOLDS):
             inside, outside = graphs[rows[train]], rows[test]
             other = clone(clf).set_params(**params).fit(inside, truth[train])
@@ -389,7 +389,7 @@ class _Judge:
             self.said[outside] = other.predict_proba(graphs[outside])[:, 1]
 
     def rule(self) -> dict[str, float]:
-        """How well "any alert is present" does, beside the model, on judged molecules."""
+        """Return the metrics of the rule "any alert is present", and of the model, on judged molecules."""
         truth, rows = self.truth[self.judged], self.judged
         if not len(truth):
             return {}
@@ -404,7 +404,7 @@ class _Judge:
 
 
 def _column(clf: Any, label: Any) -> int:
-    """The output of the class to warn of: of two classes the second unless asked otherwise."""
+    """Return the output of the class to warn of: the second of two by default."""
     classes = clf.classes_
     if label is None:
         if len(classes) != 2 or isinstance(clf.target_, Labels):
@@ -417,19 +417,19 @@ def _column(clf: Any, label: Any) -> int:
 
 
 def _truth(clf: Any, y: NDArray[Any], column: int) -> NDArray[np.float64]:
-    """1 for the class, 0 for others, NaN where it is not known."""
+    """Return 1 for the class, 0 for others, NaN if unknown."""
     if y.ndim == 2:
         return np.asarray(y[:, column], dtype=np.float64)
     if isinstance(clf.target_, Labels):
         raise InputError("this model predicts several labels; give y with a column for each")
     unknown = ~np.isin(y, clf.classes_)
     if unknown.all():
-        raise InputError(f"y holds classes such as {y[0]!r}, and the model knows {clf.classes_.tolist()}")
+        raise InputError(f"y has classes such as {y[0]!r}, which this model does not know; use {clf.classes_.tolist()}")
     return np.where(unknown, np.nan, y == clf.classes_[column])
 
 
 def _pattern(clf: Any, column: int) -> tuple[str, str]:
-    """What tells a template from others in every model."""
+    """Return a key that identifies a template in every model."""
     template = clf.templates_[column]
     return template.view, template_smarts(template)
 
@@ -469,7 +469,7 @@ def _alert(clf: Any, graphs: GraphSet, counts: csc_array, judge: _Judge, place: 
 
 
 class _Molecules:
-    """The molecules of a set, made when first asked for."""
+    """The molecules of a set, created on first access."""
 
     def __init__(self, graphs: GraphSet) -> None:
         self._graphs, self._made = graphs, dict[int, Any]()
@@ -484,14 +484,14 @@ class _Molecules:
 
 
 def _searched(template: Template, counted: NDArray[np.float64], molecules: _Molecules) -> tuple[str, int]:
-    """The SMARTS that RDKit finds where the model does, and in how many molecules it still does not."""
+    """Return a SMARTS that RDKit finds where the model does, and the number of molecules where it still does not."""
     best = ("", len(molecules) + 1)
     for induced in (False, True):
         smarts = template_smarts(template, induced)
         query = Chem.MolFromSmarts(smarts)
         if query is None:
             continue
-        if template.others:  # a pattern with a wildcard is one atom in SMARTS: told by being there
+        if template.others:  # a wildcard is one atom in SMARTS, so only presence is compared
             found = [molecules[i].HasSubstructMatch(query) for i in range(len(molecules))]
             differs = int((np.array(found) != (counted > 0)).sum())
         else:
@@ -505,7 +505,7 @@ def _searched(template: Template, counted: NDArray[np.float64], molecules: _Mole
 
 
 def wilson(hits: int, support: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson's score interval); (0, 1) when nothing was counted.
+    """Return the 95 % interval of a share (Wilson's score interval); (0, 1) without any counts.
 
     Example:
         >>> low, high = wilson(8, 10)

@@ -19,24 +19,24 @@ from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
 from isonn.graphs.io.registry import Problem
 from isonn.molecules.labels import BONDS, Atom, bond_smarts, bond_words, read_atom, read_bond
 
-#: Reads an item of a list; what RDKit logs meanwhile is in the second argument. Returns the molecule or the reason why
-#: it is none, and the text to show.
+#: Reads an item of a list, with RDKit's log in the second argument. Returns the molecule, or the reason why it cannot
+#: be read, and the text to show.
 Parse = Callable[[Any, list[str]], tuple[Mol | str, str]]
 
-#: Problems that an error lists.
+#: Maximum number of problems listed in an error.
 _LISTED = 3
 
 
 def from_smiles(
     smiles: Iterable[Any], y: ArrayLike | None = None, *, ids: ArrayLike | None = None, name: str = "molecules"
 ) -> GraphSet:
-    """Molecules as graphs: a node per atom, numbered as RDKit numbers them, and an edge per bond.
+    """Convert molecules to graphs with a node per atom, numbered as in RDKit, and an edge per bond.
 
     Args:
         smiles: SMILES strings or RDKit ``Mol`` objects: a list, an array or a pandas column.
-        y: target per molecule.
-        ids: name per molecule.
-        name: what to call the set in tables and errors.
+        y: target of each molecule.
+        ids: name of each molecule.
+        name: name of the set in tables and errors.
 
     Example:
         >>> graphs = from_smiles(["CCO", "c1ccccc1"], y=[0, 1])
@@ -50,7 +50,7 @@ def from_smiles(
         count = f"{len(problems)} molecule{'s' * (len(problems) > 1)}"
         raise InputError(f"{count} of {name} cannot be read: {listed}{more}; correct or drop them")
     if graphs is None:
-        raise InputError(f"{name} holds no molecule; give at least one SMILES")
+        raise InputError(f"{name} has no molecules; give at least one SMILES")
     if y is not None:
         graphs = graphs.with_y(y)
     return graphs if ids is None else replace(graphs, ids=np.asarray(ids, dtype=np.str_))
@@ -59,11 +59,11 @@ def from_smiles(
 def read_molecules(
     given: Iterable[Any], name: str = "molecules", parse: Parse | None = None, groups: bool = False
 ) -> tuple[GraphSet | None, list[Problem]]:
-    """The molecules that can be read, as graphs (None when there are none), and what is wrong with the others.
+    """Return the readable molecules as graphs (None if there are none), and the problems of the others.
 
     Args:
-        parse: reads one item of ``given``; None takes SMILES and RDKit molecules.
-        groups: add a column ``groups`` to the table, the canonical SMILES: equal for molecules that are equal graphs.
+        parse: reads one item of ``given``; None reads SMILES and RDKit molecules.
+        groups: add the column ``groups``, the canonical SMILES, to the table; equal for equal graphs.
     """
     parse = parse_smiles if parse is None else parse
     molecules, texts, problems = [], [], []
@@ -72,7 +72,7 @@ def read_molecules(
             log.clear()
             try:
                 molecule, text = parse(item, log)
-            except SystemError:  # how RDKit ends when a message of its own is not UTF-8
+            except SystemError:  # raised by RDKit if one of its own messages is not UTF-8
                 molecule, text = "its text is damaged", str(item).partition("\n")[0]
             if isinstance(molecule, str):
                 problems.append(Problem(row, text[:60], molecule))
@@ -91,7 +91,7 @@ def read_molecules(
 
 
 def canonical_smiles(graphs: GraphSet) -> NDArray[np.str_]:
-    """The canonical SMILES of each molecule without stereochemistry and isotopes: equal for equal graphs.
+    """Return the canonical SMILES of each molecule without stereochemistry and isotopes; equal for equal graphs.
 
     Example:
         >>> canonical_smiles(from_smiles(["OCC", "CCO"])).tolist()
@@ -101,7 +101,7 @@ def canonical_smiles(graphs: GraphSet) -> NDArray[np.str_]:
 
 
 def to_mol(graph: Graph) -> Mol:
-    """The molecule of a graph, rebuilt from its labels; atoms keep their numbers.
+    """Rebuild the molecule of a graph from its labels; atoms keep their numbers.
 
     Example:
         >>> from rdkit import Chem
@@ -109,10 +109,10 @@ def to_mol(graph: Graph) -> Mol:
         'Oc1ccccc1'
     """
     if graph.node_labels is None or (graph.edge_labels is None and len(graph.edges)):
-        raise InputError("this graph has no atoms and bonds as labels; make molecules with isonn.molecules.from_smiles")
+        raise InputError("the labels of this graph are not atoms and bonds; create it with isonn.molecules.from_smiles")
     molecule = Chem.RWMol()
     atoms = [read_atom(str(label)) for label in graph.node_labels]
-    drawn = np.zeros(graph.n, dtype=np.int64)  # hydrogens that are atoms of their own
+    drawn = np.zeros(graph.n, dtype=np.int64)  # hydrogens that are separate atoms
     for first, second in graph.edges.tolist():
         drawn[first] += atoms[second].number == 1
     for atom, own in zip(atoms, drawn.tolist(), strict=True):
@@ -135,9 +135,9 @@ def to_mol(graph: Graph) -> Mol:
 
 
 def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
-    """A molecule, or the reason why it is none; and its SMILES."""
+    """Return a molecule, or the reason why it cannot be read, and its SMILES."""
     if isinstance(item, Mol):
-        if item.NeedsUpdatePropertyCache():  # made without sanitizing: hydrogens are not counted yet
+        if item.NeedsUpdatePropertyCache():  # made without sanitizing, so hydrogens are not counted yet
             item = Mol(item)
             item.UpdatePropertyCache(strict=False)
         return item, Chem.MolToSmiles(item)
@@ -150,8 +150,8 @@ def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
 
 
 def _graphs_of(molecules: list[Mol], texts: list[str], name: str) -> GraphSet:
-    """One pass over atoms and bonds; everything that arrays can do is done for all molecules at once."""
-    atoms: list[int] = []  # flat: the garbage collector looks at a million tuples again and again
+    """Convert molecules in one pass over atoms and bonds, with array operations for all at once."""
+    atoms: list[int] = []  # flat, because the garbage collector would scan a million tuples repeatedly
     bonds: list[int] = []
     sizes, counts = [], []
     kinds = {kind: place for place, kind in enumerate(BONDS)}
@@ -173,7 +173,7 @@ def _graphs_of(molecules: list[Mol], texts: list[str], name: str) -> GraphSet:
     ends = links[:, :2] + first[:, None]
     ring = _ring_bonds(len(columns), ends)
     degree = np.bincount(ends.ravel(), minlength=len(columns))
-    hydrogen = columns[:, 0] == 1  # total hydrogens, as SMARTS counts them: those that are atoms too
+    hydrogen = columns[:, 0] == 1  # total hydrogens as in SMARTS, including those that are atoms
     drawn = np.bincount(ends.ravel(), hydrogen[ends[:, ::-1].ravel()], minlength=len(columns)).astype(np.int64)
     in_ring = np.zeros(len(columns), dtype=np.int64)
     in_ring[ends[ring].ravel()] = 1
@@ -196,7 +196,7 @@ def _graphs_of(molecules: list[Mol], texts: list[str], name: str) -> GraphSet:
 
 
 def _named(rows: NDArray[np.int64]) -> tuple[NDArray[np.str_], dict[Any, str]]:
-    """The label of each row, and what each label means."""
+    """Return the label of each row, and the name of each label."""
     base = rows - rows.min(axis=0)
     key = np.ravel_multi_index(tuple(base.T), tuple(base.max(axis=0) + 1))
     _, where, number = np.unique(key, return_index=True, return_inverse=True)
@@ -208,7 +208,7 @@ def _named(rows: NDArray[np.int64]) -> tuple[NDArray[np.str_], dict[Any, str]]:
 
 
 def _ring_bonds(nodes: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each bond lies in a ring: all but the bridges of the graph."""
+    """Return whether each bond lies in a ring, which all but bridges do."""
     import igraph
 
     ring = np.ones(len(ends), dtype=bool)
@@ -218,7 +218,7 @@ def _ring_bonds(nodes: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Keep RDKit from printing what `Problem` says."""
+    """Keep RDKit from printing problems that `Problem` reports."""
     block = rdBase.BlockLogs()
     try:
         yield
@@ -227,7 +227,7 @@ def silence() -> Iterator[None]:
 
 
 def _why_not(text: str, log: list[str]) -> str:
-    """Why a text is not the SMILES of a molecule."""
+    """Return why a text is not the SMILES of a molecule."""
     if not text:
         return "there is no SMILES"
     if text.startswith("InChI="):
@@ -238,7 +238,7 @@ def _why_not(text: str, log: list[str]) -> str:
 
 
 def reason_in(log: Sequence[str]) -> str:
-    """Why RDKit could not read something, in its own words, which are only in its log."""
+    """Return RDKit's reason for a failure, which is only in its log."""
     for mark in ("unclosed ring", "valence", "kekulize"):
         if found := [line for line in log if mark in line]:
             return found[0]
@@ -248,13 +248,13 @@ def reason_in(log: Sequence[str]) -> str:
 
 @contextmanager
 def collected_log() -> Iterator[list[str]]:
-    """Collect what RDKit logs instead of printing it; what was switched off before is off again afterwards."""
+    """Collect RDKit's log messages instead of printing them; log settings are restored afterwards."""
     lines: list[str] = []
 
     class Collect(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             line = record.getMessage().strip()
-            line = line.partition("] ")[2] or line  # the time of day comes first
+            line = line.partition("] ")[2] or line  # drop the leading time of day
             lines.append(" ".join(line.removeprefix("SMILES Parse Error: ").partition(" for input:")[0].split()))
 
     off = [
@@ -277,9 +277,9 @@ def collected_log() -> Iterator[list[str]]:
 
 
 def scaffolds(graphs: GraphSet) -> NDArray[np.str_]:
-    """The Bemis-Murcko scaffold of each molecule as SMILES without stereochemistry, shape (g,).
+    """Return the Bemis-Murcko scaffold of each molecule as SMILES without stereochemistry, shape (g,).
 
-    A molecule without rings has the scaffold ``""``: all of these are one group.
+    All molecules without rings have the scaffold ``""``, so they form one group.
 
     Example:
         >>> scaffolds(isonn.molecules.from_smiles(["Cc1ccccc1", "Oc1ccccc1", "CCO"])).tolist()

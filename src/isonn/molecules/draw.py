@@ -1,7 +1,7 @@
-"""Drawings of molecules: skeletal formulas by RDKit, coloured by what each atom and bond contributes.
+"""Drawings of molecules: RDKit's skeletal formulas, coloured by the contributions of atoms and bonds.
 
-RDKit says where atoms are and draws bonds and symbols. Its colours and styles are left out: what is drawn takes those
-of the page, so that a molecule looks right in the dark and in print.
+RDKit computes the positions and draws bonds and symbols. Its colours are replaced by those of the page, so that
+molecules look right in dark mode and in print.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from isonn.report.draw import (
 )
 from isonn.report.node_link import NodeLinkDrawer
 
-#: Length of a bond, radius of a coloured atom and of a highlight around it, in pixels.
+#: Length of a bond, radius of a coloured atom and of its highlight, in pixels.
 BOND, RADIUS, HALO = 34, 10, 16
-#: Pictures of small molecules and fragments are at least this wide and high, so that no page blows them up.
+#: Minimum size of a picture, so that pages do not enlarge small molecules and fragments.
 LEAST, LEAST_FRAGMENT = (220.0, 130.0), (120.0, 90.0)
-#: A larger molecule is drawn as a plain graph, around its marks; laying out its formula would take minutes.
+#: Larger molecules are drawn as plain graphs around their marks, because the layout of the formula would take minutes.
 LARGEST = 300
 _PATH = re.compile(r"<path (?:class='([^']*)' )?d='([^']*)' (style='fill:none|style='[^']*'|fill=)")
 _VIEW = re.compile(r"viewBox='([^']*)'")
@@ -60,7 +60,7 @@ class MoleculeDrawer(Drawer):
         edge_importance: NDArray[np.float64] | None = None,
         symbols: Symbols | None = None,
     ) -> Drawing:
-        """One molecule; see `Drawer.draw`."""
+        """Draw one molecule; see `Drawer.draw`."""
         if graph.n > LARGEST:
             return NodeLinkDrawer().draw(
                 graph, title=title, marks=marks, shown=shown, node_importance=node_importance,
@@ -76,10 +76,10 @@ class MoleculeDrawer(Drawer):
         )
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
-        """A template as a fragment; a wavy line marks where the rest of the molecule is attached.
+        """Draw a template as a fragment; a wavy line marks where the rest of the molecule is attached.
 
-        The view "elements" does not say how many neighbours an atom has: its fragments have no such lines, and every
-        atom is written out as in SMARTS, "c" for an aromatic carbon.
+        In the view "elements" the number of neighbours of an atom is unknown. Its fragments have no such lines, and
+        every atom is written as in SMARTS, such as "c" for an aromatic carbon.
         """
         if template.node_labels is None:
             return NodeLinkDrawer().draw_template(template, title=title, symbols=symbols)
@@ -88,14 +88,14 @@ class MoleculeDrawer(Drawer):
         return Drawing(_svg(formula, "isonn molecule", title, [], []), formula.box, "", self.name)
 
     def alternative(self, graph: Graph, marks: Sequence[Mark] = (), symbols: Symbols | None = None) -> str:
-        """The SMILES, and the atoms that are highlighted."""
+        """Return the SMILES and the highlighted atoms."""
         words = super().alternative(graph, marks, symbols)
         text = str(graph.row.get("smiles", ""))
         return f"Molecule {text[:200]}. {words}" if text else words
 
 
 def fragment(template: Template) -> Mol:
-    """A template as a molecule, with a dummy atom for every neighbour that the template's atoms have outside of it.
+    """Convert a template to a molecule, with a dummy atom for every neighbour outside the template.
 
     Example:
         >>> clf = isonn.SubgraphIsoNNClassifier().fit(isonn.molecules.from_smiles(["CO", "CCO"] * 2), [0, 1] * 2)
@@ -128,7 +128,7 @@ def fragment(template: Template) -> Mol:
 
 
 class _Formula:
-    """A molecule as RDKit draws it: where atoms are, bonds as lines, symbols as outlines."""
+    """RDKit's drawing of a molecule: positions of atoms, bonds as lines, symbols as outlines."""
 
     def __init__(self, molecule: Mol, kekulize: bool = True, least: tuple[float, float] = LEAST) -> None:
         drawer = rdMolDraw2D.MolDraw2DSVG(-1, -1)
@@ -151,7 +151,7 @@ class _Formula:
         left, top, width, height = map(float, (found[1] if found else "0 0 100 100").split())
         sides = []
         for axis, (low, high) in enumerate(((left, left + width), (top, top + height))):
-            places = [point[axis] for point in self.at]  # highlights reach beyond what RDKit drew
+            places = [point[axis] for point in self.at]  # highlights extend beyond RDKit's drawing
             low, high = min([low, *(p - HALO for p in places)]), max([high, *(p + HALO for p in places)])
             spare = max(0.0, least[axis] - (high - low)) / 2
             sides.append((low - spare, high + spare))
@@ -182,7 +182,7 @@ def _svg(formula: _Formula, kind: str, title: str, below: Iterable[str], above: 
 def _wash(
     formula: _Formula, graph: Graph, nodes: NDArray[np.int64] | None, edges: NDArray[np.int64] | None
 ) -> Iterable[str]:
-    """Colour below atoms and bonds, by what they contribute."""
+    """Yield colours below atoms and bonds, by their contributions."""
     if nodes is None and edges is None:
         return
     yield '<g class="wash">'
@@ -210,7 +210,7 @@ def _halos(formula: _Formula, graph: Graph, marks: Sequence[Mark], shown: Sequen
 
 
 def _tags(formula: _Formula, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[str]:
-    """The text of each mark beside its highest atom."""
+    """Yield the text of each mark beside its highest atom."""
     for i, mark in enumerate(marks):
         if not mark.text or not mark.all_nodes:
             continue
@@ -221,7 +221,7 @@ def _tags(formula: _Formula, marks: Sequence[Mark], shown: Sequence[int]) -> Ite
         away = np.array((x, y)) + 1.6 * RADIUS * (away / (np.linalg.norm(away) or 1.0))
         left, top = (float(side) for side in formula.box.split()[:2])
         x = min(max(float(away[0]), left + RADIUS), left + formula.width - RADIUS)
-        y = min(max(float(away[1]) + 4, top + 10), top + formula.height - 2)  # the text stands on its line
+        y = min(max(float(away[1]) + 4, top + 10), top + formula.height - 2)  # the text is on its baseline
         yield (
             f'<g class="tag{" on" if i in shown else ""}" data-m="{i}"><text x="{svg_number(x)}" '
             f'y="{svg_number(y)}">{escape(mark.text)}</text></g>'

@@ -1,4 +1,4 @@
-"""What files of molecules share: which columns they have, which is the target, and rows that cannot be used."""
+"""Common parts of molecule readers: columns, the target, and unusable rows."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Problem, Reader
 from isonn.molecules.convert import parse_smiles, read_molecules
 
-#: Texts that stand for a value that is not there.
+#: Texts that mean a missing value.
 MISSING = {"", "na", "nan", "n/a", "none", "null", "?"}
-#: Distinct texts that a column of classes may have.
+#: Maximum number of distinct texts in a column of classes.
 MOST_CLASSES = 20
-#: Columns that are never taken for the target unless named.
+#: Columns that are not used as the target unless named.
 _NO_TARGET = re.compile(
     r"|unnamed: ?\d+|index|idx|row|cas|.*smiles.*|.*inchi.*|names?|.*_?id|compound.*|molecule.*"
     r"|split|fold|set|groups?|scaffold"
 )
 #: Columns that name a molecule.
 _ID = re.compile(r"id|name|mol_?id|molecule_?id|compound(_?(id|name))?|.*_id")
-#: Problems that a warning lists.
+#: Maximum number of problems listed in a warning.
 _LISTED = 3
 
 
 @dataclass
 class Record:
-    """One row of a file: its number from 0, what is parsed, and the other columns as text."""
+    """One row of a file: its number from 0, the text to parse, and the other columns as text."""
 
     row: int
     source: str
@@ -46,7 +46,7 @@ class Record:
 
 @dataclass
 class Column:
-    """What is known of a column once all its cells have been seen."""
+    """The facts about a column after all its cells have been read."""
 
     present: int = 0
     missing: int = 0
@@ -55,7 +55,7 @@ class Column:
     distinct: set[str] = field(default_factory=set)
 
     def add(self, text: str) -> None:
-        """Look at one more cell."""
+        """Add one more cell."""
         if is_missing(text):
             self.missing += 1
             return
@@ -69,15 +69,15 @@ class Column:
 
     @property
     def may_be_target(self) -> bool:
-        """Whether it holds numbers, or classes that repeat."""
+        """Return whether it has numbers, or classes that repeat."""
         classes = len(self.distinct) <= MOST_CLASSES and self.present >= 2 * len(self.distinct)
         return self.present > 0 and (self.numeric or classes)
 
 
 class MoleculeReader(Reader):
-    """A file with a molecule per row and columns beside it.
+    """A file with a molecule per row and further columns.
 
-    Rows without a readable molecule, and rows without a target, are left out and named in one warning. Molecules that
+    Rows without a readable molecule, and rows without a target, are left out and listed in one warning. Molecules that
     are equal graphs have the same text in ``table["groups"]``, so that splits can keep them together.
     """
 
@@ -85,41 +85,41 @@ class MoleculeReader(Reader):
     suffixes: tuple[str, ...]
 
     def parse(self, source: str, log: list[str]) -> tuple[Mol | str, str]:
-        """The molecule of a record, or the reason why it is none; and its SMILES, or what to show instead."""
+        """Return the molecule of a record, or the reason why it cannot be read, and its SMILES or another text."""
         return parse_smiles(source, log)
 
     @abstractmethod
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
-        """The rows of the file, in order."""
+        """Yield the rows of the file, in order."""
 
     def recognises(self, path: Path) -> bool:
-        """Whether the name ends like one."""
+        """Return whether the file has a known suffix."""
         return path.is_file() and path.name.lower().endswith(self.suffixes)
 
     def title(self, path: Path) -> str:
-        """The file's name without what it ends with."""
+        """Return the file's name without its suffix."""
         return path.name[: -max(len(end) for end in self.suffixes if path.name.lower().endswith(end))]
 
     def read(self, path: Path, *, smiles: str | None = None, target: str | Sequence[str] | None = None) -> GraphSet:
-        """The molecules of the file.
+        """Read the molecules of the file.
 
         Args:
-            smiles: the column with SMILES; guessed when only one fits.
-            target: the column to predict, or several ("a,b" or a list); guessed when only one fits.
+            smiles: the column with SMILES; None finds it if only one fits.
+            target: the column to predict, or several ("a,b" or a list); None finds it if only one fits.
         """
         columns = self._survey(path, smiles)
         wanted = choose_targets(path, columns, target)
         graphs, problems = self._graphs(path, list(self.records(path, smiles)), columns, wanted)
         if graphs is None:
             first = f" ({problems[0]})" if problems else ""
-            raise DatasetError(f"{path} holds no molecule that can be used{first}; correct the file")
+            raise DatasetError(f"{path} has no usable molecules{first}; correct the file")
         _warn_of(path, problems, graphs)
         return graphs
 
     def stream(
         self, path: Path, at_once: int, *, smiles: str | None = None, target: str | Sequence[str] | None = None
     ) -> Iterator[GraphSet]:
-        """The same molecules in pieces; molecules that repeat an earlier one are not counted."""
+        """Yield the same molecules in chunks, without counting repeated molecules."""
         columns = self._survey(path, smiles)
         wanted = choose_targets(path, columns, target)
         problems: list[Problem] = []
@@ -134,11 +134,11 @@ class MoleculeReader(Reader):
     def rows(
         self, path: Path, at_once: int, *, smiles: str | None = None, target: str | Sequence[str] | None = None
     ) -> Iterator[tuple[GraphSet | None, list[Problem]]]:
-        """Every row of the file, with or without a target, in pieces: the graphs, and the rows that are none."""
+        """Yield all rows in chunks, with or without a target: the graphs, and the rows that are not molecules."""
         columns = self._survey(path, smiles)
         try:
             wanted = choose_targets(path, columns, target)
-        except DatasetError:  # several columns may be the target, and predicting needs none
+        except DatasetError:  # several columns may be the target, but prediction needs none
             if target is not None:
                 raise
             wanted = []
@@ -161,7 +161,7 @@ class MoleculeReader(Reader):
         targets: Sequence[str],
         keep: bool = False,
     ) -> tuple[GraphSet | None, list[Problem]]:
-        """The graphs of some rows, and the rows that are left out."""
+        """Return the graphs of some rows, and the rows left out."""
         graphs, problems = read_molecules((r.source for r in records), self.title(path), self.parse, not keep)
         unreadable = {problem.row for problem in problems}
         problems = [replace(problem, row=records[problem.row].row) for problem in problems]
@@ -194,7 +194,7 @@ class MoleculeReader(Reader):
 
 
 def choose_column(path: Path, names: Sequence[str], asked: str, option: str) -> str:
-    """The requested column; case does not matter."""
+    """Return the requested column, ignoring case."""
     exact = [name for name in names if name == asked] or [n for n in names if n.casefold() == asked.casefold()]
     if len(exact) != 1:
         raise DatasetError(f"{path} has no column {asked!r}; {option} is one of {', '.join(map(repr, names))}")
@@ -202,7 +202,7 @@ def choose_column(path: Path, names: Sequence[str], asked: str, option: str) -> 
 
 
 def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence[str] | None) -> list[str]:
-    """The columns to predict; without a choice the only one that fits, if any."""
+    """Return the columns to predict: those requested, or the only one that fits, if any."""
     if asked is not None:
         wanted = asked.split(",") if isinstance(asked, str) and asked not in columns else asked
         names = [wanted] if isinstance(wanted, str) else list(wanted)
@@ -212,7 +212,8 @@ def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence
                 raise DatasetError(f"column {target!r} of {path} is empty; choose another target")
             if len(targets) > 1 and not columns[target].numeric:
                 raise DatasetError(
-                    f"column {target!r} of {path} holds text, which several targets cannot; use 0 and 1, or one target"
+                    f"column {target!r} of {path} is text, but several targets must be numbers; use 0 and 1, or one "
+                    f"target"
                 )
         return targets
     fitting = [
@@ -230,7 +231,7 @@ def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence
 
 
 def is_missing(text: str) -> bool:
-    """Whether a cell holds nothing."""
+    """Return whether a cell is empty or means a missing value."""
     return text.strip().casefold() in MISSING
 
 
@@ -239,13 +240,13 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         try:
-            return float(text.replace(",", "."))  # as some spreadsheets write them
+            return float(text.replace(",", "."))  # the decimal comma of some spreadsheets
         except ValueError:
             return None
 
 
 def _values(cells: Iterable[str], column: Column) -> NDArray[Any]:
-    """A column as integers, numbers (NaN where missing) or text."""
+    """Return a column as integers, numbers (NaN if missing) or text."""
     if column.present and column.numeric:
         numbers = [np.nan if is_missing(text) else _number(text) for text in cells]
         whole = column.whole and np.nan not in numbers  # a record of an SDF may lack the column
@@ -254,7 +255,7 @@ def _values(cells: Iterable[str], column: Column) -> NDArray[Any]:
 
 
 def _warn_of(path: Path, problems: list[Problem], graphs: GraphSet | None = None) -> None:
-    """Say which rows were left out, and how many molecules are there more than once."""
+    """Warn about the rows left out and about repeated molecules."""
     sentences = []
     if problems:
         listed = "; ".join(map(str, problems[:_LISTED]))
@@ -267,7 +268,7 @@ def _warn_of(path: Path, problems: list[Problem], graphs: GraphSet | None = None
 
 
 def repeats(graphs: GraphSet) -> str:
-    """How many molecules repeat another one, and how many of those contradict it; "" when none does."""
+    """Describe how many molecules repeat an earlier one, and how many contradict it; "" if none does."""
     _, groups = np.unique(graphs.table["groups"], return_inverse=True)
     sizes = np.bincount(groups)
     repeated = int((sizes[sizes > 1] - 1).sum())

@@ -1,7 +1,7 @@
-"""Node and edge labels of molecules: what an atom or bond is, as SMARTS and in words.
+"""Node and edge labels of molecules: atoms and bonds as SMARTS and in words.
 
-A label says everything RDKit needs to know to find or to rebuild the atom, so a template of labelled atoms is a SMARTS
-pattern as it stands, and a graph can be turned back into a molecule without its SMILES.
+A label has everything RDKit needs to find or rebuild the atom. A template of labelled atoms is therefore a SMARTS
+pattern, and a graph can be converted back to a molecule without its SMILES.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from rdkit.Chem import BondType
 
 from isonn.errors import InputError
 
-#: Elements that SMARTS can write in lower case.
+#: Elements that SMARTS writes in lower case.
 _LOWER_CASE = {5: "b", 6: "c", 7: "n", 8: "o", 14: "si", 15: "p", 16: "s", 33: "as", 34: "se", 52: "te"}
-#: RDKit's SMARTS knows no symbol from here on (115 and above) or another one (113).
+#: First atomic number without a symbol in RDKit's SMARTS (115 and above; 113 has a different one).
 _FIRST_WITHOUT_SYMBOL = 113
 _ELEMENT = r"(?:#(\d+)|([A-Za-z][a-z]?))(;a)?"
 _ATOM = re.compile(rf"\[{_ELEMENT}(?:;H(\d+);([+-]\d+);(!?R);D(\d+))?\]")
 
-#: SMARTS and word of each bond type; a dative bond has a direction, which an undirected graph cannot keep.
+#: SMARTS and word of each bond type; undirected graphs cannot keep the direction of a dative bond.
 BONDS = {
     BondType.SINGLE: ("-", "single"),
     BondType.DOUBLE: ("=", "double"),
@@ -37,9 +37,9 @@ _BOND_TYPES = {smarts: kind for kind, (smarts, _) in BONDS.items()}
 
 @dataclass(frozen=True)
 class Atom:
-    """What a node label says of an atom; hydrogens are all it has, drawn as atoms or not.
+    """The atom of a node label, with all its hydrogens, whether they are separate atoms or not.
 
-    Of an atom of the view "elements" only the first two are known; ``degree`` is then -1.
+    For an atom of the view "elements" only the first two are known; ``degree`` is then -1.
     """
 
     number: int
@@ -54,7 +54,7 @@ class Atom:
         """The element as SMARTS without brackets: ``C``, ``c``, ``#1``."""
         if self.aromatic:
             return _LOWER_CASE.get(self.number, f"#{self.number};a")
-        if self.number <= 1 or self.number >= _FIRST_WITHOUT_SYMBOL:  # H means hydrogens in SMARTS
+        if self.number <= 1 or self.number >= _FIRST_WITHOUT_SYMBOL:  # H means hydrogen count in SMARTS
             return f"#{self.number}"
         return symbol(self.number)
 
@@ -68,7 +68,7 @@ class Atom:
 
     @property
     def words(self) -> str:
-        """The atom for people: "aromatic CH"; how many neighbours it has is left to the drawing."""
+        """The atom in words, such as "aromatic CH", without its number of neighbours."""
         place = "aromatic " if self.aromatic else "ring " if self.ring else ""
         hydrogens = "" if not self.hydrogens else "H" if self.hydrogens == 1 else f"H{self.hydrogens}"
         charge = "" if not self.charge else "+-"[self.charge < 0] * abs(self.charge)
@@ -76,13 +76,13 @@ class Atom:
 
 
 def symbol(number: int) -> str:
-    """The symbol of an element; ``*`` for a dummy atom."""
+    """Return the symbol of an element; ``*`` for a dummy atom."""
     return "*" if number == 0 else str(Chem.GetPeriodicTable().GetElementSymbol(number))
 
 
 @lru_cache(maxsize=4096)
 def read_atom(label: str) -> Atom:
-    """The atom of a node label.
+    """Read the atom of a node label.
 
     Example:
         >>> read_atom("[c;H1;+0;R;D2]").words
@@ -100,12 +100,12 @@ def read_atom(label: str) -> Atom:
 
 
 def bond_smarts(kind: BondType, ring: bool) -> str:
-    """The edge label of a bond, such as ``-;!@``; types SMARTS has no sign for are ``~``."""
+    """Return the edge label of a bond, such as ``-;!@``; bond types without a SMARTS symbol are ``~``."""
     return f"{BONDS.get(kind, BONDS[BondType.ZERO])[0]};{'@' if ring else '!@'}"
 
 
 def read_bond(label: str) -> tuple[BondType, bool]:
-    """Type and ring of an edge label; the view "elements" has labels without ring."""
+    """Read bond type and ring of an edge label; labels of the view "elements" have no ring."""
     sign, _, ring = label.partition(";")
     if sign not in _BOND_TYPES or ring not in ("@", "!@", ""):
         raise InputError(f"edge label {label!r} is not a bond of isonn.molecules; make graphs with from_smiles")
@@ -113,7 +113,7 @@ def read_bond(label: str) -> tuple[BondType, bool]:
 
 
 def bond_words(label: str) -> str:
-    """The bond for people: "ring single"."""
+    """Describe a bond in words, such as "ring single"."""
     kind, ring = read_bond(label)
     word = BONDS[kind][1]
     return f"ring {word}" if ring and kind != BondType.AROMATIC else word

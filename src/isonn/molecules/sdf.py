@@ -23,7 +23,7 @@ class SdfReader(MoleculeReader):
     suffixes = (".sdf", ".sdf.gz", ".sd", ".sd.gz")
 
     def parse(self, source: str, log: list[str]) -> tuple[Mol | str, str]:
-        """The molecule of a record, or the reason why it is none; and its SMILES, or its title."""
+        """Return the molecule of a record, or the reason why it cannot be read, and its SMILES or title."""
         title = source.partition("\n")[0].strip()
         if "M  END" not in source:
             return "the record is cut off before M  END", title
@@ -33,7 +33,7 @@ class SdfReader(MoleculeReader):
         return molecule, Chem.MolToSmiles(molecule)
 
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
-        """The records of the file, in order; the last may be cut off."""
+        """Yield the records of the file, in order; the last may be cut off."""
         with open_text(path) as file:
             row = 0
             lines: list[str] = []
@@ -51,7 +51,7 @@ READER = SdfReader()
 
 
 def _record(row: int, lines: list[str]) -> Record:
-    """A record: the molecule, and its properties, whose lines follow ``> <NAME>``."""
+    """Return the record of a molecule with its properties, whose lines follow ``> <NAME>``."""
     start = next((i for i, line in enumerate(lines) if line.startswith(">")), len(lines))
     cells: dict[str, str] = {}
     if lines and lines[0].strip():

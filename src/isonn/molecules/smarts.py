@@ -16,7 +16,7 @@ from rdkit.Chem.FilterCatalog import FilterCatalog, FilterCatalogParams
 from isonn.errors import InputError
 from isonn.explain.explanation import Template
 
-#: Groups that chemists know by name, the more special ones first.
+#: Functional groups by name, more specific ones first.
 GROUPS = {
     "nitroaromatic": "[c,n][N+](=O)[O-]",
     "nitro": "[N+](=O)[O-]",
@@ -77,21 +77,21 @@ GROUPS = {
     "tert-butyl": "[C;X4]([C;H3])([C;H3])[C;H3]",
     "benzene": "c1ccccc1",
 }
-#: Groups that are whole ring systems: all hits in a molecule are one.
+#: Groups that are whole ring systems; all hits in a molecule count as one.
 _SYSTEMS = {"polycyclic aromatic"}
-#: Share of the molecules in which a pattern must stand in the same relation to a group to be named after it.
+#: A pattern gets the name of a group if it has the same relation to it in this share of the molecules.
 _USUAL = 0.6
 _ORDER = {name: place for place, name in enumerate(GROUPS)}
-#: How a pattern stands to a named group, the nearest first.
+#: Relations of a pattern to a named group, nearest first.
 RELATIONS = ("is", "contains", "part of")
 _CATALOGUES = ("BRENK", "NIH", "PAINS")
 
 
 def template_smarts(template: Template, induced: bool = False) -> str:
-    """A template as SMARTS.
+    """Convert a template to SMARTS.
 
-    SMARTS cannot say "not bonded". With ``induced``, atoms whose bond would close a ring of three or four that the
-    template does not have are kept from being in such a ring, which is nearly the same.
+    SMARTS cannot express "not bonded". With ``induced``, atoms whose bond would close a ring of three or four that the
+    template does not have are excluded from such rings, which is nearly the same.
 
     Example:
         >>> clf = isonn.SubgraphIsoNNClassifier(k=2, view="labels").fit(["CO", "CCO", "CC", "CCC"], [1, 1, 0, 0])
@@ -119,7 +119,7 @@ def _bonds(template: Template) -> dict[tuple[int, int], str]:
 
 
 def _write(atoms: Sequence[str], bonds: dict[tuple[int, int], str]) -> str:
-    """Atoms and bonds as one SMARTS, depth first; a bond that closes a ring gets a number."""
+    """Write atoms and bonds as one SMARTS, depth first; bonds that close a ring get a number."""
     near: list[list[int]] = [[] for _ in atoms]
     for first, second in bonds:
         near[first].append(second)
@@ -157,7 +157,7 @@ def _write(atoms: Sequence[str], bonds: dict[tuple[int, int], str]) -> str:
 
 
 def _not_in_small_rings(atoms: Sequence[str], bonds: dict[tuple[int, int], str]) -> list[str]:
-    """Atoms that must not lie in a ring with the path that leads from them to an atom they are not bonded to."""
+    """Exclude atoms from rings with the path that leads from them to an atom they are not bonded to."""
     near: dict[int, list[int]] = {}
     for first, second in bonds:
         near.setdefault(first, []).append(second)
@@ -175,7 +175,7 @@ def _not_in_small_rings(atoms: Sequence[str], bonds: dict[tuple[int, int], str])
 
 
 def _paths(near: dict[int, list[int]], start: int, lengths: tuple[int, ...]) -> list[list[int]]:
-    """Every path from a node with so many nodes."""
+    """Return all paths from a node with the given numbers of nodes."""
     found, growing = [], [[start]]
     while growing:
         path = growing.pop()
@@ -202,7 +202,7 @@ def _catalogues() -> list[tuple[str, Any]]:
 
 
 def name_of_hits(hits: Sequence[tuple[Mol, Sequence[frozenset[int]]]]) -> tuple[str, str]:
-    """The functional group or catalogue alert that a pattern is, contains or lies in, judged by where it was found.
+    """Return the functional group or catalogue alert that a pattern is, contains or lies in, by its matches.
 
     Args:
         hits: molecules and, in each, the sets of atoms that the pattern matches.
@@ -225,12 +225,12 @@ def name_of_hits(hits: Sequence[tuple[Mol, Sequence[frozenset[int]]]]) -> tuple[
     usual = [key for key, count in votes.items() if count >= _USUAL * len(hits)]
     if not usual:
         return "", ""
-    _, relation, _, name = min(usual)  # our own names first, then what is nearest
+    _, relation, _, name = min(usual)  # our own names first, then the nearest
     return RELATIONS[relation], name
 
 
 def _groups_in(molecule: Mol) -> list[tuple[str, list[frozenset[int]]]]:
-    """Named groups of a molecule and their atoms: our own first, then the catalogues'."""
+    """Return the named groups of a molecule and their atoms: our own first, then those of the catalogues."""
     found = []
     for name, query in _named():
         places = [frozenset(match) for match in molecule.GetSubstructMatches(query)]

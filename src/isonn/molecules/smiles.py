@@ -18,11 +18,11 @@ from isonn.molecules.files import MoleculeReader, Record, choose_column, is_miss
 
 #: Names of SMILES columns, in lower case.
 _USUAL = {"smiles", "smile", "mol", "molecule", "structure", "canonical_smiles", "isomeric_smiles", "smiles_string"}
-#: Rows that are looked at to find the SMILES column, and the share that must be SMILES.
+#: Number of rows used to find the SMILES column, and the share of them that must be SMILES.
 _LOOKED_AT, _SHARE = 50, 0.8
-#: Bytes that are looked at to find the encoding.
+#: Number of bytes used to detect the encoding.
 _HEAD = 2**20
-#: Characters of the longest cell: some hundred thousand atoms.
+#: Maximum length of a cell: some hundred thousand atoms.
 _LONGEST = 2**24
 
 
@@ -34,7 +34,7 @@ class SmilesReader(MoleculeReader):
     suffixes = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".smi", ".smi.gz")
 
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
-        """The rows of the file, in order."""
+        """Yield the rows of the file, in order."""
         if ".smi" in path.suffixes[-2:]:
             return _smi_records(path)
         return _csv_records(path, smiles)
@@ -45,7 +45,7 @@ READER = SmilesReader()
 
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """A text file, plain or compressed, in the encoding it seems to have; damage is one sentence."""
+    """Open a text file, plain or compressed, in its detected encoding; raise `DatasetError` if it is damaged."""
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rb") as file:
@@ -69,7 +69,7 @@ def _csv_records(path: Path, smiles: str | None) -> Iterator[Record]:
 
 def _table_records(path: Path, file: TextIO, smiles: str | None) -> Iterator[Record]:
     first = file.readline()
-    if first.lower().startswith("sep="):  # spreadsheets note the delimiter here
+    if first.lower().startswith("sep="):  # written by spreadsheets to give the delimiter
         first = file.readline()
     delimiter = max(",;\t", key=first.count)
     names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
@@ -92,12 +92,12 @@ def _table_records(path: Path, file: TextIO, smiles: str | None) -> Iterator[Rec
 
 
 def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The column that is called SMILES, or the only one that holds SMILES."""
+    """Return the column named SMILES, or the only one with SMILES in it."""
     usual = [name for name in names if name.casefold() in _USUAL]
     if len(usual) == 1:
         return usual[0]
     if any(_is_smiles([name]) for name in names if name not in usual):
-        raise DatasetError(f"{path} begins with a molecule where the names of columns are needed; add a header line")
+        raise DatasetError(f"{path} begins with a molecule instead of column names; add a header line")
     candidates = usual or [name for i, name in enumerate(names) if _is_smiles([r[i] for r in rows if len(r) > i])]
     if len(candidates) == 1:
         return candidates[0]
@@ -111,7 +111,7 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
 
 
 def _is_smiles(cells: Sequence[str]) -> bool:
-    """Whether most of the cells are molecules; a number or a single letter says nothing."""
+    """Return whether most cells are molecules, ignoring numbers and single letters."""
     texts = [cell for cell in cells if not is_missing(cell)]
     if not texts or max(map(len, texts)) < 3:
         return False

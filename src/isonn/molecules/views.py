@@ -1,7 +1,7 @@
-"""The view "elements": an atom is its element, aromatic or not, and a bond its order; nothing else.
+"""The view "elements": atoms by element and aromaticity, bonds by order.
 
-The view "labels" tells a chlorine on a CH2 from one on a CH. This one does not, so a fragment such as C-Cl is one
-template however its atoms are connected to the rest.
+The view "labels" distinguishes a chlorine on a CH2 from one on a CH. This view does not, so a fragment such as C-Cl is
+one template, whatever its atoms are connected to.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class ElementView(View):
     name = "elements"
 
     def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
-        """Atomic number and aromaticity of atoms, type of bonds; both straight from the labels."""
+        """Return atomic number and aromaticity of atoms, and type of bonds, from the labels."""
         graphs = structure.graphs
         if graphs.node_labels is None or (graphs.edge_labels is None and len(graphs.edges)):
-            raise InputError(f"view='elements' is for molecules, and {graphs.name} has none; use view='auto'")
+            raise InputError(f"view='elements' needs molecules, but {graphs.name} has none; use view='auto'")
         labels, number = np.unique(graphs.node_labels, return_inverse=True)
         atoms = [read_atom(str(label)) for label in labels]
         nodes = np.array([2 * atom.number + atom.aromatic for atom in atoms], dtype=np.int64)[number.reshape(-1)]
@@ -39,19 +39,19 @@ class ElementView(View):
         return nodes, np.array(types, dtype=np.int64)[number.reshape(-1)]
 
     def node_label(self, code: int, encoding: Encoding) -> Any:
-        """The atom as SMARTS: ``[c]``."""
+        """Return the atom as SMARTS: ``[c]``."""
         return Atom(code // 2, bool(code % 2)).smarts
 
     def edge_label(self, code: int, encoding: Encoding) -> Any:
-        """The bond as SMARTS: ``:``."""
+        """Return the bond as SMARTS: ``:``."""
         return BONDS[_BOND_TYPES[code - 1]][0]
 
     def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """The element, "aromatic" or not."""
+        """Return the element, with "aromatic" if it is."""
         return Atom(code // 2, bool(code % 2)).words
 
     def edge_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """The bond in a word."""
+        """Return the bond in a word."""
         return bond_words(self.edge_label(code, encoding))
 
 
