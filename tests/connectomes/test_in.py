@@ -60,7 +60,9 @@ def test_pandas_frames_name_their_regions(matrices):
     frames = [pd.DataFrame(matrix, index=NAMES, columns=NAMES) for matrix in matrices]
     assert from_matrices(frames)[0].node_names.tolist() == NAMES
     frames[2] = frames[2].rename(columns={"Insula R": "Amygdala"}, index={"Insula R": "Amygdala"})
-    with pytest.raises(InputError, match="subject 2 has other regions than the first .*'Amygdala' and 'Insula R' at 1"):
+    with pytest.raises(
+        InputError, match="subject 2 has different regions from the first .*'Amygdala' and 'Insula R' at 1"
+    ):
         from_matrices(frames)
 
 
@@ -85,21 +87,21 @@ def test_a_region_without_signal_is_an_error_or_dropped(matrices):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (lambda m: m, {"atlas": NAMES[:3]}, "the atlas names 3 regions and the matrices have 4"),
+        (lambda m: m, {"atlas": NAMES[:3]}, "the atlas names 3 regions, but the matrices have 4"),
         (lambda m: m, {"ids": list("abcde")}, "5 ids for 6 matrices"),
         (lambda m: m, {"ids": list("abcdea")}, "id 'a' occurs 2 times; give every subject its own id"),
-        (lambda m: [*m[:5], np.eye(3)], {}, r"subject 5 has a matrix of shape \(3, 3\) and the first \(4, 4\)"),
+        (lambda m: [*m[:5], np.eye(3)], {}, r"subject 5 has a matrix of shape \(3, 3\), but the first has \(4, 4\)"),
         (lambda m: m[0, 0], {}, r"matrices have shape \(4,\)"),
-        (lambda m: np.ones((6, 7)), {}, "vectors have 7 entries, the triangle of no matrix"),
+        (lambda m: np.ones((6, 7)), {}, "vectors have 7 entries, not those of a triangle"),
         (lambda m: np.ones((6, 6)), {}, "6 entries are 3 regions with the diagonal or 4 without"),
-        (lambda m: np.ones((6, 6)), {"atlas": ["a", "b"]}, "the atlas names 2 regions; 6 entries are 3 or 4 regions"),
+        (lambda m: np.ones((6, 6)), {"atlas": ["a", "b"]}, "the atlas names 2 regions, but 6 entries are 3 or 4"),
         (lambda m: m, {"missing": "mean"}, "missing='mean' is unknown"),
         (
             lambda m: m + np.triu(np.ones((4, 4)), 1),
             {},
             r"subject 0 is not symmetric .*\(0, 1\).* or give directed=True",
         ),
-        (lambda m: [["a"]], {}, "not a number"),
+        (lambda m: [["a"]], {}, "values that are not numbers"),
     ],
 )
 def test_matrices_that_do_not_fit_are_refused(matrices, change, options, message):
@@ -172,12 +174,12 @@ def test_an_atlas_image_of_nilearn_gives_coordinates():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Atlas([]), "holds no region"),
+        (lambda: Atlas([]), "names is empty"),
         (lambda: Atlas(["a", "a"]), "two regions are called 'a'"),
         (lambda: Atlas(["a"], [[0, 1]]), r"coordinates have shape \(1, 2\) for 1 regions"),
         (lambda: Atlas(["a"], [[0, 1, np.nan]]), "coordinates of 'a' are not numbers"),
         (lambda: Atlas(["a"], networks=["x", "y"]), "2 networks for 1 regions"),
-        (lambda: as_atlas("nowhere.csv"), "atlas nowhere.csv is missing"),
+        (lambda: as_atlas("nowhere.csv"), "atlas nowhere.csv does not exist"),
         (lambda: as_atlas(5), "atlas=5 is of type int"),
         (lambda: as_atlas(pd.DataFrame({"x": [1]})), "has the columns x; call the one with the names 'name'"),
     ],
@@ -220,7 +222,7 @@ def study(folder, matrices, ids="abcdef", table="abcdef"):
 
 def test_folders_that_do_not_fit_are_refused(tmp_path, matrices):
     study(tmp_path, matrices, table="abcde")
-    with pytest.raises(DatasetError, match=r"f.npy belongs to no subject of the table \(1 files do not\)"):
+    with pytest.raises(DatasetError, match=r"f.npy belongs to no subject of the table, one of 1 such files"):
         isonn.load(tmp_path)
     study(tmp_path, matrices, table="abcdefg")
     with pytest.warns(IsoNNWarning, match="1 rows of participants have no matrix"):
@@ -230,7 +232,7 @@ def test_folders_that_do_not_fit_are_refused(tmp_path, matrices):
         isonn.load(tmp_path)
     (tmp_path / "a_run-2.npy").unlink()
     np.save(tmp_path / "b.npy", np.eye(3))
-    with pytest.raises(DatasetError, match="b.npy has 3 regions and the first file 4; .* one atlas"):
+    with pytest.raises(DatasetError, match="b.npy has 3 regions, but the first file has 4; use one atlas"):
         isonn.load(tmp_path)
     (tmp_path / "b.npy").write_bytes(b"no array")
     with pytest.raises(DatasetError, match="b.npy cannot be read"):
@@ -312,9 +314,9 @@ def test_a_folder_of_time_series_is_read(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda s: [], "X holds no subject"),
+        (lambda s: [], "X is empty"),
         (lambda s: [s[0], s[1][0]], r"subject 1 of 2 has an array of shape \(6,\)"),
-        (lambda s: [s[0], s[1][:, :4]], "subject 1 of 2 has 4 regions and the first 6"),
+        (lambda s: [s[0], s[1][:, :4]], "subject 1 of 2 has 4 regions, but the first has 6"),
         (lambda s: [s[0], np.where(np.arange(6) == 2, np.nan, s[1])], "subject 1 of 2 has NaN in region 2"),
         (lambda s: [s[0], s[1] * (np.arange(6) != 3)], "region 3 of subject 1 has no signal"),
     ],
@@ -333,7 +335,7 @@ def test_connectivity_checks_kind_fit_and_regions():
         Connectivity().transform(signals)
     fitted = Connectivity(atlas=[f"r{i}" for i in range(6)]).fit(signals)
     assert fitted.transform(signals)[0].node_names.tolist() == [f"r{i}" for i in range(6)]
-    with pytest.raises(InputError, match="subjects have 4 regions and the training subjects had 6"):
+    with pytest.raises(InputError, match="subjects have 4 regions, but the training subjects had 6"):
         fitted.transform([one[:, :4] for one in signals])
 
 

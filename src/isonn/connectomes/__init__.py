@@ -1,4 +1,4 @@
-"""Connectomes in and out: atlases, matrices, time series, folders of subjects, and views of the brain.
+"""Connectomes: atlases, matrices, time series, folders of subjects, and views of the brain.
 
 Time series and the interactive brain need nilearn (extra ``connectomes``); the rest does not.
 """

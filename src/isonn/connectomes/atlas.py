@@ -1,4 +1,4 @@
-"""`Atlas`: what regions are called, where they lie, and which network each belongs to."""
+"""`Atlas`: the names, coordinates and networks of brain regions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from isonn.errors import InputError, naming_the_extra
 from isonn.graphs.io.text import read_table
 
-#: Headers of an atlas file that name regions, networks and coordinates.
+#: Headers of an atlas file for region names, networks and coordinates.
 NAMES, NETWORKS = (
     ("name", "region", "label", "labels", "roi", "roi_name", "region_name"),
     ("network", "networks", "net"),
 )
 PLACES = ("x", "y", "z")
-#: The first entry of many atlases is no region.
+#: Names of a first entry that is not a region, as in many atlases.
 BACKGROUND = ("background", "unknown", "???", "")
 
 
@@ -29,7 +29,7 @@ class Atlas:
     """Regions of a brain atlas.
 
     Attributes:
-        names: what each region is called, shape (n,); all different.
+        names: unique name of each region, shape (n,).
         coordinates: centre of each region in MNI space (mm), shape (n, 3), or None.
         networks: the network of each region, shape (n,), or None.
 
@@ -47,7 +47,7 @@ class Atlas:
     ) -> None:
         columns = np.array([_text(name) for name in names], dtype=np.str_)
         if not len(columns):
-            raise InputError("names holds no region; give at least one name")
+            raise InputError("names is empty; give at least one name")
         values, counts = np.unique(columns, return_counts=True)
         if (counts > 1).any():
             raise InputError(f"two regions are called '{values[counts > 1][0]}'; give every region its own name")
@@ -76,7 +76,7 @@ class Atlas:
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """Regions by network, in the atlas's order within each; as they are without networks."""
+        """The regions by network, in the atlas's order within each; unchanged without networks."""
         if self.networks is None:
             return np.arange(len(self))
         _, first, code = np.unique(self.networks, return_index=True, return_inverse=True)
@@ -84,12 +84,12 @@ class Atlas:
 
 
 def as_atlas(source: Any) -> Atlas:
-    """An `Atlas` from whatever describes one.
+    """Create an `Atlas` from any description of one.
 
     Args:
-        source: an `Atlas`; a list of names; a file (``.csv``, ``.tsv``, or ``.txt`` with a name per line) whose columns
-            are called name (or region, label), network, and x, y, z; a pandas DataFrame with these columns; or an atlas
-            of ``nilearn.datasets``. An entry "Background" at the start is left out.
+        source: an `Atlas`; a list of names; a file (``.csv``, ``.tsv``, or ``.txt`` with a name per line) with columns
+            name (or region, label), network, and x, y, z; a pandas DataFrame with these columns; or an atlas from
+            ``nilearn.datasets``. A first entry "Background" is left out.
 
     Example:
         >>> as_atlas(["Background", "Insula L", "Insula R"]).names.tolist()
@@ -113,7 +113,7 @@ def as_atlas(source: Any) -> Atlas:
 
 def _from_file(path: Path) -> Atlas:
     if not path.is_file():
-        raise InputError(f"atlas {path} is missing; put it there")
+        raise InputError(f"atlas {path} does not exist; check the path")
     rows = read_table(path)
     if not rows:
         raise InputError(f"atlas {path} is empty; give a name per line, or columns name, x, y, z")
@@ -128,7 +128,9 @@ def _from_file(path: Path) -> Atlas:
         )
     ragged = next((number for number, row in enumerate(rows, 1) if len(row) != len(header)), None)
     if ragged is not None:
-        raise InputError(f"line {ragged} of atlas {path} has not the {len(header)} cells of the header; correct it")
+        raise InputError(
+            f"line {ragged} of atlas {path} does not have the {len(header)} cells of the header; correct it"
+        )
     return _from_columns({name: [row[i] for row in rows[1:]] for i, name in enumerate(header)}, str(path))
 
 
@@ -170,7 +172,7 @@ def _from_nilearn(bunch: Any) -> Atlas:
 
 
 def _no_region(names: list[str]) -> int:
-    """1 if the first entry is the background, else 0."""
+    """Return 1 if the first entry is the background, else 0."""
     return int(bool(names) and names[0].strip().lower() in BACKGROUND and len(names) > 1)
 
 

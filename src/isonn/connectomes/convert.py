@@ -1,4 +1,4 @@
-"""Connectivity matrices of a study, with its atlas and its table of subjects, as a `GraphSet`."""
+"""Convert the connectivity matrices of a study, with its atlas and table of subjects, to a `GraphSet`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import Graph, GraphSet, join_graphs
 from isonn.graphs.io.text import read_table
 
-#: Columns that hold the ids of subjects.
+#: Columns with the ids of subjects.
 ID_COLUMNS = ("participant_id", "participant", "subject_id", "subject", "sub_id", "id", "file", "filename")
-#: Matrices are symmetric when their halves differ by less than this share of the largest weight.
+#: Matrices are symmetric if their halves differ by less than this share of the largest weight.
 ASYMMETRY = 1e-6
 
 
@@ -38,25 +38,25 @@ def from_matrices(
     missing: str = "error",
     name: str = "connectomes",
 ) -> GraphSet:
-    """Connectivity matrices as a `GraphSet` with region names, subject ids and covariates.
+    """Convert connectivity matrices to a `GraphSet` with region names, subject ids and covariates.
 
-    The diagonal says nothing (a correlation of a region with itself is 1) and is dropped, unless ``diagonal=True``.
+    The diagonal, such as the correlation of a region with itself, is dropped unless ``diagonal=True``.
 
     Args:
-        matrices: array of shape (g, n, n); a list of square arrays or of pandas DataFrames whose index names the
-            regions; or vectorised matrices of shape (g, p) as nilearn's ConnectivityMeasure(vectorize=True) gives.
-        y: class or number per subject; or ``target``.
-        atlas: whatever `as_atlas` takes, or None. Networks become node labels, coordinates node attributes.
-        ids: what each subject is called.
+        matrices: array of shape (g, n, n); a list of square arrays or of pandas DataFrames with region names as index;
+            or vectorised matrices of shape (g, p) from nilearn's ConnectivityMeasure(vectorize=True).
+        y: class or number of each subject; or use ``target``.
+        atlas: anything `as_atlas` takes, or None. Networks become node labels, coordinates node attributes.
+        ids: name of each subject.
         participants: a table with a row per subject: a file (participants.tsv), a pandas DataFrame, or a dict of
-            columns. With ``ids``, rows are found by the column participant_id (or subject, id); without, they are in
+            columns. With ``ids``, rows are found by the column participant_id (or subject, id); otherwise they are in
             the order of the matrices. Its columns become ``GraphSet.table``.
         target: the column of ``participants`` to predict.
-        discard_diagonal: of vectorised matrices: what ConnectivityMeasure was given. None works it out from the atlas.
+        discard_diagonal: the setting of ConnectivityMeasure for vectorised matrices; None infers it from the atlas.
         diagonal: keep the diagonal.
         directed: allow matrices that are not symmetric.
-        missing: what to do with regions without signal (rows of NaN): "error", or "drop" them from that subject.
-        name: of the set, for tables.
+        missing: how to treat regions without signal (rows of NaN): "error", or "drop" them from that subject.
+        name: name of the set in tables.
 
     Example:
         >>> matrices = np.array([[[1.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 1.0]]])
@@ -74,7 +74,7 @@ def from_matrices(
         known = Atlas(names)
     if known is not None and len(known) != n:
         raise InputError(
-            f"the atlas names {len(known)} regions and the matrices have {n}; give the atlas they were made with"
+            f"the atlas names {len(known)} regions, but the matrices have {n}; give the atlas they were made with"
         )
     if called is not None and len(called) != g:
         raise InputError(f"{len(called)} ids for {g} matrices; give one per matrix")
@@ -110,7 +110,7 @@ def from_matrices(
 
 
 def read_participants(source: Any) -> dict[str, NDArray[Any]]:
-    """A table of subjects by column; columns of numbers become numbers, "n/a" becomes NaN.
+    """Read a table of subjects by column; numeric columns become numbers, "n/a" becomes NaN.
 
     Args:
         source: a file such as participants.tsv, a pandas DataFrame, or a dict of columns.
@@ -118,13 +118,13 @@ def read_participants(source: Any) -> dict[str, NDArray[Any]]:
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if not path.is_file():
-            raise InputError(f"{path} is missing; put it there")
+            raise InputError(f"{path} does not exist; check the path")
         rows = read_table(path)
         if len(rows) < 2:
             raise InputError(f"{path} has no subjects; give a header and a row per subject")
         wrong = next((number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])), None)
         if wrong is not None:
-            raise InputError(f"row {wrong} of {path} has not the {len(rows[0])} cells of the header; correct it")
+            raise InputError(f"row {wrong} of {path} does not have the {len(rows[0])} cells of the header; correct it")
         return {name: _values([row[i] for row in rows[1:]]) for i, name in enumerate(rows[0])}
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
         columns = {str(name): _values(source[name].tolist()) for name in source.columns}
@@ -143,7 +143,7 @@ def read_participants(source: Any) -> dict[str, NDArray[Any]]:
 
 
 def _values(cells: Sequence[Any]) -> NDArray[Any]:
-    """A column as integers, numbers or text."""
+    """Return a column as integers, numbers or text."""
     gaps = [cell is None or str(cell).strip().lower() in ("", "n/a", "na", "nan", "none") for cell in cells]
     try:
         numbers = np.array([np.nan if gap else float(cell) for cell, gap in zip(cells, gaps, strict=True)])
@@ -168,7 +168,7 @@ def _ids_of(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.str_] | None:
 
 
 def _rows_of(columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, g: int) -> NDArray[np.int64]:
-    """The row of each subject."""
+    """Return the row of each subject."""
     known = _ids_of(columns)
     length = len(next(iter(columns.values()), ()))
     if ids is None or known is None:
@@ -205,7 +205,7 @@ def _check_target(y: NDArray[Any], target: str, ids: NDArray[np.str_] | None) ->
 def _stack(
     matrices: Any, atlas: Atlas | None, discard_diagonal: bool | None, ids: NDArray[np.str_] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
-    """Matrices of shape (g, n, n) as floats, and the names of regions where DataFrames give them."""
+    """Return matrices of shape (g, n, n) as floats, and the region names of DataFrames."""
     names = None
     if isinstance(matrices, Sequence) and len(matrices) and hasattr(matrices[0], "columns"):
         frames = list(matrices)
@@ -213,22 +213,24 @@ def _stack(
         for i, frame in enumerate(frames):
             own, index = [str(name) for name in frame.columns], [str(name) for name in frame.index]
             if own != names.tolist():
-                raise InputError(f"{_who(i, ids)} has other regions than the first ({_odd(own, names)}); use one atlas")
+                raise InputError(
+                    f"{_who(i, ids)} has different regions from the first ({_odd(own, names)}); use one atlas"
+                )
             if index not in (own, [str(number) for number in range(len(own))]):
-                raise InputError(f"{_who(i, ids)} has rows and columns in different order; sort them alike")
+                raise InputError(f"{_who(i, ids)} has rows and columns in different order; put them in one order")
         matrices = [frame.to_numpy() for frame in frames]
     if isinstance(matrices, Sequence):
         shapes = [np.shape(matrix) for matrix in matrices]
         odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
         if odd is not None:
             raise InputError(
-                f"{_who(odd, ids)} has a matrix of shape {shapes[odd]} and the first {shapes[0]}; matrices of one "
-                f"study are of one atlas"
+                f"{_who(odd, ids)} has a matrix of shape {shapes[odd]}, but the first has {shapes[0]}; use one atlas "
+                f"for all subjects"
             )
     try:
         stack = np.asarray(matrices, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError("matrices hold something that is not a number; give arrays of numbers") from error
+        raise InputError("matrices contain values that are not numbers; give numeric arrays") from error
     if stack.ndim == 2:
         stack = _from_vectors(stack, atlas, discard_diagonal)
     if stack.ndim != 3 or stack.shape[1] != stack.shape[2] or not len(stack):
@@ -239,24 +241,26 @@ def _stack(
 
 
 def _from_vectors(vectors: NDArray[np.float64], atlas: Atlas | None, discard: bool | None) -> NDArray[np.float64]:
-    """Matrices of what nilearn's sym_matrix_to_vec made, with or without the diagonal."""
+    """Convert vectors from nilearn's sym_matrix_to_vec, with or without the diagonal, to matrices."""
     p = vectors.shape[1]
     root = (int(np.sqrt(8 * p + 1)) - 1) // 2  # p = root (root + 1) / 2
     if root * (root + 1) // 2 != p:
-        raise InputError(f"vectors have {p} entries, the triangle of no matrix; give nilearn's vectorised connectivity")
+        raise InputError(f"vectors have {p} entries, not those of a triangle; give nilearn's vectorised connectivity")
     if discard is None:
         if atlas is None:
             raise InputError(
-                f"{p} entries are {root} regions with the diagonal or {root + 1} without; give discard_diagonal as "
-                f"ConnectivityMeasure had it, or the atlas"
+                f"{p} entries are {root} regions with the diagonal or {root + 1} without; give the atlas, or "
+                f"discard_diagonal as in ConnectivityMeasure"
             )
         if len(atlas) not in (root, root + 1):
-            raise InputError(f"the atlas names {len(atlas)} regions; {p} entries are {root} or {root + 1} regions")
+            raise InputError(
+                f"the atlas names {len(atlas)} regions, but {p} entries are {root} or {root + 1}; give the right atlas"
+            )
         discard = len(atlas) == root + 1
     n = root + 1 if discard else root
     rows, columns = np.tril_indices(n, -1 if discard else 0)
     values = vectors.copy()
-    if not discard:  # nilearn divides the diagonal by the root of 2, so that norms are kept
+    if not discard:  # nilearn divides the diagonal by the square root of 2 to keep norms
         values[:, rows == columns] *= np.sqrt(2)
     stack = np.zeros((len(vectors), n, n))
     stack[:, rows, columns] = stack[:, columns, rows] = values
@@ -278,7 +282,7 @@ def _check_symmetric(stack: NDArray[np.float64], ids: NDArray[np.str_] | None) -
 def _absent(
     stack: NDArray[np.float64], atlas: Atlas | None, ids: NDArray[np.str_] | None, missing: str
 ) -> NDArray[np.bool_]:
-    """Regions without signal: those whose connections are all NaN, shape (g, n)."""
+    """Return the regions without signal, whose connections are all NaN, shape (g, n)."""
     n = stack.shape[1]
     gaps = ~np.isfinite(stack)
     off = gaps | np.eye(n, dtype=bool)
@@ -288,7 +292,7 @@ def _absent(
         i, a, b = np.unravel_index(int(left.argmax()), left.shape)
         raise InputError(
             f"{_who(int(i), ids)} has {stack[i, a, b]} between {_region(int(a), atlas)} and {_region(int(b), atlas)}; "
-            f"replace it by a number"
+            f"replace it with a number"
         )
     if absent.any() and missing == "error":
         first, some = int(absent.any(axis=1).argmax()), int(absent.any(axis=1).sum())

@@ -1,4 +1,4 @@
-"""The drawer of connectomes: the matrix with the names of its regions, ordered by network."""
+"""The drawer of connectomes: the matrix with region names, ordered by network."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from isonn.packing import IntArray
 from isonn.report.draw import Drawing, Mark, Symbols, register_drawer, shortened
 from isonn.report.matrix import MatrixDrawer
 
-#: Height of a line of text; letters of a name that fit beside the matrix, and beside that of a page.
+#: Height of a line of text; number of letters that fit beside the matrix, and beside that of a page.
 LINE, LETTERS, FEW = 11, 20, 14
-#: Regions of a mark that are named.
+#: Maximum number of regions named per mark.
 NAMED = 8
-#: Side of the matrix in pixels at which names give way to cells.
+#: Maximum side of the matrix in pixels; above it rows are lower than a line of text.
 LARGEST = 1320
 
 
 class ConnectomeDrawer(MatrixDrawer):
-    """A matrix with a name at every row and column, ordered by network (the node labels) where the atlas has them."""
+    """A matrix with a name at every row and column, ordered by network (the node labels) if the atlas has them."""
 
     name = "matrix"
 
@@ -40,7 +40,7 @@ class ConnectomeDrawer(MatrixDrawer):
         edge_importance: NDArray[np.float64] | None = None,
         symbols: Symbols | None = None,
     ) -> Drawing:
-        """One connectome; see `isonn.report.draw.Drawer.draw`."""
+        """Draw one connectome; see `isonn.report.draw.Drawer.draw`."""
         title = title or self.alternative(graph, [marks[i] for i in shown], symbols)
         order = by_network(graph)
         place = np.argsort(order)
@@ -55,17 +55,17 @@ class ConnectomeDrawer(MatrixDrawer):
         )
 
     def cell(self, n: int) -> int:
-        """As high as a line of text, for up to 120 regions."""
+        """Return the height of a line of text, for up to 120 regions."""
         return max(super().cell(n), min(LINE, LARGEST // n))
 
     def margin(self, side: int) -> int:
-        """Room for `LETTERS` of a name, and for `FEW` in the larger letters of a page."""
+        """Return the pixels for `LETTERS` of a name, or `FEW` in the larger letters of a page."""
         return max(140, round(0.44 * side))
 
     def ticks(self, graph: Graph, size: int, text: float) -> Iterable[str]:
-        """The names of the regions (of some, where rows are lower than a line of text), and lines between networks.
+        """Yield region names (only some if rows are lower than a line of text), and lines between networks.
 
-        In a page, where the picture is too small to read them, these names are hidden; see `names`.
+        A page hides these names, because the picture is too small to read them; see `names`.
         """
         step = math.ceil(LINE / size)
         yield f'<g class="ticks every" font-size="{LINE}">'
@@ -87,12 +87,12 @@ class ConnectomeDrawer(MatrixDrawer):
             yield f'<path class="frame" d="{lines}"/>' if lines else ""
 
     def names(self, graph: Graph, marks: Sequence[Mark], shown: Sequence[int], size: int, text: float) -> Iterable[str]:
-        """The names of the regions of each mark, in letters that can be read in a page on a phone."""
+        """Yield the names of each mark's regions, in letters that are readable on a phone."""
         for i, mark in enumerate(marks):
             yield f'<g class="names{" on" if i in shown else ""}" data-m="{i}" font-size="{text:.1f}">'
             low = -math.inf
             for node in sorted(mark.all_nodes)[:NAMED]:
-                at = low = max(size * (node + 0.5) + 0.35 * text, low + text)  # never on top of the name before
+                at = low = max(size * (node + 0.5) + 0.35 * text, low + text)  # not on top of the previous name
                 name = str(node) if graph.node_names is None else str(graph.node_names[node])
                 word = escape(shortened(name, FEW))
                 yield f'<text x="-12" y="{at:.0f}">{word}</text>'
@@ -100,13 +100,13 @@ class ConnectomeDrawer(MatrixDrawer):
             yield "</g>"
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
-        """A set of regions as nodes and lines; its title names them."""
+        """Draw a set of regions as nodes and lines; its title names them."""
         named = title or f"Connections among {', '.join(template.texts or ())}".strip()
         return super().draw_template(template, title=named, symbols=symbols)
 
 
 def by_network(graph: Graph) -> IntArray:
-    """The regions of a graph by network, networks in the order in which they first occur."""
+    """Return the regions of a graph by network, with networks in order of first occurrence."""
     if graph.node_labels is None:
         return np.arange(graph.n)
     _, first, code = np.unique(graph.node_labels, return_index=True, return_inverse=True)
@@ -114,7 +114,7 @@ def by_network(graph: Graph) -> IntArray:
 
 
 def _reordered(graph: Graph, order: IntArray) -> Graph:
-    """The graph with its nodes in another order."""
+    """Return the graph with its nodes in another order."""
     place = np.argsort(order)
     edges = place[graph.edges]
     sorting = np.lexsort((edges[:, 1], edges[:, 0]))

@@ -1,4 +1,4 @@
-"""What a model found, by the names of regions: decisive connections and sub-networks, and how stable they are."""
+"""The findings of a model by region name: decisive connections and sub-networks, and their stability."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from isonn.explain.explanation import Explanation
 from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
 
-#: A fold has found a sub-network when one of its sets shares at least this part of the regions (Jaccard).
+#: A fold finds a sub-network if one of its sets shares at least this part of the regions (Jaccard).
 SAME = 0.6
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A connection that counts.
+    """A decisive connection.
 
     Attributes:
-        region_1, region_2: what its regions are called; in directed graphs it leads from the first to the second.
-        network_1, network_2: their networks, "" without.
-        weight: of a subject, what it adds to the score; of a model, what one standard deviation adds.
-        share: the share of folds that have it among their strongest with the same sign; NaN where nobody asked.
+        region_1, region_2: names of its regions; in directed graphs it leads from the first to the second.
+        network_1, network_2: their networks, or "".
+        weight: for a subject, its contribution to the score; for a model, that of one standard deviation.
+        share: share of folds with it among their strongest, with the same sign; NaN if not computed.
 
     Example:
         >>> Connection("Precuneus L", "Insula R", "default", "salience", weight=0.4).weight
@@ -48,13 +48,13 @@ class Connection:
 
 @dataclass(frozen=True)
 class Subnetwork:
-    """A set of regions that counts.
+    """A decisive set of regions.
 
     Attributes:
-        regions: what they are called, joined by " + ".
-        weight: of a subject, what it adds to the score; of a model, what one standard deviation of it adds.
+        regions: their names, joined by " + ".
+        weight: for a subject, its contribution to the score; for a model, that of one standard deviation.
         p_value: the share of shuffled targets that give any set as good (family-wise).
-        share: the share of folds that find it; NaN where nobody asked.
+        share: share of folds that find it; NaN if not computed.
 
     Example:
         >>> Subnetwork("Precuneus L + Insula R", weight=0.4, p_value=0.01).regions.split(" + ")
@@ -69,14 +69,14 @@ class Subnetwork:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The connections and sub-networks of a model or of one subject, the strongest first.
+    """The connections and sub-networks of a model or of one subject, strongest first.
 
     Attributes:
-        about: what they are about, in a few words.
+        about: a short title.
         connections, subnetworks: the findings.
-        weights: of every connection, shape (n, n).
-        names: of the regions, shape (n,).
-        folds: how many folds their stability was judged on; 0 for none.
+        weights: weight of every connection, shape (n, n).
+        names: names of the regions, shape (n,).
+        folds: number of folds of the stability analysis; 0 for none.
 
     Example:
         >>> from isonn.connectomes import planted_connectomes
@@ -121,13 +121,13 @@ class Findings:
 
 
 def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50) -> Findings:
-    """The decisive connections and sub-networks, by name.
+    """Return the decisive connections and sub-networks, by name.
 
     Args:
         source: an explanation of one subject, or a fitted `AlignedIsoNNClassifier` or `AlignedIsoNNRegressor`.
-        label: of a model: the class (or column of y) they speak for; None takes the last.
-        atlas: whatever `as_atlas` takes, for networks; region names must be those of the model.
-        top: connections at most.
+        label: for a model, the class (or column of y) they speak for; None uses the last.
+        atlas: anything `as_atlas` takes, for networks; region names must be those of the model.
+        top: maximum number of connections.
 
     Example:
         >>> from isonn.connectomes import planted_connectomes
@@ -150,7 +150,7 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
             np.zeros(len(source.coef_)), column
         )
         regions = " + ".join(source.templates_[number].texts or ())
-        # the pattern holds the sign of the connections: a set of weaker connections has a negative one
+        # the pattern has the sign of the connections, which is negative for a set of weaker ones
         sign = source.sets_[number].found.sign
         sets.append(Subnetwork(regions, float(coef) * sign, float(source.p_values_[number])))
     sets.sort(key=lambda one: -abs(one.weight))
@@ -161,7 +161,7 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
 def stability(
     estimator: Any, X: Any, y: Any = None, *, cv: Any = 5, label: Any = None, atlas: Any = None, top: int = 50
 ) -> Findings:
-    """The findings of a model, with the share of folds that find each again.
+    """Return the findings of a model, with the share of folds that find each one.
 
     The model is fitted to all graphs, and again without each fold.
 
@@ -242,7 +242,7 @@ def _column(model: Any, label: Any) -> int:
 
 
 def _class_weights(model: Any, label: Any) -> NDArray[np.float64]:
-    """What one standard deviation of every connection adds to the score of a class."""
+    """Return the contribution of one standard deviation of every connection to the score of a class."""
     column, weights = _column(model, label), np.moveaxis(model.connections_, 0, -1)
     return np.asarray(model.target_.margin(weights, column) - model.target_.margin(np.zeros_like(weights), column))
 
@@ -277,5 +277,5 @@ def _alike(one: Subnetwork, other: Subnetwork) -> bool:
 
 
 def _safe(value: Any) -> Any:
-    """Text that a spreadsheet cannot take for a formula."""
+    """Escape text that a spreadsheet would read as a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "@", "\t") else value

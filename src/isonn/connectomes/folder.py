@@ -1,4 +1,4 @@
-"""Folders of connectivity matrices or time series with a table of subjects, as neuroimaging pipelines leave them."""
+"""Read folders of connectivity matrices or time series with a table of subjects, as from neuroimaging pipelines."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class ConnectomeReader(Reader):
     """A folder with ``participants.tsv`` and a matrix or the time series of each subject.
 
     Matrices are ``.npy``, ``.csv`` or ``.tsv`` (with or without a header and an index column) or ``.mat`` files with
-    one matrix each, in the folder or below. A file belongs to the subject whose id it starts with: ``sub-01.npy``,
+    one matrix each, in the folder or below. The name of a file starts with the id of its subject: ``sub-01.npy``,
     ``sub-01_task-rest_connectivity.csv``. An atlas (``atlas.csv``) names the regions. Arrays that are not square are
-    time series, a column per region.
+    time series with a column per region.
     """
 
     name = "connectomes"
     expects = "a folder with participants.tsv and a matrix or time series per subject (.npy, .csv, .mat)"
 
     def recognises(self, path: Path) -> bool:
-        """A folder with a table of participants."""
+        """Return whether this is a folder with a table of participants."""
         return path.is_dir() and any((path / table).is_file() for table in TABLES)
 
     def read(
@@ -48,12 +48,12 @@ class ConnectomeReader(Reader):
         directed: bool = False,
         connectivity: str = "correlation",
     ) -> GraphSet:
-        """The subjects in the order of their ids.
+        """Read the subjects in the order of their ids.
 
         Args:
-            target: the column of participants.tsv to predict; None takes group, diagnosis, dx, class, label or y.
+            target: the column of participants.tsv to predict; None uses group, diagnosis, dx, class, label or y.
             atlas, missing, diagonal, directed: as in `isonn.connectomes.from_matrices`.
-            connectivity: what becomes of time series: a ``kind`` of `isonn.connectomes.Connectivity`, except "tangent",
+            connectivity: conversion of time series: a ``kind`` of `isonn.connectomes.Connectivity`, except "tangent",
                 which learns from subjects and belongs in a pipeline.
         """
         if connectivity == "tangent":
@@ -76,11 +76,11 @@ class ConnectomeReader(Reader):
             matrix, own = _read(file)
             if matrices and matrix.shape[1] != matrices[0].shape[1]:
                 raise DatasetError(
-                    f"{file} has {matrix.shape[1]} regions and the first file {matrices[0].shape[1]}; files of one "
-                    f"study are of one atlas (subject {who})"
+                    f"{file} has {matrix.shape[1]} regions, but the first file has {matrices[0].shape[1]}; use one "
+                    f"atlas for all subjects (subject {who})"
                 )
             if names is not None and own is not None and own.tolist() != names.tolist():
-                raise DatasetError(f"{file} names other regions than the first matrix; use one atlas")
+                raise DatasetError(f"{file} has different regions from the first matrix; use one atlas")
             names = own if names is None else names
             matrices.append(matrix)
         if target is None:
@@ -108,7 +108,7 @@ READER = ConnectomeReader()
 
 
 def _files(folder: Path, ids: list[str]) -> dict[str, Path]:
-    """The matrix of each subject, by id."""
+    """Return the matrix file of each subject, by id."""
     candidates = sorted(
         file
         for file in folder.rglob("*")
@@ -129,12 +129,12 @@ def _files(folder: Path, ids: list[str]) -> dict[str, Path]:
         found[who] = file
     if strangers:
         raise InputError(
-            f"{strangers[0].name} belongs to no subject of the table ({len(strangers)} files do not); add a row with "
-            f"its id, or take the file away"
+            f"{strangers[0].name} belongs to no subject of the table, one of {len(strangers)} such files; add a row "
+            f"with its id, or remove the file"
         )
     if not found:
         raise DatasetError(
-            f"{folder} holds no matrix of its {len(ids)} subjects; name the files by id, as {ids[0]}.npy"
+            f"{folder} has no matrices of its {len(ids)} subjects; name the files by id, such as {ids[0]}.npy"
         )
     return {one: found[one] for one in ids if one in found}
 
@@ -156,16 +156,16 @@ def _read(file: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
             large = [value for value in arrays if min(value.shape) > 1]
             square = [value for value in large if value.shape[0] == value.shape[1]]
             if len(square or large) != 1:
-                raise DatasetError(f"{file} holds {len(square or large)} matrices; it should hold one")
+                raise DatasetError(f"{file} has {len(square or large)} matrices; keep one")
             matrix = (square or large)[0]
         else:
             matrix, names = read_matrix(file, square=False)
     except DatasetError:
         raise
-    except NotImplementedError as error:  # how SciPy says v7.3
+    except NotImplementedError as error:  # raised by SciPy for v7.3 files
         raise DatasetError(f"{file} is a MATLAB v7.3 file (HDF5); save it again with the option -v7") from error
     except (OSError, *DAMAGE) as error:
         raise DatasetError(f"{file} cannot be read ({short(error)}); save it again") from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise DatasetError(f"{file} holds an array of shape {matrix.shape}; give a square matrix, or (times, regions)")
+        raise DatasetError(f"{file} has an array of shape {matrix.shape}; give a square matrix, or (times, regions)")
     return matrix.astype(np.float64), names

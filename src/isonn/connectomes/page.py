@@ -1,4 +1,4 @@
-"""A page about what a model found: nilearn's interactive brain, the matrix, and tables; it works without a network."""
+"""A page of findings: nilearn's interactive brain, the matrix, and tables, without network access."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
 from isonn.report.draw import standalone
 
-#: Nothing may be fetched: not even by what nilearn puts into the page.
+#: Policy that allows no requests, not even by nilearn's code.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; frame-src 'self'"
 )
-#: Connections below this share of the strongest are not drawn in the brain; the tables have them.
+#: Connections below this share of the strongest are listed in the tables but not drawn in the brain.
 FAINT = 0.1
 STYLE = """
 :root { color-scheme: light dark; --bg: #ffffff; --ink: #1b1f24; --line: #d9dde2; }
@@ -43,15 +43,15 @@ svg { max-width: 100%; height: auto; background: #fff; } .scroll { overflow-x: a
 def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any = None, top: int = 50) -> None:
     """Write a page with the decisive connections in an interactive brain, as a matrix and as tables.
 
-    The page is one file, holds all it needs, and fetches nothing.
+    The page is one self-contained file that fetches nothing.
 
     Args:
         source: `Findings`, an explanation of one subject, or a fitted aligned model.
         path: the file to write.
-        atlas: whatever `as_atlas` takes; the brain needs coordinates. An explanation of a graph made with an atlas
-            needs none.
-        label: of a model: the class to show.
-        top: connections to show.
+        atlas: anything `as_atlas` takes; the brain needs coordinates. Not needed for an explanation of a graph made
+            with an atlas.
+        label: for a model, the class to show.
+        top: maximum number of connections.
 
     Example:
         >>> from isonn.connectomes import planted_connectomes
@@ -88,7 +88,7 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
 
 
 def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connections") -> str:
-    """A matrix with the names of the atlas at its rows and columns, ordered by network, as a self-contained SVG.
+    """Draw a matrix with the atlas's names at its rows and columns, ordered by network, as a self-contained SVG.
 
     Example:
         >>> matrix_svg(np.array([[0, 0.5], [0.5, 0]]), ["Precuneus L", "Insula R"])[:4]
@@ -118,7 +118,7 @@ def _caption(atlas: Atlas | None) -> str:
 
 
 def _brain(found: Findings, atlas: Atlas) -> str:
-    """nilearn's view as a page of its own that fetches nothing."""
+    """Return nilearn's view as a separate page that fetches nothing."""
     with naming_the_extra("the interactive brain"):
         from nilearn import plotting
     place = {name: i for i, name in enumerate(found.names)}
@@ -132,7 +132,7 @@ def _brain(found: Findings, atlas: Atlas) -> str:
     used = np.flatnonzero(shown.any(axis=0))
     used = used if len(used) > 1 else np.arange(min(2, len(shown)))
     assert atlas.coordinates is not None
-    names = [re.sub(r"[<>&\"'\\]", " ", found.names[i]) for i in used]  # nilearn writes them into a script as they are
+    names = [re.sub(r"[<>&\"'\\]", " ", found.names[i]) for i in used]  # nilearn does not escape them in its script
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         view = plotting.view_connectome(
@@ -158,14 +158,14 @@ def _own_atlas(e: Explanation) -> Atlas | None:
 
 
 def _ordered(atlas: Atlas | None, names: list[str]) -> Atlas | None:
-    """The atlas in the order of the findings."""
+    """Return the atlas in the order of the findings."""
     if atlas is None:
         return None
     place = {name: i for i, name in enumerate(atlas.names.tolist())}
     unknown = [name for name in names if name not in place]
     if unknown:
         if len(atlas) == len(names) and names == [str(i) for i in range(len(names))]:
-            raise InputError("the model knows its regions by number; make graphs with isonn.connectomes.from_matrices")
+            raise InputError("the model has no region names; create graphs with isonn.connectomes.from_matrices")
         raise InputError(f"region {unknown[0]!r} is not in the atlas; give the atlas the model was fitted with")
     order = np.array([place[name] for name in names])
     return Atlas(
@@ -176,7 +176,7 @@ def _ordered(atlas: Atlas | None, names: list[str]) -> Atlas | None:
 
 
 def _answer(found: Findings, source: Any) -> str:
-    """What was found, in one or two sentences."""
+    """Describe the findings in one or two sentences."""
     said = ""
     if isinstance(source, Explanation):
         said = f"{source.summary(top=0).partition(':')[0].capitalize()}. "
@@ -188,12 +188,16 @@ def _answer(found: Findings, source: Any) -> str:
     elif found.connections:
         line = found.connections[0]
         text = (
-            f"No set of regions counts; the strongest single connection is {line.region_1} - {line.region_2} "
+            f"No set of regions has an effect; the strongest single connection is {line.region_1} - {line.region_2} "
             f"({line.weight:+.2f})."
         )
     else:
-        text = "Nothing was found: no set of regions and no connection counts."
-    unit = "what it adds to the score" if isinstance(source, Explanation) else "what one standard deviation adds"
+        text = "Nothing was found: no set of regions and no connection has an effect."
+    unit = (
+        "the contribution to the score"
+        if isinstance(source, Explanation)
+        else "the contribution of one standard deviation"
+    )
     return f"{said}{text} Worth is {unit}."
 
 
@@ -218,7 +222,7 @@ def _connections(found: Findings, atlas: Atlas | None) -> str:
     for one in found.connections[:20]:
         between = [f"{network[one.region_1]} - {network[one.region_2]}"] if network else []
         rows.append([one.region_1, one.region_2, f"{one.weight:+.3f}", *_share(one, found), *between])
-    return f"<h2>Strongest connections</h2>{_table(head, rows)}" if rows else "<p>No connection counts.</p>"
+    return f"<h2>Strongest connections</h2>{_table(head, rows)}" if rows else "<p>No connection has an effect.</p>"
 
 
 def _stable(found: Findings) -> list[str]:

@@ -18,13 +18,13 @@ EFFECTS = ("subnetwork", "scattered", "none")
 
 @dataclass(frozen=True, eq=False)
 class PlantedConnectomes:
-    """Connectomes and the truth about them.
+    """Connectomes with the ground truth.
 
     Attributes:
         graphs: the subjects; ``graphs.y`` is "patient" or "control".
         truth: whether each connection differs between the groups, shape (n, n).
         regions: the regions of the planted sub-network, ascending; empty for scattered connections.
-        coordinates: a place in the brain (MNI, mm) for each region, shape (n, 3).
+        coordinates: a position in the brain (MNI, mm) for each region, shape (n, 3).
 
     Example:
         >>> study = planted_connectomes(n_subjects=10, n_regions=20, seed=0)
@@ -47,16 +47,16 @@ def planted_connectomes(
     k: int = 4,
     seed: int = 0,
 ) -> PlantedConnectomes:
-    """Random matrices, half of them with some connections that are stronger by ``effect``.
+    """Create random matrices, half of them with some connections that are stronger by ``effect``.
 
     Args:
-        n_subjects: half of them patients.
-        n_regions: regions of the atlas.
-        effect: what is added to the planted connections of patients.
+        n_subjects: number of subjects, half of them patients.
+        n_regions: number of regions of the atlas.
+        effect: added to the planted connections of patients.
         noise: standard deviation of every connection.
         planted: "subnetwork", all connections among k regions anywhere in the atlas; "scattered", as many single
             connections; or "none".
-        k: regions of the sub-network.
+        k: number of regions of the sub-network.
         seed: the same seed gives the same data.
 
     Example:
@@ -67,7 +67,10 @@ def planted_connectomes(
     if planted not in EFFECTS:
         raise InputError(f"planted={planted!r} is unknown; use one of {', '.join(map(repr, EFFECTS))}")
     if n_subjects < 2 or not 2 <= k <= n_regions:
-        raise InputError(f"n_subjects={n_subjects}, n_regions={n_regions}, k={k} fit no study; use k <= n_regions")
+        raise InputError(
+            f"n_subjects={n_subjects}, n_regions={n_regions}, k={k} are not valid; use n_subjects >= 2 and "
+            f"2 <= k <= n_regions"
+        )
     draw = numpy_stream(seed, "connectomes")
     rows, columns = np.triu_indices(n_regions, 1)
     regions = np.sort(draw.choice(n_regions, k, replace=False))
@@ -100,13 +103,13 @@ def planted_connectomes(
 def planted_series(
     n_subjects: int = 60, n_regions: int = 60, n_points: int = 150, shared: float = 0.5, k: int = 4, seed: int = 0
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.str_], IntArray]:
-    """Time series in which k regions of patients share a signal.
+    """Create time series in which k regions of patients share a signal.
 
     Args:
-        n_subjects: half of them patients.
-        n_regions, n_points: of each series.
-        shared: deviation of the shared signal; that of the noise is 1.
-        k: regions that share it.
+        n_subjects: number of subjects, half of them patients.
+        n_regions, n_points: size of each series.
+        shared: standard deviation of the shared signal; that of the noise is 1.
+        k: number of regions that share it.
         seed: the same seed gives the same data.
 
     Returns:
@@ -128,7 +131,7 @@ def planted_series(
 
 
 def _places(n: int) -> NDArray[np.float64]:
-    """Points spread evenly over an ellipsoid about the size of the cortex."""
+    """Return points spread evenly over an ellipsoid about the size of the cortex."""
     height = 1 - 2 * (np.arange(n) + 0.5) / n
     angle = np.arange(n) * np.pi * (3 - np.sqrt(5))
     ring = np.sqrt(1 - height**2)

@@ -1,4 +1,4 @@
-"""From time series to connectomes inside a scikit-learn pipeline, so that nothing is learned from test subjects."""
+"""Time series to connectomes inside a scikit-learn pipeline, without learning from test subjects."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ KINDS = ("correlation", "partial correlation", "tangent", "covariance", "precisi
 class Connectivity(TransformerMixin, BaseEstimator):
     """Turn regional time series into connectomes with nilearn's ConnectivityMeasure.
 
-    In a pipeline, ``fit`` sees training subjects only: the mean that ``kind="tangent"`` needs is learned in each fold
-    anew.
+    In a pipeline, ``fit`` sees only training subjects, so the mean for ``kind="tangent"`` is learned again in each
+    fold.
 
     Args:
         kind: "correlation", "partial correlation", "tangent", "covariance" or "precision".
-        atlas: whatever `isonn.connectomes.as_atlas` takes, or None.
-        cov_estimator: of nilearn; None takes its default (Ledoit-Wolf shrinkage).
+        atlas: anything `isonn.connectomes.as_atlas` takes, or None.
+        cov_estimator: covariance estimator for nilearn; None uses its default (Ledoit-Wolf shrinkage).
 
     Attributes set by ``fit``:
         measure_: nilearn's ConnectivityMeasure.
@@ -41,7 +41,7 @@ class Connectivity(TransformerMixin, BaseEstimator):
         self.cov_estimator = cov_estimator
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what the kind of connectivity needs from training subjects.
+        """Learn from training subjects, which only some kinds need.
 
         Args:
             X: one array per subject, shape (time points, regions).
@@ -60,18 +60,18 @@ class Connectivity(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> GraphSet:
-        """The connectomes of subjects, without their diagonal."""
+        """Return the connectomes of subjects, without their diagonal."""
         if not hasattr(self, "measure_"):
             raise NotFittedError("this Connectivity is not fitted; call fit first")
         series = _series(X)
         if series[0].shape[1] != self.n_regions_:
             raise InputError(
-                f"subjects have {series[0].shape[1]} regions and the training subjects had {self.n_regions_}; use one "
+                f"subjects have {series[0].shape[1]} regions, but the training subjects had {self.n_regions_}; use one "
                 f"atlas"
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", (DeprecationWarning, FutureWarning))
-            # nilearn refuses a single subject of kind "tangent", although the mean is known from fit
+            # nilearn rejects a single subject of kind "tangent", although the mean is known from fit
             matrices = self.measure_.transform(series * 2 if len(series) == 1 else series)[: len(series)]
         return from_matrices(matrices, atlas=self.atlas)
 
@@ -83,10 +83,10 @@ class Connectivity(TransformerMixin, BaseEstimator):
 
 
 def _series(X: Any) -> list[Any]:
-    """Checked time series."""
+    """Return checked time series."""
     series = [np.asarray(one, dtype=np.float64) for one in X]
     if not series:
-        raise InputError("X holds no subject; give one array of shape (time points, regions) each")
+        raise InputError("X is empty; give one array of shape (time points, regions) per subject")
     for i, one in enumerate(series):
         if one.ndim != 2 or len(one) < 3:
             raise InputError(
@@ -94,8 +94,8 @@ def _series(X: Any) -> list[Any]:
             )
         if one.shape[1] != series[0].shape[1]:
             raise InputError(
-                f"subject {i} of {len(series)} has {one.shape[1]} regions and the first {series[0].shape[1]}; use one "
-                f"atlas"
+                f"subject {i} of {len(series)} has {one.shape[1]} regions, but the first has {series[0].shape[1]}; "
+                f"use one atlas"
             )
         if not np.isfinite(one).all():
             region = int((~np.isfinite(one)).any(axis=0).argmax())
