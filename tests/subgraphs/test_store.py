@@ -109,7 +109,7 @@ def test_parts_that_are_there_are_not_cut_again(tmp_path, expected, cut):
     with pytest.raises(KeyboardInterrupt):
         bank_to_folder(stops(), tmp_path, LIMIT)
     before = len(cut)
-    with pytest.raises(DatasetError, match=r"holds no whole bank; run this again to cut the rest"):
+    with pytest.raises(DatasetError, match=r"has no complete bank; run this again to cut the rest"):
         read_banks(tmp_path)
     bank_to_folder(parts(), tmp_path, LIMIT)
     assert (before, len(cut)) == (2, len(parts()))
@@ -192,7 +192,7 @@ def test_a_bank_of_another_version_is_refused(tmp_path):
 
 
 def test_a_folder_without_a_bank_is_refused(tmp_path):
-    with pytest.raises(DatasetError, match="holds no bank; give a folder that bank_to_folder made"):
+    with pytest.raises(DatasetError, match="has no bank; give a folder that bank_to_folder made"):
         read_banks(tmp_path)
 
 

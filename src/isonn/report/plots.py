@@ -125,7 +125,7 @@ def _times(axis: Axes, sweep: Sweep, rows: Sequence[Row]) -> None:
     seconds = [_seconds(row) for row in rows]
     per_epoch = all("epochs" in row.settings for row in rows)
     axis.set(xlabel=sweep.vary, ylabel=f"seconds per {'epoch' if per_epoch else 'fit'}")
-    if sweep.vary == "k" and max(seconds) > 10 * min(seconds) > 0:  # k! orderings
+    if sweep.vary == "k" and max(seconds) > 10 * min(seconds) > 0:  # k! permutations
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter("{x:g}")
     else:

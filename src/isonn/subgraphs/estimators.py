@@ -728,7 +728,7 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         regions: "subgraphs", or "both" to add rooted neighbourhoods, which are often more accurate but explained by a
             student that sees only subgraphs.
         fold: a node label, such as explicit hydrogen, whose leaf nodes become a count on their neighbours.
-        head: "linear" (contributions add up), "forest" or "ensemble" (their mean); "mlp" with soft templates.
+        head: "linear" (contributions add up), "forest", "ensemble" (the mean of both), or "mlp" with soft templates.
         learn_templates: train soft templates by gradient (needs torch); "frozen" keeps their initial values.
         node_labels, edge_labels: whether templates carry them: True, False, or "auto" if the graphs have them.
         node_attributes: the same; "auto" uses them if there are no node labels. They are rounded to a few levels.

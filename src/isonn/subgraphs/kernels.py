@@ -2,7 +2,7 @@
 
 One pass of ESU (Wernicke 2006) over a graph visits every connected induced subgraph of 1 to k nodes once, because a
 subgraph of size s is an inner node of the search for larger ones. Every candidate node is kept with a word of its edges
-to the nodes so far, which is updated when a node joins. The subgraphs of the largest size, which are most of all,
+to the nodes so far, which is updated when a node joins. The subgraphs of the largest size, which are the majority,
 therefore cost one table lookup each and never touch the graph.
 
 Each visit adds one node to its parent, so a subgraph is identified by its parent's number, the code of the new node and
@@ -35,7 +35,7 @@ from isonn.progress import announce
 EDGE_BITS = 12
 MAX_EDGE_CODE = 2**EDGE_BITS - 1
 MAX_K = 6
-#: Why a kernel stopped before the last graph: a table must grow, subgraphs must be sampled, or to check for Ctrl-C.
+#: Why a kernel stopped before the last graph: to grow a table, to sample subgraphs, or to check for Ctrl-C.
 DONE, JOINT_FULL, ENTRIES_FULL, COLUMNS_FULL, OUTPUT_FULL, TOO_MANY, PAUSED = range(7)
 #: Number of subgraphs after which a kernel returns (at most a quarter of a second), and the weight of a new one.
 PAUSE, NEW = 2_000_000, 64
@@ -419,7 +419,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
                 status = OUTPUT_FULL
                 break
             if size == deepest and level > 0 and not emit:
-                # the largest size, with most of all subgraphs: nothing grows from these
+                # the largest size, which has most subgraphs: nothing grows from these
                 begin, end = cursor[level], ends[level]
                 if size > 2 and by_size[size] + end - begin > limit:
                     status, bad = TOO_MANY, size

@@ -213,7 +213,7 @@ def _sizes(folder: Path) -> list[int]:
     except FileNotFoundError:
         some = any(folder.glob("part-*.safetensors"))
         remedy = "run this again to cut the rest" if some else "give a folder that bank_to_folder made"
-        raise DatasetError(f"{folder} holds no {'whole ' if some else ''}bank; {remedy}") from None
+        raise DatasetError(f"{folder} has no {'complete ' if some else ''}bank; {remedy}") from None
     except ValueError as error:
         raise DatasetError(f"{folder / SUMMARY} is damaged ({error}); run this again to rewrite it") from error
     _check_format(folder / SUMMARY, summary.get("format") if isinstance(summary, dict) else None)
