@@ -302,7 +302,7 @@ def test_explanations_that_do_not_add_up_say_so(graphs):
         clf = isonn.SubgraphIsoNNClassifier(head=head, random_state=0).fit(graphs, y)
         assert "need not add up" in clf.explain(graphs[0]).summary()
     both = isonn.SubgraphIsoNNClassifier(regions="both", random_state=0).fit(graphs, y)
-    assert f"agrees in {both.agreement_:.0%}" in both.explain(graphs[0]).summary()
+    assert f"agrees on {both.agreement_:.0%}" in both.explain(graphs[0]).summary()
 
 
 def test_evidence_finds_the_planted_triangle(graphs):
