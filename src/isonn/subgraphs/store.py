@@ -110,7 +110,7 @@ def bank_to_folder(
 
 @dataclass(frozen=True, eq=False)
 class EncodedPart:
-    """Graphs that are read and encoded when called, in whatever process."""
+    """Graphs to read and encode on demand, in any process."""
 
     part: Part
     encoding: Encoding
@@ -283,7 +283,7 @@ def _bank_part(graphs: CodedGraphs | None, path: Path, key: str, limit: int, see
 
 
 def _bank_unread(part: EncodedPart, path: Path, limit: int, seed: int) -> None:
-    """Read, cut and write one part, unless it is there already."""
+    """Read, cut and write one part, unless it exists."""
     graphs = part()
     key = _key(graphs, limit, seed)
     _bank_part(None if _holds(path, key) else graphs, path, key, limit, seed)
@@ -402,7 +402,7 @@ def _see_part(part: Part, columns: list[str]) -> tuple[Seen, int | None]:
 
 
 def _see(chunk: GraphSet, columns: list[str]) -> tuple[Seen, int | None]:
-    """Collect what is needed of some graphs, and the number of the first directed one."""
+    """Return the facts about some graphs, and the number of the first directed one."""
     directed = directed_graph(chunk)
     names = {"node": dict(chunk.node_label_names), "edge": dict(chunk.edge_label_names)}
     known, sizes = Gathering(columns).add(chunk), size_counts(chunk)
@@ -411,7 +411,7 @@ def _see(chunk: GraphSet, columns: list[str]) -> tuple[Seen, int | None]:
 
 
 def _see_all(chunks: Iterable[tuple[Seen, int | None]], name: str, report: Report) -> Seen:
-    """Join what was seen of all chunks."""
+    """Join the results of all chunks."""
     found: list[Seen] = []
     graphs = 0
     for seen, directed in chunks:

@@ -699,7 +699,7 @@ class Gathering:
         return self
 
     def join(self, other: Gathering) -> Self:
-        """Add what was gathered of other graphs; both gather the same columns."""
+        """Add the labels and values of another gathering with the same columns."""
         for name in COLUMNS:
             self.has[name] |= other.has[name]
         for name, labels in other.labels.items():

@@ -253,7 +253,7 @@ def learn_vocabulary(
     Args:
         pieces: the pieces of the graphs. The levels of a view and kind form a block, and all blocks have equal weight.
         min_support: minimum number of training graphs that contain a template.
-        beside: returns further features of a slice of the graphs, dense; they stand to the right of the templates.
+        beside: returns further features of a slice of the graphs, dense, to the right of the templates.
     """
     dtype = np.dtype(np.float64 if pieces[0].graphs <= DOUBLE_GRAPHS else np.float32)
     levels, places, first = [], [], 0
@@ -298,7 +298,7 @@ def learn_vocabulary(
 
 
 def _one_below_the_other(parts: Iterable[csr_array], g: int, room: int) -> csr_array:
-    """Join runs of rows, with ``room`` numbers at most, one by one: all of them would not fit into memory twice."""
+    """Join runs of rows with at most ``room`` numbers, one by one, because they would not fit into memory twice."""
     parts = iter(parts)
     first = next(parts)
     if first.shape[0] == g:
