@@ -62,5 +62,5 @@ def test_the_order_of_nodes_does_not_move_a_strength_over_the_end_of_its_bin() -
 
 @pytest.mark.parametrize("bins", [1, 0, 2.5, True])
 def test_a_histogram_of_fewer_than_two_bins_is_refused(bins: object) -> None:
-    with pytest.raises(InputError, match=f"bins={bins} is not a number of bins"):
+    with pytest.raises(InputError, match=f"bins={bins} is not a valid number of bins"):
         DegreeHistogramClassifier(bins=bins).fit(GRAPHS, [0, 1, 0, 1])  # type: ignore[arg-type]

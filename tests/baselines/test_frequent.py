@@ -188,7 +188,7 @@ def test_graphs_without_a_common_subgraph_are_refused() -> None:
         ({"time_limit": 0}, "time_limit=0 must be above 0 seconds"),
         ({"hidden": (0,)}, r"hidden=\(0,\) has a layer without units"),
         ({"labels": "edges"}, "labels='edges' is unknown"),
-        ({"density": 2}, "density=2 is not a share of the pairs"),
+        ({"density": 2}, "density=2 is not a valid share of pairs"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], complaint: str) -> None:

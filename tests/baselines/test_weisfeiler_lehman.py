@@ -127,9 +127,9 @@ def test_the_choice_prefers_the_kernel_that_separates_and_survives_a_class_of_on
     ("settings", "complaint"),
     [
         ({"decision": "median"}, "decision='median' is unknown"),
-        ({"iterations": 0}, "iterations=0 is not a number of iterations"),
+        ({"iterations": 0}, "iterations=0 is not a valid number of iterations"),
         ({"labels": None}, "labels=None is unknown"),
-        ({"density": 0}, "density=0 is not a share of the pairs"),
+        ({"density": 0}, "density=0 is not a valid share of pairs"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], complaint: str) -> None:

@@ -133,7 +133,7 @@ def test_a_worker_killed_half_way_changes_no_number_and_loses_nothing(
         assert len(watcher.nthreads()) == 1
     assert sorted(seen) == sorted(job.id for job in [broken, *jobs])
     assert [untimed(store.get(job)) for job in jobs] == [untimed(alone.get(job)) for job in jobs]
-    assert store.error(broken) == "bins=0 is not a number of bins; use an integer >= 2"
+    assert store.error(broken) == "bins=0 is not a valid number of bins; use an integer >= 2"
 
 
 def test_a_job_that_kills_its_workers_is_given_up_and_the_rest_goes_on(graphs, trivial, tmp_path, monkeypatch) -> None:

@@ -86,7 +86,7 @@ def test_a_job_that_fails_is_recorded_and_the_others_go_on(graphs, jobs, n_jobs:
     store = Store(tmp_path)
     outcomes = list(execute([broken, *jobs[3:6]], {graphs.name: graphs}, store, n_jobs))
     assert [outcome["id"] for outcome in outcomes if "error" in outcome] == [broken.id]
-    assert store.error(broken) == "bins=0 is not a number of bins; use an integer >= 2"
+    assert store.error(broken) == "bins=0 is not a valid number of bins; use an integer >= 2"
     assert store.missing([broken, *jobs[3:6]]) == [broken]
 
 

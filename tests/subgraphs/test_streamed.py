@@ -148,7 +148,7 @@ def test_training_that_was_stopped_goes_on(mutag, tmp_path):
     classifier(epochs=2).fit(source, checkpoint=checkpoint)
     found = classifier(epochs=4).fit(source, checkpoint=checkpoint, resume=True)
     assert_same_model(found, expected)
-    with pytest.raises(ModelFileError, match="belongs to other data or other settings"):
+    with pytest.raises(ModelFileError, match="belongs to other data or settings"):
         classifier().fit(isonn.stream(mutag[:90], 50), checkpoint=checkpoint, resume=True)
 
 

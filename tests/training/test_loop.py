@@ -92,7 +92,7 @@ def test_resuming_without_a_checkpoint_starts_from_the_beginning(tmp_path):
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     path = tmp_path / "run.checkpoint"
     run(2, Checkpoint(path, "this", every=0))
-    with pytest.raises(ModelFileError, match="other data or other settings"):
+    with pytest.raises(ModelFileError, match="other data or settings"):
         run(4, Checkpoint(path, "that"), resume=True)
 
 

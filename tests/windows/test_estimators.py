@@ -153,7 +153,7 @@ def test_a_checkpoint_is_not_taken_up_with_other_data_or_settings(mutag, tmp_pat
     path = tmp_path / "run.checkpoint"
     small().fit(mutag, checkpoint=path)
     for clf, graphs in ((small(learning_rate=0.1), mutag), (small(), mutag[:100]), (small(random_state=1), mutag)):
-        with pytest.raises(ModelFileError, match="other data or other settings"):
+        with pytest.raises(ModelFileError, match="other data or settings"):
             clf.fit(graphs, checkpoint=path, resume=True)
 
 

@@ -1,7 +1,7 @@
-"""Methods that IsoNN is compared with, each an estimator with ``fit`` and ``predict``.
+"""Baseline methods, as estimators with ``fit`` and ``predict``.
 
-Names are imported when first used: most need no extra package, the networks need torch (extra ``torch``) and some
-torch_geometric or fast-gspan (extra ``baselines``), ECFP needs rdkit (extra ``molecules``).
+Names are imported when first used. Most need no extra package. The networks need torch (extra ``torch``), some also
+torch_geometric or fast-gspan (extra ``baselines``), and ECFP needs rdkit (extra ``molecules``).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ __all__ = [
     "WLClassifier",
 ]
 
-#: The module of each name, by how the name begins.
+#: The module of each name, by prefix of the name.
 _HOME = {
     "AutoEncoder": "matrix_networks",
     "CNN": "matrix_networks",

@@ -1,4 +1,4 @@
-"""ECFP4 fingerprints and a standard learner, which chemists compare with. Needs rdkit (extra ``molecules``)."""
+"""ECFP4 fingerprints with standard learners, the usual baselines in chemistry. Needs rdkit (extra ``molecules``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RADIUS, BITS, TREES = 2, 2048, 200
 
 
 def fingerprints(graphs: GraphSet) -> NDArray[np.float64]:
-    """ECFP4 of each molecule, 2048 bits, shape (g, 2048), from the SMILES in ``graphs.table["smiles"]``."""
+    """Compute ECFP4 fingerprints of 2048 bits, shape (g, 2048), from the SMILES in ``graphs.table["smiles"]``."""
     with naming_the_extra("ECFP"):
         from rdkit import Chem
         from rdkit.Chem import rdFingerprintGenerator
@@ -106,7 +106,7 @@ class ECFPLinearClassifier(_ECFP, FeatureClassifier):
 
 
 class ECFPLinearRegressor(_ECFP, FeatureRegressor):
-    """Ridge regression on ECFP4 fingerprints, its penalty chosen by leave-one-out.
+    """Ridge regression on ECFP4 fingerprints, with the penalty chosen by leave-one-out.
 
     Example:
         >>> ECFPLinearRegressor().fit(["CCO", "CCCO", "CCCCO"], [3.0, 4.0, 5.0]).predict(["CCCCCO"]).shape

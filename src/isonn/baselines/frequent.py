@@ -1,4 +1,4 @@
-"""Freq: which of the most frequent subgraphs a graph holds."""
+"""Freq: features are the most frequent subgraphs."""
 
 from __future__ import annotations
 
@@ -24,43 +24,42 @@ from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
 from isonn.seeding import derive_seed, resolve_seed
 
-#: Matrix products of so few graphs are fastest on one thread (on two busy cores: 2 s against 12). That is a setting of
-#: the whole process, so two threads must not change and restore it at the same time.
+#: Small matrix products are fastest on one thread (on two busy cores: 2 s instead of 12). The setting applies to the
+#: whole process, so two threads must not change and restore it at the same time.
 _TRAINING = threading.Lock()
 
 
 class FrequentClassifier(GraphClassifier):
-    """The most frequent subgraphs of the training graphs as 0/1 features, and a multilayer perceptron on them.
+    """A multilayer perceptron on 0/1 features for the most frequent subgraphs of the training graphs.
 
     The paper's Freq, after Wang et al., "Structural Deep Brain Network Mining" (KDD 2017): the 100 most frequent
-    subgraphs, then layers of 1024, 128 and one unit per class. Mined by gSpan (Yan and Han, ICDM 2002; the gBolt of
-    fast-gspan) on the training graphs only; whether another graph holds a pattern is decided by subgraph isomorphism
-    (VF2 of igraph), so training and new graphs are read in the same way. What the paper does not say: a pattern is a
-    connected subgraph, induced or not, of ``min_nodes`` to ``max_nodes`` nodes, and of equally frequent ones the
-    smaller is taken; node labels have to agree where there are any, edge labels are not read; an edge in either
-    direction is an edge; graphs with weights keep their strongest pairs (``density``) as edges. Without labels,
-    graphs as dense as brains hold every small pattern, so that all features are equal; ``labels="position"`` tells
-    their nodes apart.
+    subgraphs, then layers of 1024, 128 and one unit per class. Patterns are mined from the training graphs only, by
+    gSpan (Yan and Han, ICDM 2002; the gBolt of fast-gspan). Subgraph isomorphism (VF2 of igraph) decides whether a
+    graph contains a pattern, for training and new graphs alike. The paper leaves open the following choices. A pattern
+    is a connected subgraph, induced or not, of ``min_nodes`` to ``max_nodes`` nodes; ties in frequency go to the
+    smaller pattern. Node labels must agree if there are any; edge labels and directions are ignored. Graphs with
+    weights keep their strongest pairs (``density``) as edges. Without labels, graphs as dense as brains contain every
+    small pattern, so all features are equal; ``labels="position"`` distinguishes their nodes.
 
-    Mining stops early (``stopped_`` says why) after ``time_limit`` seconds, or at the first size whose patterns may
-    occur more often than gBolt can count. At the time limit the patterns depend on the speed of the machine, but
-    all patterns of a size are found or none.
+    Mining stops early (``stopped_`` has the reason) after ``time_limit`` seconds, or at the first size whose patterns
+    may occur more often than gBolt can count. At the time limit the patterns depend on the speed of the machine, but
+    either all patterns of a size are found or none.
 
     Args:
-        n_patterns: how many patterns at most.
-        min_support: the share of training graphs that must hold a pattern (at least 2 graphs); gBolt takes 0.01 to 1.
-        min_nodes, max_nodes: nodes of a pattern.
-        time_limit: seconds for mining.
-        labels: "auto" (node labels where the training graphs have them), True, False, or "position" (node i is the
-            same thing in every graph).
+        n_patterns: largest number of patterns.
+        min_support: smallest share of training graphs that contain a pattern (at least 2 graphs), from 0.01 to 1.
+        min_nodes, max_nodes: smallest and largest number of nodes of a pattern.
+        time_limit: time limit for mining, in seconds.
+        labels: "auto" (use node labels if the training graphs have them), True, False, or "position" (for aligned
+            graphs; the label of node i is i).
         density: the share of node pairs that are edges in graphs with weights.
         hidden: units of the hidden layers.
-        epochs: passes of Adam (learning rate 0.001) over the training graphs.
-        random_state: for the weights and the batches.
+        epochs: training epochs of Adam (learning rate 0.001).
+        random_state: seed of the weights and the batches.
 
     Attributes set by ``fit``:
         patterns_: list of `Pattern`, most frequent first.
-        stopped_: why mining ended early, or None.
+        stopped_: why mining stopped early, or None.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:40]
@@ -120,9 +119,9 @@ class FrequentClassifier(GraphClassifier):
                 f"{len(shapes)} training graphs{f' ({self.stopped_})' if self.stopped_ else ''}; "
                 f"lower min_support or min_nodes, or raise time_limit"
             )
-        seed = derive_seed(resolve_seed(self.random_state), "mlp") % 2**32  # as much as scikit-learn takes
-        # A generator, not a seed: partial_fit would restart a seed, and shuffle alike, in every epoch. Unlike fit it
-        # does not warn that the loss still falls, and silencing warnings is not safe in threads.
+        seed = derive_seed(resolve_seed(self.random_state), "mlp") % 2**32  # the largest seed scikit-learn accepts
+        # A generator, because partial_fit would restart a seed and shuffle alike in every epoch. Unlike fit,
+        # partial_fit does not warn about convergence, and silencing warnings is not thread-safe.
         self.mlp_ = MLPClassifier(tuple(self.hidden), random_state=np.random.RandomState(seed))
         features, wanted = presence(shapes, self.patterns_), targets.astype(np.int64)
         with _TRAINING, threadpool_limits(limits=1):
@@ -139,11 +138,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-# The most frequent subgraphs of a set: mined by gBolt (fast-gspan), found again by VF2 (igraph).
+# The most frequent subgraphs of a set, mined by gBolt (fast-gspan) and matched by VF2 (igraph).
 
 
-#: gBolt keeps every place where a pattern occurs. Patterns with more places than this (its own constant), and those
-#: that grow from them, are missing from its output. A brain of 90 nodes and 400 edges holds some of 4 nodes that often.
+#: gBolt stores every place where a pattern occurs. Patterns with more places than this (its own constant), and their
+#: extensions, are missing from its output. This happens for 4 nodes in a brain of 90 nodes and 400 edges.
 MAX_PLACES = 500_000
 
 
@@ -152,8 +151,8 @@ class Pattern:
     """A connected graph that occurs, as a subgraph, in ``support`` training graphs.
 
     Attributes:
-        labels: the number of each node's label.
-        edges: each edge once.
+        labels: the label number of each node.
+        edges: the edges, each once.
     """
 
     support: int
@@ -162,7 +161,7 @@ class Pattern:
 
 
 class Mined(NamedTuple):
-    """The most frequent patterns, most frequent first, and why others may be missing, or None."""
+    """The most frequent patterns in order, and why others may be missing, or None."""
 
     patterns: list[Pattern]
     stopped: str | None
@@ -171,12 +170,12 @@ class Mined(NamedTuple):
 def mine(
     shapes: Sequence[Shape], n_patterns: int, support: int, min_nodes: int, max_nodes: int, time_limit: float
 ) -> Mined:
-    """The ``n_patterns`` patterns that occur in most of the graphs, in at least ``support`` of them.
+    """Mine the ``n_patterns`` most frequent patterns that occur in at least ``support`` graphs.
 
-    Sizes are mined one after the other, the smallest first, and of equally frequent patterns the smaller is taken. So
-    a pattern of the next size counts only if more graphs hold it than the last of the ``n_patterns`` found so far:
-    this bound rises from size to size and keeps mining short. gBolt runs as a process of its own; it is ended when the
-    time is over, and the patterns of the sizes before are returned.
+    Sizes are mined in increasing order, and ties go to the smaller pattern. So a pattern of the next size counts only
+    if it is more frequent than the last of the ``n_patterns`` found so far. This bound rises with each size and keeps
+    mining short. gBolt runs in a separate process. At the time limit it is stopped, and the patterns of the completed
+    sizes are returned.
     """
     deadline = time.monotonic() + time_limit
     best: list[Pattern] = []
@@ -187,7 +186,7 @@ def mine(
             return Mined(best, None)
         left = deadline - time.monotonic()
         all_found = _patterns_up_to(shapes, size, support, left) if left > 0 else None
-        died = not all_found and any(pattern.support >= support for pattern in best)  # out of memory; it has warned
+        died = not all_found and any(pattern.support >= support for pattern in best)  # gBolt ran out of memory
         if all_found is None or died:
             return Mined(best, f"gBolt was stopped at patterns of {size} nodes, limit {time_limit:g} s")
         found = [pattern for pattern in all_found if len(pattern.labels) == size]
@@ -197,12 +196,12 @@ def mine(
                 best, f"some patterns of {size} nodes may occur in more than {MAX_PLACES} places, gBolt's limit"
             )
         if not found:
-            break  # a larger pattern holds one of this size, which would be as frequent
+            break  # a larger pattern contains one of this size, at least as frequent
     return Mined(best, None)
 
 
 def presence(shapes: Sequence[Shape], patterns: Sequence[Pattern]) -> NDArray[np.float64]:
-    """ndarray of shape (shapes, patterns): 1 where the graph holds the pattern as a subgraph, induced or not."""
+    """Return 1 where a graph contains a pattern as a subgraph, induced or not, shape (shapes, patterns)."""
     import igraph
 
     wanted = [(igraph.Graph(len(p.labels), p.edges), list(p.labels)) for p in patterns]
@@ -219,7 +218,7 @@ def _rank(pattern: Pattern) -> tuple[Any, ...]:
 
 
 def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: float) -> list[Pattern] | None:
-    """All patterns of at most ``size`` nodes with that support, or None if gBolt was ended."""
+    """Return all patterns of at most ``size`` nodes with that support, or None if gBolt was stopped."""
     networkx, fast_gspan = _import("networkx"), _import("fast_gspan")
     graphs = []
     for shape in shapes:
@@ -227,7 +226,7 @@ def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: f
         graph.add_nodes_from((node, {"label": label}) for node, label in enumerate(shape.labels.tolist()))
         graph.add_edges_from(shape.edges.tolist())
         graphs.append(graph)
-    # gBolt takes a share and rounds it; half a graph less is safe.
+    # gBolt rounds the share it is given; half a graph less is safe.
     try:
         wrapper = fast_gspan.GBoltWrapper(min_support=support - 0.5, max_vertices=size, num_threads=1, timeout=seconds)
     except RuntimeError as error:
@@ -250,12 +249,12 @@ def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: f
 
 
 def _places(shapes: Sequence[Shape], size: int) -> float:
-    """Walks of ``size`` nodes that never turn back, in all graphs: about how often a pattern of that size can occur."""
+    """Count non-backtracking walks of ``size`` nodes in all graphs, which estimates how often a pattern can occur."""
     total = 0.0
     for shape in shapes:
         n = len(shape.labels)
         if len(np.unique(shape.labels)) == n:
-            total += 1  # nodes that all differ are in one place each
+            total += 1  # if all labels differ, a pattern occurs at most once
             continue
         half = coo_array((np.ones(len(shape.edges)), (shape.edges[:, 0], shape.edges[:, 1])), shape=(n, n)).tocsr()
         adjacency = half + half.T

@@ -1,4 +1,4 @@
-"""Graph networks on layers of PyTorch Geometric: GCN and GIN, their node features and batches."""
+"""GCN and GIN on layers of PyTorch Geometric, with their node features and batches."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ _IMPORTING = threading.Lock()
 
 
 class GraphNetworkClassifier(NeuralClassifier):
-    """Base of the graph networks: what their nodes are known by. A subclass builds the network.
+    """Base of the graph networks; it prepares node features, and a subclass builds the network.
 
-    ``features`` says what a node is known by: "adjacency", its row of the padded matrix, as in the IsoNN paper;
-    "labels", its label among those of the training graphs (an unknown one is all zeros); "degree", its number of
-    neighbours, all from ``max_degree`` on as one. The last two take graphs of any size, and relabelling the nodes
-    of a graph changes nothing.
+    ``features`` selects the node features: "adjacency", the row of the padded matrix, as in the IsoNN paper; "labels",
+    the one-hot node label (all zeros for labels not seen in training); "degree", the one-hot number of neighbours,
+    capped at ``max_degree``. The last two accept graphs of any size and are relabelling-invariant.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class GraphNetworkClassifier(NeuralClassifier):
         check_dropout(self.dropout)
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
-        """Graphs without node labels cannot use them as features."""
+        """Return an error for features="labels" on graphs without node labels."""
         if self.features == "labels" and graphs.node_labels is None:
             return _no_labels(graphs)
         return super()._unsupported(graphs)
@@ -115,7 +114,7 @@ def _no_labels(graphs: GraphSet) -> str:
 
 
 class NodeNorm(nn.BatchNorm1d):
-    """Batch-norm over all nodes of a batch, (..., d) to the same; a single node is measured by the running values."""
+    """Batch norm over all nodes of a batch, shape (..., d); a single node uses the running statistics."""
 
     def forward(self, x: Tensor) -> Tensor:
         """A tensor of the same shape."""
@@ -126,10 +125,10 @@ class NodeNorm(nn.BatchNorm1d):
 
 
 def geometric_layers(method: str) -> Any:
-    """The module ``torch_geometric.nn``, loaded when a network is first built."""
+    """Import ``torch_geometric.nn``, when a network is first built."""
     try:
         with _IMPORTING, warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # it scripts classes as it loads
+            warnings.simplefilter("ignore", DeprecationWarning)  # importing it scripts classes, which warns
             return importlib.import_module("torch_geometric.nn")
     except ImportError as error:
         raise MissingDependencyError(
@@ -137,18 +136,17 @@ def geometric_layers(method: str) -> Any:
         ) from error
 
 
-# Inputs of graph networks: padded matrices, or one big graph with a number per node. Both offer
-# ``x`` (features of the nodes), ``links(weighted)`` (what a layer is called with
-# next to the features), ``pool(h, mean)`` (node features to graph features), and ``[rows]``.
+# Inputs of graph networks: padded matrices, or one big graph with a code per node. Both have ``x`` (node features),
+# ``links(weighted)`` (the edges for a layer), ``pool(h, mean)`` (node features to graph features), and ``[rows]``.
 
 
 @dataclass(frozen=True)
 class PaddedGraphs:
-    """Matrices of one size; a node's features are its row.
+    """Padded matrices of one size, whose rows are the node features.
 
     Attributes:
         adjacency: shape (g, n, n).
-        real: shape (g, n, 1): 1 for nodes, 0 for padding.
+        real: 1 for nodes, 0 for padding, shape (g, n, 1).
     """
 
     adjacency: Tensor
@@ -156,7 +154,7 @@ class PaddedGraphs:
 
     @classmethod
     def of(cls, graphs: GraphSet, size: int) -> PaddedGraphs:
-        """The graphs padded with zeros at the end."""
+        """Pad graphs with zeros at the end."""
         real = np.arange(size) < graphs.sizes[:, None]
         return cls(torch.from_numpy(graphs.dense(size)), torch.from_numpy(real.astype(np.float32))[:, :, None])
 
@@ -168,26 +166,26 @@ class PaddedGraphs:
 
     @property
     def x(self) -> Tensor:
-        """Shape (g, n, n): row i is what node i is known by."""
+        """Node features, shape (g, n, n)."""
         return self.adjacency
 
     def links(self, weighted: bool) -> tuple[Tensor, ...]:
-        """The matrices with absolute weights, or with 1 for every edge; shape (g, n, n)."""
+        """Return matrices of absolute weights, or of 1 for every edge, shape (g, n, n)."""
         return (self.adjacency.abs() if weighted else (self.adjacency != 0).to(self.adjacency.dtype),)
 
     def pool(self, h: Tensor, mean: bool = False) -> Tensor:
-        """Sum, or mean, of the features of the nodes that are no padding: (g, n, d) to (g, d)."""
+        """Return the sum or mean of the features of real nodes, without padding: (g, n, d) to (g, d)."""
         total = (h * self.real).sum(dim=1)
         return total / self.real.sum(dim=1) if mean else total
 
 
 @dataclass(frozen=True)
 class CodedGraphs:
-    """Graphs of any size; a node's features are a 1 at its number.
+    """Graphs of any size with one-hot node features.
 
     Attributes:
-        graphs: their ``node_labels`` are numbers below ``width``; a negative one has no features.
-        width: features per node.
+        graphs: graphs whose ``node_labels`` are codes below ``width``; a negative code means all zeros.
+        width: number of features per node.
     """
 
     graphs: GraphSet
@@ -201,12 +199,12 @@ class CodedGraphs:
 
     @cached_property
     def x(self) -> Tensor:
-        """Shape (nodes, width)."""
+        """Node features, shape (nodes, width)."""
         codes = np.asarray(self.graphs.node_labels)
         return torch.from_numpy((codes[:, None] == np.arange(self.width)).astype(np.float32))
 
     def links(self, weighted: bool) -> tuple[Tensor, ...]:
-        """Edges of shape (2, m) from column to row, as a matrix product sums them, and their absolute weights."""
+        """Return the edges, shape (2, m), from column to row like a matrix product, and their absolute weights."""
         first = self.graphs.node_offsets[self.graphs.graph_of_cell]
         edges = torch.from_numpy((self.graphs.edges[:, ::-1] + first[:, None]).T.copy())
         if not weighted or self.graphs.weights is None:
@@ -214,7 +212,7 @@ class CodedGraphs:
         return edges, torch.from_numpy(np.abs(self.graphs.weights).astype(np.float32))
 
     def pool(self, h: Tensor, mean: bool = False) -> Tensor:
-        """Sum, or mean, over the nodes of each graph: (nodes, d) to (g, d)."""
+        """Return the sum or mean over the nodes of each graph: (nodes, d) to (g, d)."""
         sizes = torch.from_numpy(self.graphs.sizes)
         owner = torch.repeat_interleave(torch.arange(len(self)), sizes)
         total = h.new_zeros(len(self), h.shape[1]).index_add(0, owner, h)
@@ -228,25 +226,24 @@ class GCNClassifier(GraphNetworkClassifier):
     """GCN: two graph convolutions, all node features as graph features, one linear layer.
 
     Kipf & Welling, "Semi-supervised classification with graph convolutional networks" (ICLR 2017), on
-    PyTorch Geometric's layers. With ``features="adjacency"`` it is the IsoNN paper's set-up: a node is known by
-    its row of the padded matrix, the features of all nodes stand side by side, so the order of the nodes matters.
-    With "labels" or "degree" it is what anyone would use: batch-norm after each convolution, node features
-    averaged, graphs of any size. Ours differs: a weight counts by its absolute value, since the
-    normalisation divides by the root of a node's summed weights (the rows in "adjacency" keep their signs); the
-    paper's widths, epochs and learning rate are not given and are ours.
+    PyTorch Geometric's layers. ``features="adjacency"`` is the IsoNN paper's set-up: node features are rows of the
+    padded matrix and are concatenated, so node order matters. "labels" and "degree" are the common set-up: batch norm
+    after each convolution, mean over nodes, graphs of any size. Differences: edge weights enter by their absolute
+    value, since the normalisation divides by the root of a node's summed weights (the rows in "adjacency" keep their
+    signs). The paper does not give widths, epochs and learning rate; these are our choice.
 
     Args:
-        features: what a node is known by: "adjacency", "labels" or "degree".
+        features: node features: "adjacency", "labels" or "degree".
         layers: number of convolutions.
-        hidden: width of each.
+        hidden: width of each convolution.
         dropout: share of the graph features dropped in training.
-        max_degree: where degrees are capped with ``features="degree"``.
-        size: nodes that graphs are padded to with ``features="adjacency"``; None takes the largest training graph.
-        epochs: passes over the training graphs.
-        learning_rate: of Adam.
-        batch_size: graphs per step; None takes all at once.
-        random_state: seed of all weights and shuffles; None draws one.
-        n_jobs: torch threads; one by default, so that the same seed gives the same bits anywhere.
+        max_degree: largest degree, to which others are capped, with ``features="degree"``.
+        size: nodes that graphs are padded to with ``features="adjacency"``; None uses the largest training graph.
+        epochs: number of training epochs.
+        learning_rate: learning rate of Adam.
+        batch_size: graphs per step; None means all.
+        random_state: seed of weights and shuffles; None draws a new one.
+        n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
         verbose: 1 shows a progress bar.
 
     Example:
@@ -269,7 +266,7 @@ class GCNClassifier(GraphNetworkClassifier):
 
 
 class _GCN(nn.Module):
-    """Convolutions, each followed by batch-norm (if any) and ReLU; then one linear layer on dropped-out features."""
+    """Convolutions, each followed by batch norm (if any) and ReLU; then dropout and one linear layer."""
 
     def __init__(
         self, convolutions: list[nn.Module], norms: list[NodeNorm] | None, last: nn.Linear, dropout: float
@@ -290,30 +287,29 @@ class _GCN(nn.Module):
 
 
 class GINClassifier(GraphNetworkClassifier):
-    """GIN-0: sums over neighbours, an MLP after each; the sums over nodes of every layer are the graph's features.
+    """GIN-0: sums over neighbours with an MLP after each; graph features are the sums over nodes of every layer.
 
     Xu et al., "How powerful are graph neural networks?" (ICLR 2019), on PyTorch Geometric's layers with epsilon
     fixed at 0: MLPs of two layers with batch-norm, sum-pooling after every layer and of the input, dropout 0.5
-    on the scores of each, batches of 32. With ``features="adjacency"`` it is the IsoNN paper's set-up (a node is
-    known by its row of the padded matrix, so the order of the nodes matters); with "labels" or "degree" it is GIN
-    as published. Ours differs: the learning rate is 0.001 throughout, not 0.01 halved every 50 epochs
-    (left at 0.01, the running means of batch-norm lag behind the weights and accuracy on new graphs suffers);
-    the number of epochs is fixed, not chosen on the test folds; with "adjacency" the batch statistics include
-    the padding. As published, GIN has no edge weights: a neighbour is a neighbour whatever the weight (the rows
-    in "adjacency" hold the weights), so on complete graphs such as correlations of brain regions it sees little.
+    on the scores of each, batches of 32. ``features="adjacency"`` is the IsoNN paper's set-up (node features are rows
+    of the padded matrix, so node order matters); "labels" and "degree" are GIN as published. Differences: the learning
+    rate is 0.001 throughout, not 0.01 halved every 50 epochs (with a constant 0.01, the running means of batch norm lag
+    behind the weights, which hurts accuracy on new graphs). The number of epochs is fixed, not chosen on the test
+    folds. With "adjacency" the batch statistics include the padding. As published, GIN ignores edge weights (the rows
+    in "adjacency" contain them), so it sees little structure in complete graphs such as correlations of brain regions.
 
     Args:
-        features: what a node is known by: "adjacency", "labels" or "degree".
+        features: node features: "adjacency", "labels" or "degree".
         layers: number of convolutions.
-        hidden: width of each.
+        hidden: width of each convolution.
         dropout: share of the layers' scores dropped in training, as in the published code.
-        max_degree: where degrees are capped with ``features="degree"``.
-        size: nodes that graphs are padded to with ``features="adjacency"``; None takes the largest training graph.
-        epochs: passes over the training graphs.
-        learning_rate: of Adam.
-        batch_size: graphs per step; None takes all at once.
-        random_state: seed of all weights and shuffles; None draws one.
-        n_jobs: torch threads; one by default, so that the same seed gives the same bits anywhere.
+        max_degree: largest degree, to which others are capped, with ``features="degree"``.
+        size: nodes that graphs are padded to with ``features="adjacency"``; None uses the largest training graph.
+        epochs: number of training epochs.
+        learning_rate: learning rate of Adam.
+        batch_size: graphs per step; None means all.
+        random_state: seed of weights and shuffles; None draws a new one.
+        n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
         verbose: 1 shows a progress bar.
 
     Example:
@@ -366,7 +362,7 @@ def _mlp(inputs: int, width: int) -> nn.Module:
 
 
 class _GIN(nn.Module):
-    """Logits are the sum, over the input and every layer, of a linear layer on the pooled features."""
+    """GIN network; its logits sum a linear layer on the pooled features of the input and of every layer."""
 
     def __init__(self, convolutions: list[nn.Module], widths: list[int], outputs: int, dropout: float) -> None:
         super().__init__()

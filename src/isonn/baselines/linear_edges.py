@@ -1,4 +1,4 @@
-"""Linear models on the weights of the edges, for aligned graphs: node i is the same thing in every graph."""
+"""Linear models on edge weights, for aligned graphs, where node i has the same meaning in every graph."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.graphs.graph import GraphSet
 
 Floats = NDArray[np.float64]
-#: Fisher's z of a correlation of 1 is infinite; this is 7.25.
+#: Correlations are clipped here, where Fisher's z is 7.25; z of 1 is infinite.
 LARGEST = 1 - 1e-6
 
 
 class _Edges(GraphEstimator):
-    """Edge weights as features: the cells on and above the diagonal, or all cells of graphs that are not symmetric."""
+    """Edge weights as features: the cells on and above the diagonal, or all cells if graphs are not symmetric."""
 
     _fixed_size = True
     fisher: bool | str
@@ -42,11 +42,11 @@ class _Edges(GraphEstimator):
         self.fisher_ = correlations if self.fisher == "auto" else bool(self.fisher)
         matrices = graphs.dense(self.size_, np.float64)
         difference = np.abs(matrices - matrices.transpose(0, 2, 1)).max()
-        self.symmetric_ = bool(difference <= 1e-6 * np.abs(matrices).max())  # numpy's corrcoef is, up to rounding
+        self.symmetric_ = bool(difference <= 1e-6 * np.abs(matrices).max())  # as of numpy's corrcoef, up to rounding
 
     @property
     def _cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Row and column of each feature."""
+        """Return the row and column of each feature."""
         if self.symmetric_:
             return np.triu_indices(self.size_)
         rows, columns = np.indices((self.size_, self.size_)).reshape(2, -1)
@@ -65,19 +65,19 @@ def _check_positive(name: str, value: Any) -> None:
 class LinearEdgesClassifier(_Edges, GraphClassifier):
     """Ridge regression on the adjacency matrix, for aligned graphs.
 
-    The plainest connectome classifier, as in Dadi et al., "Benchmarking functional connectome-based predictive
-    models" (NeuroImage 2019), who find linear models on vectorised matrices hard to beat; it is not in the paper.
-    Features are the cells on and above the diagonal, or all cells when some training graph is not symmetric; smaller
-    graphs are padded with zeros. Correlations are transformed by Fisher's z = arctanh(r): training weights are taken
-    for correlations when they have both signs and none is outside [-1, 1] (``fisher="auto"``). One ridge regression
-    per class (or per column of an indicator matrix) has the target 1 for the class and -1 for the others. The
-    probabilities are the softmax of their outputs (for an indicator matrix the logistic function of twice the
-    output): in the right order, but not calibrated.
+    The simplest connectome classifier, as in Dadi et al., "Benchmarking functional connectome-based predictive models"
+    (NeuroImage 2019), who find linear models on vectorised matrices hard to beat. It is not in the IsoNN paper.
+    Features are the cells on and above the diagonal, or all cells if some training graph is not symmetric. Smaller
+    graphs are padded with zeros. Correlations are transformed by Fisher's z = arctanh(r). With ``fisher="auto"``,
+    weights are treated as correlations if training weights have both signs and lie in [-1, 1]. One ridge regression per
+    class (or per column of an indicator matrix) has the target 1 for the class and -1 for the others. Probabilities are
+    the softmax of the outputs (for an indicator matrix, the logistic function of twice the output) and are not
+    calibrated.
 
     Args:
         alpha: strength of the L2 penalty.
         fisher: "auto", True or False.
-        size: nodes to leave room for; None takes the largest training graph.
+        size: largest number of nodes of a graph; None uses the largest training graph.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -115,7 +115,7 @@ class LinearEdgesRegressor(_Edges, FeatureRegressor):
     Args:
         alpha: strength of the L2 penalty.
         fisher: "auto", True or False.
-        size: nodes to leave room for; None takes the largest training graph.
+        size: largest number of nodes of a graph; None uses the largest training graph.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -146,12 +146,12 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
     """A linear support vector machine on the adjacency matrix, for aligned graphs.
 
     Features are those of `LinearEdgesClassifier`. Probabilities are a logistic function or softmax of the decision
-    function: in the right order, but not calibrated.
+    function and are not calibrated.
 
     Args:
         C: inverse strength of the penalty.
         fisher: "auto", True or False.
-        size: nodes to leave room for; None takes the largest training graph.
+        size: largest number of nodes of a graph; None uses the largest training graph.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -189,16 +189,17 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
 class TangentSVMClassifier(EdgesSVMClassifier):
     """A linear support vector machine in the tangent space of correlation matrices, for connectomes.
 
-    Correlation matrices are points of a curved space. Varoquaux et al., "Detection of brain functional-connectivity
-    difference in post-stroke patients using group-level covariance modeling" (MICCAI 2010), flatten it around the mean
-    of the training subjects, as nilearn's ``ConnectivityMeasure(kind="tangent")`` does for time series that were
-    standardised. The diagonal, which connectomes here do not carry, is put back as 1.
+    Correlation matrices are points of a curved space. They are projected to its tangent space at the mean of the
+    training subjects, as in Varoquaux et al., "Detection of brain functional-connectivity difference in post-stroke
+    patients using group-level covariance modeling" (MICCAI 2010), and in nilearn's
+    ``ConnectivityMeasure(kind="tangent")`` for standardised time series. The diagonal, which isonn's connectomes do not
+    store, is set to 1.
 
-    Every matrix must be a correlation matrix without missing regions: symmetric and positive definite.
+    Every matrix must be a symmetric positive definite correlation matrix without missing regions.
 
     Args:
         C: inverse strength of the penalty.
-        size: regions; None takes the largest training graph.
+        size: number of regions; None uses the largest training graph.
 
     Example:
         >>> together, apart = [[1, 0.8], [0.8, 1]], [[1, -0.2], [-0.2, 1]]
@@ -214,7 +215,7 @@ class TangentSVMClassifier(EdgesSVMClassifier):
 
     @staticmethod
     def suits(graphs: GraphSet) -> bool:
-        """Whether every graph is a positive definite correlation matrix of the same regions."""
+        """Return whether every graph is a positive definite correlation matrix over the same regions."""
         if not (graphs.sizes == graphs.sizes[0]).all():
             return False
         return _not_definite(_correlations(graphs, int(graphs.sizes[0]))) is None
@@ -248,20 +249,20 @@ def _correlations(graphs: GraphSet, size: int) -> Floats:
 
 
 def _not_definite(matrices: Floats) -> int | None:
-    """The first matrix that is not a positive definite correlation matrix."""
+    """Return the index of the first matrix that is not a positive definite correlation matrix."""
     symmetric = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2)) <= 1e-6
     wrong = ~symmetric | (np.abs(matrices).max(axis=(1, 2)) > 1 + 1e-6) | (np.linalg.eigvalsh(matrices)[:, 0] < 1e-6)
     return int(wrong.argmax()) if wrong.any() else None
 
 
 def _on_eigenvalues(matrices: Floats, function: Callable[[Floats], Floats]) -> Floats:
-    """A function of symmetric matrices, such as the logarithm."""
+    """Apply a function, such as the logarithm, to the eigenvalues of symmetric matrices."""
     values, vectors = np.linalg.eigh(matrices)
     return np.asarray((vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
 
 
 def _geometric_mean(matrices: Floats) -> Floats:
-    """The matrix around which the logarithms of all matrices sum to 0; steps are halved when one does not help."""
+    """Return the matrix around which the logarithms of all matrices sum to 0, by descent with step halving."""
     mean, step, last = matrices.mean(axis=0), 1.0, np.inf
     for _ in range(50):
         root, inverse = _on_eigenvalues(mean, np.sqrt), _on_eigenvalues(mean, lambda values: values**-0.5)
@@ -275,17 +276,17 @@ def _geometric_mean(matrices: Floats) -> Floats:
 
 
 class NBSEdgesClassifier(LinearEdgesClassifier):
-    """Ridge on edges that differ between classes and hang together (network-based statistic), for aligned graphs.
+    """Ridge regression on connected edges that differ between classes (network-based statistic), for aligned graphs.
 
-    Zalesky et al., "Network-based statistic: identifying differences in brain networks" (NeuroImage 2010), as a way to
-    select edges: of the edges whose F statistic over the training classes has a p below ``threshold``, those of the
-    connected component with the most edges are kept. If none is below, the single best edge is kept.
+    Edges are selected as in Zalesky et al., "Network-based statistic: identifying differences in brain networks"
+    (NeuroImage 2010): among edges whose F test over the training classes has p below ``threshold``, the largest
+    connected component is kept. If no edge passes, the single best edge is kept.
 
     Args:
         alpha: strength of the L2 penalty.
-        threshold: the largest p of an edge that counts as different.
+        threshold: largest p-value of a selected edge.
         fisher: "auto", True or False.
-        size: nodes to leave room for; None takes the largest training graph.
+        size: largest number of nodes of a graph; None uses the largest training graph.
 
     Attributes set by ``fit``:
         edges_: ndarray of shape (m, 2): the selected edges.

@@ -1,4 +1,4 @@
-"""Networks that read the padded adjacency matrix as a picture: CNN, autoencoder and SDBN."""
+"""Networks on the padded adjacency matrix: CNN, autoencoder and SDBN."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from isonn.seeding import derive_seed, torch_stream
 from isonn.torch_estimator import MLP
 from isonn.training import Inputs
 
-#: Side of the filters of the CNN.
+#: Side of the CNN's filters.
 KERNEL = 5
-#: Side of the smallest picture that the two poolings of SDBN leave something of.
+#: Smallest side of a matrix that SDBN can pool twice.
 SMALLEST = 4
 
 
 class CNNClassifier(NeuralClassifier):
     """CNN: one layer of 5 x 5 filters over the adjacency matrix, max-pooling, ReLU and an MLP.
 
-    The convolutional network of Krizhevsky et al. (NeurIPS 2012), cut down as the IsoNN paper does: 50 filters,
-    2 x 2 max-pooling, ReLU, fully connected layers of 1024 and 128. Ours differs: the paper gives neither
-    epochs nor learning rate, so they are ours; graphs of fewer than 6 nodes are padded to 6, the least that can
-    be filtered and pooled. Nearly all of the cost is the first layer of the MLP, 138 million weights on graphs of
-    109 nodes (2.2 GB with Adam's state). Nodes are known by their number, so relabelling changes predictions.
+    The convolutional network of Krizhevsky et al. (NeurIPS 2012), reduced as in the IsoNN paper: 50 filters, 2 x 2
+    max-pooling, ReLU, fully connected layers of 1024 and 128. The paper does not give epochs and learning rate; these
+    are our choice. Graphs of fewer than 6 nodes are padded to 6, the smallest size that can be filtered and pooled.
+    Most of the cost is the first layer of the MLP, 138 million weights for graphs of 109 nodes (2.2 GB with Adam's
+    state). Node order matters: relabelling changes predictions.
 
     Args:
         channels: number of filters.
         hidden: widths of the hidden layers.
-        size: nodes that graphs are padded to; None takes the largest training graph.
-        epochs: passes over the training graphs.
-        learning_rate: of Adam.
-        batch_size: graphs per step; None takes all at once.
-        random_state: seed of all weights and shuffles; None draws one.
-        n_jobs: torch threads; one by default, so that the same seed gives the same bits anywhere.
+        size: nodes that graphs are padded to; None uses the largest training graph.
+        epochs: number of training epochs.
+        learning_rate: learning rate of Adam.
+        batch_size: graphs per step; None means all.
+        random_state: seed of weights and shuffles; None draws a new one.
+        n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
         verbose: 1 shows a progress bar.
 
     Example:
@@ -105,24 +105,24 @@ class CNNClassifier(NeuralClassifier):
 
 
 class AutoEncoderClassifier(NeuralClassifier):
-    """AE: compress the adjacency matrix without looking at classes, then classify the codes.
+    """AE: compress the adjacency matrix without using classes, then classify the codes.
 
     The autoencoder of Vincent et al., "Stacked denoising autoencoders" (JMLR 2010), as the IsoNN paper uses it:
     two encoder and two decoder layers on the padded matrix written as one vector, trained on the squared error
-    of the reconstruction; then the encoder is frozen and an MLP learns the classes from the codes. Ours differs:
-    both parts train end to end without noise or layer-wise pre-training, and the widths, which the IsoNN
-    paper does not give, are ours. The paper's 50 % with one class for every graph is the result of a network
-    that did not learn; ours does. Nodes are known by their number, so relabelling changes predictions.
+    of the reconstruction; then the encoder is frozen and an MLP learns the classes from the codes. Differences: both
+    parts train end to end without noise or layer-wise pre-training, and the widths are our choice, since the IsoNN
+    paper does not give them. The paper's accuracy of 50 %, with one class for every graph, indicates a network that did
+    not learn; this one does. Node order matters: relabelling changes predictions.
 
     Args:
         encoder: widths of the encoder's two layers, the second that of the code; the decoder mirrors them.
         hidden: widths of the classifier's hidden layers.
-        size: nodes that graphs are padded to; None takes the largest training graph.
-        epochs: passes over the training graphs, first of the autoencoder and again of the classifier.
-        learning_rate: of Adam.
-        batch_size: graphs per step; None takes all at once.
-        random_state: seed of all weights and shuffles; None draws one.
-        n_jobs: torch threads; one by default, so that the same seed gives the same bits anywhere.
+        size: nodes that graphs are padded to; None uses the largest training graph.
+        epochs: training epochs of the autoencoder, and again of the classifier.
+        learning_rate: learning rate of Adam.
+        batch_size: graphs per step; None means all.
+        random_state: seed of weights and shuffles; None draws a new one.
+        n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
@@ -188,35 +188,34 @@ class AutoEncoderClassifier(NeuralClassifier):
 
 
 class SDBNClassifier(NeuralClassifier):
-    """SDBN: reorder nodes by modules, add the modules' means as a second picture, classify with a small CNN.
+    """SDBN: reorder nodes by module, add block means as a second channel, classify with a small CNN.
 
-    Wang et al., "Structural deep brain network mining" (KDD 2017), as the IsoNN paper sets it up. Modules are
-    found by spectral clustering of the mean absolute adjacency matrix of the training graphs and laid side by
-    side, so that a filter sees what belongs together: one order for all graphs. Structural augmentation: next to
-    the reordered matrix, the network gets a second channel in which every cell is the mean of its block, the
-    cells between its row's module and its column's. Two rounds of 3 x 3 convolution (16, then 32 filters), 2 x 2
-    max-pooling and ReLU, a layer of 100 units and dropout lead to the classes; a decoder (upsampling and
-    convolution, twice) redraws both channels, and its squared error is added to the loss. Ours differs:
-    the published network is 3-D and larger, and the number of modules, filters and the decoder's weight, which
-    the IsoNN paper does not give, are ours. On graphs whose nodes are not aligned (molecules) the mean matrix
-    only says which node *numbers* tend to be linked, so the modules mean little there, and node numbers that
-    training graphs do not reach form modules of nothing.
+    Wang et al., "Structural deep brain network mining" (KDD 2017), as the IsoNN paper sets it up. Modules are found by
+    spectral clustering of the mean absolute adjacency matrix of the training graphs. Nodes are sorted by module, in one
+    order for all graphs, so that filters see related nodes together. A second channel (structural augmentation)
+    replaces every cell by the mean of its block, the cells between its row's module and its column's. Two rounds of 3 x
+    3 convolution (16, then 32 filters), 2 x 2 max-pooling and ReLU, a layer of 100 units and dropout lead to the
+    classes. A decoder (upsampling and convolution, twice) reconstructs both channels, and its squared error is added to
+    the loss. Differences: the published network is 3-D and larger; the number of modules, filters and the decoder's
+    weight are our choice, since the IsoNN paper does not give them. On graphs that are not aligned (molecules), the
+    modules carry little meaning, because they only reflect which node *numbers* tend to be linked, and node numbers
+    beyond the training graphs form empty modules.
 
     Args:
-        modules: how many modules are looked for; at most one fewer than nodes.
+        modules: number of modules; at most one fewer than nodes.
         reconstruction: weight of the decoder's error in the loss.
         dropout: share of the 100 units dropped in training.
-        size: nodes that graphs are padded to; None takes the largest training graph.
-        epochs: passes over the training graphs.
-        learning_rate: of Adam.
-        batch_size: graphs per step; None takes all at once.
-        random_state: seed of modules, weights and shuffles; None draws one.
-        n_jobs: torch threads; one by default, so that the same seed gives the same bits anywhere.
+        size: nodes that graphs are padded to; None uses the largest training graph.
+        epochs: number of training epochs.
+        learning_rate: learning rate of Adam.
+        batch_size: graphs per step; None means all.
+        random_state: seed of modules, weights and shuffles; None draws a new one.
+        n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
-        modules_: ndarray of shape (size_,): the module of each node, numbered by their first nodes.
-        order_: ndarray of shape (size_,): the nodes, module by module.
+        modules_: ndarray of shape (size_,), the module of each node, numbered by their first nodes.
+        order_: ndarray of shape (size_,), the nodes sorted by module.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:40]
@@ -284,7 +283,7 @@ class SDBNClassifier(NeuralClassifier):
 
 
 class _Network(nn.Module):
-    """Logits; in training, logits and the mean squared error of the decoder."""
+    """SDBN network; returns logits, and in training also the mean squared error of the decoder."""
 
     def __init__(self, side: int, outputs: int, dropout: float) -> None:
         super().__init__()
@@ -317,12 +316,12 @@ class _Network(nn.Module):
 
 
 def find_modules(affinity: NDArray[np.float64], count: int, seed: int) -> IntArray:
-    """ndarray of shape (n,): the module of each node by spectral clustering, numbered by their first nodes.
+    """Return the module of each node, shape (n,), by spectral clustering; modules are numbered by their first nodes.
 
     Args:
-        affinity: how strongly nodes are linked, shape (n, n), not negative; directions are averaged.
-        count: how many modules; at most n - 1 are looked for.
-        seed: of the clustering.
+        affinity: non-negative strength of the links between nodes, shape (n, n); directions are averaged.
+        count: number of modules; at most n - 1 are used.
+        seed: seed of the clustering.
     """
     n = len(affinity)
     count = min(count, n - 1)
@@ -331,14 +330,14 @@ def find_modules(affinity: NDArray[np.float64], count: int, seed: int) -> IntArr
     links = (affinity + affinity.T) / 2
     links += 1e-6 * max(
         float(links.max()), 1e-6
-    )  # a weak link between all nodes, so that lone nodes belong to a module
+    )  # a weak link between all nodes, so that isolated nodes belong to a module
     found = SpectralClustering(count, affinity="precomputed", random_state=seed).fit(links).labels_
     _, first, label = np.unique(found, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[label]
 
 
 def block_means(matrices: NDArray[np.float32], modules: IntArray) -> NDArray[np.float32]:
-    """Every cell replaced by the mean of its block: the cells between its row's module and its column's.
+    """Replace every cell by the mean of its block, the cells between its row's module and its column's.
 
     Example:
         >>> block_means(np.array([[[0, 2, 5], [2, 0, 7], [5, 7, 1]]], dtype=np.float32), np.array([0, 0, 1]))[0]

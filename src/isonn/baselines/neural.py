@@ -1,4 +1,4 @@
-"""Base of the comparison methods that are torch networks: seeds, threads, training, prediction."""
+"""Base of the baselines that are torch networks: seeds, threads, training, prediction."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from isonn.params import check_count, check_learning_rate
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.training import History, Inputs, train
 
-#: Numbers the largest layer may hold for a batch of graphs when predicting: 128 MB of float32.
+#: Largest layer of a prediction batch, in numbers: 128 MB of float32.
 PREDICTION_CELLS = 2**25
 
 
 class NeuralClassifier(GraphClassifier):
     """Base of the baselines whose model is a torch network.
 
-    A subclass has the constructor arguments used below and fills in these hooks:
+    A subclass has the constructor arguments used below and implements these hooks:
 
-    - ``_prepare(graphs)``: whatever is learned before the network, such as an order of the nodes;
-    - ``_inputs(graphs)``: what the network is fed, as a tensor or anything ``[rows]`` selects from;
-    - ``_build()``: the network; its weights are drawn anew afterwards, see `draw_weights`;
-    - ``_cells_per_graph()``: how many numbers the largest layer holds for a graph.
+    - ``_prepare(graphs)``: learn anything needed before the network, such as a node order;
+    - ``_inputs(graphs)``: the inputs of the network, a tensor or anything that supports ``[rows]``;
+    - ``_build()``: the network, whose weights are drawn again afterwards by `draw_weights`;
+    - ``_cells_per_graph()``: the size of the largest layer per graph.
 
     Attributes set by ``fit``:
         history_: loss and seconds of each epoch.
-        seed_: the integer behind ``random_state``.
+        seed_: the integer seed from ``random_state``.
     """
 
     epochs: int
@@ -58,13 +58,13 @@ class NeuralClassifier(GraphClassifier):
         check_learning_rate(self.learning_rate)
 
     def _prepare(self, graphs: GraphSet) -> None:
-        """Learn what comes before the network; nothing by default."""
+        """Learn anything needed before the network; nothing by default."""
 
     def _inputs(self, graphs: GraphSet) -> Inputs:
-        raise TypeError(f"{type(self).__name__} does not say what its network is fed")
+        raise TypeError(f"{type(self).__name__} does not implement _inputs")
 
     def _build(self) -> nn.Module:
-        raise TypeError(f"{type(self).__name__} does not say what its network is")
+        raise TypeError(f"{type(self).__name__} does not implement _build")
 
     def _cells_per_graph(self) -> int:
         return self.size_**2
@@ -86,7 +86,7 @@ class NeuralClassifier(GraphClassifier):
     def _train(
         self, model: nn.Module, inputs: Inputs, targets: Tensor, loss: Callable[[Any, Tensor], Tensor], *part: str
     ) -> History:
-        """Train in place; ``part`` names the streams of a method that trains more than once."""
+        """Train in place; ``part`` names the random streams of a method that trains more than once."""
         with progress.bar(" ".join(("training", *part)), self.epochs, show=self.verbose > 0) as report:
             set_dropout(model, torch_stream(self.seed_, "dropout", *part))
             history = train(
@@ -114,10 +114,10 @@ class NeuralClassifier(GraphClassifier):
 
 
 class Dropout(nn.Module):
-    """Dropout whose draws come from a generator of its own, so that threads do not share a random state.
+    """Dropout with its own generator, so that threads do not share a random state.
 
     Args:
-        p: share of the entries set to 0 in training; the others are divided by 1 - p.
+        p: share of entries set to 0 in training; the others are divided by 1 - p.
     """
 
     def __init__(self, p: float) -> None:
@@ -135,19 +135,19 @@ class Dropout(nn.Module):
 
 
 def set_dropout(model: nn.Module, generator: torch.Generator | None) -> None:
-    """Give every `Dropout` of the model its generator, or take it away."""
+    """Set the generator of every `Dropout` of the model, or remove it."""
     for module in model.modules():
         if isinstance(module, Dropout):
             module.generator = generator
 
 
 def draw_weights(build: Callable[[], nn.Module], generator: torch.Generator) -> nn.Module:
-    """The network ``build`` makes, its weights drawn from ``generator`` and never from the global random state.
+    """Build the network and draw its weights from ``generator`` instead of the global random state.
 
-    Weights and biases are uniform in plus and minus one over the root of the inputs per output, torch's rule for
-    linear and convolution layers; a bias that stands alone (a graph convolution's) is 0.
+    Weights and biases are uniform within plus and minus one over the root of the number of inputs, torch's rule for
+    linear and convolution layers. The bias of a graph convolution is 0.
     """
-    with torch.device("meta"):  # layers draw weights when they are made; on this device there are none
+    with torch.device("meta"):  # layers draw weights when created; on the meta device they have none
         model = build()
     model.to_empty(device="cpu")
     for module in model.modules():
@@ -167,6 +167,6 @@ def draw_weights(build: Callable[[], nn.Module], generator: torch.Generator) -> 
 
 
 def check_dropout(value: float) -> None:
-    """Validate a share to drop."""
+    """Validate a dropout share."""
     if not 0 <= value < 1:
         raise InputError(f"dropout={value!r} must be at least 0 and below 1")

@@ -1,4 +1,4 @@
-"""Graphs without directions, weights and loops, for methods that read plain labelled graphs."""
+"""Undirected, unweighted graphs without loops, for methods on plain labelled graphs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Shape(NamedTuple):
     """An undirected graph without weights and loops.
 
     Attributes:
-        labels: ndarray of shape (n,): the number of each node's label; all 0 where labels are not read.
-        edges: ndarray of shape (m, 2): each edge once, smaller node first.
+        labels: ndarray of shape (n,), the label number of each node; all 0 if labels are not used.
+        edges: ndarray of shape (m, 2), each edge once, smaller node first.
     """
 
     labels: IntArray
@@ -28,17 +28,17 @@ class Shape(NamedTuple):
 
 
 class ShapeReader:
-    """Reads every graph as it read the training graphs.
+    """Converts graphs to shapes in the same way as the training graphs.
 
-    An edge in either direction is an edge. With weights only the strongest pairs are edges: of the n(n-1)/2 pairs
-    of a graph the share ``density`` of largest absolute weight (the larger of both directions), and pairs that tie
-    with the last of them, so that the choice does not depend on the order of the nodes.
+    Directions are ignored. With weights, only the strongest pairs are edges: the share ``density`` of the n(n-1)/2
+    pairs of a graph with the largest absolute weights (the larger of both directions). Pairs that tie with the last are
+    included, so that the choice does not depend on node order.
 
     Args:
         graphs: the training graphs.
-        labels: "auto" (the node labels where the graphs have them), True, False, or "position": a node's number is its
-            label, for graphs whose node i is the same thing in every graph.
-        density: from 0 to 1; for training graphs with weights.
+        labels: "auto" (use node labels if the graphs have them), True, False, or "position" (for aligned graphs; the
+            label of node i is i).
+        density: share of pairs that are edges, from 0 to 1, if training graphs have weights.
         method: the estimator's name, for errors.
     """
 
@@ -51,7 +51,7 @@ class ShapeReader:
         self.codes = _numbered(self._values(graphs), {})
 
     def read(self, graphs: GraphSet) -> list[Shape]:
-        """The graphs' shapes; labels the training graphs did not have get numbers of their own."""
+        """Convert graphs to shapes; labels not seen in training get new numbers."""
         values, first = self._values(graphs), graphs.node_offsets
         codes = _numbered(values, self.codes)
         labels = np.array([codes[value] for value in values], dtype=np.int64)
@@ -65,8 +65,8 @@ class ShapeReader:
             return [node for n in graphs.sizes.tolist() for node in range(n)]
         if graphs.node_labels is None:
             raise InputError(
-                f"{graphs.name} has no node labels, and this {self.method} was fitted with them; "
-                f"give labels, or fit with labels=False"
+                f"{graphs.name} has no node labels, but this {self.method} was fitted with them; give labels, "
+                "or fit with labels=False"
             )
         values: list[Any] = graphs.node_labels.tolist()
         return values
@@ -87,15 +87,15 @@ def check_shape_settings(labels: bool | str, density: float) -> None:
     if not (isinstance(labels, bool) or labels in ("auto", "position")):
         raise InputError(f'labels={labels!r} is unknown; use "auto", "position", True or False')
     if isinstance(density, bool) or not isinstance(density, (int, float, np.number)) or not 0 < density <= 1:
-        raise InputError(f"density={density!r} is not a share of the pairs; use a number above 0, at most 1")
+        raise InputError(f"density={density!r} is not a valid share of pairs; use a number above 0 and at most 1")
 
 
 def _strongest(graphs: GraphSet, owner: IntArray, ends: IntArray, density: float) -> NDArray[np.bool_]:
-    """Which of the pairs ``ends``, sorted by graph, are among the strongest of their graph."""
+    """Return which of the pairs ``ends``, sorted by graph, are among the strongest of their graph."""
     assert graphs.weights is not None
     nodes = int(graphs.node_offsets[-1])
     cells = np.sort(graphs.edges, axis=1) + graphs.node_offsets[graphs.graph_of_cell][:, None]
-    keys = ends[:, 0] * nodes + ends[:, 1]  # sorted, because links are
+    keys = ends[:, 0] * nodes + ends[:, 1]  # sorted, because links are sorted
     cell_keys = cells[:, 0] * nodes + cells[:, 1]
     off_diagonal = cells[:, 0] != cells[:, 1]
     strength = np.zeros(len(keys))
@@ -118,15 +118,15 @@ def _numbered(values: list[Any], known: Mapping[Any, int]) -> dict[Any, int]:
     return codes
 
 
-# The undirected shape under a set of graphs, as one big graph: what the counting baselines count.
+# The undirected shapes of a set as one big graph, used by the counting baselines.
 
 
 class Links(NamedTuple):
-    """Pairs of nodes with an edge in either direction, each once; a loop is a node paired with itself.
+    """Pairs of linked nodes, each once, ignoring direction; a loop pairs a node with itself.
 
     Attributes:
-        graph: ndarray of shape (l,): the graph of each link.
-        ends: ndarray of shape (l, 2): its nodes, numbered through the whole set, smaller first.
+        graph: ndarray of shape (l,), the graph of each link.
+        ends: ndarray of shape (l, 2), its nodes, numbered over the whole set, smaller first.
     """
 
     graph: IntArray
@@ -134,17 +134,17 @@ class Links(NamedTuple):
 
 
 def links_of(graphs: GraphSet) -> Links:
-    """Every link of every graph."""
+    """Return the links of all graphs."""
     first = graphs.node_offsets[graphs.graph_of_cell]
     ends = np.sort(graphs.edges, axis=1) + first[:, None]
-    # One integer per pair sorts many times faster than rows; nodes of a set are far fewer than 2**31.
+    # One integer per pair sorts many times faster than rows; a set has far fewer than 2**31 nodes.
     nodes = int(graphs.node_offsets[-1])
     key, cell = np.unique(ends[:, 0] * nodes + ends[:, 1], return_index=True)
     return Links(graphs.graph_of_cell[cell], np.column_stack([key // nodes, key % nodes]))
 
 
 def components_of(graphs: GraphSet, links: Links) -> IntArray:
-    """ndarray of shape (g,): connected pieces of each graph."""
+    """Return the number of connected components of each graph, shape (g,)."""
     nodes = int(graphs.node_offsets[-1])
     ones = np.ones(len(links.graph), dtype=np.int8)
     _, piece = connected_components(coo_array((ones, (links.ends[:, 0], links.ends[:, 1])), (nodes, nodes)), False)

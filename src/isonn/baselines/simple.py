@@ -1,7 +1,7 @@
-"""The simplest methods: the majority class, the size of a graph, its degrees. Others have to beat these.
+"""The simplest baselines: majority class, graph size and node degrees. Other methods should beat these.
 
-`FeatureClassifier` and `FeatureRegressor` are linear models on a few numbers per graph. A method is a class with
-`_features`, mixed into both.
+`FeatureClassifier` and `FeatureRegressor` are linear models on a few numbers per graph. A method is a mixin class with
+`_features`, combined with either.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ Floats = NDArray[np.float64]
 
 
 class MajorityClassifier(GraphClassifier):
-    """Predict the most frequent training class for every graph: the accuracy that is worth nothing.
+    """Predict the most frequent training class for every graph.
 
-    Probabilities are the frequencies of the classes; of equally frequent classes the first in ``classes_`` is
-    predicted, so on balanced data with two classes the F1 of the larger one is 0. Each column of an indicator matrix
-    is predicted on its own.
+    Probabilities are the class frequencies. Ties go to the first class in ``classes_``, so on balanced data with two
+    classes the F1 of the larger one is 0. Columns of an indicator matrix are predicted separately.
 
     Example:
         >>> MajorityClassifier().fit(np.zeros((3, 2, 2)), ["b", "a", "b"]).predict(np.zeros((1, 4, 4))).tolist()
@@ -46,7 +45,7 @@ class MajorityClassifier(GraphClassifier):
 
 
 class MajorityRegressor(GraphRegressor):
-    """Predict the mean of the training numbers for every graph: an R² of 0.
+    """Predict the mean of the training numbers for every graph, which has an R² of 0.
 
     Example:
         >>> MajorityRegressor().fit(np.zeros((3, 2, 2)), [1.0, 2.0, 6.0]).predict(np.zeros((1, 4, 4))).tolist()
@@ -61,16 +60,16 @@ class MajorityRegressor(GraphRegressor):
 
 
 class _Features(GraphEstimator):
-    """What the classifier and the regressor share."""
+    """Shared by the classifier and the regressor."""
 
     #: Whether features are standardised.
     _standardised = True
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        """Learn what `_features` needs from the training graphs; nothing by default."""
+        """Learn anything `_features` needs from the training graphs; nothing by default."""
 
     def _features(self, graphs: GraphSet) -> Floats:
-        raise TypeError(f"{type(self).__name__} does not say what it counts")
+        raise TypeError(f"{type(self).__name__} does not implement _features")
 
     def _learn_features(self, graphs: GraphSet, targets: NDArray[Any]) -> Floats:
         self._prepare(graphs, targets)
@@ -84,10 +83,10 @@ class _Features(GraphEstimator):
 
 
 class FeatureClassifier(_Features, GraphClassifier):
-    """A classifier on ``_features(graphs)``, shape (g, d): logistic regression (L2, C = 1) unless `_model` is another.
+    """A classifier on ``_features(graphs)``, shape (g, d); by default logistic regression (L2, C = 1).
 
-    The solver draws nothing, so there is no ``random_state``. Each column of an indicator matrix has a model of its
-    own, fitted to the graphs where it was measured; a column that is constant in training stays constant.
+    The solver is deterministic, so there is no ``random_state``. Each column of an indicator matrix has its own model,
+    fitted to the graphs with a known label; a column that is constant in training is predicted as constant.
     """
 
     _supports_gaps = True
@@ -114,9 +113,9 @@ class FeatureClassifier(_Features, GraphClassifier):
 
 
 class FeatureRegressor(_Features, GraphRegressor):
-    """A regressor on ``_features(graphs)``, shape (g, d): ridge regression (alpha = 1) unless `_model` is another.
+    """A regressor on ``_features(graphs)``, shape (g, d); by default ridge regression (alpha = 1).
 
-    Each column of ``y`` has a model of its own, fitted to the graphs where it was measured.
+    Each column of ``y`` has its own model, fitted to the graphs with a known value.
     """
 
     def _model(self) -> Any:
@@ -145,9 +144,9 @@ class _GraphSize:
 class GraphSizeClassifier(_GraphSize, FeatureClassifier):
     """Logistic regression on the numbers of nodes, edges and independent cycles of a graph.
 
-    An edge in either direction or in both counts once, whatever its weight, and a loop counts as an edge; independent
-    cycles are edges - nodes + connected components. A method that reads structure has to beat this one: on MUTAG the
-    paper's model does not.
+    Directions and weights of edges are ignored, and a loop is an edge. The number of independent cycles is edges -
+    nodes + connected components. A method that uses structure should beat this one; on MUTAG the paper's model does
+    not.
 
     Example:
         >>> triangle = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
@@ -172,7 +171,7 @@ class _DegreeHistogram:
 
     def _check_params(self) -> None:
         if not isinstance(self.bins, (int, np.integer)) or isinstance(self.bins, bool) or self.bins < 2:
-            raise InputError(f"bins={self.bins!r} is not a number of bins; use an integer >= 2")
+            raise InputError(f"bins={self.bins!r} is not a valid number of bins; use an integer >= 2")
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         self.weighted_ = graphs.weights is not None
@@ -191,13 +190,12 @@ class _DegreeHistogram:
 
 
 class DegreeHistogramClassifier(_DegreeHistogram, FeatureClassifier):
-    """Logistic regression on the histogram of node degrees: nodes with 0, 1, 2, ... neighbours.
+    """Logistic regression on the histogram of node degrees: the number of nodes with 0, 1, 2, ... neighbours.
 
-    A neighbour is another node with an edge in either direction. The last bin is open: it holds every node with
-    ``bins - 1`` neighbours or more. Weighted training graphs are often complete (every brain region correlates with
-    every other), so that all degrees are equal; with weights the strength of a node takes the place of its degree: the
-    sum of the absolute weights of its edges, binned at the quantiles of the training nodes, the first and the last bin
-    open.
+    A neighbour is another node with an edge in either direction. The last bin contains all nodes with ``bins - 1`` or
+    more neighbours. Weighted graphs are often complete (every brain region correlates with every other), so all degrees
+    are equal. For weighted training graphs, the strength of a node replaces its degree: the sum of the absolute weights
+    of its edges, binned at the quantiles of the training nodes, with open first and last bins.
 
     Args:
         bins: number of bins, at least 2.
@@ -231,18 +229,18 @@ class DegreeHistogramRegressor(_DegreeHistogram, FeatureRegressor):
 
 
 def degrees(graphs: GraphSet) -> NDArray[np.int64]:
-    """ndarray of shape (nodes,): neighbours of each node of the set, itself not counted."""
+    """Return the number of neighbours of each node of the set, without itself, shape (nodes,)."""
     ends = links_of(graphs).ends
     ends = ends[ends[:, 0] != ends[:, 1]]
     return np.bincount(ends.ravel(), minlength=int(graphs.node_offsets[-1]))
 
 
 def strengths(graphs: GraphSet) -> NDArray[np.float64]:
-    """ndarray of shape (nodes,): absolute weight of each node's edges; of a directed one, half at either end."""
+    """Return the summed absolute edge weights of each node, shape (nodes,); directed edges count half at either end."""
     loop = graphs.edges[:, 0] == graphs.edges[:, 1]
     weights = np.ones(len(loop)) if graphs.weights is None else np.abs(graphs.weights)
     nodes = graphs.edges + graphs.node_offsets[graphs.graph_of_cell][:, None]
     node, half = nodes.ravel(), np.repeat(np.where(loop, 0.0, weights / 2), 2)
-    # added by size: in the order of nodes the last digit would depend on it, and bins end where such sums are
+    # summed in order of size, because the last digit must not depend on node order: bins end at such sums
     order = np.lexsort((half, node))
     return np.asarray(np.bincount(node[order], half[order], minlength=int(graphs.node_offsets[-1])), dtype=np.float64)

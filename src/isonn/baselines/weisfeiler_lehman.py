@@ -1,4 +1,4 @@
-"""The Weisfeiler-Lehman subtree kernel: how many neighbourhoods two graphs share."""
+"""The Weisfeiler-Lehman subtree kernel, which counts common neighbourhoods of two graphs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from isonn.packing import mix64
 from isonn.seeding import derive_seed, resolve_seed
 
 Matrix = NDArray[np.float64]
-#: What the support vector machine's settings are chosen from.
+#: Candidate settings of the support vector machine.
 ITERATIONS = (1, 2, 3, 4, 5, 6)
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-#: The paper does not say how often it iterates; with "mean" this is the number.
+#: Number of iterations with "mean"; the paper does not give one.
 MEAN_ITERATIONS = 5
 
 
 def wl_colours(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
-    """The colour of every node, for every radius from 0 to ``iterations``.
+    """Yield the colours of all nodes for every radius from 0 to ``iterations``.
 
-    A node starts with its label; each iteration replaces its colour by a hash of that colour and those of its
-    neighbours. Hashes have 64 bits: among a million neighbourhoods, two share one with a probability of 3e-8.
+    A node starts with its label. Each iteration replaces its colour by a hash of that colour and those of its
+    neighbours. Hashes have 64 bits, so a collision among a million neighbourhoods has a probability of 3e-8.
 
     Yields:
         the graph of each node and its colour, both of shape (nodes,).
@@ -44,7 +44,7 @@ def wl_colours(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[n
     colours = mix64(np.concatenate([shape.labels for shape in shapes]).astype(np.uint64))
     for iteration in range(iterations + 1):
         if iteration:
-            around = np.zeros_like(colours)  # a sum: the order of the neighbours does not matter
+            around = np.zeros_like(colours)  # a sum, so the order of neighbours does not matter
             np.add.at(around, ends[:, 0], mix64(colours[ends[:, 1]]))
             np.add.at(around, ends[:, 1], mix64(colours[ends[:, 0]]))
             colours = mix64(colours + mix64(around))
@@ -52,7 +52,7 @@ def wl_colours(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[n
 
 
 def wl_counts(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np.uint64], csr_array]]:
-    """How often each graph holds each colour: the distinct colours, sorted, and sparse counts (graphs, colours)."""
+    """Return the sorted distinct colours, and sparse counts of the colours of each graph, shape (graphs, colours)."""
     for owner, colours in wl_colours(shapes, iterations):
         distinct, column = np.unique(colours, return_inverse=True)
         counts = csr_array((np.ones(len(owner)), (owner, column)), shape=(len(shapes), len(distinct)))
@@ -61,7 +61,7 @@ def wl_counts(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np
 
 
 def wl_hashes(shapes: list[Shape], iterations: int) -> NDArray[np.uint64]:
-    """One number per graph, shape (g,), equal for graphs that are equal up to relabelling, labels included."""
+    """Return a hash per graph, shape (g,), equal for graphs that are equal up to relabelling, including labels."""
     *_, (owner, colours) = wl_colours(shapes, iterations)
     hashes = np.zeros(len(shapes), dtype=np.uint64)
     np.add.at(hashes, owner, mix64(colours))
@@ -69,7 +69,7 @@ def wl_hashes(shapes: list[Shape], iterations: int) -> NDArray[np.uint64]:
 
 
 def wl_kernels(shapes: list[Shape], iterations: int) -> Iterator[Matrix]:
-    """The kernel of each pair of graphs after 0, 1, ... ``iterations``, not normalised, shape (g, g)."""
+    """Yield the unnormalised kernel matrix, shape (g, g), after 0, 1, ..., ``iterations`` iterations."""
     kernel = np.zeros((len(shapes), len(shapes)))
     for _, counts in wl_counts(shapes, iterations):
         kernel = kernel + (counts @ counts.T).toarray()
@@ -77,11 +77,11 @@ def wl_kernels(shapes: list[Shape], iterations: int) -> Iterator[Matrix]:
 
 
 class WLKernel:
-    """Similarity of graphs to training graphs: the kernel after some iterations, 1 for equal graphs.
+    """Similarity to the training graphs: the normalised kernel after some iterations, 1 for equal graphs.
 
     Args:
         shapes: the training graphs.
-        iterations: how often colours are refined.
+        iterations: number of refinements of the colours.
     """
 
     def __init__(self, shapes: list[Shape], iterations: int) -> None:
@@ -90,7 +90,7 @@ class WLKernel:
         self.own = _squares(counts for _, counts in self.levels)
 
     def transform(self, shapes: list[Shape]) -> Matrix:
-        """Similarities of shape (graphs, training graphs)."""
+        """Return similarities of shape (graphs, training graphs)."""
         levels = list(wl_counts(shapes, self.iterations))
         own = _squares(counts for _, counts in levels)
         kernel = np.zeros((len(shapes), len(self.own)))
@@ -102,7 +102,7 @@ class WLKernel:
 
 
 def _squares(levels: Iterable[csr_array]) -> Matrix:
-    """The kernel of each graph with itself."""
+    """Return the kernel of each graph with itself."""
     return np.asarray(sum(counts.multiply(counts).sum(axis=1) for counts in levels))
 
 
@@ -112,36 +112,36 @@ def _normalised(kernel: Matrix) -> Matrix:
 
 
 class WLClassifier(GraphClassifier):
-    """The Weisfeiler-Lehman subtree kernel, normalised, and a decision on it.
+    """A classifier on the normalised Weisfeiler-Lehman subtree kernel.
 
     Shervashidze and Borgwardt, "Fast subtree kernels on graphs" (NeurIPS 2009): the kernel of two graphs counts equal
     node colours, before and after each iteration that replaces a node's colour by itself and those of its neighbours,
     divided by the root of both graphs' kernels with themselves.
 
-    ``decision="mean"`` is the paper's rule to the letter: a graph whose mean similarity to *all* training graphs is
-    greater than 0.5 is positive (the second of ``classes_``). It does not use the training classes, so expect an
-    accuracy near one half on balanced classes. With three or more classes, which the rule does not cover, a graph
-    gets the class whose training graphs it is most similar to on average.
+    ``decision="mean"`` is exactly the paper's rule: a graph whose mean similarity to *all* training graphs is greater
+    than 0.5 is positive (the second of ``classes_``). It does not use the training classes, so its accuracy on balanced
+    classes is near one half. The rule does not cover three or more classes; then the class with the largest mean
+    similarity is predicted.
 
-    ``decision="svm"`` is what the kernel was made for: a support vector machine whose penalty C and number of
-    iterations are chosen by stratified cross-validation within the training graphs.
+    ``decision="svm"`` is the usual choice: a support vector machine whose penalty C and number of iterations are chosen
+    by stratified cross-validation within the training graphs.
 
-    Edges are read without direction and edge labels are not read; graphs with weights keep their strongest pairs
-    (``density``) as edges. Without node labels all nodes start equal, so the first iteration tells degrees apart.
-    Probabilities are, with "mean", the mean similarity and its complement (with three or more classes, shares of the
-    sum), and with "svm" a logistic function or softmax of the decision function, which is not calibrated.
+    Edge directions and edge labels are ignored; graphs with weights keep their strongest pairs (``density``) as edges.
+    Without node labels all nodes start equal, so the first iteration separates degrees. Probabilities with "mean" are
+    the mean similarity and its complement (with three or more classes, shares of the sum). With "svm" they are a
+    logistic function or softmax of the decision function and are not calibrated.
 
     Args:
         decision: "mean" or "svm".
-        iterations: how often labels are refined; None: 5 with "mean", chosen from 1 to 6 with "svm".
-        labels: "auto" (node labels where the training graphs have them), True, False, or "position" (node i is the
-            same thing in every graph).
+        iterations: number of refinements; None means 5 with "mean", and chosen from 1 to 6 with "svm".
+        labels: "auto" (use node labels if the training graphs have them), True, False, or "position" (for aligned
+            graphs; the label of node i is i).
         density: the share of node pairs that are edges in graphs with weights.
-        random_state: for the inner splits of "svm".
+        random_state: seed of the inner splits of "svm".
 
     Attributes set by ``fit``:
-        iterations_: how often labels are refined.
-        C_: the penalty, with "svm".
+        iterations_: number of refinements.
+        C_: the chosen penalty, with "svm".
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -170,7 +170,7 @@ class WLClassifier(GraphClassifier):
             raise InputError(f'decision={self.decision!r} is unknown; use "mean" or "svm"')
         given = self.iterations
         if given is not None and (isinstance(given, bool) or not isinstance(given, Integral) or given < 1):
-            raise InputError(f"iterations={given!r} is not a number of iterations; use an integer >= 1, or None")
+            raise InputError(f"iterations={given!r} is not a valid number of iterations; use an integer >= 1, or None")
         check_shape_settings(self.labels, self.density)
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
@@ -204,18 +204,18 @@ class WLClassifier(GraphClassifier):
             mean = np.clip(similarity.mean(axis=1), 0, 1)
             return np.column_stack([1 - mean, mean])
         means = np.column_stack([similarity[:, self.targets_ == i].mean(axis=1) for i in range(len(self.classes_))])
-        means += np.finfo(float).tiny  # a graph like none of the training graphs is equally like all classes
+        means += np.finfo(float).tiny  # a graph without similarity to any training graph has equal shares
         shares: NDArray[np.float64] = means / means.sum(axis=1, keepdims=True)
         return shares
 
 
 def _choose(kernels: Iterable[tuple[int, Matrix]], targets: NDArray[Any], seed: int) -> tuple[int, float, Matrix]:
-    """Iterations, C and kernel that classify most training graphs in cross-validation; of equals the first.
+    """Return the iterations, C and kernel with the best cross-validation accuracy, the first of equals.
 
-    Kernels are looked at one after the other and only the best is kept: they may be large.
+    Kernels may be large, so they are computed one at a time and only the best is kept.
     """
     n_folds = min(5, int(np.bincount(targets).min()))
-    if n_folds < 2:  # a class of one graph cannot be in both halves of a split
+    if n_folds < 2:  # a class with one graph cannot be in both parts of a split
         number, kernel = next(iter(kernels))
         return number, 1.0, kernel
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(targets, targets))

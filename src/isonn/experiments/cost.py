@@ -33,8 +33,7 @@ class MatchingCost:
 
     Attributes:
         seconds: estimated time of one forward and backward pass, or None if it is not possible.
-        rank_correlation: Spearman's correlation with the exact distances of the sample; None if these are not
-        available.
+        rank_correlation: Spearman's correlation with the exact distances of the sample; None if unavailable.
         reason: why it is not possible, or None.
     """
 

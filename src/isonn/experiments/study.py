@@ -28,8 +28,7 @@ class Datasets:
 
     Attributes:
         graphs: the loaded sets by name, in the requested order.
-        absent: the reasons why datasets could not be loaded, by name; ``private`` lists those that cannot be
-        downloaded.
+        absent: the reasons why datasets could not be loaded, by name; ``private`` lists those without a download.
     """
 
     graphs: Mapping[str, GraphSet] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Train any torch module: loop, early stopping, checkpoint, history. Knows nothing of graphs."""
+"""Training of any torch module: loop, early stopping, checkpoint, history. Independent of graphs."""
 
 from isonn.training.checkpoint import Checkpoint, History
 from isonn.training.loop import EarlyStopping, Inputs, train

@@ -1,8 +1,8 @@
-"""Save a training run and take it up again, to the bit.
+"""Save and resume a training run, with bit-identical results.
 
 One safetensors file holds the weights, the optimiser's state and the random state as tensors, and the history as JSON
-in the header: no pickle, and one rename makes it appear whole. A SHA-256 over all of it detects damage (not forgery:
-whoever can write the file can write the checksum, too).
+in the header. It contains no pickle and is written atomically. A SHA-256 over all of it detects damage, but not
+forgery.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FORMAT = "isonn-checkpoint-2"
 
 @dataclass
 class Checkpoint:
-    """Where a run is saved, and how often.
+    """File and interval of the saves of a run.
 
     Attributes:
         path: the file.
-        identity: text that says which data and settings the run belongs to; a checkpoint with another is refused.
-        every: seconds between saves; the first is made after the first epoch. A save that takes long is made
-            less often, so that saving never takes more than a twentieth of the time.
+        identity: text that identifies the data and settings of the run; a checkpoint with another cannot be loaded.
+        every: seconds between saves; the first follows the first epoch. Slow saves are made less often, so that saving
+            takes at most 5 % of the time.
 
     Example:
         >>> Checkpoint(tmp_path / "run.safetensors", identity="MUTAG, seed 0", every=60).due()
@@ -47,13 +47,13 @@ class Checkpoint:
     _cost: float = 0.0
 
     def due(self) -> bool:
-        """Whether it is time to save."""
+        """Return whether it is time to save."""
         return time.monotonic() - self._last >= max(self.every, 20 * self._cost)
 
     def save(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator, history: History
     ) -> None:
-        """Write the whole state of a run that has just finished an epoch; the older file stays if that fails."""
+        """Save the state of a run after an epoch; keep the older file if saving fails."""
         start = time.monotonic()
         tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
         state = optimizer.state_dict()["state"]
@@ -66,7 +66,7 @@ class Checkpoint:
         header["sha256"] = _digest(header, tensors)
         try:
             with atomic_file(self.path) as temporary:
-                temporary.write_bytes(save(tensors, header))  # save_file leaves a file of its own when it is killed
+                temporary.write_bytes(save(tensors, header))  # save_file leaves a temporary file when it is killed
         except (OSError, SafetensorError) as error:
             raise ModelFileError(
                 f"checkpoint {self.path} cannot be written ({error}); free some space and resume"
@@ -75,7 +75,7 @@ class Checkpoint:
         self._cost = self._last - start
 
     def load(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator) -> History:
-        """Put the saved state back; everything after this goes as if the run had never stopped."""
+        """Restore the saved state; the run then continues as if it had never stopped."""
         header, tensors = self._read()
         try:
             history = History.from_json(header["history"])
@@ -88,7 +88,7 @@ class Checkpoint:
         return history
 
     def clean(self) -> None:
-        """Remove temporary files that killed runs left."""
+        """Remove temporary files left by killed runs."""
         remove_strays(self.path.parent, self.path.name)
 
     def _read(self) -> tuple[dict[str, str], dict[str, Tensor]]:
@@ -106,14 +106,14 @@ class Checkpoint:
             raise ModelFileError(f"checkpoint {self.path} is damaged; remove it to start again")
         if header.get("identity") != self.identity:
             raise ModelFileError(
-                f"checkpoint {self.path} belongs to other data or other settings; "
-                f"go on with the same ones, or remove it to start again"
+                f"checkpoint {self.path} belongs to other data or settings; use the same ones, or remove it to "
+                "start again"
             )
         return header, tensors
 
 
 def _digest(header: dict[str, str], tensors: dict[str, Tensor]) -> str:
-    """SHA-256 of everything in a checkpoint."""
+    """Return the SHA-256 of the contents of a checkpoint."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(tensors):
         tensor = tensors[name]
@@ -123,7 +123,7 @@ def _digest(header: dict[str, str], tensors: dict[str, Tensor]) -> str:
 
 
 def _optimizer_state(tensors: dict[str, Tensor], parameters: list[Tensor]) -> dict[int, dict[str, Tensor]]:
-    """Adam's state by the number of each parameter; ValueError unless it fits them."""
+    """Return Adam's state by parameter number; raise ValueError if it does not fit the parameters."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
         number, entry = name.split(".", 1)
@@ -137,7 +137,7 @@ def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-# What training did, epoch by epoch.
+# The history of a run.
 
 
 @dataclass
@@ -163,11 +163,11 @@ class History:
 
     @classmethod
     def from_json(cls, text: str) -> History:
-        """The history written as JSON; ValueError unless it has one finite loss and duration per epoch."""
+        """Read a history from JSON; raise ValueError unless it has one finite loss and duration per epoch."""
         stored = json.loads(text)
         columns = [[float(value) for value in stored[name]] for name in ("loss", "seconds")]
         if len(columns[0]) != len(columns[1]) or not all(map(math.isfinite, columns[0] + columns[1])):
-            raise ValueError("loss and seconds do not belong together")
+            raise ValueError("loss and seconds do not match")
         return cls(*columns)
 
     def add(self, loss: float, seconds: float) -> None:

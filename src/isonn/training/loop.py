@@ -1,4 +1,4 @@
-"""The training loop, for any torch module: inputs are anything that ``[rows]`` selects from."""
+"""The training loop for any torch module, on any inputs that support ``[rows]``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from isonn.training.checkpoint import Checkpoint, History
 
 
 class Inputs(Protocol):
-    """What a model is fed: a tensor, or anything that selects examples as a tensor does.
+    """Inputs of a model: a tensor, or anything indexed by examples like a tensor.
 
     Example:
         >>> inputs: Inputs = torch.zeros(5, 3)
@@ -53,11 +53,11 @@ def train(
     Args:
         model: maps ``inputs[rows]`` to outputs.
         loss: mean loss of outputs and targets.
-        generator: shuffles the batches; nothing else is random here.
-        batch_size: examples per step; None takes all at once.
-        patience: stop after this many epochs without a lower loss; None never stops early.
-        checkpoint: where to save the run as it goes. On Ctrl-C the epoch is finished and saved first.
-        resume: go on from the checkpoint if its file exists.
+        generator: random generator for shuffling the batches.
+        batch_size: examples per step; None means all.
+        patience: stop after this many epochs without a lower loss; None disables early stopping.
+        checkpoint: where to save the run. Ctrl-C then finishes and saves the epoch first.
+        resume: continue from the checkpoint if its file exists.
         report: called after each epoch.
 
     Example:
@@ -74,7 +74,7 @@ def train(
         >>> history.loss[-1] < history.loss[0] / 10
         True
     """
-    # fused: one pass over the weights instead of a dozen; a head on 90-node graphs has 24 million of them
+    # fused: one pass over the weights instead of a dozen; a head on 90-node graphs has 24 million weights
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
     stopping = EarlyStopping(patience) if patience is not None else None
     history = History()
@@ -102,7 +102,7 @@ def train(
                 checkpoint.save(model, optimizer, generator, history)
             if interrupted():
                 raise KeyboardInterrupt
-    if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):  # what the last step did
+    if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):  # check the last step, too
         raise TrainingError(_diverged("the weights are not finite", len(history), learning_rate))
     model.eval()
     return history
@@ -121,7 +121,7 @@ def _epoch(
     batch_size: int | None,
     generator: torch.Generator,
 ) -> float:
-    """One pass over the data; returns the mean loss before each step."""
+    """Train for one pass over the data; return the mean of the losses before each step."""
     total = 0.0
     for batch, target in _batches(inputs, targets, batch_size, generator):
         optimizer.zero_grad()
@@ -136,19 +136,19 @@ def _batches(
     inputs: Inputs, targets: Tensor, batch_size: int | None, generator: torch.Generator
 ) -> Iterator[tuple[Any, Tensor]]:
     if batch_size is None or batch_size >= len(targets):
-        yield inputs, targets  # all at once: neither shuffling nor copying
+        yield inputs, targets  # one batch, so no shuffling and no copying
         return
     order = torch.randperm(len(targets), generator=generator).to(targets.device)
     for rows in order.split(int(batch_size)):
         yield inputs[rows], targets[rows]
 
 
-# When to stop early: a small state machine fed one loss per epoch.
+# Early stopping: a small state machine that reads one loss per epoch.
 
 
 @dataclass
 class EarlyStopping:
-    """Stop once the loss has not fallen below its best for ``patience`` epochs.
+    """Stop when the loss has not improved for ``patience`` epochs.
 
     Example:
         >>> stopping = EarlyStopping(patience=2)
@@ -161,7 +161,7 @@ class EarlyStopping:
     waited: int = 0
 
     def update(self, loss: float) -> bool:
-        """Take the loss of one more epoch; True means stop."""
+        """Add the loss of an epoch; return whether to stop."""
         if loss < self.best:
             self.best, self.waited = loss, 0
         else:
@@ -169,21 +169,21 @@ class EarlyStopping:
         return self.waited >= self.patience
 
     def replay(self, losses: Iterable[float]) -> bool:
-        """Take the losses of a run that is being resumed; True means it had stopped already."""
+        """Add the losses of a resumed run; return whether it had already stopped."""
         stopped = False
         for loss in losses:
             stopped = self.update(loss)
         return stopped
 
 
-# Ctrl-C during training: finish the epoch, so that what is kept is whole.
+# Ctrl-C during training finishes the epoch, so that the saved state is complete.
 
 
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Within the block the first Ctrl-C only makes the yielded function return True; a second stops at once."""
+    """Within the block, the first Ctrl-C makes the yielded function return True; a second stops immediately."""
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: False  # signals reach the main thread only
+        yield lambda: False  # only the main thread receives signals
         return
     asked = False
 
