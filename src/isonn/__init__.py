@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
 
-# Names are imported when first used: `isonn --help` must not wait for scikit-learn, and most uses need no torch.
+# Names are imported when first used, so that `isonn --help` need not wait for scikit-learn, nor most uses for torch.
 _HOME = {
     "AlignedIsoNNClassifier": "isonn.aligned.estimators",
     "AlignedIsoNNRegressor": "isonn.aligned.estimators",

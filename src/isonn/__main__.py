@@ -1,4 +1,4 @@
-"""The command `isonn`, also as `python -m isonn`: a signal never makes it print a traceback."""
+"""The command `isonn` and `python -m isonn`, which never print a traceback on a signal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import signal
 
 
 def run() -> None:
-    """Run the command line as a process of its own; `isonn.cli.main` runs it inside another."""
+    """Run the command line as the whole process; `isonn.cli.main` runs it inside another."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # there is nothing to keep until a command begins: end at once
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing to save before a command begins, so end at once
     from isonn.cli import main
 
     try:
@@ -22,7 +22,7 @@ def run() -> None:
 
 
 def _finish() -> None:
-    """Let a signal pass while joblib and Python end their processes; a second one ends this one at once."""
+    """Ignore one signal while joblib and Python shut down; a second ends the process at once."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:

@@ -1,7 +1,7 @@
-"""Check whether predictions depend on something that is not part of the graph.
+"""Check whether predictions depend on node order, and whether a set contains equal graphs.
 
-The nodes of a molecule have no first and no last: a classifier that answers differently when they are
-relabelled has learned from the file, not from the molecule.
+The node order of a molecule is arbitrary. A classifier whose predictions change when nodes are relabelled has learned
+from the file, not from the molecule.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from isonn.seeding import numpy_stream, resolve_seed
 
 @dataclass(frozen=True, eq=False)
 class Relabelling:
-    """What relabelling the nodes did to predictions.
+    """The effect of relabelling on predictions.
 
     Attributes:
         by_graph: ndarray of shape (g,), the share of relabellings under which each graph's prediction changed.
         largest_change: the largest change of any probability.
-        repeats: how many relabellings of each graph were tried.
+        repeats: number of relabellings per graph.
     """
 
     by_graph: NDArray[np.float64]
@@ -37,17 +37,17 @@ class Relabelling:
 
     @property
     def flip_rate(self) -> float:
-        """Share of all predictions that changed, from 0 to 1."""
+        """Share of predictions that changed, from 0 to 1."""
         return float(self.by_graph.mean())
 
 
 def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: Any = 0) -> Relabelling:
-    """Predict graphs again with their nodes relabelled at random, and compare.
+    """Compare the predictions for graphs with those for random relabellings of them.
 
     Args:
         clf: a fitted classifier.
-        X: a `GraphSet`, or anything `isonn.as_graphset` takes.
-        repeats: relabellings of each graph.
+        X: a `GraphSet`, or anything `isonn.as_graphset` accepts.
+        repeats: number of relabellings per graph.
         random_state: seed of the relabellings.
 
     Example:
@@ -57,14 +57,14 @@ def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: A
         0.0
     """
     if repeats < 1:
-        raise InputError(f"repeats={repeats} leaves nothing to compare; use at least 1")
+        raise InputError(f"repeats must be at least 1, got {repeats}")
     graphs = as_graphset(X)
     generator = numpy_stream(resolve_seed(random_state), "renumbering")
     before = clf.predict_proba(graphs)
     flips, largest = np.zeros(len(graphs)), 0.0
     for _ in range(repeats):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", IsoNNWarning)  # what there is to say of these graphs has been said
+            warnings.simplefilter("ignore", IsoNNWarning)  # the first prediction has already warned about these graphs
             after = clf.predict_proba(graphs.relabelled(generator))
         flips += _differ(clf, before, after)
         largest = max(largest, float(np.abs(after - before).max()))
@@ -72,9 +72,9 @@ def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: A
 
 
 def twins(X: Any) -> list[IntArray]:
-    """Groups of two or more graphs that are equal up to relabelling, labels ignored, as arrays of their numbers.
+    """Return groups of two or more graphs that are equal up to relabelling, ignoring labels, as arrays of indices.
 
-    A test graph whose twin was trained on asks for what was learned by heart.
+    A model can predict a test graph with a twin in the training set by memory alone.
 
     Example:
         >>> isonn.audit.twins(np.array([np.eye(2)[::-1], np.zeros((2, 2)), np.eye(2)[::-1]]))

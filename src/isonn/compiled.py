@@ -14,7 +14,7 @@ import numba
 
 @lru_cache(maxsize=1)
 def cache_folder() -> Path | None:
-    """A folder for compiled code that only the user can write to, or None. numba runs the code it finds there."""
+    """Return a folder for compiled code that only the user can write to, or None; numba runs code it finds there."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     folder = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "isonn" / "numba"
     try:
@@ -29,7 +29,7 @@ def cache_folder() -> Path | None:
 
 
 def compiled(**options: Any) -> Callable[[Any], Any]:
-    """``numba.njit`` with a cache on disk; without a folder to cache in, every process compiles again."""
+    """Apply ``numba.njit`` with a cache on disk; without a cache folder, every process compiles again."""
 
     def decorate(function: Any) -> Any:
         config: Any = numba.config

@@ -1,7 +1,7 @@
-"""Every exception isonn raises on purpose.
+"""The exceptions of isonn.
 
-All inherit from :class:`IsoNNError`, and each also from the built-in or scikit-learn exception a
-caller would already be catching. A message is one sentence: what is wrong, the value, what to do.
+All inherit from :class:`IsoNNError`, and each also from the matching built-in or scikit-learn exception. A message is
+one sentence with the problem, the value and the remedy.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import NoReturn
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
-#: Characters of the longest message; what is quoted in it may be of any length.
+#: Largest number of characters of a message; longer ones are shortened.
 LONGEST = 300
 
 
 class IsoNNError(Exception):
-    """Root of every exception isonn raises on purpose; its message is one line."""
+    """Root of all exceptions of isonn; the message is one line."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(_one_line(part) if isinstance(part, str) else part for part in args))
@@ -29,37 +29,37 @@ def _one_line(text: str) -> str:
 
 
 class InputError(IsoNNError, ValueError):
-    """A value given by the caller cannot be used; the message names it and the remedy."""
+    """An invalid value was given; the message names it and the remedy."""
 
 
 class NotFittedError(IsoNNError, _SklearnNotFittedError):
-    """The estimator has to be fitted before this call."""
+    """The estimator is not fitted."""
 
 
 class MissingDependencyError(IsoNNError, ImportError):
-    """An optional package is missing; the message names the extra that brings it."""
+    """An optional package is missing; the message names the extra to install."""
 
 
 class DatasetError(IsoNNError):
-    """A dataset could not be found, downloaded, or does not hold what its name promises."""
+    """A dataset cannot be found, downloaded or read, or has unexpected contents."""
 
 
 class ModelFileError(IsoNNError):
-    """A model or checkpoint file is missing, damaged, or not one of ours."""
+    """A model or checkpoint file is missing, damaged, or not written by isonn."""
 
 
 class IsoNNWarning(UserWarning):
-    """Something a caller should know of, that does not keep isonn from going on; its message is one line."""
+    """Root of all warnings of isonn; the message is one line."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(_one_line(part) if isinstance(part, str) else part for part in args))
 
 
 class TrainingError(IsoNNError):
-    """Training went wrong in a way other settings can mend; the message names them."""
+    """Training failed; the message names settings that may help."""
 
 
-#: The extra that brings each optional package.
+#: The extra that installs each optional package.
 EXTRAS = {
     "torch": "torch",
     "torch_geometric": "baselines",
@@ -75,10 +75,10 @@ EXTRAS = {
 
 
 def name_the_extra(what: str, error: ModuleNotFoundError) -> NoReturn:
-    """Raise the error of a missing package again, as a sentence that names the extra to install.
+    """Raise `MissingDependencyError` for a failed import, with the extra to install.
 
     Args:
-        what: what needs the package, as the subject of the sentence.
+        what: the feature that needs the package, as the subject of the sentence.
     """
     package = (error.name or "").partition(".")[0]
     if package not in EXTRAS:
@@ -90,7 +90,7 @@ def name_the_extra(what: str, error: ModuleNotFoundError) -> NoReturn:
 
 @contextmanager
 def naming_the_extra(what: str) -> Iterator[None]:
-    """Call `name_the_extra` when an import inside the block fails."""
+    """Call `name_the_extra` if an import inside the block fails."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,12 +1,12 @@
-"""What every estimator shares: graphs in, answers out, scikit-learn's rules in between; and models on disk.
+"""The base classes of all estimators, following scikit-learn's conventions, and saved models.
 
-A method fills in two hooks and never sees a user's types:
+A method implements two hooks, which receive checked data:
 
-- ``_fit(graphs, targets)``: learn from a checked `GraphSet`; ``targets`` are what ``self.target_.encode`` gives;
+- ``_fit(graphs, targets)``: fit to a `GraphSet`; ``targets`` come from ``self.target_.encode``;
 - ``_answers(graphs)``: probabilities or values, shape (g, outputs), one column per entry of ``target_.classes``.
 
-A method that can be saved adds ``_description()``, ``_tensors()`` and ``_restore(description, tensors)``. A model on
-disk is a folder: ``model.safetensors`` holds the numbers, ``model.json`` everything else. Nothing is a pickle.
+A method that can be saved adds ``_description()``, ``_tensors()`` and ``_restore(description, tensors)``. A saved model
+is a folder: ``model.safetensors`` holds the numbers, ``model.json`` everything else. It contains no pickle.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from isonn.targets import Classes, Labels, Numbers, Target, as_y, target_from
 
 FORMAT = "isonn-model-2"
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
-#: The tensor that says which graphs a model was fitted to.
+#: The tensor with the hashes of the training graphs.
 TRAINED_ON = "trained_on"
-#: Bytes of a description beyond which it is not read.
+#: Largest size of a description, in bytes.
 MOST_JSON = 2**28
 
-#: Where each estimator that can be saved is defined. A model file can name no other class.
+#: The modules of the estimators that can be saved; a model file cannot name any other class.
 SAVED = {
     "AlignedIsoNNClassifier": "isonn.aligned.estimators",
     "AlignedIsoNNRegressor": "isonn.aligned.estimators",
@@ -54,30 +54,30 @@ SAVED = {
 
 
 class GraphEstimator(BaseEstimator):
-    """Base of every estimator in isonn; see the module's text for the hooks.
+    """Base of all estimators; see the module docstring for the hooks.
 
     Attributes set by ``fit``:
-        target_: what is predicted, a `Target`.
-        size_: nodes there is room for: ``size`` where the method has it, else the largest training graph.
-        label_names_: what the labels of training graphs mean, by "node" and "edge"; empty where they have no names.
+        target_: the `Target`.
+        size_: largest number of nodes of a graph: ``size`` if the method has it, else that of the training graphs.
+        label_names_: names of the training labels, by "node" and "edge"; empty if they have none.
     """
 
-    #: Methods with one feature per node index cannot take a graph larger than the training ones.
+    #: Whether graphs larger than the training graphs raise an error, as with one feature per node index.
     _fixed_size: bool = False
 
     target_: Target
     size_: int
     label_names_: dict[str, dict[Any, str]]
-    #: A salt and a salted hash of every training graph; None where they are not known.
+    #: A salt and a salted hash of every training graph; None if unknown.
     _trained_on: NDArray[np.uint64] | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
 
         Args:
-            X: a `GraphSet`, or anything `isonn.as_graphset` takes.
-            y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t). A
-                `GraphSet` that has ``y`` needs none here.
+            X: a `GraphSet`, or anything `isonn.as_graphset` accepts.
+            y: one class or number per graph, shape (g,), or one column per label or measurement, shape (g, t). May be
+                omitted if ``X`` has ``y``.
         """
         self._check_params()
         graphs, targets = self._start(X, y)
@@ -86,12 +86,12 @@ class GraphEstimator(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The prediction for each graph, shaped as ``y`` was."""
+        """Predict graphs; the result has the shape of ``y``."""
         answers = self._all_answers(X)
         return self.target_.decide(answers)
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a new folder; `isonn.load_model` reads it."""
+        """Save the model to a new folder, for `isonn.load_model`."""
         self._require_fit()
         name = type(self).__name__
         if name not in SAVED or type(self).__module__ != SAVED[name]:
@@ -115,7 +115,7 @@ class GraphEstimator(BaseEstimator):
         write_model(Path(path), description, tensors)
 
     def seen_in_training(self, X: Any) -> NDArray[np.bool_]:
-        """Which graphs the model was fitted to, shape (g,); all False where it does not know, as after a stream.
+        """Return which graphs the model was fitted to, shape (g,); all False if unknown, as after a stream.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -130,14 +130,14 @@ class GraphEstimator(BaseEstimator):
         return np.isin(graph_hashes(graphs, int(self._trained_on[0])), self._trained_on[1:])
 
     def report(self, X: Any, y: Any, path: str | Path, *, cross_fit: bool | None = None) -> None:
-        """Write an HTML page: the answer with its reason, how good the model is, every graph with its reasons.
+        """Write an HTML page with the main findings, the quality of the model, and every graph with its reasons.
 
         Args:
-            X, y: graphs and what is to be predicted for them.
-            path: the page; an existing file is refused.
-            cross_fit: fit the model again in folds, so that no graph is explained by a model that has seen it. None
-                does so when the model was fitted to some of these graphs, and else takes them as held out. The page
-                says which.
+            X, y: graphs and their targets.
+            path: the file to write; must not exist.
+            cross_fit: refit the model in folds, so that no graph is explained by a model that has seen it. None does so
+                if the model was fitted to some of these graphs, and otherwise treats all as held out. The page states
+                which.
         """
         from isonn.report.show import report_model
 
@@ -145,35 +145,35 @@ class GraphEstimator(BaseEstimator):
         report_model(self, X, y, path, cross_fit)
 
     def _check_params(self) -> None:
-        """Validate parameters; ``fit`` does this first."""
+        """Validate parameters; called first by ``fit``."""
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
-        """Why the method cannot be used on these graphs, as a sentence, or None when it can."""
+        """Return why the method cannot be used on these graphs, or None if it can."""
         return None
 
     def _make_target(self, y: NDArray[Any]) -> Target:
-        raise TypeError(f"{type(self).__name__} does not say what it predicts")
+        raise TypeError(f"{type(self).__name__} does not implement _make_target")
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        raise TypeError(f"{type(self).__name__} does not say how to fit")
+        raise TypeError(f"{type(self).__name__} does not implement _fit")
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
-        raise TypeError(f"{type(self).__name__} does not say how to predict")
+        raise TypeError(f"{type(self).__name__} does not implement _answers")
 
     def _description(self) -> dict[str, Any]:
-        """What `_restore` needs besides parameters and tensors, as JSON."""
+        """Return what `_restore` needs besides parameters and tensors, as JSON."""
         return {}
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
-        """The learned numbers by name."""
-        raise TypeError(f"{type(self).__name__} does not say what it learned")
+        """Return the learned numbers by name."""
+        raise TypeError(f"{type(self).__name__} does not implement _tensors")
 
     def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-        """Take up what `_description` and `_tensors` wrote."""
-        raise TypeError(f"{type(self).__name__} does not say how to restore it")
+        """Restore the state from the results of `_description` and `_tensors`."""
+        raise TypeError(f"{type(self).__name__} does not implement _restore")
 
     def _start(self, X: Any, y: Any) -> tuple[GraphSet, NDArray[Any]]:
-        """Forget an earlier fit; check and encode what the new one learns from."""
+        """Reset an earlier fit; check the graphs and encode the targets."""
         self._fitted = False
         graphs = as_graphset(X)
         y = graphs.y if y is None else y
@@ -186,7 +186,7 @@ class GraphEstimator(BaseEstimator):
         return graphs, targets
 
     def _remember(self, hashes: NDArray[np.uint64]) -> None:
-        """Keep salted hashes of the training graphs; the salt comes from them, so that equal fits give equal files."""
+        """Store salted hashes of the training graphs; the salt is derived from them, so equal fits save equal files."""
         salt = np.bitwise_xor.reduce(mix64(np.unique(hashes)))
         self._trained_on = np.concatenate([[salt], np.unique(mix64(hashes ^ salt))])
 
@@ -196,7 +196,7 @@ class GraphEstimator(BaseEstimator):
         return self.target_.encode(values)
 
     def _weights(self, sample_weight: Any, targets: NDArray[Any]) -> NDArray[np.float64] | None:
-        """One positive weight per graph from ``sample_weight`` and ``class_weight``; None when all count the same."""
+        """Return one positive weight per graph from ``sample_weight`` and ``class_weight``; None if all are equal."""
         wanted, weights = getattr(self, "class_weight", None), None
         if wanted is not None:
             if not isinstance(self.target_, Classes):
@@ -211,7 +211,7 @@ class GraphEstimator(BaseEstimator):
         return np.asarray(given if weights is None else given * weights)
 
     def _room(self, graphs: GraphSet) -> int:
-        """Nodes there is room for: the largest training graph, or ``size`` where the method has that parameter."""
+        """Return ``size`` if the method has it, else the number of nodes of the largest training graph."""
         largest, size = int(graphs.sizes.max()), getattr(self, "size", None)
         if size is None:
             return largest
@@ -230,7 +230,7 @@ class GraphEstimator(BaseEstimator):
         return True
 
     def _checked(self, X: Any) -> GraphSet:
-        """The graphs to predict, once the estimator is fitted and able to take them."""
+        """Convert the graphs to predict; raise an error if the estimator is not fitted or cannot predict them."""
         self._require_fit()
         graphs = as_graphset(X)
         if self._fixed_size and graphs.sizes.max() > self.size_:
@@ -254,7 +254,7 @@ class GraphEstimator(BaseEstimator):
                     )
 
     def _all_answers(self, X: Any) -> NDArray[np.float64]:
-        """Answers for graphs or a stream of them, checked to be finite."""
+        """Return answers for graphs or a stream of them, checked to be finite."""
         if isinstance(X, GraphStream):
             return np.concatenate([self._all_answers(chunk) for chunk in X])
         graphs = self._checked(X)
@@ -262,8 +262,8 @@ class GraphEstimator(BaseEstimator):
         odd = ~np.isfinite(answers).all(axis=1)
         if odd.any():
             raise InputError(
-                f"graph {int(odd.argmax())} of {len(graphs)} gives answers that are not numbers; scale its weights as "
-                f"those of the training graphs were"
+                f"graph {int(odd.argmax())} of {len(graphs)} gives answers that are not finite; scale its "
+                "weights like those of the training graphs"
             )
         return answers
 
@@ -276,14 +276,14 @@ class GraphEstimator(BaseEstimator):
 
 
 class GraphClassifier(ClassifierMixin, GraphEstimator):
-    """Base of every classifier.
+    """Base of all classifiers.
 
     Attributes set by ``fit``:
         classes_: ndarray of shape (n_classes,), or the column numbers of an indicator matrix.
         multilabel_: whether ``y`` was an indicator matrix.
     """
 
-    #: Whether the method can learn an indicator matrix, and one with gaps (NaN).
+    #: Whether the method supports an indicator matrix, and one with gaps (NaN).
     _supports_multilabel: ClassVar[bool] = True
     _supports_gaps: ClassVar[bool] = False
 
@@ -300,7 +300,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         return isinstance(self.target_, Labels)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``."""
+        """Return probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``."""
         return self._all_answers(X)
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
@@ -327,13 +327,13 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
 
 class GraphRegressor(RegressorMixin, GraphEstimator):
-    """Base of every regressor: ``y`` holds numbers, one per graph or a column per measurement, NaN where unknown."""
+    """Base of all regressors; ``y`` holds one number per graph or one column per measurement, NaN if unknown."""
 
     def _make_target(self, y: NDArray[Any]) -> Target:
         return Numbers.fit(y)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions, mean over columns; entries of ``y`` that are NaN do not count."""
+        """Return the R² of the predictions, mean over columns; NaN in ``y`` is ignored."""
         truth = as_y(y, len(as_graphset(X)))
         if sample_weight is not None:
             return float(super().score(X, y, sample_weight))
@@ -347,7 +347,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
 
 def load_model(path: str | Path) -> Any:
-    """Read a model that ``save`` wrote. A damaged one, or one of another version, is refused.
+    """Load a model written by ``save``; raise `ModelFileError` if it is damaged or has another format version.
 
     Example:
         >>> import tempfile
@@ -385,7 +385,7 @@ def load_model(path: str | Path) -> Any:
     return model
 
 
-#: What a description holds, checked before anything is built from it; details are up to the estimators.
+#: The entries of a description, checked before anything is built from it; estimators check the details.
 _ENTRIES = {
     "params": lambda value: isinstance(value, dict) and len(value) < 100,
     "target": lambda value: isinstance(value, dict),
@@ -397,7 +397,7 @@ _ENTRIES = {
 
 
 def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-    """Write a model folder, whole or not at all; an existing path is refused."""
+    """Write a model folder atomically; raise an error if the path exists."""
     if path.exists():
         raise InputError(f"{path} exists already; choose another path, or remove it first")
     try:
@@ -420,9 +420,9 @@ def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDAr
 
 
 def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Description and tensors of a model folder, checked against each other."""
+    """Read the description and tensors of a model folder, checked against each other."""
     if not path.is_dir():
-        raise ModelFileError(f"{path} is not a model folder; give one that save or `isonn fit` made")
+        raise ModelFileError(f"{path} is not a model folder; give one written by save or `isonn fit`")
     for name in (JSON_NAME, TENSORS_NAME):
         if not (path / name).is_file():
             raise ModelFileError(f"{path} holds no {name}; save the model again")
@@ -452,13 +452,13 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _digest(description: dict[str, Any]) -> str:
-    """SHA-256 of a description; it shows damage and edits, and does not stop a forger."""
+    """Return the SHA-256 of a description, which detects damage and edits, but not forgery."""
     content = {name: value for name, value in description.items() if name != "digest"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    """NumPy numbers and arrays, which a parameter grid may hold, as Python's own."""
+    """Convert NumPy numbers and arrays, as from a parameter grid, to Python types."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -467,10 +467,10 @@ def _plain(value: Any) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists of JSON as the tuples they were, at every depth."""
+    """Convert lists from JSON back to tuples, at every depth."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _pairs(names: dict[Any, str]) -> list[tuple[Any, str]]:
-    """A dict as pairs: the keys of JSON are strings, and these may be numbers."""
+    """Convert a dict to pairs, because keys in JSON are strings and these may be numbers."""
     return [(code.item() if isinstance(code, np.generic) else code, name) for code, name in names.items()]

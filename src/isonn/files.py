@@ -1,4 +1,4 @@
-"""Write files atomically: next to their final place, then renamed into it."""
+"""Write files atomically: to a temporary path, which is then renamed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ except ImportError:  # Windows
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """A temporary path that is renamed to ``path`` if the block succeeds, and removed if it fails."""
+    """Yield a temporary path that is renamed to ``path`` if the block succeeds, and removed if it fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = _locked(lambda: tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())  # mkstemp keeps files to their owner; a result is for everybody
+        temporary.chmod(0o666 & ~_umask())  # mkstemp makes files private; results should have the usual permissions
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
@@ -35,7 +35,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """A temporary folder that is renamed to ``path``, which must not exist, if the block succeeds."""
+    """Yield a temporary folder that is renamed to ``path``, which must not exist, if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def make() -> tuple[int | None, str]:
@@ -45,7 +45,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     handle, temporary = _locked(make)
     try:
         yield temporary
-        for file in temporary.rglob("*"):  # some libraries keep what they write to its owner
+        for file in temporary.rglob("*"):  # some libraries write private files
             file.chmod((0o777 if file.is_dir() else 0o666) & ~_umask())
         temporary.chmod(0o777 & ~_umask())
         temporary.rename(path)
@@ -56,10 +56,10 @@ def atomic_directory(path: Path) -> Iterator[Path]:
 
 
 def remove_strays(folder: Path, name: str) -> None:
-    """Remove the temporary files and folders that killed processes left in a folder; not those in use.
+    """Remove temporary files and folders left by killed processes; keep those in use.
 
     Args:
-        name: of the files or folders that were to be written; ``*`` stands for anything.
+        name: the final name of the files or folders; ``*`` matches anything.
     """
     if fcntl is None or not folder.is_dir():
         return
@@ -79,9 +79,9 @@ def remove_strays(folder: Path, name: str) -> None:
 
 
 def _locked(make: Callable[[], tuple[int | None, str]]) -> tuple[int | None, Path]:
-    """A new temporary file or folder, locked, so that `remove_strays` knows that somebody is writing it.
+    """Create a temporary file or folder and lock it, so that `remove_strays` sees that it is in use.
 
-    The system lets go of the lock when the process ends, however it does.
+    The system releases the lock whenever the process ends.
     """
     while True:
         handle, name = make()
@@ -93,7 +93,7 @@ def _locked(make: Callable[[], tuple[int | None, str]]) -> tuple[int | None, Pat
             return handle, Path(name)
         if os.path.exists(name):
             return handle, Path(name)
-        os.close(handle)  # another process took it for a stray before it was locked
+        os.close(handle)  # another process removed it as a stray before it was locked
 
 
 def _umask() -> int:

@@ -1,4 +1,4 @@
-"""Heads read the features of graphs and predict: `Head`, the contract, and the linear, forest and ensemble heads."""
+"""Heads predict from graph features: the base class `Head`, and the linear, forest and ensemble heads."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ __all__ = ["HEADS", "EnsembleHead", "ForestHead", "Head", "LinearHead", "get_hea
 
 Floats = NDArray[np.float64]
 
-#: Graphs up to which the products of all pairs are held: 512 MB.
+#: Largest number of graphs for which all pairwise products are stored: 512 MB.
 DUAL_GRAPHS = 8000
-#: Graphs that the penalty is chosen on; a decomposition takes two seconds.
+#: Number of graphs on which the penalty is chosen; a decomposition takes two seconds.
 PENALTY_GRAPHS = 1500
-#: Penalties to choose from; the features of a graph have norm 1.
+#: Candidate penalties; the features of a graph have norm 1.
 PENALTIES = 10.0 ** np.arange(-4.0, 1.51, 0.25)
-#: A residual beyond this counts no more than this when a penalty for classes is chosen.
+#: Residuals are clipped here when a penalty for classes is chosen.
 LARGEST_SQUARE = 4.0
-#: Columns that more than this share of graphs have are multiplied as a dense matrix.
+#: Columns that occur in more than this share of graphs are multiplied as a dense matrix.
 DENSE_SHARE = 0.05
-#: Trees of a forest.
+#: Number of trees of a forest.
 TREES = 300
-#: Columns the trees see: those that split the graphs most evenly. More cost time and gained nothing.
+#: Number of columns for the trees, those that split the graphs most evenly. More took longer without a gain.
 COLUMNS = 2000
-#: Probabilities are kept this far from 0 and 1, so that log-odds stay finite.
+#: Smallest distance of probabilities from 0 and 1, so that log-odds are finite.
 MARGIN = 1e-3
 
 
 class Head(ABC):
-    """Fits features to targets. To add one, subclass it and register it with `register_head`.
+    """Base class of heads. To add one, subclass it and register it with `register_head`.
 
-    Features are a sparse matrix, one row per graph; targets are what ``target.encode`` gives. `outputs` gives the
-    numbers that ``target.link`` turns into answers. A head whose outputs are sums over features is `additive` and
-    returns the summands' weights from `coefficients`; explanations of other heads are computed by removal. `tensors`
-    and `restore` carry all that was learned.
+    Features are a sparse matrix with one row per graph; targets come from ``target.encode``. ``target.link`` converts
+    `outputs` to answers. A head whose outputs are sums over features is `additive` and returns their weights from
+    `coefficients`; explanations of other heads are computed by removal. `tensors` and `restore` save and load the
+    learned state.
 
     Example:
         >>> class Shares(Head):
@@ -85,32 +85,32 @@ class Head(ABC):
         weights: Floats | None = None,
         seed: int = 0,
     ) -> Self:
-        """Learn from features (g, p) and targets; ``weights`` are one per graph."""
+        """Fit to features (g, p) and targets, with one of ``weights`` per graph."""
 
     @abstractmethod
     def outputs(self, features: csr_array) -> Floats:
-        """Outputs of shape (g, target.outputs)."""
+        """Return outputs of shape (g, target.outputs)."""
 
     @abstractmethod
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """What was learned, by name."""
+        """Return the learned arrays by name."""
 
     @classmethod
     @abstractmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> Head:
-        """The head whose `tensors` these are."""
+        """Restore a head from its `tensors`."""
 
     def coefficients(self) -> tuple[Floats, Floats] | None:
-        """Weights (outputs, p) and intercepts (outputs,) of an additive head, else None."""
+        """Return weights (outputs, p) and intercepts (outputs,) of an additive head, else None."""
         return None
 
 
-#: Every head by name.
+#: All heads by name.
 HEADS: dict[str, type[Head]] = {}
 
 
 def register_head(cls: type[Head]) -> type[Head]:
-    """Make a head known by its name; use it as a decorator.
+    """Register a head under its name; use as a decorator.
 
     Example:
         >>> from isonn.heads import HEADS, LinearHead, register_head
@@ -125,7 +125,7 @@ def register_head(cls: type[Head]) -> type[Head]:
 
 
 def get_head(name: Any) -> type[Head]:
-    """The head of that name.
+    """Return the head of a name.
 
     Example:
         >>> from isonn.heads import get_head
@@ -139,23 +139,23 @@ def get_head(name: Any) -> type[Head]:
 
 @register_head
 class LinearHead(Head):
-    r"""Ridge regression whose penalty is chosen by exact leave-one-out; outputs are sums, so explanations add up.
+    r"""Ridge regression with the penalty chosen by exact leave-one-out; outputs are sums, so explanations add up.
 
     With :math:`K = \Phi \Phi^\top` the products of all graphs' features, :math:`G = (K + \lambda C^{-1})^{-1}` for
     weights C, :math:`s = G 1` and :math:`P = G - s s^\top / 1^\top s`, the ridge solution with a free intercept is
     :math:`\alpha = P Y`, and leaving graph i out changes its residual to :math:`\alpha_i / P_{ii}`: one decomposition
     of K gives the leave-one-out error of every penalty. Classes are targets of +1 and -1, one against the rest. The
-    outputs are scaled by one number so that the leave-one-out probabilities are as likely as possible: a score is a
+    outputs are scaled by one number that maximises the likelihood of the leave-one-out probabilities, so a score is a
     log-odds.
 
-    The products take g² memory. Beyond `DUAL_GRAPHS` graphs the penalty is chosen on a sample and the weights are
-    solved for directly, on the sparse features.
+    The products take g² memory. Beyond `DUAL_GRAPHS` graphs, the penalty is chosen on a sample and the weights are
+    computed directly from the sparse features.
 
     Attributes:
         coef, intercept: shape (outputs, p) and (outputs,).
         penalties: the penalty chosen for each column of targets, shape (columns,).
-        held_out: leave-one-out outputs of the training graphs, shape (g, outputs); NaN where there is none.
-        loss: mean leave-one-out loss, to compare features by.
+        held_out: leave-one-out outputs of the training graphs, shape (g, outputs); NaN if there is none.
+        loss: mean leave-one-out loss, for comparing features.
 
     Example:
         >>> from scipy.sparse import csr_array
@@ -183,11 +183,11 @@ class LinearHead(Head):
         weights: Floats | None = None,
         seed: int = 0,
     ) -> Self:
-        """Solve for weights and intercepts."""
+        """Compute weights and intercepts."""
         wanted = target_columns(targets, target)
         self._regress(features, wanted, weights, np.inf if isinstance(target, Numbers) else LARGEST_SQUARE, seed)
         if isinstance(target, Classes) and len(target.classes) == 2:
-            # one score, half of it for one class and half against the other
+            # one score: plus half of it for one class, minus half for the other
             halves = np.array([[-0.5], [0.5]])
             self.coef, self.intercept = halves @ self.coef, halves[:, 0] * self.intercept[0]
             self.held_out = self.held_out @ halves.T
@@ -199,12 +199,12 @@ class LinearHead(Head):
         return self
 
     def fit_outputs(self, features: csr_array, outputs: Floats, seed: int = 0) -> Self:
-        """Fit the outputs of another head, shape (g, outputs); rows with NaN are left out."""
+        """Fit the outputs of another head, shape (g, outputs); rows with NaN are ignored."""
         self._regress(features, outputs, None, np.inf, seed)
         return self
 
     def _regress(self, features: csr_array, wanted: Floats, weights: Floats | None, cap: float, seed: int) -> None:
-        """Solve for every column of ``wanted``, each on the graphs where it is known."""
+        """Fit every column of ``wanted`` on the graphs where it is known."""
         g, p = features.shape
         self.coef, self.intercept = np.zeros((wanted.shape[1], p)), np.zeros(wanted.shape[1])
         self.held_out = np.full(wanted.shape, np.nan)
@@ -246,7 +246,7 @@ class _Solution:
 
 
 def target_columns(targets: NDArray[Any], target: Target) -> Floats:
-    """What is regressed on: +1 and -1 for classes and labels, standardised values for numbers."""
+    """Return regression targets: +1 and -1 for classes and labels, standardised values for numbers."""
     if isinstance(target, Numbers):
         return np.asarray(targets, dtype=np.float64)
     if isinstance(target, Classes):
@@ -256,7 +256,7 @@ def target_columns(targets: NDArray[Any], target: Target) -> Floats:
 
 
 def _same_rows(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Columns that are known for the same graphs, together: rows and columns of each group."""
+    """Group columns that are known for the same graphs; return the rows and columns of each group."""
     patterns, group = np.unique(known, axis=1, return_inverse=True)
     return [(np.flatnonzero(patterns[:, i]), np.flatnonzero(group.reshape(-1) == i)) for i in range(patterns.shape[1])]
 
@@ -279,13 +279,13 @@ def _solve(features: csr_array, wanted: Floats, weights: Floats, cap: float, see
     s = solved[:, 0]
     bias = (s @ wanted) / s.sum()
     alpha = solved[:, 1:] - np.outer(s, bias)
-    root, _ = dtrtri(root, lower=1, overwrite_c=1)  # of the inverse only the diagonal is needed: a sixth of the work
+    root, _ = dtrtri(root, lower=1, overwrite_c=1)  # only the diagonal of the inverse is needed: a sixth of the work
     residual = alpha / (np.einsum("ij,ij->j", root, root) - s**2 / s.sum())[:, None]
     return _Solution(np.asarray(alpha.T @ features), bias, wanted - residual, penalty, loss)
 
 
 def products(features: csr_array) -> Floats:
-    """Products of all pairs of rows; frequent columns as one dense product, rare ones sparse."""
+    """Return the products of all pairs of rows; frequent columns are multiplied as dense, rare ones as sparse."""
     share = np.bincount(features.indices, minlength=features.shape[1]) / max(1, features.shape[0])
     often = np.flatnonzero(share > DENSE_SHARE)
     dense = features[:, often].toarray()
@@ -299,7 +299,7 @@ def products(features: csr_array) -> Floats:
 def leave_one_out(
     kernel: Floats, wanted: Floats, weights: Floats, cap: float
 ) -> tuple[float, Floats, Floats, Floats, float]:
-    """The best penalty with its dual weights, intercepts, leave-one-out residuals and loss."""
+    """Return the best penalty with its dual weights, intercepts, leave-one-out residuals and loss."""
     root = np.sqrt(weights)
     values, vectors = eigh(kernel * np.outer(root, root))
     vectors = vectors * root[:, None]  # so that G = V diag(1 / (d + penalty)) V'
@@ -321,10 +321,10 @@ def leave_one_out(
 
 
 def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> float:
-    """The scale of outputs under which the leave-one-out probabilities of what is true are largest.
+    """Return the scale of outputs that maximises the leave-one-out likelihood.
 
-    As in Platt's scaling, one graph in n + 2 counts as wrong: otherwise classes that are told apart without a mistake
-    would be predicted with certainty.
+    As in Platt scaling, one graph in n + 2 counts as wrong. Otherwise perfectly separated classes would be predicted
+    with certainty.
     """
     known = np.isfinite(held_out).all(axis=1) if isinstance(target, Classes) else np.isfinite(held_out)
     if not known.any():
@@ -351,9 +351,9 @@ class ForestHead(Head):
     """A random forest on the columns that split the graphs most evenly; explanations are computed by removal.
 
     Attributes:
-        columns: which features the trees see, shape (q,).
-        feature, threshold, left, right: of each node of each tree, shape (trees, nodes); a leaf leads to itself.
-        votes: what each node predicts, shape (trees, nodes, outputs).
+        columns: the features used by the trees, shape (q,).
+        feature, threshold, left, right: the split of each tree node, shape (trees, nodes); a leaf points to itself.
+        votes: the prediction of each tree node, shape (trees, nodes, outputs).
 
     Example:
         >>> from scipy.sparse import csr_array
@@ -404,7 +404,7 @@ class ForestHead(Head):
         return np.log(votes) if self.one_class else np.log(votes / (1 - votes))
 
     def votes_of(self, features: csr_array) -> Floats:
-        """The mean vote of the trees, shape (g, outputs)."""
+        """Return the mean vote of the trees, shape (g, outputs)."""
         values = features[:, self.columns].toarray().astype(np.float32).astype(np.float64)
         example = np.arange(len(values))
         total = np.zeros((len(values), self.votes.shape[2]))
@@ -421,14 +421,14 @@ class ForestHead(Head):
         return total / len(self.votes)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Columns, trees, and what the votes mean."""
+        """Return the columns, the trees and the kind of votes."""
         kind = np.array([self.numbers, self.one_class])
         names = ("columns", "feature", "threshold", "left", "right", "votes")
         return {"kind": kind, **{name: getattr(self, name) for name in names}}
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> ForestHead:
-        """The forest with these trees."""
+        """Restore a forest from its trees."""
         head = cls()
         for name in ("columns", "feature", "threshold", "left", "right", "votes"):
             setattr(head, name, tensors[name])
@@ -459,14 +459,14 @@ class ForestHead(Head):
         share = tree.value / tree.value.sum(axis=2, keepdims=True)  # (nodes, columns, classes)
         if self.one_class:
             return np.asarray(share[:, 0])
-        # each label is 0 or 1, or, when all training graphs agree, only one of the two
+        # each label is 0 or 1, or only one of them if all training graphs agree
         classes = forest.classes_ if share.shape[1] > 1 else [forest.classes_]
         return np.stack([share[:, j, : len(c)] @ np.asarray(c, dtype=float) for j, c in enumerate(classes)], axis=1)
 
 
 @register_head
 class EnsembleHead(Head):
-    """The mean of the probabilities (or values) of the linear head and the forest; explained by removal.
+    """The mean of the probabilities or values of the linear head and the forest; explained by removal.
 
     Example:
         >>> from scipy.sparse import csr_array
@@ -487,7 +487,7 @@ class EnsembleHead(Head):
         weights: Floats | None = None,
         seed: int = 0,
     ) -> Self:
-        """Fit both."""
+        """Fit both heads."""
         self.linear = LinearHead().fit(features, targets, target, weights, seed)
         self.forest = ForestHead().fit(features, targets, target, weights, seed)
         return self
@@ -502,13 +502,13 @@ class EnsembleHead(Head):
         return np.asarray(logit(np.clip((expit(linear) + forest) / 2, MARGIN, 1 - MARGIN)))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Those of both."""
+        """Return the tensors of both heads."""
         own = (("linear", self.linear), ("forest", self.forest))
         return {f"{part}.{name}": tensor for part, head in own for name, tensor in head.tensors().items()}
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> EnsembleHead:
-        """The heads with these tensors."""
+        """Restore both heads from their tensors."""
         head = cls()
 
         def below(part: str) -> dict[str, NDArray[Any]]:

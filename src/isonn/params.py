@@ -1,4 +1,4 @@
-"""Checks of parameters that several estimators share."""
+"""Validation of parameters shared by several estimators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from isonn.errors import InputError
 
-#: The most that makes sense, by parameter: beyond, a process would hang or be killed.
+#: Largest sensible values; beyond them, a process would hang or be killed.
 LIMITS = {
     "n_jobs": 1024,
     "--jobs": 1024,
@@ -24,12 +24,12 @@ LIMITS = {
     "width": 1_000_000,
 }
 
-#: A graph of 100 nodes can have a billion subgraphs of six nodes, and 720 orderings of each are tried.
+#: A graph of 100 nodes can have a billion subgraphs of six nodes, each with 720 permutations.
 MAX_SUBGRAPH_NODES = 6
 
 
 def check_count(name: str, value: Any) -> None:
-    """Raise `InputError` unless the value is an integer from 1 to the limit of that parameter."""
+    """Raise `InputError` unless the value is an integer from 1 to the limit of the parameter."""
     most = LIMITS.get(name, 2**31 - 1)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(f"{name}={_short(value)} is not a count; use an integer >= 1")
@@ -43,20 +43,20 @@ def _short(value: Any) -> str:
 
 
 def check_subgraph_size(k: int) -> None:
-    """Raise `InputError` for a size that cannot be enumerated."""
+    """Raise `InputError` if subgraphs of this size cannot be enumerated."""
     if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MAX_SUBGRAPH_NODES:
-        raise InputError(f"k={k!r} is not a size of subgraphs that can be enumerated; use 1 to {MAX_SUBGRAPH_NODES}")
+        raise InputError(f"k={k!r} is not a valid subgraph size; use 1 to {MAX_SUBGRAPH_NODES}")
 
 
 def check_plain(settings: Mapping[str, Any]) -> None:
-    """Raise `InputError` for settings that are arrays: comparing one with a choice gives no yes or no."""
+    """Raise `InputError` for settings that are arrays, which cannot be compared with choices."""
     for name, value in settings.items():
         if isinstance(value, np.ndarray) and name not in ("k", "hidden", "layers"):
             raise InputError(f"{name} is an array of shape {value.shape}; give a number, a name or a tuple")
 
 
 def check_memory(what: str, shape: Sequence[int], remedy: str) -> None:
-    """Raise `InputError` if an array of float32 would not fit into the memory of this machine."""
+    """Raise `InputError` if an array of float32 does not fit in the memory of this machine."""
     needed, memory = 4 * math.prod(map(int, shape)), machine_memory()
     if needed > memory:
         sizes = " x ".join(f"{size:,}" for size in shape)
@@ -67,7 +67,7 @@ def check_memory(what: str, shape: Sequence[int], remedy: str) -> None:
 
 
 def machine_memory() -> int:
-    """Bytes of memory; 32 GB if the system does not tell."""
+    """Return the bytes of memory; 32 GB if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows
@@ -78,13 +78,13 @@ def check_learning_rate(value: Any) -> None:
     """Raise `InputError` unless the value is above 0 and at most 1,000."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not value > 0:
-        raise InputError(f"learning_rate={_short(value)} is not above 0; 0.001 is a good start")
+        raise InputError(f"learning_rate={_short(value)} is not above 0; try 0.001")
     if value > 1000:
-        raise InputError(f"learning_rate={_short(value)} is too large; use at most 1,000, and 0.001 for a start")
+        raise InputError(f"learning_rate={_short(value)} is too large; use at most 1,000, or try 0.001")
 
 
 def check_widths(name: str, widths: Sequence[int]) -> None:
-    """Raise `InputError` unless these are widths of layers."""
+    """Raise `InputError` unless these are valid layer widths."""
     given = list(widths) if isinstance(widths, (Sequence, np.ndarray)) else []
     if not given or any(isinstance(w, bool) or not isinstance(w, (int, np.integer)) or w < 1 for w in given):
         raise InputError(f"{name}={_short(widths)} are not layer widths; use integers >= 1 such as (1024, 128)")

@@ -1,4 +1,4 @@
-"""Worker processes: they leave Ctrl-C to the process that started them, and end when it does."""
+"""Worker processes that ignore Ctrl-C and end with the process that started them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from joblib import parallel_config
 
 @contextmanager
 def workers(**settings: Any) -> Iterator[None]:
-    """Processes that `joblib.Parallel` starts in this block ignore Ctrl-C and end with this process.
+    """Make processes started by `joblib.Parallel` in this block ignore Ctrl-C and end with this process.
 
-    A terminal sends Ctrl-C to every process of the command, and each worker would print its own traceback; this process
-    stops them. Blocking the signal does not work: starting multiprocessing's resource tracker unblocks it. A process
-    that is killed stops nobody, so its workers watch it.
+    A terminal sends Ctrl-C to every process of a command, and each worker would print a traceback. So workers ignore
+    it, and this process stops them. Blocking the signal does not work, because multiprocessing's resource tracker
+    unblocks it. A killed process cannot stop its workers, so they watch it.
 
     Args:
-        settings: more for `joblib.parallel_config`.
+        settings: further arguments of `joblib.parallel_config`.
     """
     with parallel_config("loky", initializer=_end_with, initargs=(os.getpid(),), **settings):
         if threading.current_thread() is not threading.main_thread():
-            yield  # Python sets signal handlers in the main thread only
+            yield  # signal handlers can only be set in the main thread
             return
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
@@ -36,7 +36,7 @@ def workers(**settings: Any) -> Iterator[None]:
 
 
 def _end_with(parent: int) -> None:
-    """End this process once its parent is gone."""
+    """End this process when its parent is gone."""
 
     def watch() -> None:
         while os.getppid() == parent:

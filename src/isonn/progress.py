@@ -1,4 +1,4 @@
-"""What users at a terminal see while they wait: progress bars and notes. Elsewhere nothing is shown."""
+"""Progress bars and notes, shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _hidden = False
 
 
 def hide(hidden: bool = True) -> None:
-    """Show no bars from now on; ``hide(False)`` shows them again."""
+    """Hide progress bars; ``hide(False)`` shows them again."""
     global _hidden
     _hidden = hidden
 
 
 def silent(done: int, text: str = "") -> None:
-    """A report that shows nothing."""
+    """Report nothing."""
 
 
 @contextmanager
 def bar(title: str, total: int | None, show: bool = True) -> Iterator[Report]:
-    """A progress bar with the time left, on standard error; nothing when that is not a terminal.
+    """Show a progress bar with the remaining time on standard error, if that is a terminal.
 
     Args:
-        total: steps in all, or None if unknown.
+        total: total number of steps, or None if unknown.
     """
     if not show or _hidden:
         yield silent
@@ -59,7 +59,7 @@ _announced: set[str] = set()
 
 
 def announce(what: str, kernel: Any) -> None:
-    """Say once that the first call of a numba kernel takes some seconds to compile, unless it is in the cache."""
+    """Print a note once that a numba kernel takes some seconds to compile, unless it is cached."""
     if what in _announced:
         return
     _announced.add(what)

@@ -1,7 +1,6 @@
-"""The same seed gives the same bits: named random streams, and the number of threads torch computes with.
+"""Reproducible results: named random streams, and control of torch threads.
 
-Every random choice draws from a stream named after its purpose, so a new random choice never shifts the numbers of an
-old one.
+Every random choice uses a stream named after its purpose, so adding one never changes the numbers of another.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def resolve_seed(random_state: int | np.integer | np.random.RandomState | np.random.Generator | None) -> int:
-    """The integer seed behind scikit-learn's ``random_state`` argument; ``None`` draws a fresh one.
+    """Return the integer seed of a ``random_state`` argument; ``None`` draws a new one.
 
     Example:
         >>> resolve_seed(7)
@@ -35,23 +34,25 @@ def resolve_seed(random_state: int | np.integer | np.random.RandomState | np.ran
         return int(random_state.integers(2**63))
     is_integer = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, (bool, np.bool_))
     if not is_integer or random_state < 0:
-        raise InputError(f"random_state={random_state!r} is not a seed; use an integer >= 0, or None for a fresh one")
+        raise InputError(
+            f"random_state={random_state!r} is not a valid seed; use an integer >= 0, or None for a new one"
+        )
     return int(random_state)
 
 
 def derive_seed(seed: int, *names: object) -> int:
-    """A 63-bit seed that depends on ``seed`` and on every name, and on nothing else."""
+    """Return a 63-bit seed that depends only on ``seed`` and the names."""
     text = "\x1f".join([str(seed), *map(str, names)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
 def numpy_stream(seed: int, *names: object) -> np.random.Generator:
-    """A NumPy generator for the purpose the names describe."""
+    """Return a NumPy generator for the purpose given by the names."""
     return np.random.default_rng(derive_seed(seed, *names))
 
 
 def torch_stream(seed: int, *names: object) -> torch.Generator:
-    """A CPU torch generator for the purpose the names describe."""
+    """Return a CPU torch generator for the purpose given by the names."""
     import torch
 
     return torch.Generator().manual_seed(derive_seed(seed, *names))
@@ -59,9 +60,9 @@ def torch_stream(seed: int, *names: object) -> torch.Generator:
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Limit torch to ``count`` threads inside the block; does nothing where torch is not loaded.
+    """Limit torch to ``count`` threads inside the block; do nothing if torch is not loaded.
 
-    Sums are split by thread, so the same bits need the same number of threads.
+    Sums are split by thread, so identical results need the same number of threads.
     """
     torch = sys.modules.get("torch")
     if torch is None:

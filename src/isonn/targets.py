@@ -1,7 +1,7 @@
-"""Targets: what is predicted.
+"""Targets of prediction: classes, labels or numbers.
 
-A target turns ``y`` into numbers to learn from, says what a model's outputs mean, and turns them back into answers.
-One class per graph is `Classes`, several labels per graph are `Labels`, measurements are `Numbers`.
+A target encodes ``y`` for training and converts a model's outputs to answers and predictions. `Classes` is one class
+per graph, `Labels` several labels per graph, and `Numbers` measurements.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Floats = NDArray[np.float64]
 
 
 class Target(ABC):
-    """What an estimator predicts. To add one, subclass it and register it with `register_target`.
+    """Base class of targets. To add one, subclass it and register it with `register_target`.
 
-    A head gives ``outputs`` numbers per graph, shape (g, outputs). The target says what they are: `link` turns them
-    into answers (probabilities or values), `decide` turns answers into predictions, and `margin` is the single
-    number that explanations share out.
+    A head returns ``outputs`` numbers per graph, shape (g, outputs). `link` converts them to answers (probabilities or
+    values), `decide` converts answers to predictions, and `margin` returns the single number that explanations
+    decompose.
 
     Attributes:
-        classes: what the outputs stand for: the classes, or the column numbers of ``y``.
+        classes: the meaning of the outputs: the classes, or the column numbers of ``y``.
     """
 
-    #: The name a saved model knows it by.
+    #: The name in saved models.
     name: ClassVar[str]
 
     classes: NDArray[Any]
@@ -42,39 +42,39 @@ class Target(ABC):
     @classmethod
     @abstractmethod
     def fit(cls, y: NDArray[Any]) -> Target:
-        """Learn from ``y``, shape (g,) or (g, t); raise `InputError` for values it cannot predict."""
+        """Fit to ``y``, shape (g,) or (g, t); raise `InputError` for invalid values."""
 
     @abstractmethod
     def encode(self, y: NDArray[Any]) -> NDArray[Any]:
-        """What is learned from: class numbers (g,), or float columns (g, t) where NaN means not measured."""
+        """Encode ``y`` as class numbers (g,), or as float columns (g, t) with NaN for unknown values."""
 
     @abstractmethod
     def link(self, outputs: Floats) -> Floats:
-        """Answers from outputs, same shape: probabilities or values."""
+        """Convert outputs to answers of the same shape: probabilities or values."""
 
     @abstractmethod
     def decide(self, answers: Floats) -> NDArray[Any]:
-        """Predictions from answers."""
+        """Convert answers to predictions."""
 
     @abstractmethod
     def margin(self, outputs: Floats, column: int) -> Floats:
-        """The number an explanation of one class or column is about: (..., outputs) to (...)."""
+        """Return the number that an explanation of one class or column decomposes: (..., outputs) to (...)."""
 
     @abstractmethod
     def loss(self) -> nn.Module:
-        """Mean loss of outputs and encoded targets, as a torch module."""
+        """Return the mean loss of outputs and encoded targets, as a torch module."""
 
     @abstractmethod
     def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """How good predictions are, by metric."""
+        """Compute the metrics of predictions, by name."""
 
     @property
     def outputs(self) -> int:
-        """Numbers a head gives per graph."""
+        """Number of outputs per graph."""
         return len(self.classes)
 
     def describe(self) -> dict[str, Any]:
-        """The target as JSON; `target_from` reads it."""
+        """Return the target as JSON, for `target_from`."""
         return {"name": self.name, "classes": values_to_json(self.classes)}
 
     @classmethod
@@ -85,18 +85,18 @@ class Target(ABC):
         return target
 
 
-#: Every kind of target by name.
+#: All targets by name.
 TARGETS: dict[str, type[Target]] = {}
 
 
 def register_target(cls: type[Target]) -> type[Target]:
-    """Make a kind of target known to saved models; use it as a decorator."""
+    """Register a target for saved models; use as a decorator."""
     TARGETS[cls.name] = cls
     return cls
 
 
 def target_from(stored: dict[str, Any]) -> Target:
-    """The target that `Target.describe` wrote."""
+    """Restore a target from `Target.describe`."""
     return TARGETS[stored["name"]].restore(stored)
 
 
@@ -117,7 +117,7 @@ class Classes(Target):
 
     @classmethod
     def fit(cls, y: NDArray[Any]) -> Classes:
-        """The distinct classes of ``y``, sorted."""
+        """Find the sorted distinct classes of ``y``."""
         missing = [i for i, value in enumerate(y.tolist()) if value is None or value != value or value in _INFINITE]
         if missing:
             raise InputError(f"y[{missing[0]}] is {y[missing[0]]}; give every graph a class")
@@ -137,11 +137,11 @@ class Classes(Target):
         return cls(classes)
 
     def encode(self, y: NDArray[Any]) -> NDArray[np.int64]:
-        """Class numbers, shape (g,)."""
+        """Return class numbers, shape (g,)."""
         return np.searchsorted(self.classes, y).astype(np.int64)
 
     def class_weights(self, wanted: str | Mapping[Any, float], codes: NDArray[np.int64]) -> Floats:
-        """The weight of each class: "balanced" as in scikit-learn, or from a dict, 1 for classes it does not name."""
+        """Return the weight of each class: "balanced" as in scikit-learn, or from a dict, 1 for missing classes."""
         if wanted == "balanced":
             counts = np.bincount(codes, minlength=len(self.classes))
             return np.asarray(len(codes) / (len(self.classes) * np.maximum(counts, 1)))
@@ -151,15 +151,15 @@ class Classes(Target):
         return np.array([float(wanted.get(value, 1.0)) for value in self.classes.tolist()])  # type: ignore[union-attr]
 
     def link(self, outputs: Floats) -> Floats:
-        """The softmax: rows sum to 1."""
+        """Return the softmax; rows sum to 1."""
         return np.asarray(softmax(outputs, axis=-1))
 
     def decide(self, answers: Floats) -> NDArray[Any]:
-        """The most likely class of each graph."""
+        """Return the most likely class of each graph."""
         return np.asarray(self.classes[answers.argmax(axis=-1)])
 
     def margin(self, outputs: Floats, column: int) -> Floats:
-        """The class's output; of two classes, its output minus the other's, the log-odds."""
+        """Return the output of the class; for two classes, minus the other output, which is the log-odds."""
         if outputs.shape[-1] == 2:
             return np.asarray(outputs[..., column] - outputs[..., 1 - column])
         return np.asarray(outputs[..., column])
@@ -171,7 +171,7 @@ class Classes(Target):
         return nn.CrossEntropyLoss()
 
     def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """Accuracy and F1: of the larger of two classes, the paper's +1, else the mean over classes (macro)."""
+        """Return accuracy and F1: for two classes that of the larger one, +1 in the paper, else the macro average."""
         from sklearn.metrics import accuracy_score, f1_score
 
         if len(self.classes) == 2:
@@ -184,7 +184,7 @@ class Classes(Target):
 
 @register_target
 class Labels(Target):
-    """Several labels per graph: a matrix of 0 and 1, one column each; NaN where a label was not measured.
+    """Several labels per graph: a matrix of 0 and 1 with one column each; NaN if a label is unknown.
 
     Example:
         >>> target = Labels.fit(np.array([[0, 1], [1, np.nan]]))
@@ -199,7 +199,7 @@ class Labels(Target):
 
     @classmethod
     def fit(cls, y: NDArray[Any]) -> Labels:
-        """One label per column of ``y``."""
+        """Check ``y``, with one label per column."""
         values = _floats(y)
         known = np.isfinite(values)
         wrong = (known & ~np.isin(values, (0, 1))) | np.isinf(values)
@@ -211,27 +211,27 @@ class Labels(Target):
         return cls(y.shape[1])
 
     def encode(self, y: NDArray[Any]) -> NDArray[np.float32]:
-        """The matrix as floats, NaN where not measured."""
+        """Return the matrix as floats, NaN if unknown."""
         return _floats(y).astype(np.float32)
 
     def link(self, outputs: Floats) -> Floats:
-        """The logistic function of each output."""
+        """Return the logistic function of each output."""
         return np.asarray(expit(outputs))
 
     def decide(self, answers: Floats) -> NDArray[np.int64]:
-        """1 where a label is more likely than not."""
+        """Return 1 where a label is more likely than not."""
         return (answers > 0.5).astype(np.int64)
 
     def margin(self, outputs: Floats, column: int) -> Floats:
-        """The label's log-odds."""
+        """Return the log-odds of the label."""
         return np.asarray(outputs[..., column])
 
     def loss(self) -> nn.Module:
-        """Cross-entropy of each measured label."""
+        """Return the cross-entropy of each known label."""
         return _masked_loss("binary_cross_entropy_with_logits")
 
     def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """Subset accuracy (all labels of a graph right) and F1 over all labels at once (micro)."""
+        """Return subset accuracy (all labels of a graph correct) and micro-averaged F1."""
         from sklearn.metrics import f1_score
 
         values = _floats(y)
@@ -243,9 +243,10 @@ class Labels(Target):
 
 @register_target
 class Numbers(Target):
-    """Measurements: one number per graph, or several columns of them; NaN where one was not measured.
+    """Measurements: one number per graph, or several columns of them; NaN if unknown.
 
-    Outputs are standardised, so that every column weighs the same in training; `link` gives the user's units back.
+    Outputs are standardised, so that every column has equal weight in training; `link` converts back to the units of
+    ``y``.
 
     Example:
         >>> target = Numbers.fit(np.array([1.0, 3.0]))
@@ -261,7 +262,7 @@ class Numbers(Target):
 
     @classmethod
     def fit(cls, y: NDArray[Any]) -> Numbers:
-        """Mean and deviation of each column."""
+        """Compute the mean and standard deviation of each column."""
         if y.dtype.kind in "US" or (y.dtype.kind == "O" and any(isinstance(value, str) for value in y.flat)):
             raise InputError(f"y holds text such as {y.reshape(-1).tolist()[0]!r}, not numbers; use a classifier")
         values = _floats(y).reshape(len(y), -1)
@@ -274,27 +275,27 @@ class Numbers(Target):
         return cls(np.nanmean(values, axis=0), np.where(scale > 0, scale, 1.0), y.ndim == 1)
 
     def encode(self, y: NDArray[Any]) -> Floats:
-        """Standardised columns, shape (g, t)."""
+        """Return standardised columns, shape (g, t)."""
         return np.asarray((_floats(y).reshape(len(y), -1) - self.mean) / self.scale)
 
     def link(self, outputs: Floats) -> Floats:
-        """Values in the units of ``y``."""
+        """Return values in the units of ``y``."""
         return np.asarray(outputs * self.scale + self.mean)
 
     def decide(self, answers: Floats) -> NDArray[Any]:
-        """The values; shape (g,) when ``y`` was."""
+        """Return the values, of shape (g,) if ``y`` was."""
         return answers[:, 0] if self.single else answers
 
     def margin(self, outputs: Floats, column: int) -> Floats:
-        """The value in the units of ``y``."""
+        """Return the value in the units of ``y``."""
         return np.asarray(outputs[..., column] * self.scale[column] + self.mean[column])
 
     def loss(self) -> nn.Module:
-        """Mean squared error of each measured value."""
+        """Return the mean squared error of each known value."""
         return _masked_loss("mse_loss")
 
     def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """RMSE, MAE and R², mean over columns."""
+        """Return RMSE, MAE and R², mean over columns."""
         truth, guess = _floats(y).reshape(len(y), -1), _floats(predicted).reshape(len(y), -1)
         error = truth - guess
         squares, total = np.nanmean(error**2, axis=0), np.nanvar(truth, axis=0)
@@ -319,7 +320,7 @@ _INFINITE = (float("inf"), float("-inf"))
 
 
 def as_y(y: ArrayLike, g: int) -> NDArray[Any]:
-    """``y`` as an array of shape (g,) or (g, t), t > 1."""
+    """Convert ``y`` to an array of shape (g,) or (g, t), t > 1."""
     try:
         values = to_numpy(y)
     except InputError:
@@ -344,7 +345,7 @@ def as_y(y: ArrayLike, g: int) -> NDArray[Any]:
 
 
 def _with_gaps(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers among None as floats, NaN where not measured; strings stay objects."""
+    """Convert numbers mixed with None to floats with NaN; keep strings as objects."""
     flat = values.reshape(-1).tolist()
     missing = [i for i, value in enumerate(flat) if value is None or value != value]
     known = [value for value in flat if value is not None and value == value]
@@ -365,7 +366,7 @@ def _with_gaps(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def values_to_json(values: NDArray[Any]) -> dict[str, Any]:
-    """Classes or labels as JSON that gives them back with their type."""
+    """Convert classes or labels to JSON that keeps their types."""
     entries = values.tolist()
     odd = next((entry for entry in entries if not isinstance(entry, (bool, int, float, str))), None)
     if odd is not None:
@@ -374,7 +375,7 @@ def values_to_json(values: NDArray[Any]) -> dict[str, Any]:
 
 
 def values_from_json(stored: dict[str, Any]) -> NDArray[Any]:
-    """The values `values_to_json` wrote."""
+    """Read the values written by `values_to_json`."""
     return np.array(stored["values"], dtype=np.dtype(stored["dtype"]))
 
 
@@ -388,14 +389,14 @@ def _floats(y: NDArray[Any]) -> Floats:
 
 
 def _masked_loss(name: str) -> nn.Module:
-    """A mean loss over the targets that are not NaN."""
+    """Return a mean loss over the targets that are not NaN."""
     import torch
     from torch import Tensor, nn
 
     class MaskedLoss(nn.Module):
         def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
             known = ~targets.isnan()
-            if not known.any():  # a batch without a measurement teaches nothing; the mean of nothing is not a number
+            if not known.any():  # a batch without known targets has zero loss; the mean would be NaN
                 return outputs.sum() * 0
             loss: Tensor = getattr(torch.nn.functional, name)(outputs[known], targets[known].to(outputs.dtype))
             return loss

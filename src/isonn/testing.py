@@ -11,10 +11,10 @@ from isonn.estimator import GraphClassifier
 def assert_relabelling_invariant(
     clf: GraphClassifier, X: Any, repeats: int = 5, tolerance: float = 1e-6, random_state: Any = 0
 ) -> None:
-    """Fail unless relabelling the nodes of graphs changes no prediction of a fitted classifier.
+    """Raise AssertionError if relabelling nodes changes a prediction of a fitted classifier.
 
     Args:
-        tolerance: by how much a probability may change; sums in another order differ in their last bits.
+        tolerance: largest allowed change of a probability, since sums in another order differ in their last bits.
 
     Example:
         >>> graphs = isonn.load("MUTAG")

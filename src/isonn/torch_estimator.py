@@ -1,4 +1,4 @@
-"""What estimators with a torch model share: training with checkpoints, prediction in batches, explanations."""
+"""The base class of estimators with a torch model: training, checkpoints, batched prediction, explanations."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from isonn.params import check_count, check_learning_rate, check_memory, check_p
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.training import Checkpoint, History, Inputs, train
 
-#: Numbers a batch of graphs may be cut into when predicting: 256 MB of float32.
+#: Largest size of a prediction batch, in numbers: 256 MB of float32.
 PREDICTION_CELLS = 2**26
 
 
 class TorchEstimator(GraphEstimator):
-    """Base of the estimators whose model is a torch module over graphs.
+    """Base of estimators whose model is a torch module over graphs.
 
-    A subclass has the constructor arguments used below and fills in these hooks:
+    A subclass has the constructor arguments used below and implements these hooks:
 
-    - ``_inputs(graphs)``: what its model is fed, as a tensor or anything ``[rows]`` selects from;
-    - ``_build(generator)``: the model, once ``size_`` and ``classes_`` are known;
-    - ``_cells_per_graph()``: how many numbers one graph is cut into;
-    - ``_features(inputs)`` and ``_templates()``: what the head sees, and what was learned;
+    - ``_inputs(graphs)``: the inputs of the model, a tensor or anything that supports ``[rows]``;
+    - ``_build(generator)``: the model, after ``size_`` and ``classes_`` are set;
+    - ``_cells_per_graph()``: the number of input values per graph;
+    - ``_features(inputs)`` and ``_templates()``: the features of the head, and the learned templates;
     - ``_matched(graphs)``: one graph with its matches, for `explain`.
 
     Attributes set by ``fit``:
         history_: loss and seconds of each epoch.
-        seed_: the integer behind ``random_state``.
+        seed_: the integer seed from ``random_state``.
     """
 
     epochs: int
@@ -63,13 +63,13 @@ class TorchEstimator(GraphEstimator):
     model_: nn.Module
 
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None, resume: bool = False) -> Self:
-        """Learn templates and head from graphs ``X`` and classes ``y``.
+        """Fit templates and head to graphs ``X`` and classes ``y``.
 
         Args:
-            X: a `GraphSet`, or anything `isonn.as_graphset` takes.
+            X: a `GraphSet`, or anything `isonn.as_graphset` accepts.
             y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels).
-            checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
-            resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
+            checkpoint: a file to save the run to; Ctrl-C then finishes the epoch and saves.
+            resume: continue from ``checkpoint`` if it exists. The result is bit-identical to a run without a stop.
         """
         self._check_params()
         if not _usable(self.device):
@@ -92,18 +92,18 @@ class TorchEstimator(GraphEstimator):
         check_learning_rate(self.learning_rate)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """The features the head sees, one row per graph."""
+        """Return the features of the head, one row per graph."""
         if isinstance(X, GraphStream):
             return np.concatenate([self.transform(chunk) for chunk in X])
         return self._in_batches(self._checked(X), self._features)
 
     def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
-        """Why one graph gets its class: matches by what they contribute, importances, and the model without them.
+        """Explain the prediction for one graph: matches with their contributions, and importances.
 
         Args:
             X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
-            label: the class to explain; None takes the predicted one (of several labels the most likely).
-            top: matches to list; None lists all. The importances count all matches either way.
+            label: the class to explain; None means the predicted one (the most likely of several labels).
+            top: number of matches to list; None lists all. Importances always include all matches.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -118,7 +118,7 @@ class TorchEstimator(GraphEstimator):
             )
 
     def _matched_graph(self, X: Any) -> MatchedGraph:
-        """One graph with all its matches: what explanations and template cards are made of."""
+        """Return one graph with all its matches, for explanations and template cards."""
         self._require_fit()
         return self._matched(self._checked(as_one_graph(X)))
 
@@ -137,20 +137,20 @@ class TorchEstimator(GraphEstimator):
     def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
         if not _usable(self.device):
             warnings.warn(
-                f"the model was made on device {self.device!r}, which this machine lacks; it computes on the CPU",
+                f"the model was fitted on device {self.device!r}, which this machine lacks; it now uses the CPU",
                 IsoNNWarning,
                 stacklevel=3,
             )
             self.device = "cpu"
         self.history_ = History(**details["history"])
-        with torch.device("meta"), warnings.catch_warnings():  # shapes first: a false size must not allocate anything
+        with torch.device("meta"), warnings.catch_warnings():  # shapes first, so that a wrong size allocates nothing
             warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
             self.model_ = self._build(None)
         self.model_.load_state_dict({name: torch.from_numpy(t.copy()) for name, t in tensors.items()}, assign=True)
         self.model_.to(self.device).eval()
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Inputs:
-        """What the model is trained on; may set whatever `_build` needs."""
+        """Return the training inputs; may set attributes that `_build` needs."""
         return self._inputs(graphs)
 
     def _epochs(self) -> int:
@@ -160,39 +160,39 @@ class TorchEstimator(GraphEstimator):
         return self.batch_size
 
     def _loss(self, model: nn.Module, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
-        """Mean loss of outputs and targets."""
+        """Return the mean loss of outputs and targets."""
         return self.target_.loss()
 
     def _finish(self, inputs: Any, targets: NDArray[Any]) -> None:
-        """Anything to do after training."""
+        """Hook called after training."""
 
     def _inputs(self, graphs: GraphSet) -> Inputs:
-        raise TypeError(f"{type(self).__name__} does not say what its model is fed")
+        raise TypeError(f"{type(self).__name__} does not implement _inputs")
 
     def _look_over(self, graphs: GraphSet) -> None:
-        """Warn once of unusual graphs, before they are predicted in batches."""
+        """Warn once about unusual graphs, before they are predicted in batches."""
 
     def _build(self, generator: torch.Generator | None) -> nn.Module:
-        raise TypeError(f"{type(self).__name__} does not say what its model is")
+        raise TypeError(f"{type(self).__name__} does not implement _build")
 
     def _cells_per_graph(self) -> int:
-        raise TypeError(f"{type(self).__name__} does not say how large its inputs are")
+        raise TypeError(f"{type(self).__name__} does not implement _cells_per_graph")
 
     def _features(self, inputs: Any) -> Tensor:
-        raise TypeError(f"{type(self).__name__} does not say what its features are")
+        raise TypeError(f"{type(self).__name__} does not implement _features")
 
     def _templates(self) -> list[Template]:
-        raise TypeError(f"{type(self).__name__} does not say what its templates are")
+        raise TypeError(f"{type(self).__name__} does not implement _templates")
 
     def _matched(self, graphs: GraphSet) -> MatchedGraph:
-        raise TypeError(f"{type(self).__name__} does not say what its matches are")
+        raise TypeError(f"{type(self).__name__} does not implement _matched")
 
     def _train(
         self, prepare: Callable[[], Inputs], targets: NDArray[Any], checkpoint: Checkpoint | None, resume: bool
     ) -> None:
         with torch_threads(self.n_jobs):
             inputs = prepare()
-            # The weights have a stream of their own, so that they do not depend on how batches are shuffled.
+            # The weights have their own random stream, so that they do not depend on the shuffling of batches.
             model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
             with progress.bar("training", self._epochs(), show=self.verbose > 0) as report:
                 self.history_ = train(
@@ -213,8 +213,8 @@ class TorchEstimator(GraphEstimator):
             self._finish(inputs, targets)
 
     def _identity(self, digest: str, targets: NDArray[Any]) -> str:
-        """Which run a checkpoint belongs to, as a hash; ``digest`` is that of the graphs."""
-        # A longer run may continue a shorter one; display and device do not change what is computed.
+        """Return a hash that identifies the run of a checkpoint; ``digest`` is that of the graphs."""
+        # A longer run may continue a shorter one; display and device do not affect the result.
         free = ("epochs", "verbose", "device", "random_state")
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
         identity = [type(self).__name__, settings, self.seed_, digest, targets.tolist()]
@@ -234,15 +234,15 @@ class TorchEstimator(GraphEstimator):
 
 
 class MLP(nn.Sequential):
-    """The paper's classification component: linear layers with ReLU between them; the last one gives logits.
+    """The paper's classification component: linear layers with ReLU between them; the last returns logits.
 
-    The paper's equation puts a ReLU on the output, too, which would feed log(0); its code does not.
+    The paper's equation also has a ReLU on the output, which could lead to log(0); its code does not.
 
     Args:
-        inputs: features per example.
+        inputs: number of features per example.
         hidden: widths of the hidden layers; the paper's are (1024, 128).
-        outputs: classes.
-        generator: draws the weights as torch does by default, from a stream of its own.
+        outputs: number of classes.
+        generator: random generator for the weights, which follow torch's default distribution.
 
     Example:
         >>> MLP(8, (4,), 2)(torch.zeros(5, 8)).shape
@@ -256,7 +256,7 @@ class MLP(nn.Sequential):
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
             check_memory("weights of the head", (before, after), "use fewer templates, or narrower hidden layers")
-            # weights are drawn below; skip_init would ignore a `with torch.device("meta")` of the caller
+            # weights are drawn below; skip_init would ignore the caller's `with torch.device("meta")`
             linear = nn.utils.skip_init(nn.Linear, before, after, device=torch.get_default_device())
             layers += [linear, nn.ReLU()]
         super().__init__(*layers[:-1])

@@ -206,7 +206,7 @@ def test_the_share_that_was_sampled_is_near_the_true_one():
 
 @pytest.mark.parametrize("k", [0, 7, -1, 2.0, True, "3", None])
 def test_sizes_that_cannot_be_enumerated_are_refused(k):
-    with pytest.raises(InputError, match=r"is not a size of subgraphs that can be enumerated; use 1 to 6"):
+    with pytest.raises(InputError, match=r"is not a valid subgraph size; use 1 to 6"):
         cut(GRAPHS["dense"], k)
 
 

@@ -222,7 +222,7 @@ def test_loops_are_left_out_and_several_edges_are_one(structural):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"k": 7}, "k=7 is not a size of subgraphs that can be enumerated; use 1 to 6"),
+        ({"k": 7}, "k=7 is not a valid subgraph size; use 1 to 6"),
         ({"k": (3, 7)}, "k=7 is not a size"),
         ({"k": 0}, "k=0 is not a size"),
         ({"k": ()}, r"k=\(\) is empty"),

@@ -329,7 +329,7 @@ def test_whoever_may_read_a_folder_may_read_the_model_in_it(fitted, tmp_path):
 def test_weights_that_end_in_no_number_are_an_error_not_an_answer(fitted, mutag):
     graphs = mutag.dense(28)[:3].astype(np.float64)
     graphs[1] = 1e20
-    with pytest.raises(InputError, match="graph 1 of 3 gives answers that are not numbers; scale its weights"):
+    with pytest.raises(InputError, match="graph 1 of 3 gives answers that are not finite; scale its weights"):
         fitted.predict(graphs)
 
 
@@ -377,7 +377,7 @@ def test_graphs_smaller_than_the_template_are_padded_like_all_others(mutag):
         ({"learning_rate": 0}, "learning_rate=0 is not above 0"),
         ({"hidden": (16, 0)}, r"hidden=\(16, 0\) are not layer widths"),
         ({"device": "toaster"}, "device='toaster' cannot be used"),
-        ({"random_state": -1}, "random_state=-1 is not a seed"),
+        ({"random_state": -1}, "random_state=-1 is not a valid seed"),
         ({"matching": "magic"}, "matching='magic' is unknown"),
         ({"normalize": "templates", "c": 1}, "c=1 makes every feature 1"),
         ({"layers": ()}, r"layers=\(\) is empty"),
