@@ -223,8 +223,8 @@ def test_loops_are_left_out_and_several_edges_are_one(structural):
     ("settings", "message"),
     [
         ({"k": 7}, "k=7 is not a valid subgraph size; use 1 to 6"),
-        ({"k": (3, 7)}, "k=7 is not a size"),
-        ({"k": 0}, "k=0 is not a size"),
+        ({"k": (3, 7)}, "k=7 is not a valid subgraph size"),
+        ({"k": 0}, "k=0 is not a valid subgraph size"),
         ({"k": ()}, r"k=\(\) is empty"),
         ({"c": 0}, "c=0"),
         ({"max_subgraphs": 0}, "max_subgraphs=0"),

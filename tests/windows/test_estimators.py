@@ -314,7 +314,7 @@ def test_a_model_of_a_machine_with_another_device_is_loaded_on_the_cpu(fitted, m
     path = tmp_path / "model" / "model.json"
     description = json.loads(path.read_text())
     edit(params={**description["params"], "device": "toaster"})(tmp_path / "model")
-    with pytest.warns(IsoNNWarning, match="made on device 'toaster', which this machine lacks; it computes on the CPU"):
+    with pytest.warns(IsoNNWarning, match="fitted on device 'toaster', which this machine lacks; it now uses the CPU"):
         loaded = isonn.load_model(tmp_path / "model")
     np.testing.assert_equal(loaded.predict_proba(mutag), fitted.predict_proba(mutag))
 
