@@ -10,6 +10,7 @@ refuse() { echo "release: $1" >&2; exit 2; }
 [ -z "$(git status --porcelain)" ] || refuse "the tree has changes; commit or remove them"
 ! git rev-parse -q --verify "refs/tags/v$version" >/dev/null || refuse "tag v$version exists; choose another version"
 grep -q "^## $version - [0-9]\{4\}-[0-9][0-9]-[0-9][0-9]$" CHANGELOG.md || refuse "CHANGELOG.md has no line '## $version - DATE'"
+! sed -n '/^## Unreleased/,/^## [0-9]/p' CHANGELOG.md | grep -q '^- ' || refuse "CHANGELOG.md has lines below 'Unreleased'; move them to $version"
 grep -q "^version: $version$" CITATION.cff || refuse "CITATION.cff names another version"
 
 make check docs
