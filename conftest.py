@@ -6,6 +6,7 @@ import doctest
 import importlib.util
 import re
 import signal
+import sys
 
 import numpy
 import pytest
@@ -43,6 +44,9 @@ if WITHOUT_TORCH:  # `make test-all`: what needs torch is skipped
         report = yield
         if report.failed and re.search("No module named 'torch'|needs torch", str(report.longrepr)):
             report.outcome, report.longrepr = "skipped", (str(collector.path), 0, "torch is not installed")
+            for name, module in list(sys.modules.items()):
+                if getattr(module, "__file__", None) == str(collector.path):
+                    del sys.modules[name]  # pytest leaves half a module there, and others would import that
         return report
 
     def _skipped(item):
