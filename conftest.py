@@ -31,7 +31,7 @@ def doctest_names(doctest_namespace, tmp_path_factory):
         doctest_namespace.update(torch=torch)
 
 
-if WITHOUT_TORCH:  # `make test-all`: what needs torch is skipped
+if WITHOUT_TORCH:  # `make test-all`: what needs torch or another missing extra is skipped
     collect_ignore = [
         "src/isonn/nn.py",  # has no examples, and fails on the half-loaded modules that it names
         # most of these run the paper's model in processes of their own
@@ -50,20 +50,20 @@ if WITHOUT_TORCH:  # `make test-all`: what needs torch is skipped
         return report
 
     def _skipped(item):
-        """A test or fixture that asks for torch is skipped, not failed."""
+        """A test or fixture that asks for an extra that is missing is skipped, not failed."""
         try:
             return (yield)
         except doctest.UnexpectedException as error:
-            _skip_without_torch(error.exc_info[1])
+            _skip_without_extra(error.exc_info[1])
             raise
         except (MissingDependencyError, ModuleNotFoundError) as error:
-            _skip_without_torch(error)
+            _skip_without_extra(error)
             raise
 
     pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_skipped)
     pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skipped)
 
 
-def _skip_without_torch(error):
-    if "torch" in str(error):
+def _skip_without_extra(error):
+    if isinstance(error, MissingDependencyError) or "torch" in str(error):
         pytest.skip(str(error))

@@ -87,12 +87,13 @@ def test_the_lines_of_the_readme_run_in_order_with_the_wheel_in_an_empty_folder(
     for extra in ("rdkit", "networkx", "jinja2", "torch"):
         pytest.importorskip(extra)
     wheel, room = _wheel(tmp_path), tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", room], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", room], check=True)
     python = room / "bin" / "python"
     # dependencies come from here; isonn does not, for files in a folder on the path are not read as those of a site are
     packages = [path for path in sys.path if path.endswith("site-packages")]
     own = next(room.glob("lib/python*/site-packages"))
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel], check=True)
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-index", wheel], check=True)
     (own / "borrowed.pth").write_text("\n".join(packages), encoding="utf-8")
     where = subprocess.run(
         [python, "-c", "import isonn; print(isonn.__file__)"], capture_output=True, text=True, cwd=tmp_path

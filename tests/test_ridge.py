@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, diags_array, random_array
+from scipy.sparse import csr_array, diags_array
 from sklearn.linear_model import Ridge
 
 from isonn import ridge
+
+
+def sparse(generator, rows, columns, density):
+    """A matrix of which this share is not 0."""
+    return csr_array(generator.random((rows, columns)) * (generator.random((rows, columns)) < density))
 
 
 @pytest.mark.parametrize("penalty", [1e-3, 1.0])
@@ -15,7 +20,7 @@ from isonn import ridge
 def test_weights_are_those_of_scikit_learn(penalty, dtype, monkeypatch):
     monkeypatch.setattr(ridge, "TOLERANCE", 1e-12)
     generator = np.random.default_rng(0)
-    features = csr_array(random_array((300, 40), density=0.2, rng=generator, dtype=np.float64)).astype(dtype)
+    features = sparse(generator, 300, 40, density=0.2).astype(dtype)
     wanted, weights = generator.normal(size=(300, 3)), generator.random(300) + 0.1
     coef, intercept = ridge.solve_ridge(features, wanted, weights, penalty)
     exact = Ridge(alpha=penalty, solver="cholesky").fit(features.toarray().astype(float), wanted, sample_weight=weights)
@@ -26,7 +31,7 @@ def test_weights_are_those_of_scikit_learn(penalty, dtype, monkeypatch):
 def test_compiled_and_plain_products_agree(monkeypatch):
     pytest.importorskip("numba")
     generator = np.random.default_rng(1)
-    features = csr_array(random_array((100, 20), density=0.3, rng=generator))
+    features = sparse(generator, 100, 20, density=0.3)
     given = features, generator.random(100), generator.normal(size=20), generator.random(20)
     compiled = ridge._normal_product(*given)
     monkeypatch.setattr(ridge.importlib.util, "find_spec", lambda name: None)
@@ -35,7 +40,7 @@ def test_compiled_and_plain_products_agree(monkeypatch):
 
 def test_stopping_early_changes_predictions_by_little():
     generator = np.random.default_rng(2)
-    features = csr_array(random_array((300, 500), density=0.05, rng=generator))
+    features = sparse(generator, 300, 500, density=0.05)
     wanted = np.sign(features @ generator.normal(size=(500, 1)))
     coef, intercept = ridge.solve_ridge(features, wanted, np.ones(300), 1e-3)
     exact = Ridge(alpha=1e-3, solver="cholesky").fit(features.toarray(), wanted)
@@ -46,7 +51,7 @@ def test_of_many_graphs_the_search_ends_before_it_fits_noise(monkeypatch):
     """A few columns say something and are large, the others are small and many, as common and rare pieces are."""
     generator = np.random.default_rng(3)
     scale = diags_array(1 / np.sqrt(1 + np.arange(2000)))
-    features, others = (csr_array(random_array((3000, 2000), density=0.02, rng=generator) @ scale) for _ in range(2))
+    features, others = (sparse(generator, 3000, 2000, density=0.02) @ scale for _ in range(2))
     slope = generator.normal(size=(2000, 1)) * (np.arange(2000) < 50)[:, None]
     wanted = features @ slope + 0.1 * generator.normal(size=(3000, 1))
 

@@ -322,14 +322,12 @@ def test_a_folder_of_time_series_is_read(tmp_path, suffix):
     ],
 )
 def test_impossible_time_series_are_refused(change, message):
-    pytest.importorskip("nilearn")
     signals, _ = series()
     with pytest.raises(InputError, match=message):
         Connectivity().fit(change(signals))
 
 
 def test_connectivity_checks_kind_fit_and_regions():
-    pytest.importorskip("nilearn")
     signals, _ = series()
     with pytest.raises(InputError, match="kind='mean' is unknown"):
         Connectivity("mean").fit(signals)

@@ -34,6 +34,7 @@ def contents(store: Store, jobs: list[Job], untimed) -> list[dict]:
 @pytest.fixture(scope="module")
 def reference(graphs: GraphSet, jobs: list[Job], tmp_path_factory, untimed) -> list[dict]:
     """What an uninterrupted run in one process leaves."""
+    pytest.importorskip("torch")
     store = Store(tmp_path_factory.mktemp("reference"))
     assert len(list(execute(jobs, {graphs.name: graphs}, store))) == len(jobs)
     return contents(store, jobs, untimed)
@@ -62,6 +63,7 @@ def test_stopping_and_going_on_leaves_what_an_unstopped_run_leaves(
 
 
 def test_an_interrupt_leaves_finished_jobs_and_no_half_ones(graphs, jobs, tmp_path: Path, monkeypatch) -> None:
+    pytest.importorskip("torch")
     calls = []
 
     def interrupted_at_the_fourth(job: Job, graphs: GraphSet) -> dict:

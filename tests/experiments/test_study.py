@@ -48,6 +48,7 @@ def test_settings_are_chosen_where_the_protocol_chooses(datasets: Datasets) -> N
 
 
 def test_a_figure_varies_its_setting_over_its_own_datasets_and_methods(datasets: Datasets) -> None:
+    pytest.importorskip("torch")
     sweep = Sweep("by-c", "t", "accuracy", "c", (1, 2), {"epochs": 7}, datasets=("A",), methods=("isonn", "isonn-fast"))
     (part,) = plan_study(replace(SPEC, sweeps=(sweep,)), datasets, None, "paper", 1)
     assert part.dataset == "A"
@@ -63,6 +64,7 @@ def test_a_figure_varies_its_setting_over_its_own_datasets_and_methods(datasets:
 
 
 def test_what_a_dataset_does_not_allow_is_left_out_with_its_reason(datasets: Datasets) -> None:
+    pytest.importorskip("torch")
     (part, *_) = plan_study(SPEC, datasets, ["gin-labels", "size"], "paper", 1)
     assert {job.method for job in part.jobs} == {"size"}
     assert "has no node labels" in part.left_out["gin-labels"]
@@ -74,6 +76,7 @@ def test_what_a_dataset_does_not_allow_is_left_out_with_its_reason(datasets: Dat
 
 
 def test_a_method_is_left_out_when_any_of_its_candidates_cannot_be_used(datasets: Datasets) -> None:
+    pytest.importorskip("torch")
     (part, *_) = plan_study(replace(SPEC, grid={"isonn": {"k": [2, 99]}}), datasets, ["isonn", "size"], "fair", 1)
     assert {job.method for job in part.jobs} == {"size"}
     assert "k=99" in part.left_out["isonn"]
