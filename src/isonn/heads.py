@@ -221,20 +221,20 @@ class LinearHead(Head):
         self.loss = float(np.mean(losses))
 
     def outputs(self, features: csr_array) -> Floats:
-        """Intercepts plus the weighted sums of features."""
+        """Return intercepts plus the weighted sums of features."""
         return np.asarray(features @ self.coef.T + self.intercept)
 
     def coefficients(self) -> tuple[Floats, Floats]:
-        """Weights and intercepts."""
+        """Return weights and intercepts."""
         return self.coef, self.intercept
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Weights and intercepts."""
+        """Return weights and intercepts."""
         return {"coef": self.coef, "intercept": self.intercept}
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> LinearHead:
-        """The head with these weights."""
+        """Restore a head from its weights."""
         head = cls()
         head.coef, head.intercept = tensors["coef"].astype(np.float64), tensors["intercept"].astype(np.float64)
         return head
@@ -396,7 +396,7 @@ class ForestHead(Head):
         return self
 
     def outputs(self, features: csr_array) -> Floats:
-        """Log-odds or values from the mean vote."""
+        """Return log-odds or values from the mean vote."""
         votes = self.votes_of(features)
         if self.numbers:
             return votes
@@ -493,7 +493,7 @@ class EnsembleHead(Head):
         return self
 
     def outputs(self, features: csr_array) -> Floats:
-        """Log-odds of the mean probability, or the mean value."""
+        """Return the log-odds of the mean probability, or the mean value."""
         linear, forest = self.linear.outputs(features), self.forest.votes_of(features)
         if self.forest.numbers:
             return np.asarray((linear + forest) / 2)

@@ -1,12 +1,13 @@
-r"""Ridge regression on the sparse features of very many graphs, by conjugate gradients.
+r"""Ridge regression on sparse features of many graphs, by conjugate gradients.
 
 With X the features less their weighted means, C the weights of graphs and :math:`\lambda` the penalty, the weights
-solve :math:`(X^\top C X + \lambda) w = X^\top C y`. A step reads the features once. With small penalties exact
+solve :math:`(X^\top C X + \lambda) w = X^\top C y`. A step reads the features once. With small penalties, exact
 convergence takes hundreds of steps that fit noise: on 80,000 generated molecules the squared error of 20,000 others
-falls to 0.0218 in 105 steps, and is 0.0247 after 363, where five steps together explain next to nothing more. So of
-many graphs a few are set aside, and the search ends when it no longer gets better on them. Of fewer all are used, and
-it ends when a few steps explain next to nothing more. There is no preconditioner: with the diagonal divided out the
-residual falls faster, but through rare pieces first, and molecules have more than twice that error after 200 steps.
+falls to 0.0218 in 105 steps and is 0.0247 after 363, where five steps together explain almost no more variance. So if
+there are many graphs, a few are set aside, and the search ends when it no longer improves on them. With fewer graphs
+all are used, and the search ends when a few steps explain almost no more variance. A diagonal preconditioner is not
+used: the residual falls faster with it, but rare pieces are fitted first, and molecules have more than twice that error
+after 200 steps.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 
-#: The search ends when so many steps together explain less than this share of the variance, or after so many in all.
+#: The search ends when this many steps together explain less than this share of the variance, or at the step limit.
 STEPS_TOGETHER, TOLERANCE, MOST_STEPS = 5, 1e-5, 1000
-#: From this many graphs on, one in ASIDE_SHARE is set aside, but no more than MOST_ASIDE.
+#: From this many graphs on, one in ASIDE_SHARE is set aside, at most MOST_ASIDE.
 MANY_GRAPHS, ASIDE_SHARE, MOST_ASIDE = 2**15, 32, 4096
-#: The search ends when this many steps lower the error on those set aside by less than this share.
+#: The search ends when this many steps lower the error on the graphs set aside by less than this share.
 STEPS_BETWEEN, LEAST_FALL = 10, 0.01
-#: Graphs that one thread handles at once; sums of blocks are added in their order, so threads change no bit.
+#: Number of blocks of graphs, and of threads; block sums are added in order, so threads do not change results.
 BLOCKS, THREADS = 8, 2
-#: Numbers of the features that are copied at once.
+#: Number of feature values copied at a time.
 NUMBERS_AT_ONCE = 2**22
 
 
 def solve_ridge(features: csr_array, wanted: Floats, weights: Floats, penalty: float) -> tuple[Floats, Floats]:
-    """Weights, ``(outputs, p)``, and intercepts, ``(outputs,)``, of ridge regression with a free intercept.
+    """Return weights, ``(outputs, p)``, and intercepts, ``(outputs,)``, of ridge regression with a free intercept.
 
     Example:
         >>> features = csr_array(np.array([[0.0], [1.0], [2.0]]))
@@ -67,7 +68,7 @@ def solve_ridge(features: csr_array, wanted: Floats, weights: Floats, penalty: f
             length = square / float(direction @ turned)
             w += length * direction
             residual -= length * turned
-            gains.append(length * square)  # by how much the penalised sum of squares fell
+            gains.append(length * square)  # the decrease of the penalised sum of squares
             before, square = square, float(residual @ residual)
             direction = residual + square / before * direction
             if len(aside) and (len(gains) - STEPS_TOGETHER) % STEPS_BETWEEN == 0:
@@ -83,7 +84,7 @@ def _blocks(g: int, count: int = BLOCKS) -> list[tuple[int, int]]:
 
 
 def _add_rows(features: csr_array, factors: Floats) -> Floats:
-    """The sum of all rows times their factors, ``(p,)``."""
+    """Return the sum of all rows times their factors, ``(p,)``."""
     total: Floats = np.zeros(features.shape[1])
     for start, stop in _blocks(len(factors), 1 + features.nnz // NUMBERS_AT_ONCE):
         part = slice(features.indptr[start], features.indptr[stop])
@@ -93,7 +94,7 @@ def _add_rows(features: csr_array, factors: Floats) -> Floats:
 
 
 def _normal_product(features: csr_array, weights: Floats, v: Floats, mean: Floats) -> Floats:
-    """The features' products, weighted and centred, times a vector."""
+    """Multiply the weighted, centred product of the features by a vector."""
     if importlib.util.find_spec("numba") is None:
         own = weights * (features @ v - mean @ v)
         return np.asarray(features.T @ own - mean * own.sum())
@@ -110,12 +111,12 @@ def _normal_product(features: csr_array, weights: Floats, v: Floats, mean: Float
 
 @lru_cache(maxsize=1)
 def _block_kernel() -> Any:
-    """The compiled loop, made when it is first used: numba takes long to import."""
+    """Compile the loop on first use, because numba is slow to import."""
     from isonn.compiled import compiled
 
     @compiled(error_model="numpy")
     def add_block(indptr, indices, data, weights, v, shift, start, stop, out):  # type: ignore[no-untyped-def]
-        """Add every row times its weighted product with v, less ``shift``; returns the sum of these."""
+        """Add every row times its weighted product with v, less ``shift``; return the sum of these products."""
         total = 0.0
         for i in range(start, stop):
             own = 0.0

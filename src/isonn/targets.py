@@ -79,7 +79,7 @@ class Target(ABC):
 
     @classmethod
     def restore(cls, stored: dict[str, Any]) -> Target:
-        """The target that `describe` wrote."""
+        """Restore a target from `describe`."""
         target = cls.__new__(cls)
         target.classes = values_from_json(stored["classes"])
         return target
@@ -307,12 +307,12 @@ class Numbers(Target):
         }
 
     def describe(self) -> dict[str, Any]:
-        """The target as JSON."""
+        """Return the target as JSON."""
         return {"name": self.name, "mean": self.mean.tolist(), "scale": self.scale.tolist(), "single": self.single}
 
     @classmethod
     def restore(cls, stored: dict[str, Any]) -> Numbers:
-        """The target that `describe` wrote."""
+        """Restore a target from `describe`."""
         return cls(np.array(stored["mean"], dtype=float), np.array(stored["scale"], dtype=float), stored["single"])
 
 

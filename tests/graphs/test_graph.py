@@ -144,7 +144,7 @@ def test_dense_matrices_hold_each_graph_and_zeros_elsewhere(graphs):
 
 
 def test_dense_matrices_too_small_for_a_graph_are_refused(graphs):
-    with pytest.raises(InputError, match="graph 2 of 4 has 5 nodes, more than the 4"):
+    with pytest.raises(InputError, match="graph 2 of 4 has 5 nodes, more than size=4; use size=5"):
         graphs.dense(4)
 
 

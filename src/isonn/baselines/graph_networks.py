@@ -117,7 +117,7 @@ class NodeNorm(nn.BatchNorm1d):
     """Batch norm over all nodes of a batch, shape (..., d); a single node uses the running statistics."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """A tensor of the same shape."""
+        """Return a tensor of the same shape."""
         nodes = x.flatten(0, -2)
         if self.training and len(nodes) == 1:
             return batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)

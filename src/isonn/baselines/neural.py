@@ -126,7 +126,7 @@ class Dropout(nn.Module):
         self.generator: torch.Generator | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        """A tensor of the same shape."""
+        """Return a tensor of the same shape."""
         if not self.training or self.p == 0:
             return x
         if self.generator is None:

@@ -44,7 +44,7 @@ Numbers = Annotated[
     bool | None,
     typer.Option(
         "--numbers/--classes",
-        help="What to predict; without either, numbers when the targets are not whole.",
+        help="What to predict; default: numbers if the targets are not whole.",
         show_default=False,
         rich_help_panel=DATA,
     ),
@@ -226,7 +226,7 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal."""
+    """Return the width of the terminal in columns."""
     from rich.console import Console
 
     return Console().width

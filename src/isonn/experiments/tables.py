@@ -563,7 +563,7 @@ def render(rows: Sequence[Row], width: int | None = None) -> Table:
 
 
 def _hidden(rows: Sequence[Row], width: int | None) -> list[str]:
-    """The columns that a terminal has no room for."""
+    """Return the columns that do not fit in the terminal."""
     hidden: list[str] = []
     headings, lines = cells(rows, ["paper's F1"])
     optional = [metric.heading for metric in reversed(METRICS.values()) if metric.heading != headings[1]]

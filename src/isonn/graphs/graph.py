@@ -258,7 +258,9 @@ class GraphSet(Sequence[Graph]):
         size = largest if size is None else size
         if largest > size:
             i = int(self.sizes.argmax())
-            raise InputError(f"graph {i} of {len(self)} has {largest} nodes, more than the {size} there is room for")
+            raise InputError(
+                f"graph {i} of {len(self)} has {largest} nodes, more than size={size}; use size={largest} or more"
+            )
         check_memory("dense matrices", (len(self), size, size), "use a smaller size or fewer graphs")
         matrices = np.zeros((len(self), size, size), dtype=dtype)
         rows, columns = self.edges.T

@@ -74,7 +74,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path, kept):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(DatasetError, match=r"nowhere\.txt is missing"):
+    with pytest.raises(DatasetError, match=r"nowhere\.txt does not exist"):
         read_text(tmp_path / "nowhere.txt")
 
 

@@ -185,7 +185,9 @@ def test_a_wrong_matrix_of_a_folder_is_named(tmp_path, adjacency, text, message)
         isonn.load(folder)
 
 
-@pytest.mark.parametrize(("name", "message"), [("none.npz", "is missing"), ("text.doc", "give .npz, .mat or a folder")])
+@pytest.mark.parametrize(
+    ("name", "message"), [("none.npz", "does not exist"), ("text.doc", "give .npz, .mat or a folder")]
+)
 def test_other_files_are_refused(tmp_path, name, message):
     (tmp_path / "text.doc").write_text("hello")
     with pytest.raises(DatasetError, match=message):

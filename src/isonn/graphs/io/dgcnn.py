@@ -92,7 +92,7 @@ class _Lines:
         try:
             self.lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
         except FileNotFoundError as error:
-            raise DatasetError(f"{path} is missing; put it there") from error
+            raise DatasetError(f"{path} does not exist; check the path") from error
         except (OSError, UnicodeDecodeError) as error:
             raise DatasetError(f"{path} cannot be read as text ({error}); check that this is the right file") from error
 

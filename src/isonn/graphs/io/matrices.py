@@ -57,7 +57,7 @@ def read_matrices(path: str | os.PathLike[str]) -> GraphSet:
     if path.is_dir():
         return _read_folder(path)
     if not path.is_file():
-        raise DatasetError(f"{path} is missing; put it there")
+        raise DatasetError(f"{path} does not exist; check the path")
     if path.suffix.lower() == ".npz":
         return _read_npz(path)
     if path.suffix.lower() == ".mat":

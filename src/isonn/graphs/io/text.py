@@ -39,7 +39,7 @@ def read_text(path: Path) -> str:
         data = path.read_bytes()
         text = data.decode(encoding_of(data[: 2**20]))
     except (FileNotFoundError, IsADirectoryError) as error:
-        raise DatasetError(f"{path} is missing; put it there") from error
+        raise DatasetError(f"{path} is missing; add the file") from error
     except UnicodeError as error:
         raise DatasetError(f"{path} is not text; check that this is the right file, saved as UTF-8") from error
     except OSError as error:
@@ -178,7 +178,7 @@ class NumberReader:
             self._file = path.open("rb")
             self._file.seek(0 if span is None else span[0])
         except (FileNotFoundError, IsADirectoryError) as error:
-            raise DatasetError(f"{path} is missing; put it there") from error
+            raise DatasetError(f"{path} is missing; add the file") from error
         except OSError as error:
             raise DatasetError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
         self._at_start = span is None or span[0] == 0
