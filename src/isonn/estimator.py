@@ -136,8 +136,8 @@ class GraphEstimator(BaseEstimator):
             X, y: graphs and their targets.
             path: the file to write; must not exist.
             cross_fit: refit the model in folds, so that no graph is explained by a model that has seen it. None does so
-                if the model was fitted to some of these graphs, and otherwise treats all as held out. The page states
-                which.
+                if the model was fitted to most of these graphs; if it was fitted to a few, they are left out. The page
+                states which.
         """
         from isonn.report.show import report_model
 

@@ -60,6 +60,31 @@ def test_the_page_is_never_wider_than_the_window(open_page, any_page):
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+#: The smallest text on the page as it is shown, of thumbnails and small examples aside, with where it stands.
+SMALLEST = """() => {
+    const texts = [...document.querySelectorAll('body *')].filter(part => part.checkVisibility({opacityProperty: true})
+        && part.getBoundingClientRect().width && part.tagName !== 'title'
+        && [...part.childNodes].some(child => child.nodeType === 3 && child.data.trim())
+        && !part.closest('.thumb, .worst, .card, .piece details'));
+    const sizes = texts.map(part => {
+        const scale = part.getScreenCTM ? Math.sqrt(Math.abs(part.getScreenCTM().a * part.getScreenCTM().d
+            - part.getScreenCTM().b * part.getScreenCTM().c)) : 1;
+        return [scale * parseFloat(getComputedStyle(part).fontSize), part.textContent.slice(0, 40)];
+    });
+    return sizes.reduce((least, one) => one[0] < least[0] ? one : least, [99, '']);
+}"""
+
+
+@pytest.mark.parametrize("kind", ["comparison", "matrix_page", "connectome_page", "alerts_page", "report", "soft_page"])
+def test_text_can_be_read_on_a_phone(open_page, request, kind):
+    page = open_page(request.getfixturevalue(kind), width=390)
+    size, text = page.evaluate(SMALLEST)
+    assert size >= 10.5, text
+    if kind == "connectome_page":
+        assert page.locator(".hero .names.on text").count() >= 2
+        assert page.locator(f"{SHOWN} .names.on text").first.is_visible()
+
+
 def test_axe_finds_nothing_of_level_a_or_aa(open_page, any_page):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (extra dev)")
     page = open_page(any_page)

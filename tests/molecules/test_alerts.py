@@ -119,6 +119,16 @@ def test_short_lists_with_wildcards_have_alerts_too():
         assert alert.differs == 0
 
 
+def test_a_few_training_molecules_in_held_out_data_are_not_judged(clf):
+    others = [f"{'C' * n}{end}" for n in range(16, 26) for end in ("Br", "O", "N")]
+    y = [int(text.endswith("Br")) for text in others]
+    found = clf.alerts(others + SMILES[:12:2], y + Y[:12:2].tolist())
+    assert (found.overlap, found.cross_fitted) == (6, False)
+    assert "6 molecules were used for fitting; they are not judged" in found.sentence()
+    assert found.rule["molecules"] == len(others)
+    assert found.base == pytest.approx(np.mean(y))
+
+
 def test_named_groups_are_patterns():
     for name, smarts in GROUPS.items():
         assert Chem.MolFromSmarts(smarts) is not None, name

@@ -147,8 +147,40 @@ def test_numbers_are_reported_as_errors_beside_the_mean(named, tmp_path: Path):
     rmse = float(np.sqrt(np.mean((reg.predict(few) - few.y) ** 2)))
     assert f"<strong>{rmse:.3g}</strong>" in text
     assert "Trivial: always the mean" in text
-    counted = re.search(r"(\d+) of the 60 graphs contain", text)
+    counted = re.search(r"(\d+) of the 60 graphs contain .* their mean the value is ([\d.]+), that of the others", text)
     assert counted is not None
+    piece = next(iter(reg.reasons_.values()))[0]
+    held = reg.transform(few)[:, [piece.column]].toarray().ravel() > 0
+    assert (int(counted[1]), counted[2]) == (held.sum(), f"{few.y[held].mean():.3g}")
+
+
+def test_a_few_training_graphs_are_left_out_of_a_held_out_page(mutag, tmp_path: Path):
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(mutag[:60])
+    few = isonn.GraphSet.concat([mutag[100:130], mutag[:3]])
+    kept = int((~clf.seen_in_training(few)).sum())
+    clf.report(few, None, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert f"was not fitted to any of these {kept} graphs. {33 - kept} more that equal its training graphs" in text
+
+
+@pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
+def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag):
+    y = np.column_stack([mutag.y == 1, mutag.sizes > 12]).astype(float)
+    y[::7, 0] = np.nan
+    graphs = mutag.with_y(y)
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs[:120])
+    held_graphs = graphs[120:]
+    content = model_content(held_out(clf, held_graphs), held_graphs, trivial_tile(held_graphs, clf), quiet=True)
+    features = clf.transform(held_graphs).toarray() > 0
+    for label, (_, pieces) in zip(sorted(clf.reasons_), sorted(content["pieces"]), strict=True):
+        for piece in pieces:
+            held, column = features[:, piece.column], held_graphs.y[:, label]
+            assert [counts[1:] for counts in piece.counts] == [
+                ((held & (column == value)).sum(), (column == value).sum()) for value in (1, 0)
+            ]
+    most = np.nanmean(y[120:], axis=0) > 0.5  # folds agree with the whole here
+    right = ((held_graphs.y == most) | np.isnan(held_graphs.y)).all(axis=1).sum()
+    assert content["tiles"][1].about == f"{right} of {len(held_graphs)} right"
 
 
 def test_equal_pieces_have_equal_keys_and_others_do_not(mutag):

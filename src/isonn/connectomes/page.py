@@ -36,7 +36,7 @@ h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem; } h2 { font-size: 1
 table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem .2rem 0; text-align: left;
   border-bottom: 1px solid var(--line); } td.number { text-align: right; font-variant-numeric: tabular-nums; }
 iframe { width: 100%; height: min(36rem, 90vw); border: 1px solid var(--line); background: #fff; color-scheme: light; }
-svg { max-width: 100%; height: auto; background: #fff; } .scroll { overflow-x: auto; }
+svg.isonn { max-width: none; background: #fff; } .scroll { overflow-x: auto; }
 """
 
 

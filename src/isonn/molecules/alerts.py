@@ -2,8 +2,9 @@
 
 Pieces are chosen by the model's predictions for the molecules that contain them, never by their true classes. Each step
 greedily adds the piece that explains most of the predictions not yet covered. The precision of an alert is counted on
-molecules that the model was not fitted to. Training molecules are recognised by their hashes and judged by
-cross-fitting: a model fitted without a fold chooses alerts, and an alert counts on that fold only if it is among them.
+molecules that the model was not fitted to. Training molecules are recognised by their hashes. A few are left
+out. If they are the majority, they are judged by cross-fitting: a model fitted without a fold chooses alerts, and an
+alert counts on that fold only if it is among them.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ NEARLY = 0.3
 NESTED = 0.8
 #: Number of folds of cross-fitting.
 FOLDS = 5
+#: Training molecules are cross-fitted if they exceed this share of all, and otherwise not judged: a few, such as
+#: repeats in held-out data, are not enough to fit a model.
+MOSTLY = 0.5
 #: Number of examples listed, and of matches used to find a name.
 EXAMPLES, NAMED_BY = 3, 25
 
@@ -105,10 +109,14 @@ class Alerts(Sequence[Alert]):
         base: share of the class among the judged molecules.
         rule: metrics of the rule "any alert is present" on judged molecules, and of the model.
         overlap: molecules of DATA the model was fitted to.
+        cross_fitted: whether these are judged by cross-fitting; if not, they are left out.
     """
 
-    def __init__(self, alerts: list[Alert], label: Any, base: float, rule: dict[str, float], overlap: int) -> None:
-        self._alerts, self.label, self.base, self.rule, self.overlap = alerts, label, base, rule, overlap
+    def __init__(
+        self, alerts: list[Alert], label: Any, base: float, rule: dict[str, float], overlap: int, cross_fitted: bool
+    ) -> None:
+        self._alerts, self.label, self.base, self.rule = alerts, label, base, rule
+        self.overlap, self.cross_fitted = overlap, cross_fitted
 
     def __len__(self) -> int:
         return len(self._alerts)
@@ -131,7 +139,8 @@ class Alerts(Sequence[Alert]):
         """Describe the performance of all alerts together in a sentence or two."""
         words = f"{len(self)} alerts for class {self.label}, the class of {_percent(self.base)} of the molecules."
         if self.overlap:
-            words += f" {self.overlap:,} molecules were used for fitting; they are judged by cross-fitting."
+            how = "judged by cross-fitting" if self.cross_fitted else "not judged"
+            words += f" {self.overlap:,} molecules were used for fitting; they are {how}."
         if self.rule:
             words += (
                 f' The rule "any alert is present" is right for {_percent(self.rule["accuracy"])} of '
@@ -187,6 +196,8 @@ class Alerts(Sequence[Alert]):
             about = f'accuracy of "any alert is present" on {self.rule["molecules"]:,.0f} molecules'
             tiles.append(Tile("The alerts as a rule", _percent(self.rule["accuracy"]), about, main=True))
             tiles.append(Tile("The model", _percent(self.rule["model_accuracy"]), "accuracy on the same molecules"))
+            trivial = _percent(max(self.base, 1 - self.base))
+            tiles.append(Tile("Trivial: the most frequent class", trivial, "accuracy"))
         shown = [
             {"alert": alert, "fragment": draw_template(alert.template, kind="molecules"), "example": _example(alert)}
             for alert in self
@@ -250,7 +261,9 @@ def find_alerts(
     judge = _Judge(clf, graphs, truth, counts, column, _Limits(top, min_support))
     found = [_alert(clf, graphs, counts, judge, place, molecules) for place in range(len(judge.chosen))]
     found.sort(key=lambda alert: (-alert.lift_interval[0], -alert.support, alert.smarts))
-    return Alerts(found, clf.classes_[column].item(), judge.base, judge.rule(), int(judge.seen.sum()))
+    return Alerts(
+        found, clf.classes_[column].item(), judge.base, judge.rule(), int(judge.seen.sum()), bool(judge.folds)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,16 +369,17 @@ class _Judge:
     def __init__(
         self, clf: Any, graphs: GraphSet, truth: NDArray[np.bool_], counts: csc_array, column: int, limits: _Limits
     ) -> None:
-        self.truth, self.base = truth, float(truth.mean())
+        self.truth = truth
         self.chosen = _choose(clf, graphs, counts, column, limits)
         self.seen = clf.seen_in_training(graphs)
         self.held = counts[:, [one.column for one in self.chosen]].toarray() > 0
         self.allowed = np.repeat(~self.seen[:, None], len(self.chosen), axis=1)
         self.warned, self.said = self.held.any(axis=1), clf.predict_proba(graphs)[:, column]
         self.folds: list[NDArray[np.bool_]] = []
-        if self.seen.any():
+        if self.seen.mean() > MOSTLY:
             self._cross_fit(clf, graphs, limits)
         self.judged = ~self.seen | bool(self.folds)
+        self.base = float(truth[self.judged].mean()) if truth[self.judged].any() else float(truth.mean())
 
     def _cross_fit(self, clf: Any, graphs: GraphSet, limits: _Limits) -> None:
         rows = np.flatnonzero(self.seen)

@@ -65,7 +65,7 @@ def explain_page(
         panels=shown,
         templates=template_pictures(clf.templates_, symbols(graphs), _used(shown)) if readable else [],
         legend=drawer_of(graphs[chosen[0]]).legend(),
-        molecules=symbols(graphs).molecules,
+        bonds=symbols(graphs).molecules and shown[0].drawing.kind == "graph",
         facts=facts,
     )
     return text, shown
@@ -86,7 +86,7 @@ def page_of_one(explanation: Explanation) -> str:
         panels=[panel],
         templates=[],
         legend=drawer_of(graph).legend(),
-        molecules=look.molecules,
+        bonds=look.molecules and panel.drawing.kind == "graph",
         facts=[],
     )
 

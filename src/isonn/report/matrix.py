@@ -74,7 +74,9 @@ class MatrixDrawer(Drawer):
             f'<rect class="frame" width="{side}" height="{side}"/>',
             *self.ticks(graph, size, text),
             *(_strips(steps, size) if steps is not None else ()),
+            f'<g font-size="{text:.1f}">',
             *_frames(marks, shown, size, side),
+            "</g>",
             *self.names(graph, marks, shown, size, text),
             "</g></svg>",
         ]

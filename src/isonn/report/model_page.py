@@ -27,7 +27,7 @@ from isonn.report.page import check_new, render, require_jinja2, write
 from isonn.report.panels import Panel, panels, percent_text
 from isonn.report.pieces import Holders, Naming, Piece, class_pieces, piece_nodes
 from isonn.seeding import derive_seed
-from isonn.targets import Classes, Labels, Numbers, as_y
+from isonn.targets import Labels, Numbers, as_y
 
 #: Default number of graphs on a page.
 GRAPHS = 1000
@@ -37,6 +37,8 @@ WORST = 6
 LARGE = 40
 #: Number of folds of a cross-fitted page.
 FOLDS = 5
+#: A page is cross-fitted if the model was fitted to more than this share of its graphs; fewer are left out.
+MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
@@ -87,12 +89,16 @@ def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | N
         raise InputError("report compares predictions with y; pass y, or a GraphSet that has it")
     if not hasattr(clf, "explain"):
         raise InputError(f"{type(clf).__name__} does not give reasons; use a model with explain")
+    left_out = 0
     if cross_fit is None:
-        cross_fit = bool(clf.seen_in_training(graphs).any())
+        seen = clf.seen_in_training(graphs)
+        cross_fit = bool(seen.mean() > MOSTLY)
+        if not cross_fit and seen.any():
+            graphs, left_out = graphs[~seen], int(seen.sum())
     with warnings.catch_warnings():
         if cross_fit:  # folds may lack rare labels; no need to warn
             warnings.simplefilter("ignore", IsoNNWarning)
-        judged = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs)
+        judged = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs, left_out)
         content = model_content(judged, graphs, trivial_tile(graphs, clf), quiet=True)
     facts = [("model", repr(clf)), ("data", repr(graphs)), ("SHA-256 of the data", graphs.digest)]
     write(Path(path), render("model.html", **content, facts=facts))
@@ -112,10 +118,11 @@ def _first_of(stream: GraphStream, y: Any) -> GraphSet:
     return GraphSet.concat(parts, stream.name)
 
 
-def held_out(clf: Any, graphs: GraphSet) -> Judged:
-    """Show the model on graphs that, by the caller's word, it was not fitted to."""
+def held_out(clf: Any, graphs: GraphSet, left_out: int = 0) -> Judged:
+    """Judge the model on graphs that it was not fitted to; ``left_out`` others, which it was fitted to, are gone."""
     noun = Naming.of(graphs).noun
     how = f"Held out: the model was not fitted to any of these {len(graphs):,} {noun}s."
+    how += f" {left_out:,} more that equal its training {noun}s are left out." if left_out else ""
     return Judged(clf, [(clf, np.arange(len(graphs)))], how)
 
 
@@ -159,8 +166,14 @@ def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
             guesses[test] = np.nanmean(y[train], axis=0)
         error = clf.target_.metrics(y, guesses)["rmse"]
         return Tile("Trivial: always the mean", f"{error:.3g}", "typical error (RMSE)")
-    if not isinstance(clf.target_, Classes):
-        return None
+    if isinstance(clf.target_, Labels):
+        y = np.asarray(graphs.y, dtype=float)
+        guesses = np.zeros(y.shape)
+        for train, test in folds_of(graphs):
+            guesses[test] = np.nanmean(y[train], axis=0) > 0.5
+        accuracy = clf.target_.metrics(y, guesses)["accuracy"]
+        about = f"{round(accuracy * len(y)):,} of {len(y):,} right"
+        return Tile("Trivial: the most frequent value of each label", percent_text(accuracy), about)
     from isonn.baselines import DegreeHistogramClassifier, GraphSizeClassifier, MajorityClassifier
 
     named = {
@@ -222,7 +235,7 @@ def model_content(
         "worst": wrong[:WORST],
         "cards": [] if pieces else _cards(judged, graphs),
         "legend": drawer_of(graphs[0]).legend(),
-        "molecules": look.molecules,
+        "bonds": look.molecules and drawer_of(graphs[0]).name == "graph",
     }
 
 
@@ -268,11 +281,11 @@ def _answer(
 ) -> str:
     """Return the answer in one sentence, with counts in these graphs."""
     name = _called(clf, naming, class_)
-    if piece is not None and piece.direction:
+    if piece is not None and piece.means is not None:
         held, of = piece.outside
         return (
-            f"{held:,} of the {of:,} {naming.noun}s contain {piece.text}, the most important piece: it "
-            f"{piece.direction} {naming.target(class_)}."
+            f"{held:,} of the {of:,} {naming.noun}s contain {piece.text}, the most important piece: their mean "
+            f"{naming.target(class_)} is {piece.means[0]:.3g}, that of the others {piece.means[1]:.3g}."
         )
     if piece is not None and any(own == name for own, _, _ in piece.counts):
         held, of = piece.counted(name)
@@ -317,14 +330,15 @@ def _hero(
 
     name = _called(judged.clf, naming, class_)
     by_number = {panel.number: panel for panel in shown if suits(panel)}
-    best: tuple[float, Panel, tuple[int, ...], Any] | None = None
+    best: tuple[tuple[bool, float], Panel, tuple[int, ...], Any] | None = None
     for number in [] if piece is None else [number for number in piece.examples if number in by_number]:
         model = next(clf for clf, numbers in judged.shown if number in numbers)
         found = model.explain(graphs[number])
         for nodes in piece_nodes(judged.clf, graphs, number, piece.column) if piece is not None else ():
             worth = float(found.node_importance[list(nodes)].sum() / (np.abs(found.node_importance).sum() or 1.0))
-            if worth > 0 and (best is None or worth > best[0]):
-                best = worth, by_number[number], nodes, found
+            sure = (by_number[number].confidence or 1.0) > 0.5  # of labels, the likeliest may still be unlikely
+            if worth > 0 and (best is None or (sure, worth) > best[0]):
+                best = (sure, worth), by_number[number], nodes, found
     if best is not None and piece is not None:
         _, panel, nodes, found = best
         drawing = draw_graph(

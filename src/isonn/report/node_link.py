@@ -26,8 +26,8 @@ from isonn.report.draw import (
 )
 from isonn.report.layout import Points, layout
 
-#: Length of an edge, radius of a node with and without text, and the margin, in pixels.
-UNIT, RADIUS, DOT, MARGIN = 38, 10, 5, 26
+#: Length of an edge, radius of a node with and without text, and the margin of a graph and a template, in pixels.
+UNIT, RADIUS, DOT, MARGIN, NARROW = 38, 10, 5, 26, 13
 #: Larger graphs are drawn only around their marks.
 LARGEST = 300
 #: Maximum number of nodes in such a drawing.
@@ -75,7 +75,8 @@ class NodeLinkDrawer(Drawer):
         look = symbols or Symbols()
         graph, known = template_graph(template), _known(template, look)
         texts = None if known else template_texts(template)
-        plan = _Plan(graph, look if known else Symbols(), texts, None)
+        loops = bool((graph.edges[:, 0] == graph.edges[:, 1]).any())  # they look out from behind their node
+        plan = _Plan(graph, look if known else Symbols(), texts, None, MARGIN if loops else NARROW)
         title = title or f"Template of {template.k} nodes, {len(graph.edges) // 2} edges"
         return Drawing(_svg(plan, title, (), (), None, None, (), False), plan.box, "", self.name)
 
@@ -133,13 +134,18 @@ class _Plan:
     """The positions of everything drawn."""
 
     def __init__(
-        self, graph: Graph, symbols: Symbols, texts: Sequence[str] | None, kept: NDArray[np.int64] | None
+        self,
+        graph: Graph,
+        symbols: Symbols,
+        texts: Sequence[str] | None,
+        kept: NDArray[np.int64] | None,
+        margin: int = MARGIN,
     ) -> None:
         self.graph, self.symbols, self.texts = graph, symbols, texts
         self.nodes = list(range(graph.n)) if kept is None else kept.tolist()
         points: Points = UNIT * layout(graph if kept is None else induced(graph, kept))
         self.at = {node: (round(x, 1), round(y, 1)) for node, (x, y) in zip(self.nodes, points.tolist(), strict=True)}
-        low, high = points.min(axis=0) - MARGIN, points.max(axis=0) + MARGIN
+        low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
         self.width, self.height = (round(float(side)) for side in high - low)
         self.box = f"{svg_number(low[0])} {svg_number(low[1])} {self.width} {self.height}"
         self.labelled = texts is not None or bool(symbols.nodes and graph.node_labels is not None)

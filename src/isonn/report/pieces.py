@@ -73,7 +73,7 @@ class Piece:
         counts: per class its name, the graphs that contain it, and all of them.
         examples: numbers of graphs that contain it.
         example: one of them, drawn with the piece highlighted, or None.
-        direction: "raises" or "lowers", for numbers, else "".
+        means: of numbers, the mean of graphs that contain it and of the others; else None.
     """
 
     text: str
@@ -84,7 +84,7 @@ class Piece:
     counts: tuple[tuple[str, int, int], ...]
     examples: tuple[int, ...]
     example: Drawing | None
-    direction: str = ""
+    means: tuple[float, float] | None = None
 
     def counted(self, name: str) -> tuple[int, int]:
         """Return the number of graphs of a class that contain the piece, and of all."""
@@ -162,8 +162,9 @@ def _piece(
     holding, text = np.flatnonzero(held), shortened(brief(reason.text, graphs.kind), 160)
     if brief(reason.text, graphs.kind) != reason.text:
         text += " (neighbours as drawn)"
-    if graphs.y is not None and graphs.y.ndim == 1 and reason.explained in graphs.y.tolist():
-        own = holding[graphs.y[holding] == reason.explained]
+    if graphs.y is not None and _of_classes(graphs):
+        column = graphs.y if graphs.y.ndim == 1 else graphs.y[:, int(reason.explained)]
+        own = holding[column[holding] == (reason.explained if graphs.y.ndim == 1 else 1)]
         holding = own if len(own) else holding
     example = None
     small = sorted(holding.tolist(), key=lambda i: (graphs.sizes[i], i))
@@ -184,17 +185,36 @@ def _piece(
         drawing=drawing,
         bar=share_bar(reason.effect / largest if largest else 0.0),
         effect=float(reason.effect),
-        counts=count_by_class(held, graphs, naming),
+        counts=count_by_class(held, graphs, naming, reason.explained),
         examples=tuple(small[:EXAMPLES]),
         example=example,
-        direction="" if _of_classes(graphs) else "raises" if reason.weight > 0 else "lowers",
+        means=None if _of_classes(graphs) else _means(held, graphs, int(reason.explained)),
     )
 
 
-def count_by_class(held: NDArray[np.bool_], graphs: GraphSet, naming: Naming) -> tuple[tuple[str, int, int], ...]:
-    """Return per class its name, how many of its graphs are in ``held``, and how many there are; else one row."""
+def _means(held: NDArray[np.bool_], graphs: GraphSet, column: int) -> tuple[float, float] | None:
+    """Return the mean value of graphs in ``held`` and of the others; None if one of these sets is empty."""
+    y = np.asarray(graphs.y, dtype=np.float64).reshape(len(graphs), -1)[:, column]
+    known = np.isfinite(y)
+    if not (held & known).any() or not (~held & known).any():
+        return None
+    return float(y[held & known].mean()), float(y[~held & known].mean())
+
+
+def count_by_class(
+    held: NDArray[np.bool_], graphs: GraphSet, naming: Naming, label: Any = None
+) -> tuple[tuple[str, int, int], ...]:
+    """Return per class its name, how many of its graphs are in ``held``, and how many there are; else one row.
+
+    Args:
+        label: of graphs with several labels: the one to count by, with and without it; None counts by each.
+    """
     if not _of_classes(graphs) or graphs.y is None:
         return ((f"{naming.noun}s", int(held.sum()), len(held)),)
+    if graphs.y.ndim == 2 and label is not None:
+        column, name = graphs.y[:, int(label)], naming.class_(label)
+        sides = ((name, column == 1), (f"not {name}", column == 0))  # where it was not measured, it counts for neither
+        return tuple((text, int((held & side).sum()), int(side.sum())) for text, side in sides)
     if graphs.y.ndim == 2:
         return tuple(
             (naming.class_(i), int((held & (column == 1)).sum()), int((column == 1).sum()))
