@@ -58,7 +58,7 @@ def test_options_that_belong_to_another_method_are_refused(models, tmp_path):
     refused(run(*fit, "--c", "many"), "--c 'many' is not a number of templates", "32, or auto")
     refused(run(*fit, "--learned", "--frozen"), "--learned and --frozen exclude each other")
     refused(run(*fit, "--matching", "fast"), "--matching is not an option of SubgraphIsoNNClassifier")
-    refused(run("audit", models / "sub", "MUTAG", "--repeats", 0), "repeats=0")
+    refused(run("audit", models / "sub", "MUTAG", "--repeats", 0), "repeats must be at least 1, got 0")
 
 
 def test_sizes_are_numbers_between_commas():
