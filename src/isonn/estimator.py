@@ -33,6 +33,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
 from isonn.packing import mix64
+from isonn.params import check_sample_weight
 from isonn.targets import Classes, Labels, Numbers, Target, as_y, target_from
 
 FORMAT = "isonn-model-2"
@@ -204,9 +205,7 @@ class GraphEstimator(BaseEstimator):
             weights = np.asarray(self.target_.class_weights(wanted, targets)[targets])
         if sample_weight is None:
             return weights
-        given = np.asarray(sample_weight, dtype=np.float64)
-        if given.shape != (len(targets),) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
-            raise InputError(f"sample_weight has shape {given.shape}; give one number >= 0 for each of {len(targets)}")
+        given = check_sample_weight(sample_weight, len(targets))
         given = np.maximum(given / given.mean(), 1e-9)
         return np.asarray(given if weights is None else given * weights)
 

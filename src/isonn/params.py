@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isonn.errors import InputError
 
@@ -98,3 +99,11 @@ def check_class_weight(value: Any) -> None:
         return
     if not isinstance(value, Mapping) or not all(isinstance(w, (int, float)) and w > 0 for w in value.values()):
         raise InputError(f"class_weight={value!r} is unknown; use None, 'balanced' or a dict from class to weight")
+
+
+def check_sample_weight(given: Any, graphs: int) -> NDArray[np.float64]:
+    """Return one finite weight >= 0 per graph; not all may be 0."""
+    weights = np.asarray(given, dtype=np.float64)
+    if weights.shape != (graphs,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise InputError(f"sample_weight has shape {weights.shape}; give one number >= 0 for each of {graphs}")
+    return weights

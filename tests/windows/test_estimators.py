@@ -400,3 +400,54 @@ def test_impossible_settings_are_refused(mutag, settings, message):
 def test_all_graphs_smaller_than_the_template_are_refused():
     with pytest.raises(InputError, match="templates of k=4 nodes but is given graphs of 3 nodes; use k <= 3"):
         small(k=4).fit(np.ones((4, 3, 3)), [0, 1, 0, 1])
+
+
+# Weights of graphs.
+
+
+Y = {
+    "classes": lambda graphs: graphs.y,
+    "labels": lambda graphs: np.where(
+        np.arange(len(graphs))[:, None] % [5, 7] == 0, np.nan, np.stack([graphs.y > 0, graphs.sizes > 17], 1)
+    ),
+    "numbers": lambda graphs: np.where(np.arange(len(graphs)) % 6 == 1, np.nan, graphs.sizes.astype(float)),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [("classes", {}), ("classes", {"class_weight": "balanced"}), ("classes", {"class_weight": {1: 3.0}}),
+     ("labels", {}), ("numbers", {})],
+)  # fmt: skip
+def test_weight_two_is_a_graph_twice_and_weight_zero_none(mutag, kind, settings):
+    graphs, weights = mutag[:40], np.arange(40) % 3
+    y, times = Y[kind](graphs), np.repeat(np.arange(40), weights)
+    estimator = isonn.IsoNNRegressor if kind == "numbers" else isonn.IsoNNClassifier
+    answer = "predict" if kind == "numbers" else "predict_proba"
+    given = {"k": 3, "c": 2, "epochs": 8, "hidden": (16,), "size": 28, "learning_rate": 0.02, "random_state": 0}
+    made = [estimator(**given, **settings) for _ in range(3)]
+    weighted = made[0].fit(graphs, y, sample_weight=0.5 * weights)
+    repeated = made[1].fit(graphs[times].with_y(None), y[times])
+    np.testing.assert_allclose(getattr(weighted, answer)(mutag), getattr(repeated, answer)(mutag), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(weighted.history_.loss, repeated.history_.loss, rtol=1e-4)
+    plain = made[2].fit(graphs, y)
+    assert np.abs(getattr(weighted, answer)(mutag) - getattr(plain, answer)(mutag)).max() > 1e-3
+
+
+def test_weights_that_are_all_one_change_nothing(mutag):
+    made = [isonn.IsoNNClassifier(k=3, c=1, epochs=4, batch_size=16, random_state=0) for _ in range(2)]
+    made[0].fit(mutag, sample_weight=np.ones(188))
+    np.testing.assert_allclose(made[0].predict_proba(mutag), made[1].fit(mutag).predict_proba(mutag), atol=1e-5)
+
+
+@pytest.mark.parametrize("weights", [np.ones(3), -np.ones(188), np.zeros(188), np.full(188, np.nan)])
+def test_weights_that_are_none_are_refused(mutag, weights):
+    with pytest.raises(InputError, match="sample_weight has shape .*; give one number >= 0 for each of 188"):
+        isonn.IsoNNClassifier(k=3, c=1).fit(mutag, sample_weight=weights)
+
+
+def test_a_run_with_other_weights_is_not_resumed(mutag, tmp_path):
+    clf = isonn.IsoNNClassifier(k=3, c=1, epochs=2, random_state=0)
+    clf.fit(mutag, sample_weight=1.0 + np.arange(188), checkpoint=tmp_path / "run")
+    with pytest.raises(ModelFileError, match="belongs to other data or other settings"):
+        clf.fit(mutag, checkpoint=tmp_path / "run", resume=True)

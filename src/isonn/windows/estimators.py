@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,16 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from torch import Tensor, nn
+from typing_extensions import Self
 
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphRegressor
 from isonn.explain.explanation import Template
+from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.matching import matcher_named
-from isonn.params import check_class_weight, check_count, check_memory, check_widths
-from isonn.targets import Classes
+from isonn.params import check_class_weight, check_count, check_memory, check_sample_weight, check_widths
+from isonn.targets import Classes, Numbers, Target, as_y
 from isonn.torch_estimator import TorchEstimator
 from isonn.windows.bank import WindowBank, all_windows, bank_windows
 from isonn.windows.cut import is_symmetric
@@ -36,6 +39,8 @@ class _IsoNN(TransformerMixin, TorchEstimator):
     model_: IsoNN
 
     _fixed_size = True
+    #: Weights of the training graphs while `fit` runs.
+    _row_weights: NDArray[np.float64] | None = None
 
     def __init__(
         self,
@@ -73,6 +78,70 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn templates and head from graphs ``X`` and targets ``y``.
+
+        Args:
+            X: a `GraphSet`, or anything `isonn.as_graphset` takes.
+            y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
+            sample_weight: one weight per graph. Without ``batch_size``, a graph of weight 2 counts as two equal ones;
+                a graph of weight 0 is always left out.
+            checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
+            resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
+        """
+        if sample_weight is None:
+            return super().fit(X, y, checkpoint=checkpoint, resume=resume)
+        graphs = as_graphset(X)
+        weights = check_sample_weight(sample_weight, len(graphs))
+        kept = np.flatnonzero(weights)
+        y = graphs.y if y is None else y
+        self._row_weights = weights[kept] / weights[kept].mean()
+        try:
+            own = None if y is None else as_y(y, len(graphs))[kept]
+            return super().fit(graphs[kept].with_y(None), own, checkpoint=checkpoint, resume=resume)
+        finally:
+            self._row_weights = None
+
+    def _start(self, X: Any, y: Any) -> tuple[GraphSet, NDArray[Any]]:
+        graphs, targets = super()._start(X, y)
+        if self._row_weights is not None and isinstance(self.target_, Numbers):
+            targets = self._standardised(targets, self.target_, self._row_weights[:, None])
+        return graphs, targets
+
+    def _standardised(
+        self, targets: NDArray[Any], target: Numbers, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Weight the means and deviations of the target's columns, too; returns the targets in the new units."""
+        of = np.where(np.isfinite(targets), weights, 0.0)
+        of /= of.sum(axis=0)
+        mean = (of * np.nan_to_num(targets)).sum(axis=0)
+        scale = np.sqrt((of * np.nan_to_num(targets - mean) ** 2).sum(axis=0))
+        scale = np.where(scale > 0, scale, 1.0)
+        self.target_ = Numbers(target.mean + target.scale * mean, target.scale * scale, target.single)
+        return np.asarray((targets - mean) / scale)
+
+    def _goals(self, targets: NDArray[Any]) -> NDArray[Any]:
+        if self._row_weights is None:
+            return targets
+        return np.column_stack([targets, self._row_weights])
+
+    def _loss(self, model: nn.Module, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
+        if self._row_weights is None:
+            return super()._loss(model, targets)
+        return _WeightedLoss(self.target_)
+
+    def _identity(self, digest: str, targets: NDArray[Any]) -> str:
+        weights = self._row_weights
+        return super()._identity(digest if weights is None else digest + str(weights.tolist()), targets)
 
     def transform(self, X: Any) -> Any:
         """Return the maps of the last layer, one row per graph, with one feature per map and window."""
@@ -240,6 +309,10 @@ class IsoNNClassifier(_IsoNN, GraphClassifier):
         if not isinstance(self.target_, Classes):
             raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
         weights = self.target_.class_weights(self.class_weight, targets)
+        if self._row_weights is not None:
+            if self.class_weight == "balanced":  # up to a factor, and the loss is a weighted mean
+                weights = 1 / np.bincount(targets, self._row_weights)
+            return _WeightedLoss(self.target_, torch.from_numpy(weights).to(self.device))
         return nn.CrossEntropyLoss(weight=torch.from_numpy(weights.astype(np.float32)).to(self.device))
 
 
@@ -261,6 +334,34 @@ class IsoNNRegressor(_IsoNN, GraphRegressor):
         >>> isonn.IsoNNRegressor(k=3, c=1, epochs=5, random_state=0).fit(graphs, nodes).predict(graphs[:3]).shape
         (3,)
     """
+
+
+class _WeightedLoss:
+    """The weighted mean of the target's loss; the last column of the goals holds the weights of graphs.
+
+    Args:
+        classes: further weights, of classes.
+    """
+
+    def __init__(self, target: Target, classes: Tensor | None = None) -> None:
+        self._target, self._classes = target, classes
+
+    def __call__(self, outputs: Tensor, goals: Tensor) -> Tensor:
+        """The loss of outputs, ``(g, outputs)``, and goals, ``(g, columns + 1)``."""
+        wanted, weights = goals[:, :-1], goals[:, -1:]
+        if isinstance(self._target, Classes):
+            number = wanted[:, 0].long()
+            each = nn.functional.cross_entropy(outputs, number, reduction="none")[:, None]
+            weights = weights if self._classes is None else weights * self._classes[number, None]
+        else:
+            known = ~wanted.isnan()
+            wanted, weights = torch.where(known, wanted, 0.0).to(outputs.dtype), weights * known
+            if isinstance(self._target, Numbers):
+                each = (outputs - wanted) ** 2
+            else:
+                each = nn.functional.binary_cross_entropy_with_logits(outputs, wanted, reduction="none")
+        weights = weights.to(outputs.dtype)
+        return (weights * each).sum() / weights.sum().clamp(min=torch.finfo(outputs.dtype).tiny)
 
 
 def _check_pairs(layers: Any) -> None:
