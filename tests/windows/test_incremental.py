@@ -95,6 +95,29 @@ def test_every_step_of_training_equals_full_matching(k, c, dtype, generator, cou
     assert sum(count["paired"]) > 0
 
 
+@pytest.mark.parametrize(("k", "c"), [(4, 2), (5, 1), (5, 3), (6, 1)])
+def test_two_scores_without_lists_give_the_same(k, c, dtype, generator, count):
+    adjacency, templates = draw(generator, dtype, k=k, c=c, n=10)
+    clear = learn(CertifiedWindows(adjacency, k, listed=False), adjacency, templates, generator, 12, 0.002)
+    assert np.mean(clear) > 0.95
+    w = 3 * (10 - k + 1) ** 2
+    assert count["full"][:c] == [w] * c
+    assert sum(count["full"][c:]) < 0.1 * w * 12 * c
+
+
+def test_two_scores_without_lists_settle_ties_and_twins_alike(dtype, generator):
+    adjacency = torch.randn(3, 9, 9, dtype=dtype, generator=generator)
+    adjacency[1] = adjacency[1].round()  # ties
+    adjacency[2] = 0.5  # twins
+    listed, paired = (CertifiedWindows(adjacency, 5, listed=listed) for listed in (True, False))
+    templates = torch.randn(2, 5, 5, dtype=dtype, generator=generator).round()
+    for scale in (0.0, 0.01, 0.01, 1.0, 1000.0, 0.0):
+        templates = templates + scale * torch.randn(2, 5, 5, dtype=dtype, generator=generator)
+        (one, winners, _), (other, others, _) = listed.match(templates), paired.match(templates)
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+        np.testing.assert_array_equal(winners, others)
+
+
 def test_k_7_equals_full_matching(generator, count):
     adjacency, templates = draw(generator, torch.float32, graphs=1, k=7, n=12)
     learn(CertifiedWindows(adjacency, 7), adjacency, templates, generator, 6, 0.002)

@@ -29,8 +29,8 @@ from isonn.windows.incremental import CertifiedWindows
 from isonn.windows.layer import IsoLayer, IsoNN, check_layer, check_sizes, map_shape
 from isonn.windows.match import worth_compiling
 
-#: From this k on, certificates cost less than trying the k! permutations again at every step, even in the first epoch.
-MIN_CERTIFIED_K = 6
+#: From these k on, certificates cost less than trying the k! permutations at every step, and they keep lists.
+MIN_CERTIFIED_K, MIN_LISTED_K = 5, 6
 
 
 class _IsoNN(TransformerMixin, TorchEstimator):
@@ -195,7 +195,8 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             return inputs
         if not isinstance(inputs, Tensor) or not worth_compiling(inputs, k, c):
             return inputs  # a bank is small, and other devices try all permutations fast
-        return CertifiedWindows(inputs, k, half=self.symmetric and is_symmetric(inputs))
+        half = self.symmetric and is_symmetric(inputs)
+        return CertifiedWindows(inputs, k, half, listed=k >= MIN_LISTED_K)
 
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:
         adjacency = torch.from_numpy(graphs.dense(self.size_))

@@ -17,9 +17,8 @@ by the Cauchy-Schwarz inequality. If the best of the list now scores more than t
 second or third of the list instead of :math:`s_{m+1}`, the same bound shows when it is enough to check the winner
 alone, or the winner and the runner-up.
 
-**When it pays.** From k = 6 on (see docs/performance.md). The first epoch costs about one and a half full matchings and
-a later one a tenth of one, so it pays from the second epoch. At k = 5, matching all 120 permutations in place takes no
-longer than checking certificates.
+**When it pays.** From k = 5 on (see docs/performance.md). At k = 5 full matching is cheap, so no lists are kept, only
+the two highest scores. The first epoch then costs little more than a full matching; with lists it costs about two.
 """
 
 from __future__ import annotations
@@ -62,6 +61,8 @@ class CertifiedWindows:
         adjacency: the graphs, on the CPU, ``(graphs, n, n)``.
         k: nodes per window.
         half: only use the windows at (s, t) with s <= t, for symmetric graphs and templates.
+        listed: keep a list for each window; otherwise only the two highest scores are kept, and a window that is no
+            longer certain is matched in full. That is faster at k = 5, where full matching is cheap.
 
     Example:
         >>> graphs = CertifiedWindows(torch.randn(2, 6, 6), k=5)
@@ -69,10 +70,10 @@ class CertifiedWindows:
         torch.Size([8, 3])
     """
 
-    def __init__(self, adjacency: Tensor, k: int, half: bool = False) -> None:
+    def __init__(self, adjacency: Tensor, k: int, half: bool = False, listed: bool = True) -> None:
         check_windows(adjacency, k)
         self.adjacency, self.k, self.side, self.half = adjacency, k, adjacency.shape[1] - k + 1, half
-        self._windows = Windows.of(adjacency, k, half)
+        self._windows, self._listed = Windows.of(adjacency, k, half), listed
         self._facts = Facts.of(adjacency, k, cut_half if half else cut_windows)
         self._known: list[tuple[Certificates, TemplateLog]] = []
         self._graphs: Tensor | None = None
@@ -104,7 +105,7 @@ class CertifiedWindows:
         for i, (certificates, log) in enumerate(self._known):
             log.drop_unused(certificates)
             some = certificates if rows is None else certificates[rows]
-            _Step(templates[i].flatten(), windows, facts, some, log).match(distances[i].numpy())
+            _Step(templates[i].flatten(), windows, facts, some, log, self._listed).match(distances[i].numpy())
             if rows is not None:
                 certificates[rows] = some
             winners[i] = some.best[0]
@@ -136,9 +137,15 @@ class _Step:
     """One template at this step, matched with windows; certificates that run out are renewed."""
 
     def __init__(
-        self, template: Tensor, windows: Windows, facts: Facts, certificates: Certificates, log: TemplateLog
+        self,
+        template: Tensor,
+        windows: Windows,
+        facts: Facts,
+        certificates: Certificates,
+        log: TemplateLog,
+        listed: bool = True,
     ) -> None:
-        self.windows, self.facts, self.certificates, self.log = windows, facts, certificates, log
+        self.windows, self.facts, self.certificates, self.log, self.listed = windows, facts, certificates, log, listed
         k = windows.k
         self.template = template.numpy().astype(np.float64)
         self.table = relabel(template)
@@ -155,12 +162,13 @@ class _Step:
     def match(self, distance: FloatArray) -> None:
         """Write the squared distance to each window, ``(w,)``; the certificates then hold at this step."""
         known = self.certificates
-        doubtful = self._of_winners(distance)
+        fresh = len(self.log.snapshots) == 0  # nothing is known yet
+        doubtful = np.arange(len(distance)) if fresh else self._of_winners(distance)
         if not len(doubtful):
             return
         now = len(self.log.snapshots)
         self.log.snapshots.append(self.template)
-        matched = known.outside[doubtful] < np.inf
+        matched = (known.outside[doubtful] < np.inf) & (known.best[1, doubtful] >= 0)
         left = self._compare_two(doubtful[matched], distance, now)
         left = self._compare_list(left, distance, now)
         left = np.concatenate([doubtful[~matched], left])
@@ -271,6 +279,8 @@ class _Step:
         for number in np.unique(patterns):
             some = rows[patterns == number]
             tried = self.facts.twins.permutations[number]
+            if tried is None and not self.listed:
+                some = self._match_pairs(some, now)
             every = np.arange(len(self.table)) if tried is None else tried
             score, best = leaders(self.table if tried is None else self.table[tried], self.windows, some, KEPT + 1)
             best = np.where(best < 0, -1, every[best])
@@ -287,6 +297,23 @@ class _Step:
             outside = score[KEPT] + error
             self.certificates.outside[some], self.certificates.matched[some] = outside, now
             self._choose(some, best[:KEPT], score[:KEPT], error, outside, now)
+
+    def _match_pairs(self, rows: IntArray, now: int) -> IntArray:
+        """Try all permutations and certify the best against the second; return the windows where these nearly tie."""
+        known = self.certificates
+        winners, best, second = self.windows.two_best(self.table, rows)
+        error = self.product_error * np.sqrt(2 * self.facts.columns[2, rows])
+        sure = second < best - 2 * error
+        every = bool(sure.all()) and len(rows) == len(self.windows)
+        done: Any = slice(None) if every else rows[sure]  # all of them as a slice: the first epoch is copying otherwise
+        known.best[0, done], known.best[1, done] = winners[sure], -1
+        bound = (second - self.shared @ self.facts.columns[:2, rows] + error)[sure]
+        for scores in (known.runner_up, known.third, known.outside):
+            scores[done] = bound
+        for snapshots in (known.paired, known.listed, known.matched):
+            snapshots[done] = now
+        left: IntArray = rows[~sure]
+        return left
 
 
 def _bring_to(line: int, place: IntArray, *tables: NDArray[Any]) -> None:

@@ -170,6 +170,22 @@ class Windows:
         else:
             for_each_block(lambda: at, len(self), BLOCK_WINDOWS)
 
+    def two_best(self, table: FloatArray, rows: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return the best row of the table for some windows, its product, and the next highest product."""
+        from isonn.windows import kernels
+
+        starts = self.starts[rows]
+        winners = np.empty(len(rows), dtype=np.int32)
+        best, second = (np.empty(len(rows), dtype=table.dtype) for _ in range(2))
+
+        def work(block: slice) -> None:
+            kernels.two_best_at(
+                self.size, self.flat, starts[block], self.n, table, winners[block], best[block], second[block]
+            )
+
+        for_each_block(lambda: work, len(rows), BLOCK_WINDOWS)
+        return winners, best, second
+
     def measure(self, table: FloatArray, winners: IntArray, distance: FloatArray) -> None:
         """Write the squared distance of each window under a given permutation."""
         from isonn.windows import kernels
