@@ -15,7 +15,9 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -369,20 +371,41 @@ def for_each_block(new_worker: Callable[[], Callable[[slice], None]], count: int
     """
     blocks = [slice(start, min(start + size, count)) for start in range(0, count, size)]
     threads = min(torch.get_num_threads(), len(blocks))
+    to_do: SimpleQueue[slice] = SimpleQueue()
+    for block in blocks:
+        to_do.put(block)
     if len(blocks) < MIN_BLOCKS or threads == 1:
-        _work(new_worker, blocks)
+        _work(new_worker, to_do)
         return
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # inside a block; new threads start with this setting
     try:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(_work, [new_worker] * threads, [blocks[first::threads] for first in range(threads)]))
+        with ThreadPoolExecutor(threads - 1) as pool:
+            # whoever is free takes the next block: torch's own threads may still be spinning on one of the cores
+            others = [pool.submit(_work, new_worker, to_do) for _ in range(threads - 1)]
+            try:
+                _work(new_worker, to_do)
+            except BaseException:
+                _take_all(to_do)
+                raise
+            for other in others:
+                other.result()
     finally:
         torch.set_num_threads(before)
 
 
-def _work(new_worker: Callable[[], Callable[[slice], None]], blocks: list[slice]) -> None:
+def _work(new_worker: Callable[[], Callable[[slice], None]], to_do: SimpleQueue[slice]) -> None:
     with torch.no_grad():  # new threads do not inherit it
         worker = new_worker()
-        for block in blocks:
+        while True:
+            try:
+                block = to_do.get_nowait()
+            except Empty:
+                return
             worker(block)
+
+
+def _take_all(to_do: SimpleQueue[slice]) -> None:
+    while not to_do.empty():
+        with suppress(Empty):
+            to_do.get_nowait()
