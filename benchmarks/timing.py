@@ -8,26 +8,30 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+Clock = Callable[[], float]
 
-def best_seconds(run: Callable[[], object], repeats: int = 5, warm_up: bool = True) -> float:
+
+def best_seconds(
+    run: Callable[[], object], repeats: int = 5, warm_up: bool = True, clock: Clock = time.perf_counter
+) -> float:
     """Return the time of the fastest of several runs, which other load disturbs least."""
     if warm_up:
         run()
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         run()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
 
 
-def best_of_each(runs: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+def best_of_each(runs: Sequence[Callable[[], object]], repeats: int, clock: Clock = time.perf_counter) -> list[float]:
     """Return the time of the fastest of several runs of each, in turns, so that all see the same load."""
     for run in runs:
         run()
     return [
         min(times)
-        for times in zip(*([best_seconds(run, 1, warm_up=False) for run in runs] for _ in range(repeats)), strict=True)
+        for times in zip(*([best_seconds(run, 1, False, clock) for run in runs] for _ in range(repeats)), strict=True)
     ]
 
 
