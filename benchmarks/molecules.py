@@ -157,11 +157,11 @@ def times() -> None:
     read = time.perf_counter() - start
     clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs)
     print(f"ames: {len(graphs)} molecules read in {read:.1f} s, fitted after {time.perf_counter() - start:.1f} s")
-    explanations = [clf.explain(graph) for graph in graphs[:50]]
+    explanations = [clf.explain(graph) for graph in graphs[:1000]]
     start = time.perf_counter()
     for explanation in explanations:
         explanation.to_svg()
-    print(f"1,000 highlighted drawings: {20 * (time.perf_counter() - start):.1f} s (from 50)")
+    print(f"1,000 highlighted drawings: {time.perf_counter() - start:.1f} s")
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def test_names_of_sets_have_no_ending(table, name):
 
 def test_several_targets_may_have_gaps(table):
     text = "smiles,a,b\nCCO,0,1\nCCN,,1\nCCC,1,\nCC,,\n"
-    with pytest.warns(IsoNNWarning, match=r"1 rows are left out: row 3 \('CC'\): no value of a, b"):
+    with pytest.warns(IsoNNWarning, match=r"1 row is left out: row 3 \('CC'\): no value of a, b"):
         graphs = isonn.load(table(text), target="a,b")
     np.testing.assert_array_equal(graphs.y, [[0, 1], [np.nan, 1], [1, np.nan]])
     assert graphs.target_names == ("a", "b")
@@ -151,14 +151,14 @@ def test_sd_files_give_the_graphs_of_their_smiles(table):
 def test_an_sd_file_cut_off_in_the_middle_keeps_what_is_whole(table):
     text = block("CCO", y="0") + block("CCN", y="1")
     whole = block("CCC", y="1")
-    with pytest.warns(IsoNNWarning, match=r"1 rows are left out: row 2 .*the record is cut off before M +END"):
+    with pytest.warns(IsoNNWarning, match=r"1 row is left out: row 2 .*the record is cut off before M +END"):
         graphs = isonn.load(table(text + whole[: len(whole) // 3], "set.sdf"), target=None)
     assert graphs.y.tolist() == [0, 1]
 
 
 def test_a_bad_record_of_an_sd_file_is_named_with_rdkits_reason(table):
     broken = block("CCN", y="1").replace(" N ", " Qx")
-    with pytest.warns(IsoNNWarning, match=r"1 rows are left out: row 1 "):
+    with pytest.warns(IsoNNWarning, match=r"1 row is left out: row 1 "):
         graphs = isonn.load(table(block("CCO", y="0") + broken + block("CCC", y="1"), "set.sdf"))
     assert graphs.table["row"].tolist() == [0, 2]
 

@@ -260,7 +260,8 @@ def _warn_of(path: Path, problems: list[Problem], graphs: GraphSet | None = None
     if problems:
         listed = "; ".join(map(str, problems[:_LISTED]))
         more = f"; and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
-        sentences.append(f"{len(problems)} rows are left out: {listed}{more}")
+        rows = "1 row is" if len(problems) == 1 else f"{len(problems)} rows are"
+        sentences.append(f"{rows} left out: {listed}{more}")
     if graphs is not None and (said := repeats(graphs)):
         sentences.append(said)
     if sentences:

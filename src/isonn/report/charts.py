@@ -152,22 +152,24 @@ def interval_row(value: Interval, largest: float) -> str:
 
 
 def curve_points(lines: Mapping[str, Mapping[int, float]], title: str, across: str) -> str:
-    """Draw some points for each name, each line with its own mark and its name at its end."""
+    """Draw some points for each name, with a mark of its own and its name below; narrow enough for a phone."""
     steps = sorted({step for points in lines.values() for step in points})
     values = [value for points in lines.values() for value in points.values()]
-    x, y = _Axis(steps[0], steps[-1], 60, 500), _Axis(min(values), max(values), 210, 10)
-    parts = [_open("chart curves", 640, 250, title), *_grid(x, y, across, steps)]
-    ends: list[float] = []
+    x, y = _Axis(steps[0], steps[-1], 44, 350), _Axis(min(values), max(values), 200, 10)
+    parts = [_open("chart narrow curves", 360, 246 + 19 * len(lines), title)]
+    for tick in y.ticks:
+        parts.append(f'<path class="grid" d="M40 {y(tick):.1f}H356"/>')
+        parts.append(f'<text class="tick row" x="36" y="{y(tick) + 4:.1f}">{_short(tick)}</text>')
+    parts += [f'<text class="tick" x="{x(step):.1f}" y="218">{_short(step)}</text>' for step in steps]
+    parts.append(f'<text class="tick" x="200" y="236">{escape(across)}</text>')
     for number, (name, own) in enumerate(lines.items()):
-        points = sorted(own.items())
-        path, mark = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in points), _MARKS[number % len(_MARKS)]
-        parts.append(f'<path class="thick c{number % 4}" d="M{path}"/>')
+        points, mark = sorted(own.items()), _MARKS[number % len(_MARKS)]
+        path = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in points)
+        below = 257 + 19 * number
+        parts.append(f'<path class="thick c{number % 4}" d="M{path}M44 {below - 4}h28"/>')
         parts += [f'<text class="mark" x="{x(a):.1f}" y="{y(b) + 4:.1f}">{mark}</text>' for a, b in points]
-        end = y(points[-1][1])
-        while any(abs(end - other) < 13 for other in ends):
-            end += 1
-        ends.append(end)
-        parts.append(f'<text class="name" x="516" y="{end + 4:.1f}">{mark} {escape(_cut(name, 16))}</text>')
+        parts.append(f'<text class="mark" x="58" y="{below}">{mark}</text>')
+        parts.append(f'<text class="name" x="82" y="{below}">{escape(_cut(name, 36))}</text>')
     return "".join([*parts, "</svg>"])
 
 

@@ -285,5 +285,6 @@ def _facts(sets: Sequence[Measured]) -> list[tuple[str, str]]:
     facts = []
     for name, group, _ in sets:
         finished = f"{len(group.jobs) - group.missing} of {len(group.jobs)} jobs finished"
-        facts.append((name, f"{group.protocol} protocol, {group.seeds} seeds of {group.folds} folds, {finished}"))
+        seeds = f"{group.seeds} seed{'s' * (group.seeds != 1)}"
+        facts.append((name, f"{group.protocol} protocol, {seeds} of {group.folds} folds, {finished}"))
     return [*facts, *results.provenance(sets[0].group).items()]

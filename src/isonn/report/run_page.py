@@ -209,7 +209,7 @@ def _facts(group: Group, graphs: GraphSet | None) -> list[tuple[str, str]]:
     about = results.protocol_text(group)
     facts.append(("protocol", f"{group.protocol}: {about}" if about else group.protocol))
     finished = f"{len(group.jobs) - group.missing} of {len(group.jobs)} jobs finished"
-    facts.append(("runs", f"{group.seeds} seeds of {group.folds} folds, {finished}"))
+    facts.append(("runs", f"{group.seeds} seed{'s' * (group.seeds != 1)} of {group.folds} folds, {finished}"))
     facts.append(("SHA-256 of the data", group.digest))
     return facts + list(results.provenance(group).items())
 
