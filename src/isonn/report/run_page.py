@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
+from isonn.errors import IsoNNWarning
 from isonn.experiments.tables import Row, failures
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
@@ -66,13 +68,15 @@ def report_page(
         if graphs is None:
             content["no_model"] = f"Reasons and graphs cannot be shown: {why}."
             continue
-        try_model = _fitted(group, graphs, model, quiet)
-        if try_model is None:
-            content["no_model"] = "No method of this run gives reasons; add isonn-subgraph to its methods."
-            continue
-        judged = Judged(try_model.clf, [(try_model.clf, try_model.test)], try_model.how, try_model.train)
-        trivial = _best_trivial(rows) or trivial_tile(graphs, try_model.clf)
-        made = model_content(judged, graphs, trivial, graphs_shown, quiet)
+        with catch_warnings():  # `isonn evaluate` has told what its jobs warned of
+            simplefilter("ignore", IsoNNWarning)
+            try_model = _fitted(group, graphs, model, quiet)
+            if try_model is None:
+                content["no_model"] = "No method of this run gives reasons; add isonn-subgraph to its methods."
+                continue
+            judged = Judged(try_model.clf, [(try_model.clf, try_model.test)], try_model.how, try_model.train)
+            trivial = _best_trivial(rows) or trivial_tile(graphs, try_model.clf)
+            made = model_content(judged, graphs, trivial, graphs_shown, quiet)
         if (own := _tile_of(rows, try_model.method)) is not None and trivial is not None:
             made["tiles"] = [own, trivial]  # both over all seeds of the run
         content |= {"model": made, "model_sentence": try_model.sentence}
