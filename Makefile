@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: demo test test-all check lint bench torture format docs release clean
+.PHONY: demo test test-all check lint bench million torture format docs release clean
 
 demo: $(READY)
 	$(BIN)/isonn evaluate MUTAG --out runs/demo
@@ -26,6 +26,10 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
+
+# a million molecules from a TU folder to a model, with time and memory; 5 GB of disk. MOLECULES=100000 is a quick look
+million: $(READY)
+	$(BIN)/python benchmarks/large.py $(or $(MOLECULES),1000000)
 
 # kills, full disks, flipped bits, 10,000 mutated cases: under an hour on two cores; SHARE=0.05 is a quick look
 torture: $(READY)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import certified
 import gin
+import large
 import layer
 import matchers
 import subgraphs
@@ -32,6 +33,7 @@ SECTIONS = {
     "agreement": (matchers.agreement, False),
     "scipy": (matchers.against_scipy, False),
     "banking": (subgraphs.banking, True),
+    "large": (large.a_tenth, False),
     "gin": (gin.ten_folds, True),
 }
 
