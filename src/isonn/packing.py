@@ -25,7 +25,9 @@ def to_numpy(value: Any) -> NDArray[Any]:
             return np.asarray(tensor.cpu().numpy())
         except (RuntimeError, TypeError, AttributeError) as error:
             where, kind = getattr(value, "device", "?"), getattr(value, "dtype", "?")
-            raise InputError(f"a tensor of type {kind} on {where} cannot be read; use tensor.cpu()") from error
+            raise InputError(
+                f"a tensor of type {kind} on {where} cannot be read; give one with values on the CPU"
+            ) from error
     try:
         return np.asarray(value)
     except (RuntimeError, TypeError, OverflowError) as error:

@@ -162,7 +162,10 @@ def test_a_single_igraph_graph_is_told_to_be_wrapped():
         ([[0], [1, 2], [3]], "y has entries of different lengths"),
         ([1, 2, 10**30], "y holds 10{30}, which is beyond 64 bits"),
         (np.zeros((3, 0)), r"y has shape \(3, 0\)"),
-        (torch.empty(3, device="meta"), "a tensor of type torch.float32 on meta holds no numbers"),
+        (
+            torch.empty(3, device="meta"),
+            "a tensor of type torch.float32 on meta cannot be read; give one with values on the CPU",
+        ),
         (5, r"y=5 is a single value"),
     ],
 )
