@@ -31,7 +31,7 @@ SHELL = "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
 #: Commands that are groups of others.
 GROUPS = ("data",)
 #: Options of `isonn` itself and of other programs, such as dask, that pages may name.
-FOREIGN = {"--nthreads", "--nworkers", "--port", "--host", "--install-completion", "--version", "--quiet"}
+FOREIGN = {"--nthreads", "--nworkers", "--port", "--host", "--install-completion", "--version"}
 
 
 class Block(NamedTuple):

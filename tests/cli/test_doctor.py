@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import runpy
 from importlib import metadata
 from pathlib import Path
 
@@ -69,7 +70,17 @@ def test_isonn_alone_prints_three_lines_to_start_with():
 def test_quiet_prints_no_warnings(tmp_path):
     pytest.importorskip("rdkit")
     (tmp_path / "data.smi").write_text("CCO a\nC1CC b\n", encoding="utf-8")
-    loud, quiet = (run(*flag, "data", "info", str(tmp_path / "data.smi")) for flag in ((), ("--quiet",)))
+    command = ("data", "info", str(tmp_path / "data.smi"))
+    loud = run(*command)
     assert "isonn:" in loud.stderr
-    assert quiet.stderr == ""
-    assert quiet.stdout == loud.stdout
+    for quiet in (run("--quiet", *command), run(*command, "--quiet")):
+        assert quiet.stderr == ""
+        assert quiet.stdout == loud.stdout
+
+
+def test_every_command_takes_the_options_that_all_share():
+    commands = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "run_pages.py"))["commands_by_name"]()
+    for name, command in commands.items():
+        options = {word for option in command.params for word in option.opts}
+        assert "--quiet" in options, name
+        assert "--json" in options or name == "data fetch", name

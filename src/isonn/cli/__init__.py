@@ -18,6 +18,7 @@ from isonn.cli.doctor import doctor
 from isonn.cli.evaluate import evaluate
 from isonn.cli.explain import explain
 from isonn.cli.fit import fit
+from isonn.cli.options import Quiet
 from isonn.cli.predict import predict
 from isonn.cli.report import report
 from isonn.cli.reproduce import reproduce
@@ -41,9 +42,7 @@ isonn --help                   every command; isonn doctor lists what is install
 def start(
     context: typer.Context,
     show: bool = typer.Option(False, "--version", help="Print the version and exit."),
-    quiet: bool = typer.Option(
-        False, "--quiet", "-q", help="Hide warnings and progress bars; errors are still printed."
-    ),
+    quiet: Quiet = False,
 ) -> None:
     """Predict what a graph will do, and show which piece of it says so."""
     if show:
@@ -57,9 +56,7 @@ def start(
     _listen()
     from isonn import progress
 
-    progress.hide(quiet)
-    if quiet:
-        warnings.simplefilter("ignore")
+    progress.hide(quiet)  # an earlier command in this process may have hidden them
 
 
 for command in (evaluate, reproduce, fit, predict, explain, alerts, report, audit, cost, doctor):

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TargetColumns, reading
 
 
 def alerts(
-    model: Annotated[Path, typer.Argument(help="A model folder written by `isonn fit`.", show_default=False)],
+    model: Model,
     data: Data,
     out: Annotated[
         Path | None, typer.Option(help="CSV file to write; must not exist. Default: standard output.")
@@ -27,6 +27,7 @@ def alerts(
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """List the structural alerts of a model as SMARTS, with the precision of each on unseen molecules.
 

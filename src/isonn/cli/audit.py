@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TargetColumns, reading
 
 
 def audit(
-    model: Annotated[Path, typer.Argument(help="A model folder written by `isonn fit`.", show_default=False)],
+    model: Model,
     data: Data,
     repeats: Annotated[int, typer.Option(help="Number of relabellings per graph.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the relabellings.")] = 0,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Relabel the graphs of DATA and count the predictions that change; also report equal graphs."""
     import isonn

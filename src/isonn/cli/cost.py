@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import AsJson, Data, Quiet, SmilesColumn, TargetColumns, reading
 
 
 def cost(
@@ -18,6 +18,7 @@ def cost(
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Estimate the cost of matching C templates of K nodes on DATA, measured on a sample of its regions."""
     import isonn

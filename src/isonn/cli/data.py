@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import AsJson, Data, Quiet, SmilesColumn, TargetColumns, reading
 
 app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")
-def list_datasets(as_json: AsJson = False) -> None:
+def list_datasets(as_json: AsJson = False, quiet: Quiet = False) -> None:
     """List the datasets isonn knows by name, and their local paths."""
     from isonn.graphs import find, known
 
@@ -36,7 +36,9 @@ def list_datasets(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def info(data: Data, smiles: SmilesColumn = None, target: TargetColumns = None, as_json: AsJson = False) -> None:
+def info(
+    data: Data, smiles: SmilesColumn = None, target: TargetColumns = None, as_json: AsJson = False, quiet: Quiet = False
+) -> None:
     """Describe a dataset: graphs, classes, sizes, labels and source."""
     import isonn
 
@@ -51,7 +53,13 @@ def info(data: Data, smiles: SmilesColumn = None, target: TargetColumns = None, 
 
 
 @app.command()
-def fetch(name: Annotated[str, typer.Argument(help="A known dataset, or any name of the TU collection.")]) -> None:
+def fetch(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="A known dataset, or any name of the TU collection.", show_default=False),
+    ],
+    quiet: Quiet = False,
+) -> None:
     """Download a public dataset unless it is already on this machine."""
     from isonn import graphs, progress
 

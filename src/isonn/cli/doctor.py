@@ -9,7 +9,7 @@ import sys
 from importlib import metadata
 from typing import Any
 
-from isonn.cli.options import AsJson
+from isonn.cli.options import AsJson, Quiet
 
 #: Packages of the core and of each extra, with the purpose of the extra.
 CORE = ("numpy", "scipy", "scikit-learn", "numba", "igraph", "joblib", "pooch", "safetensors", "typer", "rich")
@@ -23,7 +23,7 @@ EXTRAS = {
 }
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Print versions, extras, caches, threads and problems.
 
     The exit code is 1 if a required package is missing or a cache folder cannot be written.

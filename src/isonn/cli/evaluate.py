@@ -17,6 +17,7 @@ from isonn.cli.options import (
     Data,
     Jobs,
     Numbers,
+    Quiet,
     Scheduler,
     SmilesColumn,
     TargetColumns,
@@ -127,6 +128,7 @@ def evaluate(
     target: TargetColumns = None,
     numbers: Numbers = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train and test methods on the folds of a dataset and print a table.
 

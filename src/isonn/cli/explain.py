@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TargetColumns, reading
 
 if TYPE_CHECKING:
     from isonn.report.panels import Panel
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model folder written by `isonn fit`.", show_default=False)],
+    model: Model,
     data: Data,
     out: Annotated[Path, typer.Option(help="HTML page to write; must not exist.", show_default=False)],
     graph: Annotated[
@@ -25,6 +25,7 @@ def explain(
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write an HTML page that shows the pieces behind each prediction, and the prediction without them."""
     import isonn

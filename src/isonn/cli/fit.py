@@ -15,6 +15,7 @@ from isonn.cli.options import (
     AsJson,
     Data,
     Numbers,
+    Quiet,
     SmilesColumn,
     TargetColumns,
     check_either,
@@ -146,6 +147,7 @@ def fit(
         ),
     ] = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train a model on DATA and save it as a folder.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +25,28 @@ Data = Annotated[
     str,
     typer.Argument(metavar="DATA", help="A known dataset (see `isonn data list`) or a path.", show_default=False),
 ]
+Model = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="A model folder written by `isonn fit`.", show_default=False),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def _hush(quiet: bool) -> bool:
+    """Act on --quiet, before the command runs."""
+    if quiet:
+        from isonn import progress
+
+        progress.hide()
+        warnings.simplefilter("ignore")
+    return quiet
+
+
+#: Works after every command, and before it as an option of `isonn`.
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Hide warnings and progress bars; errors are still printed.", callback=_hush),
+]
 SmilesColumn = Annotated[
     str | None,
     typer.Option(

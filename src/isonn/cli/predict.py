@@ -15,11 +15,11 @@ from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 
-from isonn.cli.options import AsJson, Data, SmilesColumn, TargetColumns
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TargetColumns
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model folder written by `isonn fit`.", show_default=False)],
+    model: Model,
     data: Data,
     out: Annotated[
         Path | None, typer.Option(help="CSV file to write; must not exist. Default: standard output.")
@@ -31,6 +31,7 @@ def predict(
         typer.Option("--unseen", help="Add the share of each graph's subgraphs not seen in training."),
     ] = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Predict the graphs of DATA; write the class and all probabilities, or the value, one line per graph.
 

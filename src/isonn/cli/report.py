@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson
+from isonn.cli.options import AsJson, Quiet
 
 
 def report(
@@ -24,6 +24,7 @@ def report(
     ] = None,
     graphs: Annotated[int, typer.Option(help="Largest number of graphs in the gallery.", min=1)] = 1000,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write one self-contained HTML page about a run: results, templates, and graphs with their matches."""
     from isonn.report.page import write

@@ -16,6 +16,7 @@ from isonn.cli.options import (
     RUNNING,
     AsJson,
     Jobs,
+    Quiet,
     Scheduler,
     dataset_sentence,
     over_seeds,
@@ -74,6 +75,7 @@ def reproduce(
         bool, typer.Option("--stored", rich_help_panel=RUNNING, help="Run nothing; show finished seeds.")
     ] = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run an experiment of the paper and print the results next to the paper's numbers.
 
