@@ -14,22 +14,22 @@ grep -q "^## $version - [0-9]\{4\}-[0-9][0-9]-[0-9][0-9]$" CHANGELOG.md || refus
 grep -q "^version: $version$" CITATION.cff || refuse "CITATION.cff names another version"
 
 make check docs
-rm -rf dist
-.venv/bin/python -m build --outdir dist .
-for file in dist/*.whl dist/*.tar.gz; do
+# works FILE: install it in an empty environment and use it in an empty folder
+works() (
+  unset ISONN_DATA PYTHONPATH
   room=$(mktemp -d)
   trap 'rm -rf "$room"' EXIT
-  .venv/bin/python -m venv "$room/venv"
-  "$room/venv/bin/python" -m pip install --quiet "$file"
-  (
-    cd "$room"
-    "venv/bin/isonn" doctor
-    [ "$("venv/bin/isonn" --version)" = "$version" ]
-    "venv/bin/isonn" evaluate MUTAG --methods isonn-subgraph,size,majority
-    "venv/bin/isonn" fit MUTAG --out model
-    "venv/bin/isonn" predict model MUTAG --out predictions.csv
-  )
-  rm -rf "$room"
-  echo "release: $file installs and works"
+  .venv/bin/python -m venv "$room/venv" && "$room/venv/bin/python" -m pip install --quiet "$1" && cd "$room" &&
+    venv/bin/isonn doctor && [ "$(venv/bin/isonn --version)" = "$version" ] &&
+    venv/bin/isonn evaluate MUTAG --methods isonn-subgraph,size,majority &&
+    venv/bin/isonn fit MUTAG --out model && venv/bin/isonn predict model MUTAG --out predictions.csv
+)
+
+rm -rf dist build/dist
+.venv/bin/python -m build --outdir build/dist .
+for file in build/dist/*.whl build/dist/*.tar.gz; do
+  works "$file" || refuse "$file does not work in an empty environment; dist/ is left empty"
+  echo "release: $(basename "$file") installs and works"
 done
+mv build/dist dist
 echo "release: ready. Next: git tag -a v$version -m 'isonn $version', push the tag, upload dist/*"
