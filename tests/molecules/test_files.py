@@ -89,6 +89,27 @@ def test_repeats_and_contradictions_are_counted_and_share_a_group(table):
     assert groups[0] == groups[1] != groups[2] == groups[3] != groups[4]
 
 
+def test_a_stream_warns_of_the_same_rows_and_repeats(table):
+    path = table("smiles,y\nCCO,0\nC1CC,1\nOCC,1\nC(,0\nC[C@H](N)O,1\nC[C@@H](N)O,1\nCC,0\n,1\nCCC,\n")
+    with pytest.warns(IsoNNWarning) as whole:
+        isonn.load(path)
+    with pytest.warns(IsoNNWarning) as streamed:
+        assert sum(map(len, isonn.stream(path, at_once=2))) == 5
+    assert [str(one.message) for one in streamed] == [str(one.message) for one in whole]
+    assert len(whole) == 2
+
+
+def test_long_rows_do_not_cut_a_warning_in_the_middle(table):
+    text = "smiles,y\nCCO,0\nCCO,1\n" + "".join(f"CN(C)(C)(C){'C' * i},1\n" for i in range(50, 60))
+    with pytest.warns(IsoNNWarning) as warned:
+        isonn.load(table(text))
+    left_out, repeated = (str(one.message) for one in warned)
+    assert "10 rows are left out: row 2 " in left_out
+    assert left_out.endswith("; and 9 more")
+    assert " ... " not in left_out
+    assert repeated.endswith("1 of these structures with different targets")
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [

@@ -23,8 +23,8 @@ from isonn.molecules.labels import BONDS, Atom, bond_smarts, bond_words, read_at
 #: be read, and the text to show.
 Parse = Callable[[Any, list[str]], tuple[Mol | str, str]]
 
-#: Maximum number of problems listed in an error.
-_LISTED = 3
+#: Maximum number of problems listed in an error or warning, and of their characters, so that the message is not cut.
+LISTED, _ROOM = 3, 180
 
 
 def from_smiles(
@@ -45,15 +45,23 @@ def from_smiles(
     """
     graphs, problems = read_molecules(smiles, name)
     if problems:
-        listed = "; ".join(map(str, problems[:_LISTED]))
-        more = f"; and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
         count = f"{len(problems)} molecule{'s' * (len(problems) > 1)}"
-        raise InputError(f"{count} of {name} cannot be read: {listed}{more}; correct or drop them")
+        raise InputError(f"{count} of {name} cannot be read: {listed(problems, len(problems))}; correct or drop them")
     if graphs is None:
         raise InputError(f"{name} has no molecules; give at least one SMILES")
     if y is not None:
         graphs = graphs.with_y(y)
     return graphs if ids is None else replace(graphs, ids=np.asarray(ids, dtype=np.str_))
+
+
+def listed(problems: Sequence[Problem], count: int) -> str:
+    """Describe the first of ``count`` problems, as many as fit into a message."""
+    shown: list[str] = []
+    for problem in problems[:LISTED]:
+        if shown and len("; ".join([*shown, str(problem)])) > _ROOM:
+            break
+        shown.append(str(problem))
+    return "; ".join(shown) + (f"; and {count - len(shown)} more" if count > len(shown) else "")
 
 
 def read_molecules(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import warnings
 from abc import abstractmethod
@@ -18,7 +19,7 @@ from rdkit.Chem import Mol
 from isonn.errors import DatasetError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Problem, Reader
-from isonn.molecules.convert import parse_smiles, read_molecules
+from isonn.molecules.convert import LISTED, listed, parse_smiles, read_molecules
 
 #: Texts that mean a missing value.
 MISSING = {"", "na", "nan", "n/a", "none", "null", "?"}
@@ -31,8 +32,6 @@ _NO_TARGET = re.compile(
 )
 #: Columns that name a molecule.
 _ID = re.compile(r"id|name|mol_?id|molecule_?id|compound(_?(id|name))?|.*_id")
-#: Maximum number of problems listed in a warning.
-_LISTED = 3
 
 
 @dataclass
@@ -113,23 +112,27 @@ class MoleculeReader(Reader):
         if graphs is None:
             first = f" ({problems[0]})" if problems else ""
             raise DatasetError(f"{path} has no usable molecules{first}; correct the file")
-        _warn_of(path, problems, graphs)
+        _warn_of(path, problems, len(problems), repeats(graphs.table["groups"], graphs.y))
         return graphs
 
     def stream(
         self, path: Path, at_once: int, *, smiles: str | None = None, target: str | Sequence[str] | None = None
     ) -> Iterator[GraphSet]:
-        """Yield the same molecules in chunks, without counting repeated molecules."""
+        """Yield the same molecules in chunks; of earlier ones, 8 bytes and the targets are kept to count repeats."""
         columns = self._survey(path, smiles)
         wanted = choose_targets(path, columns, target)
-        problems: list[Problem] = []
+        first: list[Problem] = []
+        count, groups, targets = 0, [np.zeros(0, dtype=np.uint64)], []
         records = self.records(path, smiles)
         while piece := list(islice(records, at_once)):
-            graphs, wrong = self._graphs(path, piece, columns, wanted)
-            problems += wrong
+            graphs, problems = self._graphs(path, piece, columns, wanted)
+            first, count = [*first, *problems][:LISTED], count + len(problems)
             if graphs is not None:
+                groups.append(_short_hashes(graphs.table["groups"]))
+                targets += [] if graphs.y is None else [graphs.y]
                 yield graphs
-        _warn_of(path, problems)
+        y = np.concatenate(targets) if targets else None
+        _warn_of(path, first, count, repeats(np.concatenate(groups), y))
 
     def rows(
         self, path: Path, at_once: int, *, smiles: str | None = None, target: str | Sequence[str] | None = None
@@ -254,32 +257,33 @@ def _values(cells: Iterable[str], column: Column) -> NDArray[Any]:
     return np.array([text.strip() for text in cells], dtype=np.str_)
 
 
-def _warn_of(path: Path, problems: list[Problem], graphs: GraphSet | None = None) -> None:
-    """Warn about the rows left out and about repeated molecules."""
-    sentences = []
-    if problems:
-        listed = "; ".join(map(str, problems[:_LISTED]))
-        more = f"; and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
-        rows = "1 row is" if len(problems) == 1 else f"{len(problems)} rows are"
-        sentences.append(f"{rows} left out: {listed}{more}")
-    if graphs is not None and (said := repeats(graphs)):
-        sentences.append(said)
-    if sentences:
-        warnings.warn(f"{path.name}: {'. '.join(sentences)}", IsoNNWarning, stacklevel=3)
+def _warn_of(path: Path, problems: Sequence[Problem], count: int, repeated: str) -> None:
+    """Warn about the rows left out, of which the first are given, and about repeated molecules."""
+    if count:
+        rows = "1 row is" if count == 1 else f"{count} rows are"
+        warnings.warn(f"{path.name}: {rows} left out: {listed(problems, count)}", IsoNNWarning, stacklevel=3)
+    if repeated:
+        warnings.warn(f"{path.name}: {repeated}", IsoNNWarning, stacklevel=3)
 
 
-def repeats(graphs: GraphSet) -> str:
+def repeats(structures: NDArray[Any], y: NDArray[Any] | None) -> str:
     """Describe how many molecules repeat an earlier one, and how many contradict it; "" if none does."""
-    _, groups = np.unique(graphs.table["groups"], return_inverse=True)
+    _, groups = np.unique(structures, return_inverse=True)
     sizes = np.bincount(groups)
     repeated = int((sizes[sizes > 1] - 1).sum())
     if not repeated:
         return ""
     clash = ""
-    if graphs.y is not None and graphs.y.ndim == 1:
-        _, classes = np.unique(graphs.y, return_inverse=True)
-        low, high = np.full(len(sizes), len(graphs)), np.full(len(sizes), -1)
+    if y is not None and y.ndim == 1:
+        _, classes = np.unique(y, return_inverse=True)
+        low, high = np.full(len(sizes), len(y)), np.full(len(sizes), -1)
         np.minimum.at(low, groups, classes)
         np.maximum.at(high, groups, classes)
         clash = f", {int((low < high).sum())} of these structures with different targets"
-    return f"{repeated} of {len(graphs)} molecules repeat an earlier one (stereo and isotopes aside){clash}"
+    return f"{repeated} of {len(structures)} molecules repeat an earlier one (stereo and isotopes aside){clash}"
+
+
+def _short_hashes(texts: NDArray[np.str_]) -> NDArray[np.uint64]:
+    """Return 8 bytes for each text."""
+    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts.tolist())
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
