@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from rdkit import Chem
 from scipy.sparse import csc_array
 from sklearn.base import clone
 
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.explain.explanation import Template
 from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
@@ -377,7 +378,9 @@ class _Judge:
         self.warned, self.said = self.held.any(axis=1), clf.predict_proba(graphs)[:, column]
         self.folds: list[NDArray[np.bool_]] = []
         if self.seen.mean() > MOSTLY:
-            self._cross_fit(clf, graphs, limits)
+            with warnings.catch_warnings():  # labels that only the fold left out has are no news to the user
+                warnings.simplefilter("ignore", IsoNNWarning)
+                self._cross_fit(clf, graphs, limits)
         self.judged = ~self.seen | bool(self.folds)
         self.base = float(truth[self.judged].mean()) if truth[self.judged].any() else float(truth.mean())
 
