@@ -128,7 +128,7 @@ def parse_layers(text: str | None) -> tuple[tuple[int, int], ...] | None:
 # Data that may be too large for memory: read whole or in pieces.
 
 
-#: Larger datasets, in bytes, are read in pieces: some hundred thousand molecules.
+#: Larger datasets, in bytes of a TU folder, are read in pieces: some fifty thousand molecules.
 LARGE = 64 * 2**20
 
 
@@ -158,7 +158,7 @@ def rows_of(data: str, **options: Any) -> Iterator[tuple[GraphSet | None, list[P
 def _bytes(data: str) -> int:
     from isonn.errors import DatasetError
     from isonn.graphs import find, known
-    from isonn.graphs.io.registry import size_of
+    from isonn.graphs.io.registry import reader_of, size_of
 
     if data.casefold() in {entry.name.casefold() for entry in known()}:
         return 0  # named datasets are small
@@ -168,7 +168,10 @@ def _bytes(data: str) -> int:
             path = find(data)
         except DatasetError:  # not a dataset name; loading it raises the error
             path = None
-    return 0 if path is None else size_of(path)
+    if path is None:
+        return 0
+    reader = reader_of(path) if path.is_file() else None
+    return size_of(path) * (1 if reader is None else reader.growth)
 
 
 # Shared by the commands that run many jobs: processes, progress bar, Ctrl-C and output files.

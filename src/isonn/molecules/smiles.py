@@ -30,6 +30,7 @@ class SmilesReader(MoleculeReader):
     """``.csv`` with a header (commas, semicolons or tabs) and ``.smi`` (SMILES, then a name), also ``.gz``."""
 
     name = "smiles"
+    growth = 32  # 37 bytes a molecule of Ames, compared with about 1,200 in a TU folder
     expects = "a .csv with a SMILES column, a .smi file"
     suffixes = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".smi", ".smi.gz")
 

@@ -70,6 +70,8 @@ class Reader(ABC):
         2
     """
 
+    #: Size of a TU folder with the same graphs, in sizes of this file; large data is read in pieces.
+    growth: ClassVar[int] = 1
     #: Whether a file can have unusable rows, which `rows` reports.
     keeps_rows: ClassVar[bool] = False
     #: The name of the format, in one or two words.
