@@ -60,7 +60,8 @@ class GraphEstimator(BaseEstimator):
     Attributes set by ``fit``:
         target_: the `Target`.
         size_: largest number of nodes of a graph: ``size`` if the method has it, else that of the training graphs.
-        label_names_: names of the training labels, by "node" and "edge"; empty if they have none.
+        label_names_: names of the training labels, by "node" and "edge", and of the columns of y, by "target"; empty if
+            they have none.
     """
 
     #: Whether graphs larger than the training graphs raise an error, as with one feature per node index.
@@ -116,7 +117,7 @@ class GraphEstimator(BaseEstimator):
         write_model(Path(path), description, tensors)
 
     def seen_in_training(self, X: Any) -> NDArray[np.bool_]:
-        """Return which graphs the model was fitted to, shape (g,); all False if unknown, as after a stream.
+        """Return which graphs the model was fitted to, shape (g,); all False if unknown.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -183,6 +184,8 @@ class GraphEstimator(BaseEstimator):
         targets = self._encode(y, len(graphs))
         self.size_ = self._room(graphs)
         self.label_names_ = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
+        if y is graphs.y:
+            self.label_names_["target"] = dict(enumerate(graphs.target_names))
         self._remember(graph_hashes(graphs))
         return graphs, targets
 
@@ -390,7 +393,7 @@ _ENTRIES = {
     "target": lambda value: isinstance(value, dict),
     "size": lambda value: type(value) is int and 0 < value < 2**31,
     "seed": lambda value: value is None or (type(value) is int and 0 <= value < 2**63),
-    "label_names": lambda value: isinstance(value, dict) and value.keys() <= {"node", "edge"},
+    "label_names": lambda value: isinstance(value, dict) and value.keys() <= {"node", "edge", "target"},
     "details": lambda value: isinstance(value, dict),
 }
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import pytest
 from tests_commands import run
 
 import isonn
+from isonn.cli import options
 
 pytest.importorskip("rdkit")
 
@@ -46,6 +48,61 @@ def test_rows_without_a_class_are_predicted_too(model, tmp_path):
     data.write_text("structure,y\nCCCC(=O)O,1\nCCCCO,\nCCCCCO,0\n")
     assert run("predict", model, data, "--out", out, "--smiles", "structure", "--target", "y").returncode == 0
     assert [row["predicted"] for row in predictions(out)] == ["1", "0", "0"]
+
+
+def test_predictions_hold_the_smiles_and_leave_gaps_empty(model, tmp_path):
+    data, out = tmp_path / "new.csv", tmp_path / "predictions.csv"
+    data.write_text("smiles,y\nCCCC(=O)O,1\nCCCCO,\nC1CC,1\nCCCCCO,0\n")
+    result = run("predict", model, data, "--out", out)
+    rows = predictions(out)
+    assert [row["smiles"] for row in rows] == ["CCCC(=O)O", "CCCCO", "C1CC", "CCCCCO"]
+    assert [row["class"] for row in rows] == ["1", "", "", "0"]
+    assert "accuracy 100.0 % (2 of 2)" in result.stderr
+
+
+def test_each_of_several_targets_has_columns_of_its_name(tmp_path):
+    data, out = tmp_path / "two.csv", tmp_path / "predictions.csv"
+    lines = [f"{smiles},{(i + 1) % 2},{'' if i == 3 else int('c' in smiles)}" for i, smiles in enumerate(ROWS)]
+    data.write_text("\n".join(["smiles,acid,ring", *lines, ""]))
+    assert run("fit", data, "--target", "acid,ring", "--out", tmp_path / "both").returncode == 0
+    new = tmp_path / "new.csv"
+    new.write_text("smiles\nCCCC(=O)O\nC1CC\n")
+    assert run("predict", tmp_path / "both", new, "--out", out).returncode == 0
+    rows = predictions(out)
+    assert list(rows[0]) == [
+        *("graph", "smiles", "acid", "predicted acid", "p(acid)", "ring", "predicted ring", "p(ring)", "problem")
+    ]
+    assert rows[0]["predicted acid"] == "1"
+    assert rows[1]["problem"] == "unclosed ring"
+    shown = run("predict", tmp_path / "both", data, "--target", "acid,ring", "--json")
+    assert [row["ring"] for row in json.loads(shown.stdout)] == [0, 0, 0, None, 1, 1, 0, 0, 0, 0]
+
+
+def test_a_table_without_rows_is_refused_in_one_sentence(model, tmp_path):
+    data = tmp_path / "new.csv"
+    data.write_text("smiles,y\n")
+    result = run("predict", model, data)
+    assert result.returncode == 2
+    assert result.stderr == "isonn: DATA has no rows to predict; give at least one graph\n"
+
+
+@pytest.mark.filterwarnings("ignore:new.csv. 1 row is left out")
+def test_explain_numbers_rows_as_predictions_do(model, tmp_path):
+    data = tmp_path / "new.csv"
+    data.write_text("smiles\nCCCC(=O)O\nC1CC\nCCCCO\n")
+    result = run("explain", model, data, "--graph", 2, "--out", tmp_path / "why.html", "--json")
+    (shown,) = json.loads(result.stdout)["graphs"]
+    assert (shown["graph"], shown["predicted"]) == (2, "class 0")
+    result = run("explain", model, data, "--graph", 1, "--out", tmp_path / "other.html")
+    assert result.returncode == 2
+    assert "row 1 of new was left out" in result.stderr
+
+
+def test_a_table_of_smiles_is_read_in_pieces_earlier_than_a_folder_of_its_size(tmp_path, monkeypatch):
+    data = tmp_path / "many.csv"
+    data.write_text("smiles\n" + "CCO\n" * 100)
+    monkeypatch.setattr(options, "LARGE", 2 * data.stat().st_size)
+    assert options.stream_of(str(data)) is not None
 
 
 def test_a_table_where_nothing_can_be_read_still_has_every_row(model, tmp_path):

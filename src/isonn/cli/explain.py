@@ -11,6 +11,7 @@ import typer
 from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TargetColumns, reading
 
 if TYPE_CHECKING:
+    from isonn.graphs import GraphSet
     from isonn.report.panels import Panel
 
 
@@ -20,7 +21,9 @@ def explain(
     out: Annotated[Path, typer.Option(help="HTML page to write; must not exist.", show_default=False)],
     graph: Annotated[
         list[int] | None,
-        typer.Option(help="Index of a graph, from 0; may be repeated.", show_default="the first 20"),
+        typer.Option(
+            help="Index of a graph or row, from 0, as in predictions; may be repeated.", show_default="the first 20"
+        ),
     ] = None,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
@@ -38,7 +41,7 @@ def explain(
     text, shown = explain_page(clf, graphs, graph, model, quiet=as_json)
     write(out, text)
     if as_json:
-        print(json.dumps({"page": str(out), "graphs": [_facts(panel) for panel in shown]}, indent=1))
+        print(json.dumps({"page": str(out), "graphs": [_facts(panel, graphs) for panel in shown]}, indent=1))
         return
     for panel in shown[:5]:
         best = panel.reasons[0] if panel.reasons else None
@@ -48,9 +51,9 @@ def explain(
     print(f"{len(shown)} graph{'s' * (len(shown) != 1)} in {out}")
 
 
-def _facts(panel: Panel) -> dict[str, object]:
+def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:
     return {
-        "graph": panel.number,
+        "graph": int(graphs.table["row"][panel.number]) if "row" in graphs.table else panel.number,
         "name": panel.name,
         "truth": panel.truth,
         "predicted": panel.predicted,

@@ -73,44 +73,48 @@ def predict(
             f"their predictions do not show how good the model is",
             file=sys.stderr,
         )
-    if done.right is not None:
-        print(f"accuracy {100 * done.right / done.rows:.1f} % ({done.right} of {done.rows})", file=sys.stderr)
+    if done.known:
+        print(f"accuracy {100 * done.right / done.known:.1f} % ({done.right} of {done.known})", file=sys.stderr)
 
 
 class _Done(NamedTuple):
-    """Counts of rows written, with a problem, predicted correctly (None without targets), and seen in training."""
+    """Counts of rows: written, with a problem, with a known class, predicted correctly, and seen in training."""
 
     rows: int
     problems: int
-    right: int | None
+    known: int
+    right: int
     seen: int
 
 
 def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: bool, unseen: bool) -> _Done:
     """Predict DATA piece by piece and write the rows."""
-    known = set(clf.classes_.tolist()) if hasattr(clf, "classes_") else set()
-    done = wrong = right = seen = 0
+    classes = clf.classes_.tolist() if hasattr(clf, "classes_") else []
+    scored = bool(classes) and not clf.multilabel_
+    done = wrong = known = right = seen = 0
     columns: list[str] = []
-    scored = bool(known) and not clf.multilabel_
     for graphs, problems in pieces:
         rows = [] if graphs is None else _rows(clf, graphs, done, unseen)
         seen += 0 if graphs is None else int(clf.seen_in_training(graphs).sum())
         if problems is not None:
-            empty = dict.fromkeys(
-                rows[0] if rows else ("graph", "predicted", *(f"p({name})" for name in sorted(known)))
-            )
+            empty = dict.fromkeys(rows[0] if rows else _columns_without_data(clf))
             rows = [{**row, "problem": ""} for row in rows]
-            rows += [{**empty, "graph": bad.row, "problem": bad.reason} for bad in problems]
+            rows += [{**empty, "graph": bad.row, "smiles": bad.text, "problem": bad.reason} for bad in problems]
             rows.sort(key=lambda row: row["graph"])
             wrong += len(problems)
         columns = columns or list(rows[0])
-        scored = scored and not wrong and graphs is not None and graphs.y is not None
-        scored = scored and set(graphs.y.tolist()) <= known
-        right += sum(row["class"] == row["predicted"] for row in rows) if scored else 0
+        judged = [row for row in rows if row.get("class") not in (None, "")]
+        scored = scored and all(row["class"] in classes for row in judged)
+        known += len(judged)
+        right += sum(row["class"] == row["predicted"] for row in judged)
         file.write(_json(rows, first=not done) if as_json else _csv(rows, columns, header=not done))
         done += len(rows)
+    if not done:
+        from isonn.errors import InputError
+
+        raise InputError("DATA has no rows to predict; give at least one graph")
     file.write("\n]\n" if as_json else "")
-    return _Done(done, wrong, right if scored else None, seen)
+    return _Done(done, wrong, known if scored else 0, right, seen)
 
 
 def _rows(clf: Any, graphs: Any, first: int, unseen: bool) -> list[dict[str, Any]]:
@@ -120,20 +124,54 @@ def _rows(clf: Any, graphs: Any, first: int, unseen: bool) -> list[dict[str, Any
     answers = clf.predict_proba(graphs) if classifies else clf.predict(graphs).reshape(len(graphs), -1)
     predicted = clf.target_.decide(answers).tolist()
     names = clf.classes_.tolist() if classifies else []
+    targets = _targets(clf)
     numbers = graphs.table["row"].tolist() if "row" in graphs.table else range(first, first + len(graphs))
     rows = []
     for i, number in enumerate(numbers):
         row: dict[str, Any] = {"graph": number}
         if graphs.ids is not None:
             row["id"] = str(graphs.ids[i])
-        if graphs.y is not None:
-            row["class" if classifies else "value"] = graphs.y[i].tolist()
-        row["predicted"] = predicted[i]
-        row.update({f"p({name})": round(float(p), 6) for name, p in zip(names, answers[i], strict=False)})
+        if "smiles" in graphs.table:
+            row["smiles"] = str(graphs.table["smiles"][i])
+        given = None if graphs.y is None else _given(graphs.y[i].tolist(), classifies)
+        if targets:
+            truths = given if isinstance(given, list) and len(given) == len(targets) else [None] * len(targets)
+            for j, (name, truth) in enumerate(zip(targets, truths, strict=True)):
+                row[name] = truth
+                row[f"predicted {name}"] = predicted[i][j]
+                if classifies:
+                    row[f"p({name})"] = round(float(answers[i][j]), 6)
+        else:
+            if graphs.y is not None:
+                row["class" if classifies else "value"] = given
+            row["predicted"] = predicted[i]
+            row.update({f"p({name})": round(float(p), 6) for name, p in zip(names, answers[i], strict=False)})
         if shares is not None:
             row["unseen"] = round(float(shares[i]), 4)
         rows.append(row)
     return rows
+
+
+def _targets(clf: Any) -> list[str]:
+    """Return the names of several targets; [] for one target, or if the model was fitted without names."""
+    names = [name for _, name in sorted(clf.label_names_.get("target", {}).items())]
+    return names if len(names) > 1 else []
+
+
+def _columns_without_data(clf: Any) -> list[str]:
+    """Return the columns if no row could be predicted."""
+    classes = clf.classes_.tolist() if hasattr(clf, "classes_") else []
+    several = [column for name in _targets(clf) for column in (f"predicted {name}", *[f"p({name})"] * bool(classes))]
+    return ["graph", "smiles", *(several or ["predicted", *(f"p({name})" for name in classes)])]
+
+
+def _given(value: Any, classifies: bool) -> Any:
+    """Return a target as it was in the file: gaps are empty, and a gap does not make whole classes numbers."""
+    if isinstance(value, list):
+        return [_given(one, classifies) for one in value]
+    if not isinstance(value, float):
+        return value
+    return None if value != value else int(value) if classifies and value.is_integer() else value
 
 
 def _json(rows: list[dict[str, Any]], first: bool) -> str:

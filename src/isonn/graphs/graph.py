@@ -368,8 +368,10 @@ class GraphSet(Sequence[Graph]):
     def __repr__(self) -> str:
         if self.y is None or self.classes is None:
             what = "no classes"
+        elif self.y.ndim == 2:
+            what = f"{self.y.shape[1]} targets"
         elif self.y.dtype.kind == "f":
-            what = f"{len(self.target_names) or 1 if self.y.ndim == 1 else self.y.shape[1]} numbers to predict"
+            what = "numbers to predict"
         else:
             what = f"{len(self.classes)} classes"
         return f"GraphSet({self.name}: {len(self)} graphs, {self.sizes.min()}-{self.sizes.max()} nodes, {what})"

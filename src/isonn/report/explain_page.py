@@ -94,10 +94,17 @@ def page_of_one(explanation: Explanation) -> str:
 def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:
     if numbers is None or not numbers:
         return list(range(min(FIRST, len(graphs))))
+    rows = graphs.table.get("row")  # the numbers of a table with unusable rows, as in predictions
+    places = {int(row): place for place, row in enumerate(range(len(graphs)) if rows is None else rows.tolist())}
     for number in numbers:
-        if not 0 <= number < len(graphs):
-            raise InputError(f"graph {number} is out of range: {graphs.name} has graphs 0 to {len(graphs) - 1}")
-    return list(dict.fromkeys(numbers))
+        if number not in places:
+            last = max(places)
+            if 0 <= number < last:
+                raise InputError(
+                    f"row {number} of {graphs.name} was left out, so it cannot be explained; correct the row"
+                )
+            raise InputError(f"graph {number} is out of range: {graphs.name} has graphs 0 to {last}")
+    return [places[number] for number in dict.fromkeys(numbers)]
 
 
 def _used(shown: Sequence[Panel]) -> list[int]:

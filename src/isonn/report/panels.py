@@ -107,7 +107,7 @@ class Panel:
     @property
     def title(self) -> str:
         """The name of the graph, as a heading."""
-        return f"{self.noun.capitalize()} {self.number}" if self.name == str(self.number) else self.name
+        return _called(self.noun, self.name)
 
 
 def panels(
@@ -130,7 +130,8 @@ def panels(
     made = []
     for done, number in enumerate(numbers, start=1):
         truth = None if graphs.y is None or graphs.y.ndim != 1 else graphs.y[number]
-        name = str(number) if graphs.ids is None else shortened(str(graphs.ids[number]))
+        row = graphs.table["row"][number] if "row" in graphs.table else number  # in its file
+        name = str(row) if graphs.ids is None else shortened(str(graphs.ids[number]))
         with warnings.catch_warnings():  # predicting the whole set already warned
             warnings.simplefilter("ignore", IsoNNWarning)
             found = clf.explain(graphs[number])
@@ -138,6 +139,11 @@ def panels(
         if report is not None:
             report(done, f"graph {number}")
     return made
+
+
+def _called(noun: str, name: str) -> str:
+    """Return the name of a graph as a heading; a mere number follows the noun."""
+    return f"{noun.capitalize()} {name}" if name.isdecimal() else name
 
 
 def panel_of(
@@ -159,7 +165,7 @@ def panel_of(
         predicted = ", ".join(given) or f"no label (most likely {predicted})"
     reasons, matches = found.reasons, _chosen(found.matches, listed)
     about = describe(found.graph)
-    called = f"{naming.noun.capitalize()} {number}" if title == str(number) else title
+    called = _called(naming.noun, title)
     marks = reason_marks(reasons)
     strongest = f"; strongest reason: {reason_words(reasons[0])}" if reasons else ""
     drawing = draw_graph(
