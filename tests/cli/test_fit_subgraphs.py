@@ -40,6 +40,10 @@ def test_the_default_is_the_librarys_vocabulary_model(default, mutag):
         (("--c", "8"), {"c": 8}),
         (("--c", "auto"), {"c": "auto"}),
         (("--view", "labels"), {"view": "labels"}),
+        (
+            ("--view", "labels,degrees", "--fold", "O", "--class-weight", "balanced"),
+            {"view": ("labels", "degrees"), "fold": "O", "class_weight": "balanced"},
+        ),
         (("--regions", "both"), {"regions": "both"}),
         (("--head", "ensemble"), {"head": "ensemble"}),
     ],
@@ -50,7 +54,8 @@ def test_every_option_reaches_the_model(options, params, mutag, tmp_path):
     assert result.returncode == 0, result.stderr
     model = isonn.load_model(tmp_path / "m")
     expected = isonn.SubgraphIsoNNClassifier(k=(1, 2), **params, random_state=0).fit(mutag)
-    assert {name: model.get_params()[name] for name in params} == params
+    saved = model.get_params()
+    assert {name: tuple(saved[name]) if isinstance(saved[name], list) else saved[name] for name in params} == params
     np.testing.assert_equal(model.predict_proba(mutag), expected.predict_proba(mutag))
     facts = json.loads(result.stdout)
     assert facts["graphs"] == 188

@@ -65,6 +65,18 @@ def test_a_folded_model_explains_the_graph_it_was_given(with_hydrogens, tmp_path
     np.testing.assert_array_equal(again.predict_proba(with_hydrogens), clf.predict_proba(with_hydrogens))
 
 
+def test_a_label_is_folded_by_its_name_too(mutag, tmp_path):
+    by_code = isonn.SubgraphIsoNNClassifier(fold=2, random_state=0).fit(mutag)
+    by_name = isonn.SubgraphIsoNNClassifier(fold="O", random_state=0).fit(mutag)
+    expected = by_code.predict_proba(mutag)
+    np.testing.assert_array_equal(by_name.predict_proba(mutag), expected)
+    streamed = isonn.SubgraphIsoNNClassifier(fold="O", random_state=0).fit(isonn.stream(mutag, 50))
+    np.testing.assert_allclose(streamed.predict_proba(mutag), expected, atol=1e-9)
+    by_name.save(tmp_path / "model")
+    nameless = replace(mutag, node_label_names={}, edge_label_names={})
+    np.testing.assert_array_equal(isonn.load_model(tmp_path / "model").predict_proba(nameless), expected)
+
+
 def test_folding_without_labels_is_refused(mutag):
     bare = replace(mutag, node_labels=None, node_label_names={})
     with pytest.raises(InputError, match="fold=1 needs node labels"):

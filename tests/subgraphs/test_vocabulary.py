@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import warnings
 from collections import Counter
 
@@ -322,6 +323,20 @@ def test_a_student_says_how_often_it_agrees(graphs):
     assert f"{clf.agreement_:.0%}" in clf.explain(graphs[0]).note
 
 
+def test_a_student_of_numbers_says_how_it_correlates(graphs):
+    sizes = np.column_stack([graphs.sizes + 0.5, np.where(np.arange(GRAPHS) % 4, graphs.sizes**2, np.nan)])
+    reg = isonn.SubgraphIsoNNRegressor(regions="both", random_state=0).fit(graphs, sizes)
+    assert 0.8 < reg.agreement_ <= 1
+    assert f"a correlation of {reg.agreement_:.2f}" in reg.explain(graphs[0]).note
+
+
+def test_a_student_agrees_on_labels_that_were_measured(graphs):
+    gaps = np.column_stack([np.arange(GRAPHS) % 2, np.arange(GRAPHS) % 3 == 0]).astype(float)
+    gaps[np.arange(GRAPHS), np.arange(GRAPHS) % 2] = np.nan  # no graph has both
+    clf = isonn.SubgraphIsoNNClassifier(regions="both", random_state=0).fit(graphs, gaps)
+    assert 0.5 <= clf.agreement_ <= 1
+
+
 def test_unseen_share_is_that_of_pieces_no_template_is(graphs):
     clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), view="labels", random_state=0).fit(graphs)
     counts = [[pieces_by_definition(graph, k) for k in (1, 2)] for graph in graphs]
@@ -356,6 +371,9 @@ def test_strange_graphs_are_said_once(graphs):
         ("Classifier", {}, np.column_stack([np.arange(GRAPHS) % 2, np.full(GRAPHS, np.nan)]), "column 1 of y has no"),
         ("Classifier", {"k": 7}, np.arange(GRAPHS) % 2, "k=7 .* use 1 to 6"),
         ("Classifier", {"c": 0}, np.arange(GRAPHS) % 2, "c=0"),
+        ("Classifier", {"fold": "Xe"}, np.arange(GRAPHS) % 2, "fold=Xe is not a node label of .*; use one of C"),
+        ("Classifier", {"fold": "O", "learn_templates": True}, np.arange(GRAPHS) % 2, "fold is for the vocabulary"),
+        ("Classifier", {"class_weight": "balanced", "learn_templates": True}, Y["classes"], "class_weight is for the"),
         ("Regressor", {}, np.array(["a", "b"] * (GRAPHS // 2)), "text such as 'a', not numbers; use a classifier"),
         ("Regressor", {}, np.full(GRAPHS, np.nan), "no measured value"),
     ],
@@ -365,10 +383,16 @@ def test_bad_input_is_refused_in_a_sentence(graphs, cls, params, y, complaint):
         getattr(isonn, f"SubgraphIsoNN{cls}")(**params).fit(graphs, y)
 
 
-def test_a_vocabulary_too_large_is_refused_with_what_to_do(graphs, monkeypatch):
-    monkeypatch.setattr("isonn.subgraphs.vocabulary.MAX_COLUMNS", 10)
-    with pytest.raises(InputError, match="more than 10 subgraphs; use a smaller k, or a min_support above 2"):
+def test_a_vocabulary_too_large_is_refused_with_settings_that_fit(graphs, monkeypatch):
+    whole = len(fitted(graphs, "default", "classes").templates_)
+    monkeypatch.setattr("isonn.subgraphs.vocabulary.MAX_COLUMNS", 50)
+    with pytest.raises(InputError, match=f"has {whole} subgraphs, more than 50; use k of at most") as refused:
         fitted(graphs, "default", "classes")
+    k, support = (int(number) for number in re.findall(r"at most (\d+), or min_support=(\d+)", str(refused.value))[0])
+    assert len(fitted(graphs, "default", "classes", k=tuple(range(1, k + 1))).templates_) <= 50
+    assert len(fitted(graphs, "default", "classes", min_support=support).templates_) <= 50
+    with pytest.raises(InputError, match="use k of at most"):
+        fitted(graphs, "default", "classes", k=tuple(range(1, k + 2)))
 
 
 def test_dense_graphs_are_sampled_and_the_share_is_said():

@@ -62,12 +62,26 @@ def fit(
     view: Annotated[
         str | None,
         typer.Option(
-            help="Information on nodes and edges: auto, labels, refined, degrees.", rich_help_panel=_SUBGRAPHS
+            help="Information on nodes and edges: auto, or some of labels, refined, degrees.",
+            rich_help_panel=_SUBGRAPHS,
+        ),
+    ] = None,
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            help="A node label, such as H, whose leaf nodes become a count on their neighbours.",
+            rich_help_panel=_SUBGRAPHS,
         ),
     ] = None,
     regions: Annotated[
         str | None,
         typer.Option(help="subgraphs, or both to add neighbourhoods.", rich_help_panel=_SUBGRAPHS),
+    ] = None,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            help="balanced: rare classes count as much as frequent ones.", show_default="none", rich_help_panel=_MODEL
+        ),
     ] = None,
     head: Annotated[
         str | None,
@@ -178,7 +192,9 @@ def fit(
     settings = {
         "k": parse_sizes(k),
         "c": _templates(c),
-        "view": view,
+        "view": tuple(view.split(",")) if view is not None and "," in view else view,
+        "fold": fold,
+        "class_weight": class_weight,
         "regions": regions,
         "head": head,
         "learn_templates": True if learned else "frozen" if frozen else None,

@@ -40,6 +40,7 @@ from isonn.subgraphs.views import (
     COLUMNS,
     Encoding,
     Gathering,
+    check_folded,
     check_undirected,
     directed_graph,
     encoding_from_json,
@@ -47,6 +48,7 @@ from isonn.subgraphs.views import (
     fit_encoding,
     fold_leaves,
     get_view,
+    leaf_label,
 )
 from isonn.subgraphs.vocabulary import (
     Level,
@@ -122,6 +124,7 @@ class _SubgraphIsoNN(GraphEstimator):
     coverage_: float
     held_out_score_: dict[str, float] | None
     soft_: SoftTemplateClassifier | None
+    _leaf: str
     _evidence: NDArray[np.float32]
     _presence: NDArray[np.int32]
     _graphs_by_class: NDArray[np.int64]
@@ -165,10 +168,12 @@ class _SubgraphIsoNN(GraphEstimator):
         else:
             graphs, targets = self._start(X, y)
             check_undirected(graphs)
+            self._leaf = leaf_label(graphs, self.fold)
             folded = self._folded(graphs)
             self.label_names_["node"] = {**self.label_names_["node"], **folded.node_label_names}
             use = self._columns(Gathering(()).add(folded).has)
             self.encoding_ = fit_encoding(folded, use, self._sizes, self._views_of(graphs.kind), self.regions == "both")
+            self._check_fold(graphs.name)
             banked = self._bank(folded)
             self._learn(pieces_of(banked), banked.sampled, size_counts(folded), targets, sample_weight, graphs)
         self._fitted = True
@@ -208,7 +213,7 @@ class _SubgraphIsoNN(GraphEstimator):
         With ``head="linear"`` the contributions of all pieces sum to ``score - base`` exactly. The contributions of
         other heads are computed by removing pieces, and need not add up. With ``regions="both"`` the explanation comes
         from a student of the model that sees only subgraphs; ``agreement_`` is the share of graphs on which the two
-        agree.
+        agree, or their correlation for numbers.
 
         Args:
             X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
@@ -235,9 +240,10 @@ class _SubgraphIsoNN(GraphEstimator):
         matched = self._matched_graph(X)
         found = explain_matched(matched, self.target_, label, top, self.label_names_["node"], self.label_names_["edge"])
         if self.student_ is not None:
-            found = replace(
-                found, note=f"Explained by a model of subgraphs alone, which agrees on {self.agreement_:.0%} of graphs."
-            )
+            agrees = f"agrees on {self.agreement_:.0%} of graphs"
+            if isinstance(self.target_, Numbers):
+                agrees = f"has a correlation of {self.agreement_:.2f} with the whole model"
+            found = replace(found, note=f"Explained by a model of subgraphs alone, which {agrees}.")
         if method == "evidence":
             assert isinstance(matched, VocabularyMatches)
             subgraphs = self._explaining()[0]
@@ -316,6 +322,9 @@ class _SubgraphIsoNN(GraphEstimator):
             raise InputError("c='auto' is for the vocabulary model; give soft templates a number, such as c=32")
         if self.learn_templates not in (True, False, "frozen"):
             raise InputError(f"learn_templates={self.learn_templates!r} is unknown; use True, False or 'frozen'")
+        for name in ("fold", "class_weight"):
+            if self.learn_templates and getattr(self, name, None) is not None:
+                raise InputError(f"{name} is for the vocabulary model; leave it out, or use learn_templates=False")
         if not self.learn_templates:
             get_head(self.head)
         for view in self._views:
@@ -357,7 +366,11 @@ class _SubgraphIsoNN(GraphEstimator):
         """Fold the leaf nodes labelled ``fold`` into their neighbours, if set."""
         if self.fold is None:
             return graphs
-        return _folded(graphs, self.fold)
+        return _folded(graphs, self._leaf)
+
+    def _check_fold(self, name: str) -> None:
+        if self.fold is not None:
+            check_folded(self._leaf, self.encoding_.node_labels, self.label_names_["node"], name)
 
     def _learn(
         self,
@@ -486,11 +499,12 @@ class _SubgraphIsoNN(GraphEstimator):
         own = csr_array(features[:, columns])
         student = LinearHead().fit_outputs(own, head.held_out, seed)
         if isinstance(self.target_, Numbers):
-            self.agreement_ = float("nan")
+            self.agreement_ = _mean_correlation(student.held_out, head.held_out)
         else:
-            rows = np.isfinite(student.held_out).all(axis=1) & np.isfinite(head.held_out).all(axis=1)
-            decide = [self.target_.decide(self.target_.link(one.held_out[rows])) for one in (student, head)]
-            self.agreement_ = float((decide[0] == decide[1]).mean())
+            known = np.isfinite(student.held_out) & np.isfinite(head.held_out)
+            decide = [self.target_.decide(self.target_.link(np.nan_to_num(one.held_out))) for one in (student, head)]
+            agrees = decide[0] == decide[1]
+            self.agreement_ = float(agrees[known if agrees.ndim == 2 else known.all(axis=1)].mean())
         self.student_ = student
         return own, student
 
@@ -509,7 +523,9 @@ class _SubgraphIsoNN(GraphEstimator):
         source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
         if self.fold is not None:
             whole = source
-            source = whole.map(partial(_folded, leaf=self.fold))
+            first = next(iter(whole), None)
+            self._leaf = str(self.fold) if first is None else leaf_label(first, self.fold)
+            source = whole.map(partial(_folded, leaf=self._leaf))
         with bank_folder(bank) as folder:
             count = self.n_jobs if workers is None else workers
             seen = look(source, self._gathered, self.verbose > 0, count)
@@ -522,6 +538,7 @@ class _SubgraphIsoNN(GraphEstimator):
             self.encoding_ = encoding_of(
                 seen.known, use, self._sizes, self._views_of(seen.kind), source.name, self.regions == "both"
             )
+            self._check_fold(source.name)
             cut_to_folder(
                 source, self.encoding_, folder, seen, self.max_subgraphs, self._cut_seed, count, self.verbose > 0
             )
@@ -610,7 +627,7 @@ class _SubgraphIsoNN(GraphEstimator):
         vocabulary, head, size_block = model
         graph, kept = graphs[0], None
         if self.fold is not None and graphs.node_labels is not None:
-            graphs, kept = fold_leaves(graphs, self.fold)
+            graphs, kept = fold_leaves(graphs, self._leaf)
         found = find_occurrences(self.encoding_.encode(graphs), self.max_subgraphs, self._cut_seed)
         if kept is not None:
             found = replace(found, nodes=np.where(found.nodes >= 0, kept[found.nodes], -1))
@@ -636,6 +653,7 @@ class _SubgraphIsoNN(GraphEstimator):
             return {"soft": self.soft_._description()}
         return {
             "encoding": self.encoding_.as_json(),
+            "fold": None if self.fold is None else self._leaf,
             "levels": [[own.kind, own.view, own.size] for own in self.vocabulary_.levels],
             "row_norm": self.vocabulary_.row_norm,
             "head": self.head_.name,
@@ -677,6 +695,7 @@ class _SubgraphIsoNN(GraphEstimator):
             self.soft_, self.encoding_, self.sampled_ = inner, inner.encoding_, inner.sampled_
             return
         self.encoding_ = encoding_from_json(details["encoding"])
+        self._leaf = str(details.get("fold", self.fold))
         levels: list[Level] = []
         first = 0
         for i, (kind, view, size) in enumerate(details["levels"]):
@@ -721,13 +740,14 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
 
     Args:
         k: nodes per template, 1 to 6, or several sizes.
-        c: number of templates. None uses the whole vocabulary, a number keeps a short list of that length, and "auto"
-            keeps the shortest list within one standard error of the whole vocabulary.
+        c: number of templates. None uses the whole vocabulary, a number keeps a short list of at most that length, and
+            "auto" keeps the shortest list within one standard error of the whole vocabulary.
         view: the information that nodes and edges carry, one or several names from `isonn.subgraphs.views.VIEWS`.
             "auto" uses labels together with labels refined by degree and cycles; for molecules, elements and labels.
         regions: "subgraphs", or "both" to add rooted neighbourhoods, which are often more accurate but explained by a
             student that sees only subgraphs.
-        fold: a node label, such as explicit hydrogen, whose leaf nodes become a count on their neighbours.
+        fold: a node label or its name, such as "H" for explicit hydrogens, whose leaf nodes become a count on their
+            neighbours.
         head: "linear" (contributions add up), "forest", "ensemble" (the mean of both), or "mlp" with soft templates.
         learn_templates: train soft templates by gradient (needs torch); "frozen" keeps their initial values.
         node_labels, edge_labels: whether templates carry them: True, False, or "auto" if the graphs have them.
@@ -922,6 +942,15 @@ def _in_parts(graphs: GraphSet) -> list[GraphSet]:
     if len(graphs) <= GRAPHS_AT_ONCE:
         return [graphs]
     return [graphs[start : start + GRAPHS_AT_ONCE] for start in range(0, len(graphs), GRAPHS_AT_ONCE)]
+
+
+def _mean_correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return the correlation of two sets of columns, the mean over columns; NaN entries are left out."""
+    found = []
+    for a, b in zip(one.T, other.T, strict=True):
+        rows = np.isfinite(a) & np.isfinite(b)
+        found.append(np.corrcoef(a[rows], b[rows])[0, 1])
+    return float(np.mean(found))
 
 
 def _as_numbers(targets: NDArray[Any], target: Target) -> NDArray[np.float64]:

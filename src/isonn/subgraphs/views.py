@@ -551,6 +551,26 @@ def encoding_from_json(stored: dict[str, Any]) -> Encoding:
     )
 
 
+def leaf_label(graphs: GraphSet, leaf: Any) -> str:
+    """Return the node label, as text, that a user calls ``leaf``: a label or the name of one.
+
+    Example:
+        >>> leaf_label(isonn.load("MUTAG"), "O")
+        '2'
+    """
+    by_name = {name: str(label) for label, name in graphs.node_label_names.items()}
+    known = str(leaf) in by_name.values()
+    return str(leaf) if known else by_name.get(str(leaf), str(leaf))
+
+
+def check_folded(leaf: str, labels: NDArray[Any] | None, names: dict[Any, str], name: str) -> None:
+    """Raise `InputError` if no node had the label ``leaf``, given the labels after folding and their names."""
+    if labels is None or any(label == leaf or label.endswith(f"x{leaf}") for label in labels.tolist()):
+        return
+    shown = [names.get(label, label) for label in labels[:10].tolist()] + (["..."] if len(labels) > 10 else [])
+    raise InputError(f"fold={leaf} is not a node label of {name}; use one of {', '.join(shown)}, or leave fold out")
+
+
 def fold_leaves(graphs: GraphSet, leaf: Any) -> tuple[GraphSet, IntArray]:
     """Remove leaf nodes with one label and add their number to the label of their neighbour.
 
@@ -566,10 +586,10 @@ def fold_leaves(graphs: GraphSet, leaf: Any) -> tuple[GraphSet, IntArray]:
         (['C+2xH'], [0])
     """
     if graphs.node_labels is None:
-        raise InputError(f"fold={leaf!r} needs node labels, and {graphs.name} has none; leave fold out")
+        raise InputError(f"fold={leaf} needs node labels, and {graphs.name} has none; leave fold out")
     n = int(graphs.node_offsets[-1])
     ends = graphs.edges + graphs.node_offsets[graphs.graph_of_cell, None]
-    leafy = (graphs.node_labels == leaf) & (np.bincount(ends[:, 0], minlength=n) == 1)
+    leafy = (graphs.node_labels.astype(str) == str(leaf)) & (np.bincount(ends[:, 0], minlength=n) == 1)
     gone = leafy.copy()
     from_leaf = leafy[ends[:, 0]]
     gone[ends[from_leaf & leafy[ends[:, 1]], 0]] = False
@@ -577,7 +597,7 @@ def fold_leaves(graphs: GraphSet, leaf: Any) -> tuple[GraphSet, IntArray]:
     both = zip(graphs.node_labels.tolist(), counts.tolist(), strict=True)
     labels = np.array([f"{label}+{count}x{leaf}" if count else str(label) for label, count in both])
     names = {str(label): name for label, name in graphs.node_label_names.items()}
-    own = graphs.node_label_names.get(leaf, str(leaf))
+    own = names.get(str(leaf), str(leaf))
     for label, count in sorted({(str(a), int(b)) for a, b in zip(graphs.node_labels, counts, strict=True) if b}):
         names[f"{label}+{count}x{leaf}"] = f"{names.get(label, label)}{own}{count if count > 1 else ''}"
     kept = np.flatnonzero(~gone)

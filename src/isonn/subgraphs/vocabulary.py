@@ -255,6 +255,7 @@ def learn_vocabulary(
         min_support: minimum number of training graphs that contain a template.
         beside: returns further features of a slice of the graphs, dense, to the right of the templates.
     """
+    _check_columns(pieces, min_support)
     dtype = np.dtype(np.float64 if pieces[0].graphs <= DOUBLE_GRAPHS else np.float32)
     levels, places, first = [], [], 0
     per_block: dict[tuple[str, int], int] = {}
@@ -271,11 +272,6 @@ def learn_vocabulary(
         places.append(place)
         levels.append(Level(own.kind, own.view, own.size, np.ascontiguousarray(own.rows[kept]), first, float(scale)))
         first += len(kept)
-        if first > MAX_COLUMNS:
-            raise InputError(
-                f"the vocabulary has more than {MAX_COLUMNS:,} subgraphs; use a smaller k, or a min_support above "
-                f"{min_support}"
-            )
 
     done = 0
 
@@ -295,6 +291,26 @@ def learn_vocabulary(
     room += 0 if beside is None else pieces[0].graphs * beside(slice(0, 0)).shape[1]
     parts = map(features_of, zip(*(own.parts() for own in pieces), strict=True))
     return Vocabulary(tuple(levels), row_norm), _one_below_the_other(parts, pieces[0].graphs, room)
+
+
+def _check_columns(pieces: Sequence[Pieces], min_support: int) -> None:
+    """Raise `InputError` if the vocabulary would have too many columns, with settings that would fit."""
+
+    def columns(support: int, k: int | None = None) -> int:
+        held = [own for own in pieces if k is None or own.kind != "subgraphs" or own.size <= k]
+        return sum(int((own.support >= support).sum()) for own in held)
+
+    total = columns(min_support)
+    if total <= MAX_COLUMNS:
+        return
+    support = min_support + 1
+    while columns(support) > MAX_COLUMNS:
+        support *= 2
+    fitting = [own.size for own in pieces if own.kind == "subgraphs" and columns(min_support, own.size) <= MAX_COLUMNS]
+    smaller = f"k of at most {max(fitting)}, or " if fitting else ""
+    raise InputError(
+        f"the vocabulary has {total:,} subgraphs, more than {MAX_COLUMNS:,}; use {smaller}min_support={support}"
+    )
 
 
 def _one_below_the_other(parts: Iterable[csr_array], g: int, room: int) -> csr_array:
