@@ -12,7 +12,7 @@ import isonn
 from isonn.audit import relabelling
 from isonn.baselines import GraphSizeClassifier
 from isonn.errors import InputError, IsoNNWarning, NotFittedError
-from isonn.estimator import GraphClassifier
+from isonn.estimator import GraphClassifier, GraphRegressor
 from isonn.testing import assert_relabelling_invariant
 
 
@@ -73,6 +73,21 @@ def test_probabilities_that_move_without_a_flip_fail_the_law(graphs):
         AssertionError, match="a probability changed by 0.1 when nodes were relabelled, more than 1e-06"
     ):
         assert_relabelling_invariant(clf, graphs[:1], repeats=50)
+
+
+def test_a_regressor_is_audited_by_its_numbers(graphs):
+    class FirstEdge(GraphRegressor):
+        def _fit(self, graphs, targets):
+            pass
+
+        def _answers(self, graphs):
+            return np.array([[3.0 + graph.adjacency[0, 1]] for graph in graphs])
+
+    reg = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(graphs, [0.5, 1.5, 0.5, 1.5])
+    assert_relabelling_invariant(reg, graphs)
+    found = relabelling(FirstEdge().fit(graphs, [0.5, 1.5, 0.5, 1.5]), graphs, repeats=2000, random_state=1)
+    assert found.flip_rate == pytest.approx(2 / 3, abs=0.03)
+    assert found.largest_change == 1.0
 
 
 def test_bad_requests_are_refused(graphs):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError, IsoNNWarning
-from isonn.estimator import GraphClassifier
+from isonn.estimator import GraphClassifier, GraphRegressor
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.isomorphism import twin_groups
 from isonn.packing import IntArray
@@ -26,8 +26,9 @@ class Relabelling:
     """The effect of relabelling on predictions.
 
     Attributes:
-        by_graph: ndarray of shape (g,), the share of relabellings under which each graph's prediction changed.
-        largest_change: the largest change of any probability.
+        by_graph: ndarray of shape (g,), the share of relabellings under which each graph's prediction changed; a
+            predicted number changes if it differs by more than a millionth of the largest one.
+        largest_change: the largest change of any probability or predicted number.
         repeats: number of relabellings per graph.
     """
 
@@ -41,11 +42,11 @@ class Relabelling:
         return float(self.by_graph.mean())
 
 
-def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: Any = 0) -> Relabelling:
+def relabelling(clf: GraphClassifier | GraphRegressor, X: Any, repeats: int = 20, random_state: Any = 0) -> Relabelling:
     """Compare the predictions for graphs with those for random relabellings of them.
 
     Args:
-        clf: a fitted classifier.
+        clf: a fitted classifier or regressor.
         X: a `GraphSet`, or anything `isonn.as_graphset` accepts.
         repeats: number of relabellings per graph.
         random_state: seed of the relabellings.
@@ -60,12 +61,13 @@ def relabelling(clf: GraphClassifier, X: Any, repeats: int = 20, random_state: A
         raise InputError(f"repeats must be at least 1, got {repeats}")
     graphs = as_graphset(X)
     generator = numpy_stream(resolve_seed(random_state), "renumbering")
-    before = clf.predict_proba(graphs)
+    answer = clf.predict_proba if isinstance(clf, GraphClassifier) else clf.predict
+    before = answer(graphs)
     flips, largest = np.zeros(len(graphs)), 0.0
     for _ in range(repeats):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IsoNNWarning)  # the first prediction has already warned about these graphs
-            after = clf.predict_proba(graphs.relabelled(generator))
+            after = answer(graphs.relabelled(generator))
         flips += _differ(clf, before, after)
         largest = max(largest, float(np.abs(after - before).max()))
     return Relabelling(flips / repeats, largest, repeats)
@@ -85,6 +87,11 @@ def twins(X: Any) -> list[IntArray]:
     return [numbers for numbers in members if len(numbers) > 1]
 
 
-def _differ(clf: GraphClassifier, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.bool_]:
-    changed: NDArray[np.bool_] = clf.target_.decide(before) != clf.target_.decide(after)
+def _differ(
+    clf: GraphClassifier | GraphRegressor, before: NDArray[np.float64], after: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    if isinstance(clf, GraphClassifier):
+        changed: NDArray[np.bool_] = clf.target_.decide(before) != clf.target_.decide(after)
+    else:  # sums in another order differ in their last bits
+        changed = np.abs(after - before) > 1e-6 * np.abs(before).max()
     return np.asarray(changed.reshape(len(changed), -1).any(axis=1))

@@ -1,20 +1,21 @@
-"""Assertions for testing graph classifiers."""
+"""Assertions for testing graph estimators."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from isonn.audit import relabelling
-from isonn.estimator import GraphClassifier
+from isonn.estimator import GraphClassifier, GraphRegressor
 
 
 def assert_relabelling_invariant(
-    clf: GraphClassifier, X: Any, repeats: int = 5, tolerance: float = 1e-6, random_state: Any = 0
+    clf: GraphClassifier | GraphRegressor, X: Any, repeats: int = 5, tolerance: float = 1e-6, random_state: Any = 0
 ) -> None:
-    """Raise AssertionError if relabelling nodes changes a prediction of a fitted classifier.
+    """Raise AssertionError if relabelling nodes changes a prediction of a fitted classifier or regressor.
 
     Args:
-        tolerance: largest allowed change of a probability, since sums in another order differ in their last bits.
+        tolerance: largest allowed change of a probability or predicted number, since sums in another order differ in
+            their last bits.
 
     Example:
         >>> graphs = isonn.load("MUTAG")

@@ -43,9 +43,10 @@ def audit(
         print(json.dumps(summary, indent=1))
         return
     print(f"{graphs.name}: {len(graphs)} graphs, each relabelled {repeats} times")
+    kind = "probability" if hasattr(clf, "predict_proba") else "number"
     print(
         f"Predictions that changed: {found.flip_rate:.1%}, in {changed} graphs; "
-        f"largest change of a probability: {found.largest_change:.2g}"
+        f"largest change of a {kind}: {found.largest_change:.2g}"
     )
     if changed:
         worst = found.by_graph.argsort()[::-1][:5]
