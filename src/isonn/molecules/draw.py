@@ -76,7 +76,7 @@ class MoleculeDrawer(Drawer):
         )
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
-        """Draw a template as a fragment; a wavy line marks where the rest of the molecule is attached.
+        """Draw a template as a fragment; a line across a bond marks where the rest of the molecule is attached.
 
         In the view "elements" the number of neighbours of an atom is unknown. Its fragments have no such lines, and
         every atom is written as in SMARTS, such as "c" for an aromatic carbon.
