@@ -64,7 +64,7 @@ for version in ${1:-3.10 3.11 3.12 3.13 3.14}; do
   tell "suite on $version" suite "$rooms/$version" "python$version"
   tell "wheel on $version" wheel "$rooms/wheel-$version" "python$version"
   if [ "$version" = "$(head -1 <<<"$here")" ]; then
-    .venv/bin/python tools/lowest.py >"$rooms/lowest.txt"
+    "$rooms/$version/bin/python" tools/lowest.py >"$rooms/lowest.txt" || exit 1
     tell "suite on $version with the lowest dependencies" suite "$rooms/lowest" "python$version" -c "$rooms/lowest.txt"
   fi
 done

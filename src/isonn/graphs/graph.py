@@ -374,7 +374,9 @@ class GraphSet(Sequence[Graph]):
             what = "numbers to predict"
         else:
             what = f"{len(self.classes)} classes"
-        return f"GraphSet({self.name}: {len(self)} graphs, {self.sizes.min()}-{self.sizes.max()} nodes, {what})"
+        smallest, largest = self.sizes.min(), self.sizes.max()
+        sizes = f"{smallest}" if smallest == largest else f"{smallest}-{largest}"
+        return f"GraphSet({self.name}: {len(self)} graphs, {sizes} nodes, {what})"
 
     def _repr_html_(self) -> str:
         from isonn.report.show import graphset_html

@@ -8,7 +8,6 @@ them (`isonn.subgraphs.vocabulary`). ``c=32`` keeps a short list of 32 templates
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from functools import partial
@@ -22,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from typing_extensions import Self
 
 from isonn import progress
-from isonn.errors import InputError, IsoNNWarning, naming_the_extra
+from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, MatchedGraph, Template, explain_matched, with_evidence
 from isonn.explain.reasons import ClassReason
@@ -583,19 +582,12 @@ class _SubgraphIsoNN(GraphEstimator):
         if self.soft_ is not None:
             return self.soft_._answers(graphs)
         graphs = self._folded(graphs)
-        self.encoding_.warn_of_unseen(graphs)
         outputs, strange = [], 0
         for part in _in_parts(graphs):
             pieces = self._pieces(part)
             strange += int((self.vocabulary_.unseen(pieces) > STRANGE).sum()) if self.c is None else 0
             outputs.append(self.head_.outputs(self._with_size(self.vocabulary_.features(pieces), part)))
-        if strange > len(graphs) / 2:
-            warnings.warn(
-                f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training "
-                f"graph has; predictions for them are guesses (see unseen_share)",
-                IsoNNWarning,
-                stacklevel=4,
-            )
+        self.encoding_.warn_of_unseen(graphs, strange if strange > len(graphs) / 2 else 0)
         return self.target_.link(np.concatenate(outputs))
 
     def _bank(self, graphs: GraphSet) -> Banked:

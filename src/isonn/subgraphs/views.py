@@ -325,8 +325,12 @@ class Encoding:
         )
         return CodedGraphs(found.graphs.node_offsets, offsets, found.edges, coded)
 
-    def warn_of_unseen(self, graphs: GraphSet) -> None:
-        """Warn about nodes and edges whose label was never seen in training, in one sentence with their number."""
+    def warn_of_unseen(self, graphs: GraphSet, strange: int = 0) -> None:
+        """Warn once about labels never seen in training, and about graphs of mostly unseen subgraphs.
+
+        Args:
+            strange: number of graphs that consist mostly of subgraphs that no training graph has; 0 to say nothing.
+        """
         once = graphs.edges[:, 0] < graphs.edges[:, 1]
         found = []
         for what, known, column in (
@@ -338,13 +342,19 @@ class Encoding:
             unseen = int((_number_of(column, known) == 0).sum())
             if unseen:
                 found.append(f"{unseen} of {len(column)} {what}")
+        facts = []
         if found:
-            warnings.warn(
+            facts.append(
                 f"{' and '.join(found)} of {graphs.name} have a label never seen in training; they are matched as if "
-                f"they had none",
-                IsoNNWarning,
-                stacklevel=2,
+                f"they had none"
             )
+        if strange:
+            facts.append(
+                f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training "
+                f"graph has; predictions for them are guesses (see unseen_share)"
+            )
+        if facts:
+            warnings.warn("; ".join(facts), IsoNNWarning, stacklevel=2)
 
     def labelled(self, view: int) -> bool:
         """Return whether the nodes of a view carry labels."""
