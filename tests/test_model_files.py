@@ -7,6 +7,7 @@ import json
 import pytest
 
 import isonn
+from isonn import estimator
 from isonn.errors import InputError, ModelFileError
 
 
@@ -38,6 +39,38 @@ def test_an_edited_description_is_refused_in_one_sentence(model, change):
     edit(model, change)
     with pytest.raises(ModelFileError, match="was changed after it was saved; save the model again"):
         isonn.load_model(model)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content["params"].update(fold=[[1]]),
+        lambda content: content["params"].update(verbose=None),
+        lambda content: content.update(seed=None),
+        lambda content: content["label_names"].pop("edge"),
+        lambda content: content["details"]["encoding"].update(sizes=[[1, 2]]),
+        lambda content: content["details"]["encoding"].update(sizes=[[10**9], [1, 2]]),
+        lambda content: content["details"]["encoding"]["node_labels"].update(dtype=[]),
+        lambda content: content["details"]["encoding"]["node_labels"].update(dtype="<U1000000000", values=["a"]),
+        lambda content: content["details"]["encoding"]["node_labels"].update(values="100000"),
+        lambda content: content["details"]["encoding"]["edge_labels"].update(values=[[1], [2]]),
+        lambda content: content["details"]["levels"][1].__setitem__(2, 1),
+        lambda content: content["details"]["levels"][0].__setitem__(0, None),
+    ],
+)
+def test_a_forged_description_is_refused_before_it_is_used(model, change):
+    edit(model, change)
+    edit(model, lambda content: content.update(digest=estimator._digest(content)))
+    with pytest.raises(ModelFileError, match="does not describe"):
+        isonn.load_model(model)
+
+
+def test_a_forged_mean_is_refused_before_it_is_used(mutag, tmp_path):
+    isonn.SubgraphIsoNNRegressor(k=1, random_state=0).fit(mutag, mutag.sizes).save(tmp_path / "model")
+    edit(tmp_path / "model", lambda content: content["target"].update(mean=[[1.0]]))
+    edit(tmp_path / "model", lambda content: content.update(digest=estimator._digest(content)))
+    with pytest.raises(ModelFileError, match="does not describe"):
+        isonn.load_model(tmp_path / "model")
 
 
 def test_nested_brackets_are_refused_in_one_sentence(model):

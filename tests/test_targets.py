@@ -130,6 +130,8 @@ def test_numbers_come_back_in_their_units():
     [
         (Classes, np.array([0.5, 1.0, 2.0]), "measurements such as 0.5, not classes; use the regressor"),
         (Classes, np.array([1, 1]), "one class only"),
+        (Classes, np.array([1e20, 1e30]), r"y holds 1e\+20, beyond 2\*\*53; use smaller numbers, or strings"),
+        (Classes, np.array([2**53 + 1, 2**53, 1.0]), r"y holds 9.0072e\+15, beyond 2\*\*53"),
         (Classes, np.array(["a", None], dtype=object), "give every graph a class"),
         (Labels, np.array([[0, 2], [1, 1]]), "an indicator matrix holds 0 and 1 only"),
         (Labels, np.array([[0, GAP], [1, GAP]]), "column 1 of y has no measured value"),

@@ -374,8 +374,7 @@ def load_model(path: str | Path) -> Any:
         model._check_params()
         model.target_ = target_from(description["target"])
         model.size_ = int(description["size"])
-        if description["seed"] is not None:
-            model.seed_ = int(description["seed"])
+        model.seed_ = description["seed"]
         model.label_names_ = {kind: dict(pairs) for kind, pairs in description["label_names"].items()}
         model._trained_on = tensors.pop(TRAINED_ON, None)
         model._restore(description["details"], tensors)
@@ -392,8 +391,10 @@ _ENTRIES = {
     "params": lambda value: isinstance(value, dict) and len(value) < 100,
     "target": lambda value: isinstance(value, dict),
     "size": lambda value: type(value) is int and 0 < value < 2**31,
-    "seed": lambda value: value is None or (type(value) is int and 0 <= value < 2**63),
-    "label_names": lambda value: isinstance(value, dict) and value.keys() <= {"node", "edge", "target"},
+    "seed": lambda value: type(value) is int and 0 <= value < 2**63,
+    "label_names": lambda value: (
+        isinstance(value, dict) and {"node", "edge"} <= value.keys() <= {"node", "edge", "target"}
+    ),
     "details": lambda value: isinstance(value, dict),
 }
 

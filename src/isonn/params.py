@@ -50,7 +50,9 @@ def check_subgraph_size(k: int) -> None:
 
 
 def check_plain(settings: Mapping[str, Any]) -> None:
-    """Raise `InputError` for settings that are arrays, which cannot be compared with choices."""
+    """Raise `InputError` for settings that are arrays, which cannot be compared with choices, and for a bad verbose."""
+    if not isinstance(verbose := settings.get("verbose", 0), (bool, int, np.integer)):
+        raise InputError(f"verbose={_short(verbose)} is not a number; use 0 or 1")
     for name, value in settings.items():
         if isinstance(value, np.ndarray) and name not in ("k", "hidden", "layers"):
             raise InputError(f"{name} is an array of shape {value.shape}; give a number, a name or a tuple")

@@ -126,6 +126,8 @@ class Classes(Target):
                 f"y holds measurements such as {y[y % 1 != 0][0]}, not classes; use the regressor of this model, such "
                 f"as SubgraphIsoNNRegressor, or bin them first"
             )
+        if y.dtype.kind == "f" and (abs(y) >= 2**53).any():  # where floats merge neighbouring integers
+            raise InputError(f"y holds {y[abs(y) >= 2**53][0]:g}, beyond 2**53; use smaller numbers, or strings")
         try:
             classes = np.unique(y)
         except TypeError as error:
@@ -313,7 +315,10 @@ class Numbers(Target):
     @classmethod
     def restore(cls, stored: dict[str, Any]) -> Numbers:
         """Restore a target from `describe`."""
-        return cls(np.array(stored["mean"], dtype=float), np.array(stored["scale"], dtype=float), stored["single"])
+        mean, scale = np.array(stored["mean"], dtype=float), np.array(stored["scale"], dtype=float)
+        if mean.ndim != 1 or mean.shape != scale.shape or not np.isfinite([mean, scale]).all():
+            raise ValueError("a mean and a scale are needed for each column of y")
+        return cls(mean, scale, stored["single"])
 
 
 _INFINITE = (float("inf"), float("-inf"))
@@ -376,7 +381,13 @@ def values_to_json(values: NDArray[Any]) -> dict[str, Any]:
 
 def values_from_json(stored: dict[str, Any]) -> NDArray[Any]:
     """Read the values written by `values_to_json`."""
-    return np.array(stored["values"], dtype=np.dtype(stored["dtype"]))
+    values, dtype = stored["values"], np.dtype(stored["dtype"])
+    if not isinstance(values, list) or dtype.kind not in "biufUO" or len(values) * dtype.itemsize > 2**28:
+        raise ValueError(f"values of type {dtype} are not classes or labels")
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1 or not kinds <= ({str} if dtype.kind == "U" else {bool, int, float, str}):
+        raise ValueError(f"values of type {dtype} are given as {sorted(kind.__name__ for kind in kinds)}")
+    return np.array(values, dtype=dtype)
 
 
 def _floats(y: NDArray[Any]) -> Floats:

@@ -37,7 +37,7 @@ values = st.one_of(
 @given(st.data())
 def test_whatever_stands_for_settings(name, data):
     estimator = getattr(isonn, name)
-    names = sorted(set(estimator().get_params()) - {"verbose"})
+    names = sorted(estimator().get_params())
     drawn = data.draw(st.dictionaries(st.sampled_from(names), values, min_size=1, max_size=2))
     y = NUMBERS if name.endswith("Regressor") else GRAPHS.y
     X = GRAPHS.dense() if name.startswith("Aligned") else GRAPHS

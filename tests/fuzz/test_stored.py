@@ -53,8 +53,10 @@ class Kept:
             model = self.counting.fit(isonn.stream(self.graphs, 15), bank=self.folder / "bank")
         else:
             model = isonn.load_model(self.folder / kind)
-        graphs = self.graphs.dense()[:, :8, :8] if kind == "aligned" else self.graphs
-        return model.predict_proba(graphs).tolist()
+        return model.predict_proba(self.graphs_of(kind)).tolist()
+
+    def graphs_of(self, kind):
+        return self.graphs.dense()[:, :8, :8] if kind == "aligned" else self.graphs
 
     def restore(self):
         for path in list(self.folder.rglob("*")):
@@ -149,7 +151,11 @@ def test_forged_models(kind, where, value, part, kept):
         content.pop("digest")
         content["digest"] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         file.write_text(json.dumps(content))
-        outcome(lambda: isonn.load_model(kept.folder / kind))
+        model = outcome(lambda: isonn.load_model(kept.folder / kind))
+        if not isinstance(model, IsoNNError):
+            graphs = kept.graphs_of(kind)
+            outcome(lambda: model.predict(graphs))
+            outcome(lambda: model.explain(graphs[0]))
     finally:
         kept.restore()
 

@@ -174,6 +174,12 @@ def test_bad_classes_are_refused(y, message):
         as_graphset(np.ones((3, 2, 2)), y)
 
 
+@pytest.mark.parametrize("labels", [[1e20, 1e30, 0], [2**53, 2**53 + 1, 0.5]])
+def test_labels_that_floats_would_merge_are_refused(labels):
+    with pytest.raises(InputError, match=r"node_labels of .* hold .*, beyond 2\*\*53; use smaller numbers, or strings"):
+        as_graphset([Graph(3, [(0, 1)], node_labels=labels)])
+
+
 @pytest.mark.parametrize("y", [[0.5, None, 1], [0.5, np.nan, 1], torch.tensor([0.5, np.nan, 1]).bfloat16()])
 def test_what_was_not_measured_is_a_gap_in_y(y):
     assert_array_equal(as_graphset(np.ones((3, 2, 2)), y).y, [0.5, np.nan, 1])

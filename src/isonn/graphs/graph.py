@@ -682,8 +682,14 @@ def _check(graphs: GraphSet) -> None:
             )
     for name in ("node_labels", "edge_labels"):
         column = getattr(graphs, name)
-        if column is not None and column.dtype.kind == "f" and not np.isfinite(column).all():
+        if column is None or column.dtype.kind != "f":
+            continue
+        if not np.isfinite(column).all():
             raise InputError(f"{name} of {graphs.name} hold NaN or infinity; give every one a label")
+        if (large := column[abs(column) >= 2**53]).size:  # where floats merge neighbouring integers
+            raise InputError(
+                f"{name} of {graphs.name} hold {large[0]:g}, beyond 2**53; use smaller numbers, or strings"
+            )
     for name, owner in (("weights", graphs.graph_of_cell), ("node_attributes", None)):
         column = getattr(graphs, name)
         if column is None:

@@ -332,6 +332,8 @@ class _SubgraphIsoNN(GraphEstimator):
             if getattr(self, name) not in (True, False, "auto"):
                 raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True, False or 'auto'")
         check_widths("hidden", self.hidden)
+        if not isinstance(self.fold, (str, int, float, np.generic, type(None))):
+            raise InputError(f"fold={self.fold!r:.60} is not a node label; use a number, a string or None")
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
         i = directed_graph(graphs)
@@ -692,6 +694,9 @@ class _SubgraphIsoNN(GraphEstimator):
         first = 0
         for i, (kind, view, size) in enumerate(details["levels"]):
             rows, scale, members = tensors[f"rows.{i}"], tensors[f"scale.{i}"], None
+            width = size * (size + 1) // 2 if kind == "subgraphs" else 2
+            if (kind, view, size) not in self.encoding_.levels or rows.shape[1:] != (width,):
+                raise ValueError(f"the encoding has no regions of level {i}")
             if f"members.{i}" in tensors:
                 pairs, count = tensors[f"members.{i}"], int(tensors[f"templates.{i}"][0])
                 members = csr_array((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(len(rows), count))

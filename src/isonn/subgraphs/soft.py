@@ -991,7 +991,11 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
 
     def _restore(self, stored: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
         self.encoding_ = encoding_from_json(stored["encoding"])
-        self.groups_ = tuple((int(view), int(k), int(c)) for view, k, c in stored["groups"])
+        self.groups_ = tuple((view, k, c) for view, k, c in stored["groups"])
+        for view, k, c in self.groups_:
+            check_count("c", c)
+            if ("subgraphs", view, k) not in self.encoding_.levels:
+                raise ValueError(f"the encoding has no subgraphs of {k} nodes in view {view}")
         trees, nodes = stored["forest"] or (0, 0)
         self.forest_shape_ = (int(trees), int(nodes)) if trees else None
         self._starts = {}

@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -29,6 +30,7 @@ from isonn.errors import InputError, IsoNNWarning, naming_the_extra
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray, mix64
+from isonn.params import check_subgraph_size
 from isonn.subgraphs.bank import CodedGraphs, Codes, compiled
 from isonn.targets import values_from_json, values_to_json
 
@@ -305,6 +307,15 @@ class Encoding:
     sizes: tuple[tuple[int, ...], ...]
     neighbourhoods: bool = False
 
+    @property
+    def levels(self) -> set[tuple[str, int, int]]:
+        """The kind, view and size of all regions."""
+        subgraphs = {("subgraphs", view, k) for view, sizes in enumerate(self.sizes) for k in sizes}
+        if not self.neighbourhoods:
+            return subgraphs
+        radii = [range(VIEWS[name].radius() + 1) for name in self.views]
+        return subgraphs | {("neighbourhoods", view, r) for view, own in enumerate(radii) for r in own}
+
     def structure(self, graphs: GraphSet) -> Structure:
         """Return the graphs with label and level codes; labels unseen in training get the code for no label."""
         check_undirected(graphs)
@@ -549,7 +560,11 @@ def encoding_from_json(stored: dict[str, Any]) -> Encoding:
 
     for view in stored["views"]:
         get_view(view)
-    sizes = tuple(tuple(int(k) for k in view) for view in stored["sizes"])
+    sizes = tuple(tuple(view) for view in stored["sizes"])
+    if len(sizes) != len(stored["views"]):
+        raise InputError(f"it has sizes of {len(sizes)} views and {len(stored['views'])} views")
+    for k in chain.from_iterable(sizes):
+        check_subgraph_size(k)
     return Encoding(
         labels("node_labels"),
         levels("node_attributes"),
