@@ -1,4 +1,4 @@
-"""What tests need: names for the examples in docstrings, a Ctrl-C that arrives, and skips where torch is missing."""
+"""What tests need: names for examples in docstrings, a Ctrl-C that arrives, an order, skips without torch."""
 
 from __future__ import annotations
 
@@ -29,6 +29,26 @@ def doctest_names(doctest_namespace, tmp_path_factory):
         import torch
 
         doctest_namespace.update(torch=torch)
+
+
+#: Files with the longest tests. They run first, so that at the end no process works alone on a long one.
+SLOWEST = (
+    "tests/test_docs.py",
+    "tests/browser",
+    "tests/experiments/test_cluster.py",
+    "tests/experiments/test_run.py",
+    "tests/cli/test_evaluate.py",
+    "tests/cli/test_commands.py",
+    "tests/cli/test_large.py",
+    "tests/subgraphs/test_kernels.py",
+    "tests/windows",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Sort the slowest files to the front; the order within a file stays."""
+    rank = {start: place for place, start in enumerate(SLOWEST)}
+    items.sort(key=lambda item: min((rank[s] for s in SLOWEST if item.nodeid.startswith(s)), default=len(SLOWEST)))
 
 
 if WITHOUT_TORCH:  # `make test-all`: what needs torch or another missing extra is skipped

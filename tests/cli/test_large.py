@@ -165,7 +165,8 @@ def test_bad_input_is_one_sentence(folder, mutag, tmp_path):
     assert os.listdir(tmp_path / "bank")
 
 
-def test_no_scheduler_is_said(folder, tmp_path):
+def test_no_scheduler_is_said(folder, tmp_path, monkeypatch):
     pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    monkeypatch.setattr("isonn.experiments.cluster.FIRST_ANSWER_SECONDS", 0.5)
     result = run("fit", folder, "--out", tmp_path / "m", *OPTIONS, "--scheduler", "tcp://127.0.0.1:1")
     refused(result, "no dask scheduler answers at tcp://127.0.0.1:1")
