@@ -20,6 +20,8 @@ from isonn.graphs.isomorphism import twin_groups
 from isonn.packing import IntArray
 from isonn.seeding import numpy_stream, resolve_seed
 
+__all__ = ["Relabelling", "relabelling", "twins"]
+
 
 @dataclass(frozen=True, eq=False)
 class Relabelling:

@@ -12,6 +12,17 @@ from typing import NoReturn
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
+__all__ = [
+    "DatasetError",
+    "InputError",
+    "IsoNNError",
+    "IsoNNWarning",
+    "MissingDependencyError",
+    "ModelFileError",
+    "NotFittedError",
+    "TrainingError",
+]
+
 #: Largest number of characters of a message; longer ones are shortened.
 LONGEST = 300
 

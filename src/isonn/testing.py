@@ -7,6 +7,8 @@ from typing import Any
 from isonn.audit import relabelling
 from isonn.estimator import GraphClassifier, GraphRegressor
 
+__all__ = ["assert_relabelling_invariant"]
+
 
 def assert_relabelling_invariant(
     clf: GraphClassifier | GraphRegressor, X: Any, repeats: int = 5, tolerance: float = 1e-6, random_state: Any = 0

@@ -72,6 +72,7 @@ class FrequentClassifier(GraphClassifier):
         self,
         n_patterns: int = 100,
         min_support: float = 0.1,
+        *,
         min_nodes: int = 2,
         max_nodes: int = 10,
         time_limit: float = 60.0,

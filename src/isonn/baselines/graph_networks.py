@@ -39,29 +39,32 @@ class GraphNetworkClassifier(NeuralClassifier):
         self,
         features: str = "adjacency",
         layers: int = 2,
+        *,
+        size: int | None = None,
         hidden: int = 64,
         dropout: float = 0.5,
         max_degree: int = 32,
-        size: int | None = None,
         epochs: int = 100,
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
-        random_state: Any = None,
         n_jobs: int = 1,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(
+            size=size,
+            epochs=epochs,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.features = features
         self.layers = layers
         self.hidden = hidden
         self.dropout = dropout
         self.max_degree = max_degree
-        self.size = size
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _check_params(self) -> None:
         """Validate parameters."""
@@ -235,15 +238,15 @@ class GCNClassifier(GraphNetworkClassifier):
     Args:
         features: node features: "adjacency", "labels" or "degree".
         layers: number of convolutions.
+        size: nodes that graphs are padded to with ``features="adjacency"``; None uses the largest training graph.
         hidden: width of each convolution.
         dropout: share of the graph features dropped in training.
         max_degree: largest degree, to which others are capped, with ``features="degree"``.
-        size: nodes that graphs are padded to with ``features="adjacency"``; None uses the largest training graph.
         epochs: number of training epochs.
         learning_rate: learning rate of Adam.
         batch_size: graphs per step; None means all.
-        random_state: seed of weights and shuffles; None draws a new one.
         n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
+        random_state: seed of weights and shuffles; None draws a new one.
         verbose: 1 shows a progress bar.
 
     Example:
@@ -301,15 +304,15 @@ class GINClassifier(GraphNetworkClassifier):
     Args:
         features: node features: "adjacency", "labels" or "degree".
         layers: number of convolutions.
+        size: nodes that graphs are padded to with ``features="adjacency"``; None uses the largest training graph.
         hidden: width of each convolution.
         dropout: share of the layers' scores dropped in training, as in the published code.
         max_degree: largest degree, to which others are capped, with ``features="degree"``.
-        size: nodes that graphs are padded to with ``features="adjacency"``; None uses the largest training graph.
         epochs: number of training epochs.
         learning_rate: learning rate of Adam.
         batch_size: graphs per step; None means all.
-        random_state: seed of weights and shuffles; None draws a new one.
         n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
+        random_state: seed of weights and shuffles; None draws a new one.
         verbose: 1 shows a progress bar.
 
     Example:
@@ -323,30 +326,31 @@ class GINClassifier(GraphNetworkClassifier):
         self,
         features: str = "adjacency",
         layers: int = 5,
+        *,
+        size: int | None = None,
         hidden: int = 64,
         dropout: float = 0.5,
         max_degree: int = 32,
-        size: int | None = None,
         epochs: int = 100,
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
-        random_state: Any = None,
         n_jobs: int = 1,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
             features,
             layers,
-            hidden,
-            dropout,
-            max_degree,
-            size,
-            epochs,
-            learning_rate,
-            batch_size,
-            random_state,
-            n_jobs,
-            verbose,
+            hidden=hidden,
+            dropout=dropout,
+            max_degree=max_degree,
+            size=size,
+            epochs=epochs,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
         )
 
     def _build(self) -> nn.Module:

@@ -62,7 +62,20 @@ def _check_positive(name: str, value: Any) -> None:
         raise InputError(f"{name} must be a number above 0, got {value!r}")
 
 
-class LinearEdgesClassifier(_Edges, GraphClassifier):
+class _RidgeEdges(_Edges):
+    """Constructor of the ridge regressions."""
+
+    def __init__(self, alpha: float = 1.0, fisher: bool | str = "auto", *, size: int | None = None) -> None:
+        self.alpha = alpha
+        self.fisher = fisher
+        self.size = size
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        _check_positive("alpha", self.alpha)
+
+
+class LinearEdgesClassifier(_RidgeEdges, GraphClassifier):
     """Ridge regression on the adjacency matrix, for aligned graphs.
 
     The simplest connectome classifier, as in Dadi et al., "Benchmarking functional connectome-based predictive models"
@@ -89,15 +102,6 @@ class LinearEdgesClassifier(_Edges, GraphClassifier):
         True
     """
 
-    def __init__(self, alpha: float = 1.0, fisher: bool | str = "auto", size: int | None = None) -> None:
-        self.alpha = alpha
-        self.fisher = fisher
-        self.size = size
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        _check_positive("alpha", self.alpha)
-
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         self._prepare(graphs, targets)
         wanted = targets if self.multilabel_ else np.eye(len(self.classes_))[targets]
@@ -109,7 +113,7 @@ class LinearEdgesClassifier(_Edges, GraphClassifier):
         return probabilities
 
 
-class LinearEdgesRegressor(_Edges, FeatureRegressor):
+class LinearEdgesRegressor(_RidgeEdges, FeatureRegressor):
     """Ridge regression of numbers on the adjacency matrix, for aligned graphs; see `LinearEdgesClassifier`.
 
     Args:
@@ -128,15 +132,6 @@ class LinearEdgesRegressor(_Edges, FeatureRegressor):
     """
 
     _standardised = False
-
-    def __init__(self, alpha: float = 1.0, fisher: bool | str = "auto", size: int | None = None) -> None:
-        self.alpha = alpha
-        self.fisher = fisher
-        self.size = size
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        _check_positive("alpha", self.alpha)
 
     def _model(self) -> Any:
         return Ridge(alpha=self.alpha)
@@ -165,7 +160,7 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
 
     _supports_multilabel = False
 
-    def __init__(self, C: float = 1.0, fisher: bool | str = "auto", size: int | None = None) -> None:
+    def __init__(self, C: float = 1.0, fisher: bool | str = "auto", *, size: int | None = None) -> None:
         self.C = C
         self.fisher = fisher
         self.size = size
@@ -304,9 +299,9 @@ class NBSEdgesClassifier(LinearEdgesClassifier):
     _supports_multilabel = False
 
     def __init__(
-        self, alpha: float = 1.0, threshold: float = 0.01, fisher: bool | str = "auto", size: int | None = None
+        self, alpha: float = 1.0, threshold: float = 0.01, *, fisher: bool | str = "auto", size: int | None = None
     ) -> None:
-        super().__init__(alpha, fisher, size)
+        super().__init__(alpha, fisher, size=size)
         self.threshold = threshold
 
     def _check_params(self) -> None:

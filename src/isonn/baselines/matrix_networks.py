@@ -42,8 +42,8 @@ class CNNClassifier(NeuralClassifier):
         epochs: number of training epochs.
         learning_rate: learning rate of Adam.
         batch_size: graphs per step; None means all.
-        random_state: seed of weights and shuffles; None draws a new one.
         n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
+        random_state: seed of weights and shuffles; None draws a new one.
         verbose: 1 shows a progress bar.
 
     Example:
@@ -59,23 +59,26 @@ class CNNClassifier(NeuralClassifier):
         self,
         channels: int = 50,
         hidden: Sequence[int] = (1024, 128),
+        *,
         size: int | None = None,
         epochs: int = 15,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
-        random_state: Any = None,
         n_jobs: int = 1,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(
+            size=size,
+            epochs=epochs,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.channels = channels
         self.hidden = hidden
-        self.size = size
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _check_params(self) -> None:
         """Validate parameters."""
@@ -121,8 +124,8 @@ class AutoEncoderClassifier(NeuralClassifier):
         epochs: training epochs of the autoencoder, and again of the classifier.
         learning_rate: learning rate of Adam.
         batch_size: graphs per step; None means all.
-        random_state: seed of weights and shuffles; None draws a new one.
         n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
+        random_state: seed of weights and shuffles; None draws a new one.
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
@@ -141,23 +144,26 @@ class AutoEncoderClassifier(NeuralClassifier):
         self,
         encoder: Sequence[int] = (512, 128),
         hidden: Sequence[int] = (1024, 128),
+        *,
         size: int | None = None,
         epochs: int = 100,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
-        random_state: Any = None,
         n_jobs: int = 1,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(
+            size=size,
+            epochs=epochs,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.encoder = encoder
         self.hidden = hidden
-        self.size = size
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _check_params(self) -> None:
         """Validate parameters."""
@@ -204,13 +210,13 @@ class SDBNClassifier(NeuralClassifier):
     Args:
         modules: number of modules; at most one fewer than nodes.
         reconstruction: weight of the decoder's error in the loss.
-        dropout: share of the 100 units dropped in training.
         size: nodes that graphs are padded to; None uses the largest training graph.
+        dropout: share of the 100 units dropped in training.
         epochs: number of training epochs.
         learning_rate: learning rate of Adam.
         batch_size: graphs per step; None means all.
-        random_state: seed of modules, weights and shuffles; None draws a new one.
         n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
+        random_state: seed of modules, weights and shuffles; None draws a new one.
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
@@ -230,25 +236,28 @@ class SDBNClassifier(NeuralClassifier):
         self,
         modules: int = 8,
         reconstruction: float = 1.0,
-        dropout: float = 0.5,
+        *,
         size: int | None = None,
+        dropout: float = 0.5,
         epochs: int = 30,
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
-        random_state: Any = None,
         n_jobs: int = 1,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(
+            size=size,
+            epochs=epochs,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.modules = modules
         self.reconstruction = reconstruction
         self.dropout = dropout
-        self.size = size
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _check_params(self) -> None:
         """Validate parameters."""

@@ -26,7 +26,7 @@ PREDICTION_CELLS = 2**25
 class NeuralClassifier(GraphClassifier):
     """Base of the baselines whose model is a torch network.
 
-    A subclass has the constructor arguments used below and implements these hooks:
+    A subclass passes the constructor arguments below on and implements these hooks:
 
     - ``_prepare(graphs)``: learn anything needed before the network, such as a node order;
     - ``_inputs(graphs)``: the inputs of the network, a tensor or anything that supports ``[rows]``;
@@ -38,16 +38,28 @@ class NeuralClassifier(GraphClassifier):
         seed_: the integer seed from ``random_state``.
     """
 
-    epochs: int
-    learning_rate: float
-    batch_size: int | None
-    random_state: Any
-    n_jobs: int
-    verbose: int
-
     history_: History
     seed_: int
     model_: nn.Module
+
+    def __init__(
+        self,
+        *,
+        size: int | None,
+        epochs: int,
+        learning_rate: float,
+        batch_size: int | None,
+        n_jobs: int,
+        random_state: Any,
+        verbose: int,
+    ) -> None:
+        self.size = size
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _check_params(self) -> None:
         """Validate parameters."""

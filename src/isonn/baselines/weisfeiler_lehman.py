@@ -155,6 +155,7 @@ class WLClassifier(GraphClassifier):
         self,
         decision: str = "mean",
         iterations: int | None = None,
+        *,
         labels: bool | str = "auto",
         density: float = 0.1,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,

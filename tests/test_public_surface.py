@@ -1,0 +1,62 @@
+"""What all estimators have in common in their signatures, and what public modules show."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import pytest
+
+import isonn
+from isonn import baselines
+from isonn.errors import MissingDependencyError
+
+MODULES = [
+    name
+    for name in isonn.__all__
+    if name.islower() and name not in ("as_graphset", "load", "load_model", "stream", "__version__")
+]
+#: The order of arguments that several estimators have.
+ORDER = [
+    *("features", "matching", "layers", "view", "head", "node_labels", "edge_labels", "labels", "density", "fisher"),
+    *("size", "hidden", "dropout", "max_degree", "class_weight", "epochs", "learning_rate", "batch_size", "patience"),
+    *("device", "n_jobs", "random_state", "verbose"),
+]
+
+
+def estimators():
+    for module in (isonn, baselines):
+        for name in module.__all__:
+            if name.endswith(("Classifier", "Regressor")):
+                try:
+                    yield getattr(module, name)
+                except MissingDependencyError:
+                    continue
+
+
+@pytest.mark.parametrize("estimator", list(estimators()), ids=lambda estimator: estimator.__name__)
+def test_arguments_after_the_first_two_are_keyword_only_and_in_one_order(estimator):
+    parameters = list(inspect.signature(estimator).parameters.values())
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters[2:])
+    shared = [parameter.name for parameter in parameters[2:] if parameter.name in ORDER]
+    assert shared == sorted(shared, key=ORDER.index)
+
+
+@pytest.mark.parametrize("estimator", list(estimators()), ids=lambda estimator: estimator.__name__)
+def test_every_argument_is_described(estimator):
+    arguments = estimator.__doc__.partition("Args:")[2].partition("Attributes")[0].partition("Example:")[0]
+    for name in inspect.signature(estimator).parameters:
+        assert name in arguments.replace(",", " ").replace(":", " ").split()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_public_module_names_what_is_public(name):
+    try:
+        module = importlib.import_module(f"isonn.{name}")
+    except MissingDependencyError:
+        pytest.skip("an extra is missing")
+    if module.__file__.endswith("__init__.py") and not hasattr(module, "__all__"):
+        return  # a folder of modules
+    for public in module.__all__:
+        assert getattr(module, public).__doc__
+        assert not inspect.ismodule(getattr(module, public))
