@@ -365,6 +365,7 @@ class ForestHead(Head):
     """
 
     name = "forest"
+    _ARRAYS = ("columns", "feature", "threshold", "left", "right", "votes")
 
     def fit(
         self,
@@ -423,14 +424,13 @@ class ForestHead(Head):
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the columns, the trees and the kind of votes."""
         kind = np.array([self.numbers, self.one_class])
-        names = ("columns", "feature", "threshold", "left", "right", "votes")
-        return {"kind": kind, **{name: getattr(self, name) for name in names}}
+        return {"kind": kind, **{name: getattr(self, name) for name in self._ARRAYS}}
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> ForestHead:
         """Restore a forest from its trees."""
         head = cls()
-        for name in ("columns", "feature", "threshold", "left", "right", "votes"):
+        for name in cls._ARRAYS:
             setattr(head, name, tensors[name])
         head.numbers, head.one_class = (bool(value) for value in tensors["kind"])
         return head

@@ -142,7 +142,7 @@ def test_canonical_regions_differ_for_graphs_that_are_not_isomorphic():
 def test_many_orders_are_looked_at_in_parts(monkeypatch):
     regions = np.random.default_rng(0).integers(0, 3, (20, 10))
     whole = canonical_regions(regions, 4)
-    monkeypatch.setattr(enumeration, "ORDERINGS_AT_ONCE", 50)
+    monkeypatch.setattr(enumeration, "PERMUTATIONS_AT_ONCE", 50)
     np.testing.assert_equal(canonical_regions(regions, 4), whole)
 
 

@@ -37,7 +37,7 @@ MOST_CANONICAL = 5000
 MOST_SAMPLES = 20_000
 
 #: Number of node orders of regions compared at once.
-ORDERINGS_AT_ONCE = 2**20
+PERMUTATIONS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,7 +446,7 @@ def canonical_regions(regions: IntArray, k: int) -> IntArray:
         if len(places) == 1:
             continue
         of_pattern = np.flatnonzero(ties == pattern)
-        at_once = max(1, ORDERINGS_AT_ONCE // len(places))
+        at_once = max(1, PERMUTATIONS_AT_ONCE // len(places))
         for start in range(0, len(of_pattern), at_once):
             rows = of_pattern[start : start + at_once]
             part = best[rows]

@@ -41,6 +41,7 @@ from isonn.subgraphs.views import (
     Gathering,
     check_folded,
     check_undirected,
+    columns_to_gather,
     directed_graph,
     encoding_from_json,
     encoding_of,
@@ -48,6 +49,7 @@ from isonn.subgraphs.views import (
     fold_leaves,
     get_view,
     leaf_label,
+    used_columns,
 )
 from isonn.subgraphs.vocabulary import (
     Level,
@@ -170,7 +172,7 @@ class _SubgraphIsoNN(GraphEstimator):
             self._leaf = leaf_label(graphs, self.fold)
             folded = self._folded(graphs)
             self.label_names_["node"] = {**self.label_names_["node"], **folded.node_label_names}
-            use = self._columns(Gathering(()).add(folded).has)
+            use = used_columns(self, Gathering(()).add(folded).has)
             self.encoding_ = fit_encoding(folded, use, self._sizes, self._views_of(graphs.kind), self.regions == "both")
             self._check_fold(graphs.name)
             banked = self._bank(folded)
@@ -529,13 +531,13 @@ class _SubgraphIsoNN(GraphEstimator):
             source = whole.map(partial(_folded, leaf=self._leaf))
         with bank_folder(bank) as folder:
             count = self.n_jobs if workers is None else workers
-            seen = look(source, self._gathered, self.verbose > 0, count)
+            seen = look(source, partial(columns_to_gather, self), self.verbose > 0, count)
             y = seen.y if y is None else y
             if y is None:
                 raise InputError(f"{type(self).__name__}.fit needs y; pass it, or a stream that has it")
             targets = self._encode(y, seen.graphs)
             self.size_, self.label_names_ = seen.largest, seen.label_names
-            use = self._columns(seen.known.has)
+            use = used_columns(self, seen.known.has)
             self.encoding_ = encoding_of(
                 seen.known, use, self._sizes, self._views_of(seen.kind), source.name, self.regions == "both"
             )
@@ -628,19 +630,6 @@ class _SubgraphIsoNN(GraphEstimator):
         plain = size_block.features(size_counts(graphs))
         templates = Templates(vocabulary, self.encoding_, self.label_names_)
         return VocabularyMatches(graph, templates, vocabulary, head, self.target_, found, plain, outputs)
-
-    def _columns(self, has: dict[str, bool]) -> dict[str, bool]:
-        """Return the columns that templates carry, out of those the graphs have."""
-        use = {name: has[name] if getattr(self, name) == "auto" else bool(getattr(self, name)) for name in COLUMNS}
-        if self.node_attributes == "auto" and use["node_labels"]:
-            use["node_attributes"] = False  # with levels beside labels, hardly any two subgraphs would be equal
-        return use
-
-    def _gathered(self, graphs: GraphSet) -> list[str]:
-        """Return the columns of a stream to look at, given its first graphs."""
-        use = self._columns(Gathering(()).add(graphs).has)
-        use["edge_weights"] = self.edge_weights is not False  # later graphs may have weights
-        return [name for name in COLUMNS if use[name]]
 
     def _description(self) -> dict[str, Any]:
         if self.soft_ is not None:

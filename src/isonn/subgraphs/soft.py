@@ -6,7 +6,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +59,12 @@ from isonn.subgraphs.views import (
     Encoding,
     Gathering,
     check_undirected,
+    columns_to_gather,
     directed_graph,
     encoding_from_json,
     encoding_of,
     fit_encoding,
+    used_columns,
 )
 from isonn.torch_estimator import MLP, PREDICTION_CELLS, TorchEstimator
 from isonn.training import Checkpoint
@@ -864,7 +866,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
         with bank_folder(bank) as folder:
             count = self.n_jobs if workers is None else workers
-            seen = look(source, self._gathered, self.verbose > 0, count)
+            seen = look(source, partial(columns_to_gather, self), self.verbose > 0, count)
             classes = seen.y if y is None else y
             if classes is None:
                 raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that has them")
@@ -872,7 +874,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             self.size_ = seen.largest
             self.label_names_ = seen.label_names
             self._remember(seen.hashes)
-            use = self._columns(seen.known.has)
+            use = used_columns(self, seen.known.has)
             self.encoding_ = encoding_of(seen.known, use, self._sizes, self._views, source.name)
             settings = (
                 self.max_subgraphs,
@@ -893,7 +895,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> SubgraphInputs:
         """Cut the training graphs, learn the encoding and choose the initial templates."""
         check_undirected(graphs)
-        use = self._columns(Gathering(()).add(graphs).has)
+        use = used_columns(self, Gathering(()).add(graphs).has)
         self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views)
         return self._begin(self._bank(graphs), targets, graphs.name)
 
@@ -1016,19 +1018,6 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
     @property
     def _cut_seed(self) -> int:
         return derive_seed(self.seed_, "cut")
-
-    def _columns(self, has: dict[str, bool]) -> dict[str, bool]:
-        """Return the columns that templates carry, out of those the graphs have."""
-        use = {name: has[name] if getattr(self, name) == "auto" else bool(getattr(self, name)) for name in COLUMNS}
-        if self.node_attributes == "auto" and use["node_labels"]:
-            use["node_attributes"] = False  # with levels beside labels, hardly any two subgraphs would be equal
-        return use
-
-    def _gathered(self, graphs: GraphSet) -> list[str]:
-        """Return the columns of a stream to look at, given its first graphs."""
-        use = self._columns(Gathering(()).add(graphs).has)
-        use["edge_weights"] = self.edge_weights is not False  # later graphs may have weights
-        return [name for name in COLUMNS if use[name]]
 
     def _bank(self, graphs: GraphSet) -> Banked:
         coded = self.encoding_.encode(graphs)

@@ -701,6 +701,21 @@ def _table(labels: NDArray[Any] | None, levels: Levels | None) -> NDArray[np.flo
 COLUMNS = ("node_labels", "node_attributes", "edge_labels", "edge_weights")
 
 
+def used_columns(settings: Any, has: dict[str, bool]) -> dict[str, bool]:
+    """Return which of COLUMNS templates carry: as the estimator's parameters say, "auto" for those the graphs have."""
+    use = {name: has[name] if getattr(settings, name) == "auto" else bool(getattr(settings, name)) for name in COLUMNS}
+    if settings.node_attributes == "auto" and use["node_labels"]:
+        use["node_attributes"] = False  # with levels beside labels, hardly any two subgraphs would be equal
+    return use
+
+
+def columns_to_gather(settings: Any, graphs: GraphSet) -> list[str]:
+    """Return the columns of a stream to look at, given its first graphs."""
+    use = used_columns(settings, Gathering(()).add(graphs).has)
+    use["edge_weights"] = settings.edge_weights is not False  # later graphs may have weights
+    return [name for name in COLUMNS if use[name]]
+
+
 class Gathering:
     """The labels and values of graphs; neither the order of the graphs nor their batches matter.
 
