@@ -32,7 +32,7 @@ def list_datasets(as_json: AsJson = False, quiet: Quiet = False) -> None:
         table.add_row(entry.name, graphs, entry.about, "yes" if path else "download" if entry.url else "no")
     console = Console()
     console.print(table)
-    console.print("Any other name of the TU collection works, too, and so does a path.", style="dim")
+    console.print("Any other name of the TU collection or a path also works.", style="dim")
 
 
 @app.command()

@@ -90,7 +90,7 @@ def evaluate(
         typer.Option(
             "--learning-curve",
             rich_help_panel=FOLDS,
-            help="Fit every method to a tenth, a fifth and half of the training graphs, too.",
+            help="Also fit every method to a tenth, a fifth and half of the training graphs.",
         ),
     ] = False,
     seeds: Annotated[int, typer.Option(rich_help_panel=FOLDS, help="Number of seeds; results cover all of them.")] = 1,

@@ -271,7 +271,7 @@ def _ask(address: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any] | str:
             about = thread.submit(asyncio.run, ask_in_time()).result()
     except TimeoutError:
         return f"no answer for {seconds:.0f} s"
-    except Exception as error:  # noqa: BLE001 - whatever it is, nobody can be talked to there
+    except Exception as error:  # noqa: BLE001 - any error means that no scheduler answers
         return " ".join(str(error).split())
     if about.get("type") != "Scheduler":
         return f"that is a {str(about.get('type')).lower()}"

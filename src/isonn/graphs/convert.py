@@ -258,7 +258,7 @@ def _from_sparse(items: Sequence[Any]) -> GraphSet:
         where = f"graph {i} of {len(items)}"
         _check_square(where, item.shape)
         edges, weights = _sparse_cells(where, item)
-        edges, summed, _ = _merge_parallel(where, item.shape[0], edges, weights, None, None)  # SciPy sums them, too
+        edges, summed, _ = _merge_parallel(where, item.shape[0], edges, weights, None, None)  # as SciPy does
         cells.append(edges)
         sizes.append(item.shape[0])
         values.append(weights if summed is None else summed)

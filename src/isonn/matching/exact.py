@@ -80,7 +80,7 @@ def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
 
 
 def exact_flat_distance(templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
-    """Return `exact_distance` of flat regions, whatever their entries mean.
+    """Return `exact_distance` of flat regions; entries can be of any kind.
 
     Args:
         layout: maps entries to their positions when nodes are relabelled.

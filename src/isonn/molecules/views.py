@@ -1,7 +1,7 @@
 """The view "elements": atoms by element and aromaticity, bonds by order.
 
 The view "labels" distinguishes a chlorine on a CH2 from one on a CH. This view does not, so a fragment such as C-Cl is
-one template, whatever its atoms are connected to.
+one template, independent of what its atoms are connected to.
 """
 
 from __future__ import annotations

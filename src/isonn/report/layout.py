@@ -1,4 +1,4 @@
-"""Layout of graph drawings: the same graph looks the same everywhere, whatever its node numbers.
+"""Layout of graph drawings: a graph looks the same for any node numbers.
 
 Nodes are first put into a canonical order (BLISS, in igraph), which depends only on the graph and its labels. All
 further steps start from this order and are deterministic.

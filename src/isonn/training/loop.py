@@ -102,7 +102,7 @@ def train(
                 checkpoint.save(model, optimizer, generator, history)
             if interrupted():
                 raise KeyboardInterrupt
-    if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):  # check the last step, too
+    if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):  # also check the last step
         raise TrainingError(_diverged("the weights are not finite", len(history), learning_rate))
     model.eval()
     return history

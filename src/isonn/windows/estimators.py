@@ -120,7 +120,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
     def _standardised(
         self, targets: NDArray[Any], target: Numbers, weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Weight the means and deviations of the target's columns, too; returns the targets in the new units."""
+        """Weight the means and deviations of the target's columns; return the targets in the new units."""
         of = np.where(np.isfinite(targets), weights, 0.0)
         of /= of.sum(axis=0)
         mean = (of * np.nan_to_num(targets)).sum(axis=0)

@@ -431,7 +431,7 @@ def _file_lines(
 
 
 def _sorted_lines(folder: Path, name: str) -> dict[str, _Lines]:
-    """Read all lines, sort them by graph, and renumber the nodes in that order."""
+    """Read all lines, sort them by graph, and relabel the nodes in that order."""
     paths = {what: folder / f"{name}_{what}.txt" for what in _FILES}
     tables = {
         what: read_numbers(paths[what], dtype) if columns is not None or paths[what].exists() else np.zeros((0, 1))
@@ -544,7 +544,7 @@ def _owners(indicator: _Lines, first: int, stop: int, total: int, y_file: str) -
 
 
 def _empty(graph: int, total: int, indicator: _Lines) -> DatasetError:
-    return DatasetError(f"graph {graph} of {total} in {indicator.path} has no nodes; drop it and renumber the rest")
+    return DatasetError(f"graph {graph} of {total} in {indicator.path} has no nodes; drop it and close the gap")
 
 
 def _cells(cells: _Lines, owner: IntArray, start: int, first: int) -> IntArray:
