@@ -202,3 +202,8 @@ def test_a_gap_in_a_column_is_named():
 def test_smiles_can_be_streamed_in_chunks():
     chunks = isonn.stream(lambda: (from_smiles(ACIDS) for _ in range(3)), at_once=4)
     assert [len(chunk) for chunk in chunks] == [4, 4, 4, 4, 2]
+
+
+def test_a_smiles_that_would_end_the_process_is_refused():
+    with pytest.raises(InputError, match="20,000 characters, above the limit of 10,000"):
+        from_smiles(["CCO", "C" * 20_000])

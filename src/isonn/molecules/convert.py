@@ -142,6 +142,10 @@ def to_mol(graph: Graph) -> Mol:
     return result
 
 
+#: RDKit recurses along chains: 10,000 characters work, 20,000 ended the process with a segmentation fault.
+LONGEST_SMILES = 10_000
+
+
 def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
     """Return a molecule, or the reason why it cannot be read, and its SMILES."""
     if isinstance(item, Mol):
@@ -153,6 +157,8 @@ def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
         missing = item is None or item != item
         return ("there is no SMILES" if missing else f"{type(item).__name__} is not a SMILES"), f"{item}"
     text = item.strip()
+    if len(text) > LONGEST_SMILES:
+        return f"it has {len(text):,} characters, above the limit of {LONGEST_SMILES:,}", f"{text[:60]}..."
     molecule = Chem.MolFromSmiles(text) if text else None
     return (_why_not(text, log) if molecule is None else molecule), text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import warnings
 from abc import abstractmethod
@@ -239,13 +240,13 @@ def is_missing(text: str) -> bool:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
+    for written in (text, text.replace(",", ".")):  # the decimal comma of some spreadsheets
         try:
-            return float(text.replace(",", "."))  # the decimal comma of some spreadsheets
+            number = float(written)
         except ValueError:
-            return None
+            continue
+        return number if math.isfinite(number) else None
+    return None
 
 
 def _values(cells: Iterable[str], column: Column) -> NDArray[Any]:
