@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError
-from isonn.explain.explanation import Logits, Match, MatchedGraph, Template, match_of
+from isonn.explain.explanation import Logits, MatchedGraph, Template, matches_of
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.seeding import torch_threads
@@ -205,7 +205,7 @@ def _count_equal(
 
 
 def _example(matched: MatchedGraph, graph: int, row: int) -> Example:
-    match: Match = match_of(matched, row, contribution=0.0)
+    match = matches_of(matched, np.array([row]), np.zeros(1))[0]
     order = matched.order(row)
     cells = matched.cells(row)
     return Example(

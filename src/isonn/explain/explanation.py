@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -88,8 +89,6 @@ class Explanation:
             (every undirected edge once) plus ``single_nodes``.
         method: "contribution" or "evidence".
         note: a further remark in one sentence, or "".
-        edge_means: the mean contribution of the matches that contain each edge, shape (n, n). These do not add up, but
-            unlike sums they do not grow with the number of matches that contain an edge.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -116,10 +115,10 @@ class Explanation:
     template_contributions: NDArray[np.float64]
     node_importance: NDArray[np.float64]
     edge_importance: NDArray[np.float64]
-    edge_means: NDArray[np.float64]
     target: Target
     source: MatchedGraph = field(repr=False)
-    rows: dict[tuple[Any, ...], int] = field(repr=False)
+    rows: IntArray = field(repr=False)
+    regions: Regions = field(repr=False)
     single_nodes: float = 0.0
     exact: bool = False
     label_names: dict[Any, str] = field(default_factory=dict, repr=False)
@@ -136,6 +135,14 @@ class Explanation:
     def reasons(self) -> list[Reason]:
         """At most five disjoint pieces of the graph that decide the prediction, strongest first."""
         return find_reasons(self)
+
+    @cached_property
+    def edge_means(self) -> NDArray[np.float64]:
+        """The mean contribution of the matches that contain each edge, shape (n, n).
+
+        These do not add up, but unlike sums they do not grow with the number of matches that contain an edge.
+        """
+        return edge_means(self.graph.adjacency, self.regions)
 
     def node_name(self, node: int) -> str:
         """Return the name of a node, or its label and number."""
@@ -159,7 +166,8 @@ class Explanation:
             if isinstance(one, (int, np.integer)) and not 0 <= one < len(self.matches):
                 raise InputError(f"match {one} is not listed; use 0 to {len(self.matches) - 1}")
         matches = [self.matches[int(one)] if isinstance(one, (int, np.integer)) else one for one in given]
-        rows = [self.rows.get(_key(one)) for one in matches]
+        listed = dict(zip(map(_key, self.matches), self.rows.tolist(), strict=True))
+        rows = [listed.get(_key(one)) for one in matches]
         if None in rows:
             raise InputError(
                 f"match {rows.index(None)} of {len(rows)} is not among the {len(self.matches)} of this explanation; "
@@ -250,10 +258,8 @@ def explain_matched(
     matched.target = target
     rows, contributions = matched.contributions(column)
     order = np.argsort(-np.abs(contributions), kind="stable")[:top]
-    matches = [match_of(matched, int(rows[i]), float(contributions[i])) for i in order]
     regions = matched.region_contributions(column, rows, contributions)
-    adjacency = matched.graph.adjacency
-    edges = edge_shares(adjacency, regions.nodes, regions.columns, regions.total)
+    edges = edge_shares(matched.graph.adjacency, regions.nodes, regions.columns, regions.total)
     single_nodes = 0.0
     if matched.undirected:  # an edge is both of its cells; the diagonal belongs to single nodes
         single_nodes = float(np.trace(edges))
@@ -269,20 +275,20 @@ def explain_matched(
         base=float(score(matched.base_logits())),
         padding=float(score(logits) - score(matched.padding_logits())),
         templates=matched.templates,
-        matches=matches,
+        matches=matches_of(matched, rows[order], contributions[order]),
         count=len(matched.occurrences),
         total=float(regions.total.sum()),
         template_contributions=matched.template_contributions(column, rows, contributions),
         node_importance=node_shares(matched.graph.n, regions.nodes, regions.columns, regions.total),
         edge_importance=edges,
-        edge_means=edge_means(adjacency, regions.nodes, regions.columns, regions.total, regions.count),
         target=target,
         source=matched,
         single_nodes=single_nodes,
         exact=matched.exact,
         label_names=dict(label_names or {}),
         edge_label_names=dict(edge_label_names or {}),
-        rows={_key(match): int(rows[i]) for match, i in zip(matches, order, strict=True)},
+        rows=rows[order],
+        regions=regions,
     )
 
 
@@ -294,7 +300,7 @@ def with_evidence(explanation: Explanation, nodes: IntArray, evidence: NDArray[n
         evidence: evidence of each piece, ``(R,)``.
     """
     graph = explanation.graph
-    means = edge_means(graph.adjacency, nodes, None, evidence, np.ones(len(nodes)))
+    means = edge_means(graph.adjacency, Regions(nodes, None, evidence, np.ones(len(nodes))))
     there = graph.adjacency != 0
 
     def standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -309,25 +315,28 @@ def with_evidence(explanation: Explanation, nodes: IntArray, evidence: NDArray[n
     return replace(explanation, edge_importance=edges, node_importance=at_nodes, exact=False, method="evidence")
 
 
-def match_of(matched: MatchedGraph, row: int, contribution: float) -> Match:
-    """Return the public form of one row of the occurrences."""
-    found, order = matched.occurrences, matched.order(row)
-    region, template = int(found.region[row]), int(found.template[row])
-    places = np.arange(matched.template_size(row)) if order is None else order
-    nodes = tuple(found.nodes[region, places].tolist())
-    columns = None if found.columns is None else tuple(found.columns[region, places].tolist())
-    if columns == nodes:
-        columns = None
-    names = matched.graph.node_names
-    return Match(
-        template=template,
-        nodes=nodes,
-        columns=columns,
-        names=None if names is None else tuple(str(names[node]) for node in nodes + (columns or ())),
-        distance=float(found.distance[row]),
-        contribution=contribution,
-        ordered=order is not None,
-    )
+def matches_of(matched: MatchedGraph, rows: IntArray, contributions: NDArray[np.float64]) -> list[Match]:
+    """Return the public form of some rows of the occurrences."""
+    found, names = matched.occurrences, matched.graph.node_names
+    region = found.region[rows]
+    every_node = found.nodes[region].tolist()
+    every_column = itertools.repeat(None) if found.columns is None else found.columns[region].tolist()
+    columns_of_match = rows.tolist(), found.template[rows].tolist(), found.distance[rows].tolist()
+    matches = []
+    for row, template, distance, contribution, in_nodes, in_columns in zip(
+        *columns_of_match, contributions.tolist(), every_node, every_column, strict=False
+    ):
+        order = matched.order(row)
+        if order is not None:
+            in_nodes = [in_nodes[place] for place in order.tolist()]
+            in_columns = None if in_columns is None else [in_columns[place] for place in order.tolist()]
+        nodes = tuple([node for node in in_nodes if node >= 0])
+        columns = None if in_columns is None else tuple(in_columns)
+        if columns == nodes:
+            columns = None
+        named = None if names is None else tuple([str(names[node]) for node in nodes + (columns or ())])
+        matches.append(Match(template, nodes, columns, named, distance, contribution, order is not None))
+    return matches
 
 
 def _column(classes: NDArray[Any], label: Any) -> int:
@@ -529,10 +538,6 @@ class MatchedGraph(ABC):
     def count_equal(self, other: MatchedGraph, row: int) -> int:
         """Return how many regions of this graph equal the region of another graph's match, up to relabelling."""
 
-    def template_size(self, row: int) -> int:
-        """Return the number of nodes of a match's template."""
-        return self.templates[int(self.occurrences.template[row])].k
-
     def model_logits(self) -> Logits:
         """Return the outputs of the model itself, if ``logits`` are those of a simpler student."""
         return self.logits()
@@ -609,27 +614,17 @@ def edge_shares(
     return total.reshape(n, n)
 
 
-def edge_means(
-    adjacency: NDArray[np.float64],
-    nodes: IntArray,
-    columns: IntArray | None,
-    contributions: NDArray[np.float64],
-    counts: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def edge_means(adjacency: NDArray[np.float64], regions: Regions) -> NDArray[np.float64]:
     """Return the mean contribution of the matches that contain each edge.
-
-    Args:
-        contributions: total contribution of the matches in each region, shape (R,).
-        counts: number of matches in each region, shape (R,).
 
     Returns:
         ndarray of shape (n, n), 0 where there is no edge. It does not add up to the score.
     """
     n = len(adjacency)
     total, count = np.zeros(n * n), np.zeros(n * n)
-    for block, cell, _, weight in _cells(adjacency, nodes, columns):
+    for block, cell, _, weight in _cells(adjacency, regions.nodes, regions.columns):
         held = weight != 0
-        for sums, values in ((total, contributions[block]), (count, counts[block])):
+        for sums, values in ((total, regions.total[block]), (count, regions.count[block])):
             sums += np.bincount(cell[held], weights=np.broadcast_to(values[:, None], cell.shape)[held], minlength=n * n)
     return (total / np.maximum(count, 1)).reshape(n, n)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -113,16 +114,16 @@ class VocabularyMatches(MatchedGraph):
         """Whether contributions add up to the score."""
         return self._head.additive
 
-    def template_size(self, row: int) -> int:
-        """Return the number of nodes of a match's template."""
-        return int((self.occurrences.nodes[self.occurrences.region[row]] >= 0).sum())
-
     def model_logits(self) -> Logits:
         """Return the model's outputs for the graph; `logits` are those of its student if it has one."""
         return self.logits() if self._model is None else self._model
 
     def logits(self) -> Logits:
         """Return the outputs for the graph as it is."""
+        return self._logits
+
+    @cached_property
+    def _logits(self) -> Logits:
         return np.asarray(self._outputs(self._counts[None])[0])
 
     def base_logits(self) -> Logits:
