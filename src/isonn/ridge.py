@@ -8,6 +8,9 @@ there are many graphs, a few are set aside, and the search ends when it no longe
 all are used, and the search ends when a few steps explain almost no more variance. A diagonal preconditioner is not
 used: the residual falls faster with it, but rare pieces are fitted first, and molecules have more than twice that error
 after 200 steps.
+
+Columns are numbered by frequency during the search. Most features belong to a few columns, which then stay in the
+cache.
 """
 
 from __future__ import annotations
@@ -45,6 +48,27 @@ def solve_ridge(features: csr_array, wanted: Floats, weights: Floats, penalty: f
         >>> np.round(coef, 3).tolist(), np.round(intercept, 3).tolist()
         ([[2.0]], [1.0])
     """
+    frequent = np.argsort(-np.bincount(features.indices, minlength=features.shape[1]), kind="stable")
+    rank = np.empty(len(frequent), dtype=features.indices.dtype)
+    rank[frequent] = np.arange(len(frequent))
+    _renumber(features.indices, rank)
+    try:
+        found, intercept = _solve(features, wanted, weights, penalty)
+    finally:
+        _renumber(features.indices, frequent)
+    coef = np.empty_like(found)
+    coef[:, frequent] = found
+    return coef, intercept
+
+
+def _renumber(indices: NDArray[Any], numbers: NDArray[Any]) -> None:
+    """Replace each index by its number, in place, because a copy of many graphs would take a gigabyte."""
+    for start in range(0, len(indices), NUMBERS_AT_ONCE):
+        part = indices[start : start + NUMBERS_AT_ONCE]
+        part[:] = numbers[part]
+
+
+def _solve(features: csr_array, wanted: Floats, weights: Floats, penalty: float) -> tuple[Floats, Floats]:
     g, p = features.shape
     aside = np.arange(0, g, max(ASIDE_SHARE, g // MOST_ASIDE)) if g >= MANY_GRAPHS else np.zeros(0, dtype=np.int64)
     weights = weights.copy()
@@ -119,13 +143,23 @@ def _block_kernel() -> Any:
         """Add every row times its weighted product with v, less ``shift``; return the sum of these products."""
         total = 0.0
         for i in range(start, stop):
-            own = 0.0
-            for j in range(indptr[i], indptr[i + 1]):
-                own += data[j] * v[indices[j]]
+            first, last = indptr[i], indptr[i + 1]
+            whole = last - (last - first) % 4
+            sums = (0.0, 0.0, 0.0, 0.0)  # four, because an addition waits for the one before it
+            for j in range(first, whole, 4):
+                sums = (
+                    sums[0] + data[j] * v[np.uint64(indices[j])],
+                    sums[1] + data[j + 1] * v[np.uint64(indices[j + 1])],
+                    sums[2] + data[j + 2] * v[np.uint64(indices[j + 2])],
+                    sums[3] + data[j + 3] * v[np.uint64(indices[j + 3])],
+                )
+            own = (sums[0] + sums[1]) + (sums[2] + sums[3])
+            for j in range(whole, last):
+                own += data[j] * v[np.uint64(indices[j])]
             own = (own - shift) * weights[i]
             total += own
-            for j in range(indptr[i], indptr[i + 1]):
-                out[indices[j]] += own * data[j]
+            for j in range(first, last):
+                out[np.uint64(indices[j])] += own * data[j]
         return total
 
     return add_block
