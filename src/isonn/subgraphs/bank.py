@@ -224,7 +224,7 @@ def fits_kernels(graphs: CodedGraphs) -> bool:
     )
 
 
-def counter_of(graphs: CodedGraphs, limit: int) -> Counter:
+def counter_of(graphs: CodedGraphs, limit: int, by_code: bool = False) -> Counter:
     """Create the compiled counter of coded graphs."""
     from isonn.subgraphs.kernels import Counter
 
@@ -236,7 +236,8 @@ def counter_of(graphs: CodedGraphs, limit: int) -> Counter:
         order = np.lexsort((ends[:, 1], ends[:, 0]))
         ends, codes = ends[order], [column[order] for column in codes]
     node_codes = np.stack([view.node_codes for view in graphs.views])
-    return Counter(graphs.node_offsets, ends, node_codes, np.stack(codes), tuple(v.sizes for v in graphs.views), limit)
+    sizes = tuple(view.sizes for view in graphs.views)
+    return Counter(graphs.node_offsets, ends, node_codes, np.stack(codes), sizes, limit, by_code=by_code)
 
 
 def _unsorted(ends: IntArray) -> bool:
@@ -247,7 +248,7 @@ def _unsorted(ends: IntArray) -> bool:
 def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None) -> Banked:
     from isonn.subgraphs.kernels import counts_by_level
 
-    counter = counter_of(graphs, limit)
+    counter = counter_of(graphs, limit, by_code=True)
     stops, columns, counts, skipped = counter.count(stop=stop)
     more: list[tuple[IntArray, IntArray, NDArray[np.float64]]] = []  # graph, column and weight of samples
     sampled: dict[tuple[int, int], float] = {}

@@ -211,8 +211,8 @@ def _look_up(table, a, word, weak):  # type: ignore[no-untyped-def]
     mask = np.uint64(len(table) - 1)
     i = _bucket(a, word) & mask & weak
     while True:
-        found = table[np.int64(i), 2]
-        if found == np.uint64(0) or (table[np.int64(i), 0] == a and table[np.int64(i), 1] == word):
+        found = table[i, 2]
+        if found == np.uint64(0) or (table[i, 0] == a and table[i, 1] == word):
             break
         i = (i + np.uint64(1)) & mask
     return np.int64(found), np.int64(i)
@@ -713,6 +713,9 @@ class Counter:
         sizes: sizes of the subgraphs to count, by view.
         limit: subgraphs per size (above 2) and graph above which `count` leaves them to a sampler.
         weak_hash: use one bucket for everything, to test collisions.
+        by_code: number the nodes of each graph by their codes, so that the nodes of equal subgraphs are more often
+            visited in the same order: a third fewer entries for proteins, half as many for molecules. Nodes are then
+            listed in another order, so `explain` does without.
 
     Attributes:
         twins: the first graph that equals each one node by node, ``(g,)``.
@@ -727,12 +730,20 @@ class Counter:
         sizes: tuple[tuple[int, ...], ...],
         limit: int,
         weak_hash: bool = False,
+        by_code: bool = False,
     ) -> None:
         self.node_offsets = np.ascontiguousarray(node_offsets, dtype=np.int64)
         self.limit, self.k = limit, max(k for own in sizes for k in own)
-        self._adjacency = _adjacency(int(node_offsets[-1]), ends)
         self._node_codes, node_meaning = joint_codes(node_codes)
         self._edge_codes, edge_meaning = joint_codes(edge_codes)
+        self._places: Ints | None = None
+        if by_code and node_meaning.size:
+            order, self._places = _by_code(self.node_offsets, self._node_codes, node_meaning)
+            self._node_codes = self._node_codes[order]
+            ends = np.sort(self._places[ends], axis=1)
+            sorted_edges = np.argsort(ends[:, 0] * len(order) + ends[:, 1])
+            ends, self._edge_codes = ends[sorted_edges], self._edge_codes[sorted_edges]
+        self._adjacency = _adjacency(int(node_offsets[-1]), ends)
         self._edge_codes += 1  # 0: no edge
         wanted = np.zeros((len(sizes), MAX_K + 1), dtype=np.bool_)
         for view, own in enumerate(sizes):
@@ -831,7 +842,7 @@ class Counter:
 
     def columns_of(self, nodes: Ints) -> NDArray[np.int32]:
         """Return the column of each set of nodes ``(w, k)``, numbered over all graphs, in each view, ``(w, views)``."""
-        nodes = np.ascontiguousarray(nodes, dtype=np.int64)
+        nodes = np.ascontiguousarray(nodes if self._places is None else self._places[nodes], dtype=np.int64)
         out = np.empty((len(nodes), self._own.shape[1]), dtype=np.int32)
         done = 0
         while done < len(nodes):
@@ -880,6 +891,18 @@ def joint_codes(codes: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int3
         return codes[0].astype(np.int32), np.arange(codes.max() + 1, dtype=np.int32)[None]
     number, place = merge_equal(iter(codes.astype(np.int64)))
     return number.astype(np.int32), np.ascontiguousarray(codes[:, place], dtype=np.int32)
+
+
+def _by_code(node_offsets: Ints, codes: NDArray[np.int32], meaning: NDArray[np.int32]) -> tuple[Ints, Ints]:
+    """Order the nodes of each graph by the view with most codes, largest first; return the order and its inverse."""
+    finest = meaning[np.argmax([len(np.unique(own)) for own in meaning])].astype(np.int64)
+    rank = np.empty(len(finest), dtype=np.int64)
+    rank[np.lexsort((np.arange(len(finest)), -finest))] = np.arange(len(finest))
+    owner = np.repeat(np.arange(len(node_offsets) - 1), np.diff(node_offsets))
+    order = np.argsort(owner * len(rank) + rank[codes], kind="stable")
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return order, places
 
 
 def counts_by_level(
