@@ -660,6 +660,9 @@ def campaign(name: str, share: float, out: Path) -> None:
     from isonn.training import Checkpoint
 
     os.environ.pop("ISONN_DATA", None)
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background ignores it, and commands inherit that
     graphs = isonn.load("MUTAG")
     for method in (isonn.SubgraphIsoNNClassifier(k=(1, 2, 3)), isonn.IsoNNClassifier(k=3, c=1, epochs=1)):
         method.fit(graphs).explain(graphs[0])  # imports and compiles everything that forks need
