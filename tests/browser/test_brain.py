@@ -24,6 +24,12 @@ def test_the_brain_page_opens_offline_without_a_console_error(browser, tmp_path)
     # without a graphics card plotly says so; that is no fault of the page
     assert [problem for problem in problems if "WebGL" not in problem] == []
     assert [url for url in requests if not url.startswith(("file:", "data:", "about:", "blob:"))] == []
+    for width, height in ((1280, 900), (390, 800)):  # the first screen has the answer with its number, and the brain
+        page.set_viewport_size({"width": width, "height": height})
+        for part in (".answer", "iframe"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] + box["height"] <= height, (part, width)
+    assert "worth +" in page.locator(".answer").inner_text()
     assert page.locator("h1").inner_text() == "Connections that speak for patient"
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (extra dev)")
     rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}

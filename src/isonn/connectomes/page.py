@@ -35,7 +35,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 1.5rem au
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem; } h2 { font-size: 1.3rem; }
 table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem .2rem 0; text-align: left;
   border-bottom: 1px solid var(--line); } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-iframe { width: 100%; height: min(36rem, 90vw); border: 1px solid var(--line); background: #fff; color-scheme: light; }
+iframe { width: 100%; height: min(36rem, 75vw); border: 1px solid var(--line); background: #fff; color-scheme: light; }
 svg.isonn { max-width: none; background: #fff; } .scroll { overflow-x: auto; }
 """
 
@@ -67,15 +67,18 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     found = source if isinstance(source, Findings) else findings(source, label, atlas=known, top=top)
     known = _ordered(known, found.names)
     body = [f"<h1>{escape(found.about[:1].upper() + found.about[1:])}</h1>"]
-    body.append(f"<p>{escape(_answer(found, source))}</p>")
-    body.append(_subnetworks(found))
+    body.append(f'<p class="answer">{escape(_answer(found, source))}</p>')
+    matrix = ["<h2>All connections</h2>", f"<p>{escape(_caption(known))}</p>"]
+    matrix.append(f'<div class="scroll" tabindex="0">{_matrix(found, known)}</div>')
+    tables = [_subnetworks(found), _connections(found, known)]
     if known is not None and known.coordinates is not None:
-        body.append("<h2>In the brain</h2>")
-        body.append("<p>Turn it with the mouse. Blue connections speak for it, red ones against it.</p>")
         inner = escape(_brain(found, known), quote=True)
+        body.append("<h2>In the brain</h2>")
+        body.append("<p>Drag to turn it. Blue connections speak for it, red ones against it.</p>")
         body.append(f'<iframe title="Interactive brain with the decisive connections" srcdoc="{inner}"></iframe>')
-    body += [_connections(found, known), "<h2>All connections</h2>", f"<p>{escape(_caption(known))}</p>"]
-    body.append(f'<div class="scroll" tabindex="0">{_matrix(found, known)}</div>')
+        body += [*tables, *matrix]
+    else:
+        body += [*matrix, *tables]
     page = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -141,6 +144,8 @@ def _brain(found: Findings, atlas: Atlas) -> str:
             edge_cmap="RdBu",
             node_size=6.0,
             linewidth=4.0,
+            node_color="#59616b",  # by default each node has a colour that means nothing
+            colorbar_fontsize=12,
             node_labels=names,
         )
         page: str = view.get_standalone()

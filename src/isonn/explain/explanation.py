@@ -133,7 +133,10 @@ class Explanation:
 
     @cached_property
     def reasons(self) -> list[Reason]:
-        """At most five disjoint pieces of the graph that decide the prediction, strongest first."""
+        """At most five disjoint pieces of the graph that decide the prediction, strongest first.
+
+        For classes, the pieces that speak against the class come last.
+        """
         return find_reasons(self)
 
     @cached_property
@@ -399,8 +402,19 @@ class Template:
             )
         elif self.view == "refined" and edge_label_names:  # all its links lie on cycles
             links = np.full(self.adjacency.shape, None)
-        notes = self.texts if self.view == "refined" and self.texts else ()
-        words = formula(self.adjacency > 0.5, shown, links, notes)
+        neighbours: list[str] = []
+        if self.view == "refined" and self.texts:
+            neighbours = [text.rpartition(" with ")[2].rpartition(" ")[0] for text in self.texts]
+            # a link without a label lies on a ring, so its ends need not be called so
+            plain = [self.adjacency[node] > 0.5 for node in range(self.k)]
+            told = [
+                links is not None and any(link is None for link in links[node][own]) for node, own in enumerate(plain)
+            ]
+            shown = shown and [
+                f"ring {name}" if text.startswith(f"ring {name} with ") and not known else name
+                for name, text, known in zip(shown, self.texts, told, strict=True)
+            ]
+        words = formula(self.adjacency > 0.5, shown, links, neighbours)
         if self.others:
             words += f", or {len(self.others)} like it"
         return words

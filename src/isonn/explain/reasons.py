@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.graphs.graph import Graph, GraphSet
+from isonn.targets import Numbers
 
 if TYPE_CHECKING:
     from isonn.explain.explanation import Explanation, Template
@@ -21,6 +22,8 @@ MOST = 5
 SHARE = 0.4
 #: Largest number of nodes of a piece that is written as a formula.
 MOST_IN_FORMULA = 12
+#: Larger pieces whose nodes all have one name are counted: "9 linked C with 2 rings".
+MOST_OF_ONE_NAME = 6
 #: Number of windows searched for reasons.
 STRONGEST = 200
 #: Reasons below this share of the strongest one's contribution are not listed.
@@ -95,7 +98,10 @@ class ClassReason:
     examples: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{held} of {of} in {value}" for value, (held, of) in self.graphs.items())
+        counts = ", ".join(
+            f"{held} of {of} graphs" if value == "all graphs" else f"{held} of {of} in {value}"
+            for value, (held, of) in self.graphs.items()
+        )
         return f"{self.text}: {counts}"
 
     def __repr__(self) -> str:
@@ -103,7 +109,7 @@ class ClassReason:
 
 
 def find_reasons(explanation: Explanation) -> list[Reason]:
-    """Find at most five disjoint pieces of the graph, strongest first.
+    """Find at most five disjoint pieces of the graph, strongest first; for classes, those that speak against it last.
 
     Edges whose importance has one sign and is near that of the strongest edge are joined into connected pieces. The
     contribution of a piece is that of all matches inside it. Nodes of a stronger piece belong to no other.
@@ -144,7 +150,10 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
         reasons.append(Reason(graph, tuple(free), names, worth, answers, rows[inside], text))
     reasons.sort(key=lambda reason: -abs(reason.contribution))
     least = max(LEAST * abs(reasons[0].contribution), ROUNDING) if reasons else 0.0
-    return [reason for reason in reasons[:MOST] if abs(reason.contribution) >= least]
+    kept = [reason for reason in reasons[:MOST] if abs(reason.contribution) >= least]
+    if not isinstance(explanation.target, Numbers):
+        kept.sort(key=lambda reason: reason.contribution < 0)
+    return kept
 
 
 def _inside(nodes_of, found, rows, members, n):  # type: ignore[no-untyped-def]
@@ -204,18 +213,19 @@ def formula(
     adjacency: NDArray[Any],
     names: Sequence[str] | None,
     links: NDArray[Any] | None = None,
-    notes: Sequence[str] = (),
+    neighbours: Sequence[str] = (),
 ) -> str:
     """Write a small connected graph as one line, as chemists write structures: ``O=N(=O)\u2013C``.
 
-    Links that are not bonds, and notes, follow in the order of the formula.
+    Links that are not bonds, and numbers of neighbours, follow in the order of the formula. What the formula shows is
+    not repeated: atoms with an aromatic bond are not called aromatic, and atoms of a whole ring not "ring".
 
     Args:
         adjacency: shape (n, n).
         names: one per node, or None for the shape alone.
         links: the name of each link, shape (n, n), None for a link that is only known to lie on a cycle; or None if
             links have no labels.
-        notes: one per node.
+        neighbours: the number of neighbours of each node in the whole graph, as text.
 
     Example:
         >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -225,21 +235,32 @@ def formula(
         'O=N\u2013O'
         >>> formula(path, ["A", "B", "A"], np.full((3, 3), "likes"))
         'A\u2013B\u2013A (2 \u00d7 link likes)'
-        >>> formula(path, ["C", "C", "C"], notes=["end", "middle", "end"])
-        'C\u2013C\u2013C (end; middle; end)'
+        >>> formula(path, ["C", "C", "O"], neighbours=["2", "3", "1"])
+        'C\u2013C\u2013O (neighbours: 2, 3, 1)'
+        >>> formula(path, ["aromatic C"] * 3, np.full((3, 3), "aromatic"))
+        'C:C:C'
         >>> formula(np.ones((3, 3)) - np.eye(3), None)
-        '3 nodes, 3 links, a ring'
+        'a ring of 3 nodes'
     """
     n = len(adjacency)
     linked = (np.asarray(adjacency) != 0) & ~np.eye(n, dtype=bool)
     count = int(np.triu(linked | linked.T, 1).sum())
     if names is None:
-        ring = ", a ring" if count == n and (linked.sum(axis=1) == 2).all() else ""
-        return f"{n} node{'s' * (n != 1)}" + (f", {count} link{'s' * (count != 1)}{ring}" if n > 1 else "")
+        counted = sorted(neighbours)  # a shape has no first node
+        degree = (linked | linked.T).sum(axis=1)
+        shape = f"{n} nodes, {count} links"
+        if n == 1:
+            shape = "1 node"
+        elif count >= n - 1 and degree.min() > 0 and degree.max() <= 2:  # connected, as templates and reasons are
+            shape = f"a ring of {n} nodes" if degree.min() == 2 else f"a path of {n} nodes"
+        elif count == n * (n - 1) // 2:
+            shape = f"{n} nodes, all linked"
+        return f"{shape} ({_counted(counted)})" if counted else shape
     if n > MOST_IN_FORMULA:
         counts = {name: list(names).count(name) for name in names}
         return f"{n} nodes: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     degree = linked.sum(axis=1)
+    told_as = _short_names(names, linked, links)
     # start at a node with few links and a rare name, so that equal pieces mostly get the same text
     start = min(range(n), key=lambda v: (degree[v] > 1, names[v], v))
     seen: dict[int, None] = {}  # in the order they are written
@@ -256,7 +277,7 @@ def formula(
     def walk(node: int, parent: int) -> str:
         seen[node] = None
         branches = []
-        text = names[node]
+        text = told_as[node]
         for other in sorted(np.flatnonzero(linked[node]).tolist(), key=lambda v: (degree[v], names[v], v)):
             if other == parent:
                 continue
@@ -274,11 +295,37 @@ def formula(
         if node not in seen:
             parts.append(walk(node, -1))
     text = " and ".join(parts)
+    if n > MOST_OF_ONE_NAME and len(set(told_as)) == len(parts) == 1:
+        text = f"{n} linked {told_as[0]}"
     text += f" with {len(closing)} ring{'s' * (len(closing) != 1)}" if closing else ""
-    told = _repeated([notes[node] for node in seen]) if notes else []
+    told = [_counted([neighbours[node] for node in seen])] if neighbours else []
     if any(_kind_of_link(name) not in LINK_SIGNS for name in written):
         told = _repeated([f"link {name}" if name else "ring link" for name in written]) + told
     return f"{text} ({'; '.join(told)})" if told else text
+
+
+def _counted(neighbours: Sequence[str]) -> str:
+    """Return numbers of neighbours in words: "neighbours: 2, 3", "3 neighbours each"."""
+    if len(set(neighbours)) > 1:
+        return f"neighbours: {', '.join(neighbours)}"
+    words = f"{neighbours[0]} neighbour{'s' * (neighbours[0] != '1')}"
+    return f"{words} each" if len(neighbours) > 1 else words
+
+
+def _short_names(names: Sequence[str], linked: NDArray[np.bool_], links: NDArray[Any] | None) -> list[str]:
+    """Return the names without what the formula shows: "aromatic" beside ":", "ring" in a whole ring."""
+    on_ring = np.ones(len(names), dtype=bool)
+    for _ in names:  # take away ends until only rings, and what joins them, are left
+        on_ring &= linked[:, on_ring].sum(axis=1) > 1
+    short = []
+    for node, name in enumerate(names):
+        kinds = (
+            [] if links is None else [_kind_of_link(str(links[node, v] or "")) for v in np.flatnonzero(linked[node])]
+        )
+        if "aromatic" in kinds or ":" in kinds:
+            name = name.removeprefix("aromatic ")
+        short.append(name.removeprefix("ring ") if on_ring[node] else name)
+    return short
 
 
 def _repeated(texts: Sequence[str]) -> list[str]:

@@ -97,6 +97,11 @@ class Alert:
     also: tuple[str, ...]
     examples: tuple[str, ...]
 
+    @property
+    def title(self) -> str:
+        """Its name: "epoxide", "contains nitro", "part of nitroaromatic"; "" if it has none."""
+        return self.name if self.relation == "is" else f"{self.relation} {self.name}".strip()
+
     def __str__(self) -> str:
         what = f" ({self.relation} {self.name})" if self.name else ""
         return f"{self.smarts}{what}: {self.hits} of {self.support}, lift {self.lift:.2f}"
@@ -194,11 +199,11 @@ class Alerts(Sequence[Alert]):
 
         tiles = []
         if self.rule:
-            about = f'accuracy of "any alert is present" on {self.rule["molecules"]:,.0f} molecules'
-            tiles.append(Tile("The alerts as a rule", _percent(self.rule["accuracy"]), about, main=True))
-            tiles.append(Tile("The model", _percent(self.rule["model_accuracy"]), "accuracy on the same molecules"))
+            about = f"accuracy on {self.rule['molecules']:,.0f} molecules"
+            tiles.append(Tile("Rule: any alert", _percent(self.rule["accuracy"]), about, main=True))
+            tiles.append(Tile("The model", _percent(self.rule["model_accuracy"]), "accuracy"))
             trivial = _percent(max(self.base, 1 - self.base))
-            tiles.append(Tile("Trivial: the most frequent class", trivial, "accuracy"))
+            tiles.append(Tile("Trivial: most frequent class", trivial, "accuracy"))
         shown = [
             {"alert": alert, "fragment": draw_template(alert.template, kind="molecules"), "example": _example(alert)}
             for alert in self
@@ -214,9 +219,9 @@ class Alerts(Sequence[Alert]):
         if not judged:
             return f"No alert for class {self.label} could be judged on molecules that were not used to choose it."
         first = judged[0]
-        what = f"{first.relation} {first.name}" if first.name else first.smarts
+        many = f"{len(self)} pieces warn" if len(self) > 1 else "1 piece warns"
         return (
-            f"{len(self)} pieces warn of class {self.label}. The surest ({what}): {first.hits:,} of the "
+            f"{many} of class {self.label}. The surest ({first.title or first.smarts}): {first.hits:,} of the "
             f"{first.support:,} molecules that contain it are of the class, compared with {_percent(self.base)} of all."
         )
 

@@ -120,8 +120,8 @@ def bar(value: float, largest: float) -> str:
 def share_bar(share: float) -> str:
     """Draw a share of 1 as a bar."""
     return (
-        '<svg class="share" viewBox="0 0 60 8" width="60" height="8" aria-hidden="true" focusable="false">'
-        f'<rect class="whole" width="60" height="8"/><rect class="pos" width="{60 * min(max(share, 0.0), 1.0):.1f}" '
+        '<svg class="share" viewBox="0 0 40 8" width="40" height="8" aria-hidden="true" focusable="false">'
+        f'<rect class="whole" width="40" height="8"/><rect class="pos" width="{40 * min(max(share, 0.0), 1.0):.1f}" '
         'height="8"/></svg>'
     )
 

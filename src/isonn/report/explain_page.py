@@ -62,6 +62,7 @@ def explain_page(
         "explain.html",
         title=title,
         **_first_screen(shown, shown[0].title if one else f"What does the model see in {of} {naming.noun}s{where}?"),
+        how=_how(clf, graphs, chosen),
         panels=shown,
         templates=template_pictures(clf.templates_, symbols(graphs), _used(shown)) if readable else [],
         legend=drawer_of(graphs[chosen[0]]).legend(),
@@ -83,12 +84,22 @@ def page_of_one(explanation: Explanation) -> str:
         "explain.html",
         title=panel.title,
         **_first_screen([panel], name or f"this {naming.noun}"),
+        how="",
         panels=[panel],
         templates=[],
         legend=drawer_of(graph).legend(),
         bonds=look.molecules and panel.drawing.kind == "graph",
         facts=[],
     )
+
+
+def _how(clf: Any, graphs: GraphSet, chosen: Sequence[int]) -> str:
+    """Return a sentence about graphs that the model was fitted to; "" if there are none."""
+    seen = int(clf.seen_in_training(graphs[list(chosen)]).sum())
+    if not seen:
+        return ""
+    which = "This is a training graph" if len(chosen) == 1 else f"{seen:,} of these {len(chosen):,} are training graphs"
+    return f"{which} of the model, so predictions look better than on new {noun_of(graphs.kind)}s."
 
 
 def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:

@@ -217,7 +217,9 @@ def model_content(
     shown.sort(key=lambda panel: panel.number)
     tested, predicted = judged.predictions(graphs)
     class_ = _positive(clf, pieces)
-    first = next(iter(pieces.get(class_, ())), None)
+    marking = pieces.get(class_, [])
+    # of numbers, a piece that some graphs lack: only then are there two means to compare
+    first = next((piece for piece in marking if piece.means is not None), next(iter(marking), None))
     sentence = _answer(clf, graphs, naming, class_, first, shown)
     wrong = sorted((panel for panel in shown if panel.right is False), key=lambda panel: -(panel.confidence or 0))
     return {
@@ -229,6 +231,7 @@ def model_content(
         "how": judged.how,
         "pieces": [(_called(clf, naming, value), pieces[value]) for value in _ordered(pieces, class_)],
         "numeric": isinstance(clf.target_, Numbers),
+        "word": naming.word,
         "noun": naming.noun,
         "panels": shown,
         "shown_sentence": _shown_sentence(shown, numbers, naming),
@@ -284,14 +287,16 @@ def _answer(
     if piece is not None and piece.means is not None:
         held, of = piece.outside
         return (
-            f"{held:,} of the {of:,} {naming.noun}s contain {piece.text}, the most important piece: their mean "
-            f"{naming.target(class_)} is {piece.means[0]:.3g}, that of the others {piece.means[1]:.3g}."
+            f"{held:,} of the {of:,} {naming.noun}s contain {piece.text}, the most important piece that not all "
+            f"contain: their mean "
+            f"{naming.target(class_).removeprefix('the ')} is {piece.means[0]:.3g}, that of the others "
+            f"{piece.means[1]:.3g}."
         )
     if piece is not None and any(own == name for own, _, _ in piece.counts):
         held, of = piece.counted(name)
         others_held, others = piece.outside[0] - held, piece.outside[1] - of
         return (
-            f"{held:,} of the {of:,} {naming.noun}s that are {name} contain {piece.text}, "
+            f"{held:,} of the {of:,} {naming.noun}s that {naming.verb(name)} {name} contain {piece.text}, "
             f"and {others_held:,} of the {others:,} others do."
         )
     first = Counter(panel.reasons[0].text for panel in shown if panel.reasons and panel.explained == name)

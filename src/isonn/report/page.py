@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +20,8 @@ from isonn.report.panels import Panel, percent_text
 
 #: Number of panels drawn at once; page.js has the same number.
 AT_ONCE = 100
+#: A word with links, short enough for a line of a phone.
+_FORMULA = re.compile(r"(?=.*[\u2013=\u2261:~]).{2,28}")
 
 
 def render(name: str, **content: Any) -> str:
@@ -36,7 +39,13 @@ def render(name: str, **content: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        percent=percent_text, signed=signed, capitalize_first=_capitalized, index=_index, share=_share, short=_short
+        percent=percent_text,
+        signed=signed,
+        capitalize_first=_capitalized,
+        index=_index,
+        share=_share,
+        short=_short,
+        unbroken=_unbroken,
     )
     environment.filters["blocks"] = _blocks(environment)
     style, script = _file("style.css") + _file("drawing.css"), _file("page.js")
@@ -88,6 +97,17 @@ def signed(value: float) -> str:
 
 def _share(pair: tuple[int, int]) -> str:
     return share_bar(pair[0] / max(pair[1], 1))
+
+
+def _unbroken(text: str) -> Any:
+    """Keep short formulas on one line, as browsers break lines after a dash: ``C\u2013N(=O)\u2013O``."""
+    from markupsafe import Markup, escape
+
+    words = [
+        Markup('<span class="formula">{}</span>').format(word) if _FORMULA.fullmatch(word) else escape(word)
+        for word in text.split(" ")
+    ]
+    return Markup(" ").join(words)
 
 
 def _short(value: float) -> str:

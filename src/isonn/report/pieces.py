@@ -40,11 +40,13 @@ class Naming:
     classes: Mapping[Any, str] = field(default_factory=dict)
     targets: tuple[str, ...] = ()
     noun: str = "graph"
+    word: str = "class"
 
     @classmethod
     def of(cls, graphs: GraphSet) -> Naming:
         """Return the names of a set."""
-        return cls(graphs.class_names, graphs.target_names, noun_of(graphs.kind))
+        word = "label" if graphs.y is not None and graphs.y.ndim == 2 else "class"
+        return cls(graphs.class_names, graphs.target_names, noun_of(graphs.kind), word)
 
     def class_(self, value: Any) -> str:
         """Return the name of a class; text classes are their own name."""
@@ -53,7 +55,11 @@ class Naming:
             return shortened(str(self.classes[plain]))
         if len(self.targets) > 1 and isinstance(plain, int) and 0 <= plain < len(self.targets) and not self.classes:
             return shortened(self.targets[plain])
-        return shortened(plain) if isinstance(plain, str) and plain else f"class {plain}"
+        return shortened(plain) if isinstance(plain, str) and plain else f"{self.word} {plain}"
+
+    def verb(self, name: str) -> str:
+        """Return the verb between a graph and the name of a class: it *is* mutagenic, it *has* label 1."""
+        return "have" if name.startswith("label ") else "are"
 
     def target(self, column: Any = 0) -> str:
         """Return the name of a column of numbers."""

@@ -260,7 +260,7 @@ class _SubgraphIsoNN(GraphEstimator):
             raise InputError("soft templates have no class reasons; fit with learn_templates=False")
         templates, classes = self.templates_, self.target_.classes.tolist()
         found: dict[Any, list[ClassReason]] = {value: [] for value in classes}
-        rows = classes if self._presence.shape[0] == len(classes) else ["all graphs"]
+        rows = ["all graphs"] if isinstance(self.target_, Numbers) else classes
         for mark in self._marks:
             template = templates[mark.column]
             counts = zip(rows, self._presence[:, mark.column].tolist(), self._graphs_by_class.tolist(), strict=True)

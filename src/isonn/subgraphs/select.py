@@ -322,6 +322,7 @@ def class_marks(
                     part, np.where(sign * weight > 0, weight, 0.0), margin, truth, None, output, labelled
                 )
             ]
+            found = _ranked(found, labelled)
         else:
             yes = _members(wanted, target)[:, output] > 0
             # scores have deviation 1, so that the loss can still rise for classes that are easy to separate
@@ -388,8 +389,12 @@ def _marks(
                     Mark(output, face, total, len(group), float(weight[face]), tuple(int(row) for row in examples))
                 )
             effect[group] = -np.inf
-    # a piece in all graphs of a class and no others comes before one in half of them
-    return sorted(marks, key=lambda mark: (not labelled[mark.column], -mark.effect * abs(says[mark.column])))
+    return _ranked(marks, labelled)
+
+
+def _ranked(marks: list[Mark], labelled: NDArray[np.bool_]) -> list[Mark]:
+    """Sort marks of one output: labelled ones first, then by effect."""
+    return sorted(marks, key=lambda mark: (not labelled[mark.column], -mark.effect))
 
 
 def _association(features: csc_array, truth: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,58 @@
+"""Reasons in words and in order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.explain.reasons import formula
+
+PATH = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
+RING = np.roll(np.eye(4), 1, axis=1) + np.roll(np.eye(4), -1, axis=1)
+
+
+@pytest.fixture(scope="module")
+def clf(mutag):
+    return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "text"),
+    [
+        (np.zeros((1, 1)), "1 node"),
+        (PATH, "a path of 4 nodes"),
+        (RING, "a ring of 4 nodes"),
+        (np.ones((4, 4)), "4 nodes, all linked"),
+        (np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]), "4 nodes, 3 links"),
+    ],
+)
+def test_shapes_without_labels_are_named(adjacency, text):
+    assert formula(adjacency, None) == text
+
+
+def test_neighbours_are_told_in_the_order_of_the_formula():
+    assert formula(PATH, list("CCCO"), neighbours=list("2231")) == "C\u2013C\u2013C\u2013O (neighbours: 2, 2, 3, 1)"
+    assert formula(PATH, list("CCCC"), neighbours=list("3333")) == "C\u2013C\u2013C\u2013C (3 neighbours each)"
+    assert formula(np.zeros((1, 1)), ["C"], neighbours=["1"]) == "C (1 neighbour)"
+
+
+def test_what_the_formula_shows_is_not_repeated_in_names():
+    aromatic, single = np.full((4, 4), "aromatic", dtype=object), np.full((4, 4), "ring single", dtype=object)
+    assert formula(PATH, ["aromatic C"] * 4, aromatic) == "C:C:C:C"
+    assert formula(PATH, ["ring CH2"] * 4, single) == "ring CH2\u2013ring CH2\u2013ring CH2\u2013ring CH2"
+    assert formula(RING, ["ring CH2"] * 4, single) == "CH2\u2013CH2\u2013CH2\u2013CH2 with 1 ring"
+
+
+def test_reasons_against_the_class_come_last_and_the_rest_by_strength(clf, mutag):
+    for graph in mutag[:40]:
+        worth = [reason.contribution for reason in clf.explain(graph).reasons]
+        assert worth == sorted(worth, key=lambda value: (value < 0, -abs(value)))
+
+
+def test_class_reasons_are_sorted_by_their_effect(clf, mutag):
+    reg = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(mutag[:60], mutag.sizes[:60] / 3)
+    for found in (*clf.reasons_.values(), *reg.reasons_.values()):
+        effects = [reason.effect for reason in found]
+        assert effects == sorted(effects, reverse=True)
+    assert str(reg.reasons_[0][0]).endswith(" of 60 graphs")
