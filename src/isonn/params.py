@@ -100,12 +100,18 @@ def check_class_weight(value: Any) -> None:
     if value is None or value == "balanced":
         return
     if not isinstance(value, Mapping) or not all(isinstance(w, (int, float)) and w > 0 for w in value.values()):
-        raise InputError(f"class_weight={value!r} is unknown; use None, 'balanced' or a dict from class to weight")
+        raise InputError(f"class_weight={value!r} is unknown; use None, 'balanced' or a dict from class to weight > 0")
 
 
 def check_sample_weight(given: Any, graphs: int) -> NDArray[np.float64]:
     """Return one finite weight >= 0 per graph; not all may be 0."""
     weights = np.asarray(given, dtype=np.float64)
-    if weights.shape != (graphs,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+    if weights.shape != (graphs,):
         raise InputError(f"sample_weight has shape {weights.shape}; give one number >= 0 for each of {graphs}")
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise InputError(f"sample_weight[{i}] is {weights[i]:g}; weights are finite numbers >= 0")
+    if not weights.any():
+        raise InputError("sample_weight is 0 for every graph; give at least one a positive weight")
     return weights

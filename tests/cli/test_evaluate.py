@@ -18,7 +18,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from isonn.cli.evaluate import evaluate
-from isonn.errors import DatasetError, InputError
+from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.experiments.jobs import plan
 from isonn.experiments.run import execute
 from isonn.experiments.spec import load_spec
@@ -268,6 +268,8 @@ def test_a_column_names_the_folds_and_groups_stay_together(tmp_path: Path) -> No
     (tmp_path / "b.csv").write_text("\n".join([head, *lines[30:]]))
     apart = rows_of(run(tmp_path / "a.csv", "--test", tmp_path / "b.csv", *common[1:], "--out", tmp_path / "apart"))
     assert [row["metrics"]["auroc"]["mean"] for row in apart] == [row["metrics"]["auroc"]["mean"] for row in rows]
+    with pytest.warns(IsoNNWarning, match=r"30 of 30 graphs of a equal graphs of a, which flatters every method"):
+        run(tmp_path / "a.csv", "--test", tmp_path / "a.csv", *common[1:], "--out", tmp_path / "same")
     drawn = rows_of(run(*common, "--split", "random", "--out", tmp_path / "random"))
     assert next(iter(drawn[0]["metrics"])) == "auroc"
 

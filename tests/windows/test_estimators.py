@@ -440,9 +440,17 @@ def test_weights_that_are_all_one_change_nothing(mutag):
     np.testing.assert_allclose(made[0].predict_proba(mutag), made[1].fit(mutag).predict_proba(mutag), atol=1e-5)
 
 
-@pytest.mark.parametrize("weights", [np.ones(3), -np.ones(188), np.zeros(188), np.full(188, np.nan)])
-def test_weights_that_are_none_are_refused(mutag, weights):
-    with pytest.raises(InputError, match="sample_weight has shape .*; give one number >= 0 for each of 188"):
+@pytest.mark.parametrize(
+    ("weights", "complaint"),
+    [
+        (np.ones(3), r"sample_weight has shape \(3,\); give one number >= 0 for each of 188"),
+        (-np.ones(188), r"sample_weight\[0\] is -1; weights are finite numbers >= 0"),
+        (np.full(188, np.nan), r"sample_weight\[0\] is nan; weights are finite numbers >= 0"),
+        (np.zeros(188), "sample_weight is 0 for every graph"),
+    ],
+)
+def test_weights_that_are_none_are_refused(mutag, weights, complaint):
+    with pytest.raises(InputError, match=complaint):
         isonn.IsoNNClassifier(k=3, c=1).fit(mutag, sample_weight=weights)
 
 

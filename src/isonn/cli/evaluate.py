@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -251,13 +252,22 @@ def _load(data: str, test: str | None, options: Settings, numbers: bool | None) 
 
     import numpy as np
 
-    from isonn.errors import InputError
+    from isonn.errors import InputError, IsoNNWarning
     from isonn.experiments.metrics import target_kind
     from isonn.graphs import GraphSet, load
+    from isonn.graphs.isomorphism import graph_hashes
 
     graphs = load(data, **options)
     if test is not None:
         other = load(test, **options)
+        known = int(np.isin(graph_hashes(other), graph_hashes(graphs)).sum())
+        if known:
+            warnings.warn(
+                f"{known} of {len(other)} graphs of {other.name} equal graphs of {graphs.name}, which flatters every "
+                f"method; leave them out of one of the two",
+                IsoNNWarning,
+                stacklevel=2,
+            )
         parts = np.repeat(["train", "test"], [len(graphs), len(other)])
         columns = graphs.table.keys() & other.table.keys()
         both = [replace(part, table={name: part.table[name] for name in sorted(columns)}) for part in (graphs, other)]
