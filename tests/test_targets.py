@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, r2_score
 
-from isonn.errors import InputError, IsoNNWarning
+from isonn.errors import InputError
 from isonn.targets import TARGETS, Classes, Labels, Numbers, Target, register_target, target_from
 
 GAP = np.nan
@@ -143,8 +143,3 @@ def test_numbers_come_back_in_their_units():
 def test_bad_targets_are_refused_in_a_sentence(cls, y, complaint):
     with pytest.raises(InputError, match=complaint):
         cls.fit(y)
-
-
-def test_a_label_that_never_varies_is_named_in_a_warning():
-    with pytest.warns(IsoNNWarning, match="column 1 of y is 0 for every graph, so it is always predicted; drop it"):
-        Labels.fit(np.array([[0, 0], [1, GAP], [0, 0]]))

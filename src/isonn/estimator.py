@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import warnings
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,7 +27,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from typing_extensions import Self
 
 import isonn
-from isonn.errors import InputError, IsoNNError, ModelFileError, NotFittedError
+from isonn.errors import InputError, IsoNNError, IsoNNWarning, ModelFileError, NotFittedError
 from isonn.files import atomic_directory
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
@@ -316,8 +317,17 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         if not self._supports_multilabel:
             raise InputError(f"{type(self).__name__} takes one class per graph; fit one estimator per column of y")
         target = Labels.fit(y)
-        if not self._supports_gaps and np.isnan(target.encode(y)).any():
+        values = target.encode(y)
+        if not self._supports_gaps and np.isnan(values).any():
             raise InputError(f"y has gaps (NaN), which {type(self).__name__} cannot learn from; fill or drop them")
+        constant = np.nanmin(values, axis=0) == np.nanmax(values, axis=0)
+        if constant.any():  # a warning, as in scikit-learn: a rare label may be missing from one fold of many
+            i = int(constant.argmax())
+            warnings.warn(
+                f"column {i} of y is {np.nanmin(values[:, i]):g} for every graph, so it is always predicted; drop it",
+                IsoNNWarning,
+                stacklevel=4,
+            )
         return target
 
     def __sklearn_tags__(self) -> Any:

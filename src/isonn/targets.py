@@ -6,7 +6,6 @@ per graph, `Labels` several labels per graph, and `Numbers` measurements.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
-from isonn.errors import InputError, IsoNNWarning
+from isonn.errors import InputError
 from isonn.packing import to_numpy
 
 if TYPE_CHECKING:
@@ -211,14 +210,6 @@ class Labels(Target):
         empty = ~known.any(axis=0)
         if empty.any():
             raise InputError(f"column {int(empty.argmax())} of y has no measured value; drop the column")
-        one = np.nanmin(values, axis=0) == np.nanmax(values, axis=0)
-        if one.any():  # a warning, as in scikit-learn: a rare label may be missing in one fold of many
-            i = int(one.argmax())
-            warnings.warn(
-                f"column {i} of y is {values[known[:, i], i][0]:g} for every graph, so it is always predicted; drop it",
-                IsoNNWarning,
-                stacklevel=2,
-            )
         return cls(y.shape[1])
 
     def encode(self, y: NDArray[Any]) -> NDArray[np.float32]:
@@ -391,7 +382,7 @@ def values_to_json(values: NDArray[Any]) -> dict[str, Any]:
 def values_from_json(stored: dict[str, Any]) -> NDArray[Any]:
     """Read the values written by `values_to_json`."""
     values, dtype = stored["values"], np.dtype(stored["dtype"])
-    if not isinstance(values, list) or dtype.kind not in "biufUO" or len(values) * dtype.itemsize > 2**28:
+    if not isinstance(values, list) or dtype.kind not in "biufUO" or not 0 <= len(values) * dtype.itemsize <= 2**28:
         raise ValueError(f"values of type {dtype} are not classes or labels")
     kinds = {type(value) for value in values}
     if len(kinds) > 1 or not kinds <= ({str} if dtype.kind == "U" else {bool, int, float, str}):

@@ -278,9 +278,10 @@ def test_output_that_nobody_takes_is_no_traceback(how):
     assert len(found.stderr.splitlines()) <= 1
 
 
-def started(code):
+def started(code, *arguments):
     """What happens to the console command in a process of its own, with this code before it."""
-    code = f"import signal, sys\n{code}\nsys.argv = ['isonn', '--version']\nfrom isonn.__main__ import run\nrun()"
+    argv = ["isonn", *(arguments or ["--version"])]
+    code = f"import signal, sys\n{code}\nsys.argv = {argv}\nfrom isonn.__main__ import run\nrun()"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -299,6 +300,25 @@ class Finder:
 sys.meta_path.insert(0, Finder())"""
     )
     assert (found.returncode, found.stdout, found.stderr) == (-getattr(signal, name), "", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@SIGNALS
+def test_a_signal_that_a_compiled_module_turns_into_an_error_ends_the_command_without_a_word(name):
+    found = started(
+        f"""
+class Finder:
+    def find_spec(self, module, path=None, target=None):
+        if module == "numpy":
+            try:
+                signal.raise_signal(signal.{name})
+            except KeyboardInterrupt:
+                raise ImportError("initialization failed") from None
+sys.meta_path.insert(0, Finder())""",
+        "data",
+        "list",
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")

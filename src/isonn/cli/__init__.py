@@ -79,6 +79,7 @@ _SHOW = warnings.showwarning
 
 def main() -> None:
     """Run the command line; an input error prints one sentence and exits with code 2."""
+    _signals.clear()
     # joblib may warn at shutdown, after the block below
     warnings.filterwarnings("ignore", r"\d+ tasks which were still being processed", UserWarning)
     try:
@@ -88,6 +89,8 @@ def main() -> None:
     except KeyboardInterrupt:  # in commands that do not report what was kept
         raise SystemExit(130) from None
     except Exception as error:
+        if _signals:  # a compiled module that is interrupted while it is imported says ImportError
+            raise SystemExit(130) from None
         from isonn.errors import IsoNNError
 
         if not isinstance(error, (IsoNNError, OSError, MemoryError)):
@@ -98,17 +101,26 @@ def main() -> None:
 
 def _listen() -> None:
     """Treat SIGTERM and SIGHUP like Ctrl-C: stop workers and keep finished work."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # as `isonn.__main__` leaves it
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):  # the first by `isonn.__main__`
+        signal.signal(signal.SIGINT, _stop)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _interrupt)
 
 
-def _interrupt(*_: object) -> None:
+#: Signals received by this process.
+_signals: list[int] = []
+
+
+def _stop(number: int, _: object) -> None:
+    _signals.append(number)
+    raise KeyboardInterrupt
+
+
+def _interrupt(number: int, frame: object) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a script started us in the background
-        raise KeyboardInterrupt
+        _stop(number, frame)
     signal.raise_signal(signal.SIGINT)
 
 
