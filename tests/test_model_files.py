@@ -83,3 +83,16 @@ def test_nested_brackets_are_refused_in_one_sentence(model):
 def test_values_that_would_exhaust_the_machine_are_refused(mutag, settings):
     with pytest.raises(InputError, match="is too large; use at most"):
         isonn.SubgraphIsoNNClassifier(**settings).fit(mutag)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_names_of_classes_travel_with_the_model(mutag, tmp_path, streamed):
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(isonn.stream(mutag) if streamed else mutag)
+    clf.save(tmp_path / "model")
+    nameless = isonn.as_graphset(list(mutag[:1]))
+    assert nameless.class_names == {}
+    said = isonn.load_model(tmp_path / "model").explain(nameless[0]).summary()
+    assert said.startswith(("mutagenic with probability", "not mutagenic with probability"))
+    own = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0)
+    own.fit(isonn.stream(mutag) if streamed else mutag, ["yes", "no"] * 94)
+    assert own.explain(nameless[0]).summary().startswith(("class yes with", "class no with"))

@@ -61,8 +61,8 @@ class GraphEstimator(BaseEstimator):
     Attributes set by ``fit``:
         target_: the `Target`.
         size_: largest number of nodes of a graph: ``size`` if the method has it, else that of the training graphs.
-        label_names_: names of the training labels, by "node" and "edge", and of the columns of y, by "target"; empty if
-            they have none.
+        label_names_: names of the training labels, by "node" and "edge", of the columns of y, by "target", and of
+            classes, by "class"; empty if they have none.
     """
 
     #: Whether graphs larger than the training graphs raise an error, as with one feature per node index.
@@ -187,6 +187,7 @@ class GraphEstimator(BaseEstimator):
         self.label_names_ = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
         if y is graphs.y:
             self.label_names_["target"] = dict(enumerate(graphs.target_names))
+            self.label_names_["class"] = dict(graphs.class_names)
         self._remember(graph_hashes(graphs))
         return graphs, targets
 
@@ -403,7 +404,7 @@ _ENTRIES = {
     "size": lambda value: type(value) is int and 0 < value < 2**31,
     "seed": lambda value: type(value) is int and 0 <= value < 2**63,
     "label_names": lambda value: (
-        isinstance(value, dict) and {"node", "edge"} <= value.keys() <= {"node", "edge", "target"}
+        isinstance(value, dict) and {"node", "edge"} <= value.keys() <= {"node", "edge", "target", "class"}
     ),
     "details": lambda value: isinstance(value, dict),
 }

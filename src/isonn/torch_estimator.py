@@ -113,9 +113,7 @@ class TorchEstimator(GraphEstimator):
         """
         self._require_fit()
         with torch_threads(self.n_jobs):
-            return explain_matched(
-                self._matched_graph(X), self.target_, label, top, self.label_names_["node"], self.label_names_["edge"]
-            )
+            return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_)
 
     def _matched_graph(self, X: Any) -> MatchedGraph:
         """Return one graph with all its matches, for explanations and template cards."""

@@ -134,9 +134,7 @@ class _AlignedIsoNN(GraphEstimator):
             top: number of matches to list; None lists all. The importances always count all matches.
         """
         self._require_fit()
-        return explain_matched(
-            self._matched_graph(X), self.target_, label, top, self.label_names_["node"], self.label_names_["edge"]
-        )
+        return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_)
 
     @property
     def templates_(self) -> list[Template]:

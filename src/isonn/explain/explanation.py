@@ -123,6 +123,7 @@ class Explanation:
     exact: bool = False
     label_names: dict[Any, str] = field(default_factory=dict, repr=False)
     edge_label_names: dict[Any, str] = field(default_factory=dict, repr=False)
+    class_names: dict[Any, str] = field(default_factory=dict, repr=False)
     method: str = "contribution"
     note: str = ""
 
@@ -185,7 +186,8 @@ class Explanation:
         if isinstance(self.target, Numbers):
             what = f"predicted {self.score:.3g}"
         else:
-            what = f"class {self.explained} with probability {self.probabilities[self.column]:.3f}"
+            name = self.class_names.get(self.explained, f"class {self.explained}")
+            what = f"{name} with probability {self.probabilities[self.column]:.3f}"
         lines = [f"{what}: score {self.score:+.2f} (no matches at all: {self.base:+.2f})"]
         if self.padding:
             lines.append(f"  {self.padding:+.3f}  everything read beyond the graph's {self.graph.n} nodes")
@@ -229,8 +231,7 @@ def explain_matched(
     target: Target,
     label: Any = None,
     top: int | None = LISTED,
-    label_names: Mapping[Any, str] | None = None,
-    edge_label_names: Mapping[Any, str] | None = None,
+    names: Mapping[str, Mapping[Any, str]] | None = None,
 ) -> Explanation:
     """Explain one graph by the model's outputs without each match.
 
@@ -239,7 +240,7 @@ def explain_matched(
         target: the kind of prediction.
         label: the class to explain; None explains the predicted class.
         top: number of matches to list; None lists all. The importances always count all matches.
-        label_names, edge_label_names: names of labels.
+        names: names of labels and classes, by "node", "edge" and "class".
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -288,8 +289,9 @@ def explain_matched(
         source=matched,
         single_nodes=single_nodes,
         exact=matched.exact,
-        label_names=dict(label_names or {}),
-        edge_label_names=dict(edge_label_names or {}),
+        label_names=dict((names or {}).get("node", {})),
+        edge_label_names=dict((names or {}).get("edge", {})),
+        class_names=dict((names or {}).get("class", {})),
         rows=rows[order],
         regions=regions,
     )

@@ -42,6 +42,8 @@ def explain_page(
         quiet: hide the progress bar.
     """
     require_jinja2()
+    if not graphs.class_names and clf.label_names_.get("class"):
+        graphs = replace(graphs, class_names=clf.label_names_["class"])
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
     with bar("explaining graphs", len(chosen), show=not quiet) as report:

@@ -239,7 +239,7 @@ class _SubgraphIsoNN(GraphEstimator):
                 raise InputError("soft templates have no evidence; use method='contribution'")
             return self.soft_.explain(X, label, top)
         matched = self._matched_graph(X)
-        found = explain_matched(matched, self.target_, label, top, self.label_names_["node"], self.label_names_["edge"])
+        found = explain_matched(matched, self.target_, label, top, self.label_names_)
         if self.student_ is not None:
             agrees = f"agrees on {self.agreement_:.0%} of graphs"
             if isinstance(self.target_, Numbers):
@@ -532,11 +532,11 @@ class _SubgraphIsoNN(GraphEstimator):
         with bank_folder(bank) as folder:
             count = self.n_jobs if workers is None else workers
             seen = look(source, partial(columns_to_gather, self), self.verbose > 0, count)
+            self.size_, self.label_names_ = seen.largest, seen.names_for(y)
             y = seen.y if y is None else y
             if y is None:
                 raise InputError(f"{type(self).__name__}.fit needs y; pass it, or a stream that has it")
             targets = self._encode(y, seen.graphs)
-            self.size_, self.label_names_ = seen.largest, seen.label_names
             use = used_columns(self, seen.known.has)
             self.encoding_ = encoding_of(
                 seen.known, use, self._sizes, self._views_of(seen.kind), source.name, self.regions == "both"

@@ -872,7 +872,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
                 raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that has them")
             targets = self._encode(classes, seen.graphs)
             self.size_ = seen.largest
-            self.label_names_ = seen.label_names
+            self.label_names_ = seen.names_for(y)
             self._remember(seen.hashes)
             use = used_columns(self, seen.known.has)
             self.encoding_ = encoding_of(seen.known, use, self._sizes, self._views, source.name)

@@ -352,7 +352,7 @@ class Seen:
         graphs: number of graphs.
         largest: number of nodes of the largest.
         sizes: their `size_counts`.
-        label_names: names of node and edge labels, and of targets.
+        label_names: names of node and edge labels, targets and classes.
         hashes: their `graph_hashes`.
         kind: the kind of the graphs.
     """
@@ -365,6 +365,12 @@ class Seen:
     label_names: dict[str, dict[Any, str]]
     hashes: NDArray[np.uint64]
     kind: str
+
+    def names_for(self, y: Any) -> dict[str, dict[Any, str]]:
+        """Return the names; a ``y`` that does not come from the stream has none."""
+        return {
+            kind: {} if y is not None and kind in ("target", "class") else own for kind, own in self.label_names.items()
+        }
 
 
 def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: bool, n_jobs: int | Run = 1) -> Seen:
@@ -405,7 +411,7 @@ def _see(chunk: GraphSet, columns: list[str]) -> tuple[Seen, int | None]:
     """Return the facts about some graphs, and the number of the first directed one."""
     directed = directed_graph(chunk)
     names = {"node": dict(chunk.node_label_names), "edge": dict(chunk.edge_label_names)}
-    names["target"] = dict(enumerate(chunk.target_names))
+    names.update(target=dict(enumerate(chunk.target_names)), **{"class": dict(chunk.class_names)})
     known, sizes = Gathering(columns).add(chunk), size_counts(chunk)
     largest = int(chunk.sizes.max())
     return Seen(known, chunk.y, len(chunk), largest, sizes, names, graph_hashes(chunk), chunk.kind), directed
@@ -427,7 +433,7 @@ def _see_all(chunks: Iterable[tuple[Seen, int | None]], name: str, report: Repor
     if not found:
         raise InputError(f"{name} has no graphs; give at least one")
     classes = [seen.y for seen in found]
-    names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}, "target": {}}
+    names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}, "target": {}, "class": {}}
     for seen in found:
         for what, own in seen.label_names.items():
             names[what].update(own)
