@@ -81,7 +81,7 @@ def main() -> None:
     """Run the command line; an input error prints one sentence and exits with code 2."""
     _signals.clear()
     # joblib may warn at shutdown, after the block below
-    warnings.filterwarnings("ignore", r"\d+ tasks which were still being processed", UserWarning)
+    warnings.filterwarnings("ignore", r"\d+ tasks (which were still|have been successfully)", UserWarning)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say
@@ -101,7 +101,7 @@ def main() -> None:
 
 def _listen() -> None:
     """Treat SIGTERM and SIGHUP like Ctrl-C: stop workers and keep finished work."""
-    if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):  # the first by `isonn.__main__`
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # as `isonn.__main__` leaves it
         signal.signal(signal.SIGINT, _stop)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
