@@ -62,3 +62,14 @@ def test_of_many_graphs_the_search_ends_before_it_fits_noise(monkeypatch):
     to_the_end = error()
     monkeypatch.setattr(ridge, "MANY_GRAPHS", 3000)
     assert error() < 0.5 * to_the_end
+
+
+def test_the_features_are_as_before_also_after_an_error():
+    features = csr_array(np.random.default_rng(0).integers(0, 2, (40, 9)).astype(float))
+    before = features.copy()
+    ridge.solve_ridge(features, np.arange(40.0)[:, None], np.ones(40), 1.0)
+    np.testing.assert_array_equal(features.toarray(), before.toarray())
+    with pytest.raises(ValueError, match="match|broadcast|dimension|align"):
+        ridge.solve_ridge(features, np.arange(3.0)[:, None], np.ones(40), 1.0)
+    np.testing.assert_array_equal(features.toarray(), before.toarray())
+    np.testing.assert_array_equal(features.indices, before.indices)

@@ -144,7 +144,7 @@ def _brain(found: Findings, atlas: Atlas) -> str:
             edge_cmap="RdBu",
             node_size=6.0,
             linewidth=4.0,
-            node_color="#59616b",  # by default each node has a colour that means nothing
+            node_color="#59616b",  # by default each node has its own colour
             colorbar_fontsize=12,
             node_labels=names,
         )
