@@ -100,9 +100,11 @@ def _pool(jobs: Sequence[Job], datasets: Mapping[str, GraphSet], n_jobs: int) ->
         # joblib runs n_jobs=1 in this process, so a job that must run alone gets a pool of two
         parallel = Parallel(n_jobs=max(n_jobs, 2), return_as="generator_unordered")
         outcomes = parallel(delayed(_attempt)(job, datasets[job.dataset]) for job in jobs)
-    with closing(outcomes), warnings.catch_warnings():
+    with warnings.catch_warnings(), closing(outcomes):  # outcomes are closed first, while their warnings are ignored
         # loky replaces workers that use much memory; no job is lost
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
+        # after Ctrl-C the user is told what is kept
+        warnings.filterwarnings("ignore", message=r"\d+ tasks (which were still|have been successfully)")
         yield from outcomes
 
 
