@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
+from scipy.special import expit
 
 from isonn.heads import LinearHead
 from isonn.packing import IntArray
@@ -224,6 +225,8 @@ def _separation(counts: csr_array, targets: NDArray[Any]) -> NDArray[np.float64]
 REASONS_OF_CLASS = 8
 #: Templates with a higher correlation than this count as one reason.
 SAME_REASON = 0.7
+#: Number of columns whose effect is measured at a time.
+COLUMNS_AT_ONCE = 256
 #: Number of graphs used to find class reasons; larger sets are sampled.
 GRAPHS_FOR_REASONS = 2000
 
@@ -359,20 +362,30 @@ def _marks(
         flat = loss(changed.ravel(order="F"), np.tile(every, shift.shape[1])).reshape(-1, g)
         return np.asarray((flat - now).mean(axis=1))
 
-    effect = np.full(features.shape[1], -np.inf)
-    used = np.flatnonzero((weight != 0) & (np.diff(features.indptr) > 0))  # the others contribute nothing
-    for start in range(0, len(used), 512):
-        own = used[start : start + 512]
-        effect[own] = rise(features[:, own].toarray() * weight[own])
-    says = _association(features, truth)
     mean = np.asarray(features.mean(axis=0)).ravel()
-    deviation = np.sqrt(np.maximum(np.asarray(features.multiply(features).mean(axis=0)).ravel() - mean**2, 1e-12))
+    variance = np.asarray(features.multiply(features).mean(axis=0)).ravel() - mean**2
+    deviation = np.sqrt(np.maximum(variance, 1e-12))
+    # The rise is at most its second-order bound: the logistic loss has curvature 1/4 at most, the squared loss 2. Only
+    # templates whose bound exceeds the best rise so far are measured, a tenth of them on PROTEINS with k=5.
+    slope, curvature = (2 * (margin - truth), 2.0) if yes is None else (-truth * expit(-truth * margin), 0.25)
+    linear = weight * (mean * slope.mean() - (features.T @ slope) / g)
+    square = curvature / 2 * weight**2 * np.maximum(variance, 0)
+    bound = linear + square + 1e-9 * (np.abs(linear) + square)  # more than sums are rounded by
+    used = np.flatnonzero((weight != 0) & (np.diff(features.indptr) > 0))  # the others contribute nothing
+    says = _association(features, truth)
     marks: list[Mark] = []
+    taken = np.zeros(features.shape[1], dtype=np.bool_)
     for want_labels in (True, False):
+        waiting = used[(labelled[used] == want_labels) & ~taken[used]]
+        waiting = waiting[np.argsort(-bound[waiting], kind="stable")]
+        effect = np.full(features.shape[1], -np.inf)
         while len(marks) < REASONS_OF_CLASS:
-            allowed = np.where(labelled == want_labels, effect, -np.inf)
-            best = int(allowed.argmax())
-            if not allowed[best] > 0:
+            while len(waiting) and bound[waiting[0]] >= max(effect.max(), 0.0):
+                block, waiting = waiting[:COLUMNS_AT_ONCE], waiting[COLUMNS_AT_ONCE:]
+                block = block[~taken[block]]
+                effect[block] = rise(features[:, block].toarray() * weight[block])
+            best = int(effect.argmax())
+            if not effect[best] > 0:
                 break
             own = features[:, [best]].toarray()[:, 0]
             alike = ((features.T @ own) / g - mean * own.mean()) / (deviation * max(own.std(), 1e-12)) >= SAME_REASON
@@ -388,7 +401,7 @@ def _marks(
                 marks.append(
                     Mark(output, face, total, len(group), float(weight[face]), tuple(int(row) for row in examples))
                 )
-            effect[group] = -np.inf
+            effect[group], taken[group] = -np.inf, True
     return _ranked(marks, labelled)
 
 
