@@ -37,7 +37,7 @@ def to_numpy(value: Any) -> NDArray[Any]:
 _NUMPY_FLOATS = {"torch.float16", "torch.float32", "torch.float64"}
 
 
-def bits_of(codes: IntArray) -> int:
+def bits_of(codes: NDArray[Any]) -> int:
     """Return the number of bits of the largest code."""
     return max(1, int(codes.max(initial=0)).bit_length())
 

@@ -52,6 +52,16 @@ def test_compiled_counts_are_those_of_numpy(graphs, k):
     assert_equal_banks(bank_subgraphs(given, MANY), bank_in_numpy(given, MANY, 0))
 
 
+@pytest.mark.parametrize(("node_step", "edge_step"), [(1, 1), (2**9, 1), (2**29, 900), (2**29, 1)])
+def test_codes_that_take_several_words_are_counted_alike(graphs, node_step, edge_step):
+    small = coded(graphs, (2, 3, 5, 6), second=(1, 4))
+    views = tuple(replace(v, node_codes=v.node_codes * node_step, edge_codes=v.edge_codes * edge_step)
+                  if v.edge_codes.max() > 1 else v for v in small.views)  # fmt: skip
+    given = replace(small, views=views)
+    assert bank.fits_kernels(given)
+    assert_equal_banks(bank_subgraphs(given, MANY), bank_in_numpy(given, MANY, 0))
+
+
 @pytest.mark.parametrize("limit", [5, 20])
 def test_sampled_counts_are_those_of_numpy(graphs, limit):
     given = coded(graphs, (1, 2, 3, 4), second=(2, 4))

@@ -278,8 +278,8 @@ def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.E
         counts = np.concatenate([counts, *(part[2] for part in more)])
     # columns are ordered by view, size and code, so that each level is a run of them
     met = np.flatnonzero(np.bincount(columns, minlength=len(counter.columns)))  # sampling may leave unused columns
-    order = met[np.lexsort(list(row_words(counter.columns[met].astype(np.int64)))[::-1])]
-    rows, places = counter.columns[order], np.empty(len(counter.columns), dtype=np.int32)
+    order = met[np.lexsort(counter.columns[met].T[::-1])]
+    rows, places = counter.rows(order), np.empty(len(counter.columns), dtype=np.int32)
     places[order] = np.arange(len(order))
     levels = [(number, k) for number, view in enumerate(graphs.views) for k in sorted(view.sizes)]
     numbers = np.zeros((len(graphs.views), sizes[-1] + 1), dtype=np.int64)

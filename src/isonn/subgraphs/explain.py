@@ -314,7 +314,7 @@ def find_occurrences(coded: CodedGraphs, limit: int, seed: int) -> Found:
     every = np.concatenate(nodes)
     every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell after a small piece is marked
     distinct, piece = np.unique(np.concatenate(columns), return_inverse=True)
-    return Found(every, piece.reshape(-1), np.concatenate(weights), counter.columns[distinct].astype(np.int64))
+    return Found(every, piece.reshape(-1), np.concatenate(weights), counter.rows(distinct).astype(np.int64))
 
 
 def _found_in_numpy(coded: CodedGraphs, sizes: Sequence[int], limit: int, seed: int) -> Found:

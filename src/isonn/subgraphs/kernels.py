@@ -9,9 +9,9 @@ Each visit adds one node to its parent, so a subgraph is identified by its paren
 that word. These fit into 128 bits and are looked up in a hash table that compares them in full. Equal entries are equal
 subgraphs with nodes in the same order, and a hash collision costs an extra step but never a wrong count. All views are
 coded together, so one lookup serves them all. At the end of a graph, its count of each entry is added to the columns of
-the views. A new entry is looked up in each view's own table. If it is also new there, its canonical form is computed
-and looked up among the columns, whose rows are also compared in full. Graphs that are equal node by node are counted
-once.
+the views. A new entry is looked up in each view's own table. If it is also new there, its canonical form is computed,
+packed into as few words as its codes need, and looked up among the columns, which are also compared in full. Graphs
+that are equal node by node are counted once.
 
 A search can stop after any visit and continue later, to grow a full table or to respond to Ctrl-C.
 
@@ -28,13 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.compiled import compiled
-from isonn.packing import merge_equal
+from isonn.packing import bits_of, merge_equal
 from isonn.progress import announce
 
 #: Bits per edge code in a key; the five earlier nodes of a subgraph of six take 60.
 EDGE_BITS = 12
 MAX_EDGE_CODE = 2**EDGE_BITS - 1
-MAX_K = 6
+MAX_K, SIZE_BITS = 6, 3
 #: Why a kernel stopped before the last graph: to grow a table, to sample subgraphs, or to check for Ctrl-C.
 DONE, JOINT_FULL, ENTRIES_FULL, COLUMNS_FULL, OUTPUT_FULL, TOO_MANY, PAUSED = range(7)
 #: Number of subgraphs after which a kernel returns (at most a quarter of a second), and the weight of a new one.
@@ -75,7 +75,7 @@ def _edge_between(first, neighbours, edge_of, a, b):  # type: ignore[no-untyped-
 @compiled(inline="always")
 def _canonical_row(entry, size, view, key_a, key_b, scratch):  # type: ignore[no-untyped-def]
     """Write view, size and the smallest row of codes over all permutations into the first array of ``scratch``."""
-    row, codes, pairs, place, best, ahead = scratch
+    row, codes, pairs, place, best, ahead, _ = scratch
     at = entry
     for i in range(size - 1, -1, -1):
         codes[i] = np.int64(key_a[at] & np.uint64(0xFFFFFFFF))
@@ -83,7 +83,6 @@ def _canonical_row(entry, size, view, key_a, key_b, scratch):  # type: ignore[no
             code = np.int64((key_b[at] >> np.uint64(EDGE_BITS * j)) & np.uint64(MAX_EDGE_CODE))
             pairs[i, j] = pairs[j, i] = code
         at = np.int64(key_a[at] >> np.uint64(32))
-    row[:] = 0
     row[0], row[1] = view, size
     # node codes ascend in the smallest row, so position p can only hold a node with the p-th smallest code
     for i in range(size):
@@ -151,35 +150,68 @@ def _canonical_row(entry, size, view, key_a, key_b, scratch):  # type: ignore[no
 
 
 @compiled(inline="always")
-def _find_column(row, columns, hashes, slots, weak):  # type: ignore[no-untyped-def]
-    """Return the number of a column, or -1 - its empty slot, and its hash."""
-    h = np.uint64(0x9E3779B97F4A7C15)
-    for j in range(2 + row[1] * (row[1] + 1) // 2):
-        h = (h ^ np.uint64(row[j])) * np.uint64(0xC2B2AE3D27D4EB4F)
-        h ^= h >> np.uint64(32)
+def _pack(row, bits, words):  # type: ignore[no-untyped-def]
+    """Pack a row of codes into 64-bit words that sort like rows; ``bits`` is the width of view and size, node, edge."""
+    size, at, free = row[1], 0, 64 - bits[0]
+    words[:] = 0
+    words[0] = np.uint64(row[0] << SIZE_BITS | size) << np.uint64(free)
+    for i in range(size * (size + 1) // 2):
+        width = bits[1] if i < size else bits[2]
+        if free < width:
+            at, free = at + 1, 64
+        free -= width
+        words[at] |= np.uint64(row[2 + i]) << np.uint64(free)
+
+
+@compiled()
+def unpack(packed, bits, rows):  # type: ignore[no-untyped-def]
+    """Write the rows of codes, padded with 0, that `_pack` packed."""
+    for n in range(len(packed)):
+        at, free = 0, 64 - bits[0]
+        level = np.int64(packed[n, 0] >> np.uint64(free))
+        size = level & (2**SIZE_BITS - 1)
+        rows[n, 0], rows[n, 1] = level >> SIZE_BITS, size
+        for i in range(size * (size + 1) // 2):
+            width = bits[1] if i < size else bits[2]
+            if free < width:
+                at, free = at + 1, 64
+            free -= width
+            mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+            rows[n, 2 + i] = np.int64((packed[n, at] >> np.uint64(free)) & mask)
+
+
+@compiled(inline="always")
+def _hash_words(words):  # type: ignore[no-untyped-def]
+    """Hash a packed row."""
+    h = np.uint64(0)
+    for j in range(len(words)):
+        h = _mix(h + words[j])
+    return h
+
+
+@compiled(inline="always")
+def _find_column(words, columns, slots, weak):  # type: ignore[no-untyped-def]
+    """Return the number of a column, or -1 - its empty slot."""
     mask = np.uint64(len(slots) - 1)
-    i = h & mask & weak
+    i = _hash_words(words) & mask & weak
     while True:
         column = slots[np.int64(i)]
         if column < 0:
-            return -1 - np.int64(i), h
-        if hashes[column] == h:
-            same = True
-            for j in range(len(row)):
-                if columns[column, j] != row[j]:
-                    same = False
-                    break
-            if same:
-                return np.int64(column), h
+            return -1 - np.int64(i)
+        same = True
+        for j in range(len(words)):
+            same &= columns[column, j] == words[j]
+        if same:
+            return np.int64(column)
         i = (i + np.uint64(1)) & mask
 
 
 @compiled()
-def insert_columns(count, hashes, slots, weak):  # type: ignore[no-untyped-def]
+def insert_columns(count, columns, slots, weak):  # type: ignore[no-untyped-def]
     """Insert all columns into an empty, larger table."""
     mask = np.uint64(len(slots) - 1)
     for n in range(count):
-        i = hashes[n] & mask & weak
+        i = _hash_words(columns[n]) & mask & weak
         while slots[np.int64(i)] >= 0:
             i = (i + np.uint64(1)) & mask
         slots[np.int64(i)] = n
@@ -231,8 +263,8 @@ def _new_entry(parent, code, word, size, slot, state, joint, own, meaning, table
             whether the view distinguishes everything that all views together do, so that it meets no entry twice.
     """
     node_meaning, edge_meaning, wanted, finest = meaning
-    entries, key_a, key_b, columns, hashes, slots = tables
-    row = scratch[0]
+    entries, key_a, key_b, columns, slots, bits = tables
+    row, words = scratch[0], scratch[6]
     if state[3] * 2 >= len(joint):
         return np.int64(-JOINT_FULL)
     entry = state[3]
@@ -253,14 +285,14 @@ def _new_entry(parent, code, word, size, slot, state, joint, own, meaning, table
             column = np.int64(-1)
             if wanted[view, size]:
                 _canonical_row(state[0], size, view, key_a, key_b, scratch)
-                column, h = _find_column(row, columns, hashes, slots, weak)
+                _pack(row, bits, words)
+                column = _find_column(words, columns, slots, weak)
                 if column < 0:
                     if state[1] * 2 >= len(slots):
                         return np.int64(-COLUMNS_FULL)
                     slots[-1 - column] = state[1]
                     column = state[1]
-                    columns[column] = row
-                    hashes[column] = h
+                    columns[column] = words
                     state[1] += 1
             packed = (state[0] << 32) | (column + 1)
             if not finest[view]:
@@ -275,15 +307,16 @@ def _new_entry(parent, code, word, size, slot, state, joint, own, meaning, table
 
 
 @compiled()
-def _scratch(width):  # type: ignore[no-untyped-def]
-    """Allocate the arrays of `_canonical_row`."""
+def _scratch(words):  # type: ignore[no-untyped-def]
+    """Allocate the arrays of `_canonical_row`, and the words of its packed row."""
     return (
-        np.zeros(width, dtype=np.int32),
+        np.zeros(2 + MAX_K * (MAX_K + 1) // 2, dtype=np.int32),
         np.zeros(MAX_K, dtype=np.int64),
         np.zeros((MAX_K, MAX_K), dtype=np.int64),
         np.zeros(MAX_K, dtype=np.int64),
         np.zeros(MAX_K * MAX_K, dtype=np.int64),
         np.zeros(MAX_K, dtype=np.bool_),
+        np.zeros(words, dtype=np.uint64),
     )
 
 
@@ -761,15 +794,19 @@ class Counter:
         self._state[3] = 1  # and entry 0 in all of them
         # small tables for a few graphs, because `explain` counts one at a time; a node adds a few new subgraphs
         size = 1 << max(10, min(16, int(node_offsets[-1]).bit_length()))
-        width = 2 + self.k + self.k * (self.k - 1) // 2
+        # bits of a packed row; codes are not split between words
+        bits = [len(sizes).bit_length() + SIZE_BITS, bits_of(node_meaning), bits_of(self._meaning[1])]
+        room, words = 64 - bits[0], 1
+        for width in [bits[1]] * self.k + [bits[2]] * (self.k * (self.k - 1) // 2):
+            words, room = (words, room - width) if room >= width else (words + 1, 64 - width)
+        self._bits = np.array(bits)
         self._joint = np.zeros((2 * size, 3), dtype=np.uint64)
         self._own = np.zeros((size + 1, len(sizes)), dtype=np.int64)
         self._hits, self._touched = (np.zeros(size + 1, dtype=np.int32) for _ in range(2))
         self._entries = np.zeros((2 * size, 3), dtype=np.uint64)
         self._keys = tuple(np.zeros(size + 1, dtype=np.uint64) for _ in range(2))
         self._slots = np.full(2 * size, -1, dtype=np.int32)
-        self._columns = np.zeros((size + 1, width), dtype=np.int32)
-        self._hashes = np.zeros(size + 1, dtype=np.uint64)
+        self._columns = np.zeros((size + 1, words), dtype=np.uint64)
         self._counts = np.zeros(size + 1, dtype=np.int32)
         self.twins = np.arange(len(node_offsets) - 1)
         if len(self.twins) > 1:
@@ -779,10 +816,16 @@ class Counter:
             find_twins(self.node_offsets, self._adjacency, *codes, slots, hashes, self.twins)
 
     @property
-    def columns(self) -> NDArray[np.int32]:
-        """The distinct subgraphs: view, size, and the codes of the canonical row, padded with 0."""
-        found: NDArray[np.int32] = self._columns[: int(self._state[1])]
+    def columns(self) -> NDArray[np.uint64]:
+        """The distinct subgraphs, packed into words that sort by view, size and codes, ``(columns, words)``."""
+        found: NDArray[np.uint64] = self._columns[: int(self._state[1])]
         return found
+
+    def rows(self, columns: NDArray[Any]) -> NDArray[np.int32]:
+        """Return view, size and the codes of the canonical row, padded with 0, for each of some columns."""
+        rows = np.zeros((len(columns), 2 + self.k * (self.k + 1) // 2), dtype=np.int32)
+        unpack(self._columns[columns], self._bits, rows)
+        return rows
 
     def count(
         self, emit: bool = False, stop: threading.Event | None = None
@@ -855,7 +898,7 @@ class Counter:
 
     @property
     def _tables(self) -> tuple[Any, ...]:
-        return self._entries, *self._keys, self._columns, self._hashes, self._slots
+        return self._entries, *self._keys, self._columns, self._slots, self._bits
 
     def _grow(self, status: int) -> None:
         """Double the size of the full table."""
@@ -871,9 +914,8 @@ class Counter:
                 self._keys = tuple(map(_longer, self._keys))
         elif status == COLUMNS_FULL:
             self._slots = np.full(2 * len(self._slots), -1, dtype=np.int32)
-            insert_columns(int(self._state[1]), self._hashes, self._slots, self._weak)
-            self._columns, self._hashes = _longer(self._columns), _longer(self._hashes)
-            self._counts = _longer(self._counts)
+            insert_columns(int(self._state[1]), self._columns, self._slots, self._weak)
+            self._columns, self._counts = _longer(self._columns), _longer(self._counts)
 
 
 def _longer(array: NDArray[Any]) -> NDArray[Any]:
