@@ -17,7 +17,7 @@ from tu_folder import write, write_tu
 
 import isonn
 from isonn.errors import DatasetError, InputError, IsoNNWarning
-from isonn.subgraphs import vocabulary
+from isonn.subgraphs import select, vocabulary
 from isonn.subgraphs.bank import bank_subgraphs
 from isonn.subgraphs.enumerate import canonical_regions
 from isonn.subgraphs.select import ALIKE_IN_LIST, WILDCARD, auto_size, short_list, wildcard_groups
@@ -285,6 +285,14 @@ def test_class_reasons_count_the_training_graphs_that_hold_them(graphs):
             assert reason.explained == value
             for other in (0, 1):
                 assert reason.graphs[other] == (int(held[y == other, reason.column].sum()), int((y == other).sum()))
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_templates_that_are_not_measured_would_not_mark_a_class(graphs, kind, monkeypatch):
+    monkeypatch.setattr(select, "COLUMNS_AT_ONCE", 10**6)  # all are measured
+    every = fitted(graphs, "default", kind).reasons_
+    monkeypatch.setattr(select, "COLUMNS_AT_ONCE", 1)  # none that its bound rules out
+    assert repr(fitted(graphs, "default", kind).reasons_) == repr(every)
 
 
 def test_different_pieces_read_differently(mutag):
