@@ -6,6 +6,7 @@ import importlib
 import inspect
 
 import pytest
+from sklearn.utils import estimator_checks
 
 import isonn
 from isonn import baselines
@@ -21,6 +22,21 @@ ORDER = [
     *("features", "matching", "layers", "view", "head", "node_labels", "edge_labels", "labels", "density", "fisher"),
     *("size", "hidden", "dropout", "max_degree", "class_weight", "epochs", "learning_rate", "batch_size", "patience"),
     *("device", "n_jobs", "random_state", "verbose"),
+]
+#: scikit-learn's own checks that fit nothing; the others fit 2-D arrays, which are not graphs.
+CHECKS = [
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+    "check_no_attributes_set_in_init",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_mixin_order",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_parameters_default_constructible",
+    "check_estimators_unfitted",
+    "check_get_feature_names_out_error",
 ]
 
 
@@ -47,6 +63,15 @@ def test_every_argument_is_described(estimator):
     arguments = estimator.__doc__.partition("Args:")[2].partition("Attributes")[0].partition("Example:")[0]
     for name in inspect.signature(estimator).parameters:
         assert name in arguments.replace(",", " ").replace(":", " ").split()
+
+
+@pytest.mark.parametrize("estimator", list(estimators()), ids=lambda estimator: estimator.__name__)
+def test_scikit_learns_checks_pass(estimator):
+    for name in CHECKS:
+        if name == "check_get_feature_names_out_error" and not hasattr(estimator, "get_feature_names_out"):
+            continue
+        if check := getattr(estimator_checks, name, None):  # older versions of scikit-learn lack some
+            check(estimator.__name__, estimator())
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -319,3 +319,12 @@ def test_where_nothing_can_be_held_out_the_model_is_a_ridge_regression():
     solutions = [Ridge(alpha=penalty).fit(scaled, y).coef_ for penalty in PENALTIES]
     cosines = [float(ours @ one / np.linalg.norm(ours) / np.linalg.norm(one)) for one in solutions]
     assert max(cosines) == pytest.approx(1, abs=1e-9)
+
+
+def test_features_have_names_and_come_as_a_data_frame():
+    matrices, y = matrices_with(REGIONS)
+    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(matrices, y)
+    plain = clf.transform(matrices[:4])
+    frame = clf.set_output(transform="pandas").transform(matrices[:4])
+    assert frame.columns.tolist() == clf.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(frame.to_numpy(), plain)

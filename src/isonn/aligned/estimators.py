@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
 from typing_extensions import Self
 
 from isonn.aligned.cells import ALIGNMENTS, SCALES, Layout, Scaling
@@ -31,7 +32,7 @@ APART = ("connections", "regions", "nothing")
 MAX_PERMUTED_K = 6
 
 
-class _AlignedIsoNN(GraphEstimator):
+class _AlignedIsoNN(TransformerMixin, GraphEstimator):
     """The common base of the classifier and the regressor."""
 
     seed_: int
