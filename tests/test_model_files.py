@@ -96,3 +96,9 @@ def test_names_of_classes_travel_with_the_model(mutag, tmp_path, streamed):
     own = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0)
     own.fit(isonn.stream(mutag) if streamed else mutag, ["yes", "no"] * 94)
     assert own.explain(nameless[0]).summary().startswith(("class yes with", "class no with"))
+
+
+def test_a_model_of_0_1_0_is_refused_in_one_sentence(model):
+    edit(model, lambda content: content.update(format="isonn-model-1"))
+    with pytest.raises(ModelFileError, match=r"was saved by isonn 0\.1\.0, .*; fit it again$"):
+        isonn.load_model(model)

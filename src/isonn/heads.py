@@ -15,13 +15,13 @@ from scipy.special import expit, log_softmax, logit, softmax
 from typing_extensions import Self
 
 from isonn.errors import InputError
+from isonn.packing import Floats
 from isonn.ridge import solve_ridge
 from isonn.seeding import numpy_stream
 from isonn.targets import Classes, Numbers, Target
 
 __all__ = ["HEADS", "EnsembleHead", "ForestHead", "Head", "LinearHead", "get_head", "register_head"]
 
-Floats = NDArray[np.float64]
 
 #: Largest number of graphs for which all pairwise products are stored: 512 MB.
 DUAL_GRAPHS = 8000

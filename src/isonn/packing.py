@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from isonn.errors import InputError
 
 IntArray = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 def to_numpy(value: Any) -> NDArray[Any]:

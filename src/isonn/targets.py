@@ -15,12 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
 from isonn.errors import InputError
-from isonn.packing import to_numpy
+from isonn.packing import Floats, to_numpy
 
 if TYPE_CHECKING:
     from torch import nn
-
-Floats = NDArray[np.float64]
 
 
 class Target(ABC):

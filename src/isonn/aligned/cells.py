@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
-from isonn.packing import IntArray
+from isonn.packing import Floats, IntArray
 from isonn.targets import values_from_json, values_to_json
-
-Floats = NDArray[np.float64]
 
 ALIGNMENTS = ("auto", "names", "labels", "order")
 SCALES = ("auto", "none", "fisher", "log")

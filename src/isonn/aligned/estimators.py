@@ -21,11 +21,10 @@ from isonn.explain.explanation import Explanation, Template, explain_matched
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.heads import target_columns, temperature
+from isonn.packing import Floats
 from isonn.params import check_class_weight, check_count, check_plain
 from isonn.seeding import numpy_stream, resolve_seed
 from isonn.targets import Classes, Numbers
-
-Floats = NDArray[np.float64]
 
 APART = ("connections", "regions", "nothing")
 #: Largest set matched under permutations, which tries k! of them.

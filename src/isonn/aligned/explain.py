@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isonn.aligned.model import Geometry, SetTemplate
 from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Regions, Template
 from isonn.graphs.graph import Graph
-from isonn.packing import IntArray
+from isonn.packing import Floats, IntArray
 from isonn.targets import Target
-
-Floats = NDArray[np.float64]
 
 
 class AlignedMatches(MatchedGraph):

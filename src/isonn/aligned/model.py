@@ -18,14 +18,11 @@ from dataclasses import dataclass, field
 from itertools import permutations, product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from isonn.aligned.select import RegionSet, Shuffled, propose, search_shuffled, t_statistics
 from isonn.heads import LARGEST_SQUARE, leave_one_out
-from isonn.packing import IntArray
-
-Floats = NDArray[np.float64]
+from isonn.packing import Floats, IntArray
 
 INNER_FOLDS = 5
 #: Minimum number of held-out predictions for these choices; small sets are split into folds up to four times.

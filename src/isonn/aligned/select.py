@@ -16,11 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from isonn.packing import IntArray
-
-Floats = NDArray[np.float64]
+from isonn.packing import Floats, IntArray
 
 #: Number of connections of each sign that sets grow from.
 STARTS = 30

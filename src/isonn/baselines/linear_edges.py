@@ -19,8 +19,8 @@ from isonn.baselines.simple import FeatureRegressor
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.graphs.graph import GraphSet
+from isonn.packing import Floats
 
-Floats = NDArray[np.float64]
 #: Correlations are clipped here, where Fisher's z is 7.25; z of 1 is infinite.
 LARGEST = 1 - 1e-6
 

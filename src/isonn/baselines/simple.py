@@ -17,8 +17,7 @@ from isonn.baselines.shapes import components_of, links_of
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.graphs.graph import GraphSet
-
-Floats = NDArray[np.float64]
+from isonn.packing import Floats
 
 
 class MajorityClassifier(GraphClassifier):

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, matthews_corrcoef, roc_auc_score
 
 from isonn.errors import InputError
+from isonn.packing import Floats
 from isonn.targets import Numbers, Target
 
-Floats = NDArray[np.float64]
 Scores = dict[str, float | None]
 
 

@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Regions, Template
 from isonn.graphs.graph import Graph
 from isonn.heads import Head
-from isonn.packing import IntArray
+from isonn.packing import Floats, IntArray
 from isonn.subgraphs.bank import (
     CodedGraphs,
     counter_of,
@@ -27,8 +26,6 @@ from isonn.subgraphs.enumerate import canonical_regions
 from isonn.subgraphs.views import Encoding
 from isonn.subgraphs.vocabulary import Vocabulary
 from isonn.targets import Target
-
-Floats = NDArray[np.float64]
 
 
 class Templates(Sequence[Template]):

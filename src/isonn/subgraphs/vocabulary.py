@@ -26,7 +26,7 @@ from scipy.sparse import csr_array, eye_array, hstack
 
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
-from isonn.packing import IntArray
+from isonn.packing import Floats, IntArray
 from isonn.subgraphs.bank import Banked, SubgraphBank
 from isonn.subgraphs.select import wildcard_groups
 
@@ -38,8 +38,6 @@ DEGREE_BINS = 10
 MAX_COLUMNS = 50_000_000
 #: Number of graphs above which features are stored in single precision.
 DOUBLE_GRAPHS = 2**17
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

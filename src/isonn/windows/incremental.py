@@ -37,10 +37,7 @@ from isonn.matching.exact import for_each_block, warn_of_cost
 from isonn.matching.matcher import check_pair
 from isonn.matching.permutations import permutations
 from isonn.windows.cut import check_windows, cut_half, cut_windows
-from isonn.windows.match import Windows, relabel
-
-FloatArray = NDArray[np.floating]
-IntArray = NDArray[np.integer]
+from isonn.windows.match import FloatArray, IntArray, Windows, relabel
 
 #: Number of permutations listed for each window and template.
 KEPT = 8
