@@ -62,7 +62,7 @@ def test_codes_of_subgraphs(mutag, n_jobs):
     model = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), n_jobs=n_jobs, random_state=0).fit(mutag)
     counts = model.count(mutag[:50]).tocsr()
     counts.sort_indices()
-    same("codes", *(level.rows for level in model.vocabulary_.levels), counts.indices, counts.data.astype(np.int64))
+    same("codes", *(group.rows for group in model.vocabulary_.groups), counts.indices, counts.data.astype(np.int64))
 
 
 @pytest.mark.parametrize("protocol", ["fair", "paper", "random"])

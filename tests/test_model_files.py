@@ -54,8 +54,8 @@ def test_an_edited_description_is_refused_in_one_sentence(model, change):
         lambda content: content["details"]["encoding"]["node_labels"].update(dtype="<U1000000000", values=["a"]),
         lambda content: content["details"]["encoding"]["node_labels"].update(values="100000"),
         lambda content: content["details"]["encoding"]["edge_labels"].update(values=[[1], [2]]),
-        lambda content: content["details"]["levels"][1].__setitem__(2, 1),
-        lambda content: content["details"]["levels"][0].__setitem__(0, None),
+        lambda content: content["details"]["groups"][1].__setitem__(2, 1),
+        lambda content: content["details"]["groups"][0].__setitem__(0, None),
     ],
 )
 def test_a_forged_description_is_refused_before_it_is_used(model, change):

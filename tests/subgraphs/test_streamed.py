@@ -17,7 +17,7 @@ from isonn.subgraphs import store as bank_files
 from isonn.subgraphs import views as distinct
 from isonn.subgraphs import views as gathering
 from isonn.subgraphs.soft import SoftTemplateClassifier
-from isonn.subgraphs.views import DistinctRows, Gathering
+from isonn.subgraphs.views import DistinctRows, DistinctValues
 
 
 def classifier(**settings):
@@ -214,8 +214,8 @@ def test_all_rows_are_kept_while_there_is_room():
 
 
 def test_graphs_of_which_some_have_weights_are_gathered_alike(graphs):
-    whole = Gathering().add(graphs)
-    parts = Gathering()
+    whole = DistinctValues().add(graphs)
+    parts = DistinctValues()
     for i in range(0, 40, 10):
         parts.add(replace(graphs[i : i + 10], weights=None) if i < 20 else graphs[i : i + 10])
     assert whole.has == parts.has == dict.fromkeys(gathering.COLUMNS, True)

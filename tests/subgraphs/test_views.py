@@ -17,7 +17,7 @@ from isonn.subgraphs.bank import bank_subgraphs, edge_numbers, region_codes
 from isonn.subgraphs.views import (
     EXACT_DEGREES,
     VIEWS,
-    Gathering,
+    DistinctValues,
     Levels,
     View,
     check_undirected,
@@ -52,9 +52,9 @@ def test_gatherings_of_parts_join_to_that_of_the_whole(width, monkeypatch):
     graphs = rich_graphs(40, p=0.3)
     attributes = np.random.default_rng(1).normal(size=(150, width)).repeat(20, axis=0)[: graphs.node_offsets[-1]]
     graphs = replace(graphs, node_attributes=attributes[np.argsort(np.arange(len(attributes)) % 7, kind="stable")])
-    whole, joined = Gathering().add(graphs), Gathering()
+    whole, joined = DistinctValues().add(graphs), DistinctValues()
     for start in (30, 0, 13):
-        joined.join(Gathering().add(graphs[start : {30: 40, 0: 13, 13: 30}[start]]))
+        joined.join(DistinctValues().add(graphs[start : {30: 40, 0: 13, 13: 30}[start]]))
     assert joined.has == whole.has
     for name, labels in whole.labels.items():
         np.testing.assert_array_equal(joined.labels[name], labels)

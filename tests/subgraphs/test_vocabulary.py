@@ -166,7 +166,7 @@ def test_a_folder_read_and_counted_by_two_processes_gives_the_model_that_memory_
     streamed = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0)
     streamed.fit(isonn.stream(folder, at_once), workers=2, bank=tmp_path / "bank")
     assert streamed.encoding_.as_json() == whole.encoding_.as_json()
-    for one, other in zip(streamed.vocabulary_.levels, whole.vocabulary_.levels, strict=True):
+    for one, other in zip(streamed.vocabulary_.groups, whole.vocabulary_.groups, strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
     np.testing.assert_array_equal(streamed.transform(mutag).toarray(), whole.transform(mutag).toarray())
     np.testing.assert_allclose(streamed.head_.coef, whole.head_.coef, rtol=1e-9, atol=1e-12)

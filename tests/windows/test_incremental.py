@@ -14,7 +14,7 @@ from isonn.matching.permutations import permutations
 from isonn.nn import IsoLayer
 from isonn.windows import incremental as certified
 from isonn.windows.cut import cut_windows
-from isonn.windows.incremental import CertifiedWindows, leaders, settle, twin_codes, twins_of
+from isonn.windows.incremental import CertifiedWindows, best_permutations, settle, twin_codes, twins_of
 from isonn.windows.match import Windows, cells_of_all, relabel
 
 
@@ -251,7 +251,7 @@ def test_leaders_are_the_largest_products(f, count, dtype, generator):
     table = torch.randn(f, 9, dtype=dtype, generator=generator)
     windows = Windows.of(torch.randn(2, 7, 7, dtype=dtype, generator=generator), 3)
     regions = torch.from_numpy(windows.values(np.arange(50)))
-    values, which = leaders(table.numpy(), windows, np.arange(50), count)
+    values, which = best_permutations(table.numpy(), windows, np.arange(50), count)
     expected = (regions @ table.t()).sort(1, descending=True).values[:, :count].t()
     torch.testing.assert_close(torch.from_numpy(values[: len(expected)]), expected)
     assert (which[f:] == -1).all()
@@ -263,9 +263,9 @@ def test_leaders_are_the_largest_products(f, count, dtype, generator):
 def test_leaders_of_many_parts_are_merged(generator, monkeypatch):
     table = torch.randn(100, 4, generator=generator).numpy()
     windows = Windows.of(torch.randn(1, 7, 7, generator=generator), 2)
-    whole = leaders(table, windows, np.arange(30), 9)
+    whole = best_permutations(table, windows, np.arange(30), 9)
     monkeypatch.setattr(certified, "PART_PERMUTATIONS", 24)
-    np.testing.assert_array_equal(leaders(table, windows, np.arange(30), 9)[1], whole[1])
+    np.testing.assert_array_equal(best_permutations(table, windows, np.arange(30), 9)[1], whole[1])
 
 
 def test_settling_prefers_the_better_then_the_first():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,12 +157,6 @@ def _number_scores(y: Floats, answers: Floats) -> Scores:
         "r2": float(1 - (error**2).mean() / spread) if spread > 0 else None,
         "spearman": float(spearmanr(truth, guess).statistic) if ranks else None,
     }
-
-
-def is_better(name: str) -> Callable[[float, float], bool]:
-    """Return whether the first of two values of a metric is better than the second."""
-    larger = METRICS[name].larger
-    return lambda one, other: one > other if larger else one < other
 
 
 def shown(name: str, values: Mapping[str, Any]) -> float | None:

@@ -276,19 +276,19 @@ def _bank_compiled(graphs: CodedGraphs, limit: int, seed: int, stop: threading.E
         owner = np.concatenate([owner, *(part[0].astype(np.int32) for part in more)])
         columns = np.concatenate([columns, *(part[1] for part in more)])
         counts = np.concatenate([counts, *(part[2] for part in more)])
-    # columns are ordered by view, size and code, so that each level is a run of them
+    # columns are ordered by view, size and code, so that each group is a run of them
     met = np.flatnonzero(np.bincount(columns, minlength=len(counter.columns)))  # sampling may leave unused columns
     order = met[np.lexsort(counter.columns[met].T[::-1])]
     rows, places = counter.rows(order), np.empty(len(counter.columns), dtype=np.int32)
     places[order] = np.arange(len(order))
-    levels = [(number, k) for number, view in enumerate(graphs.views) for k in sorted(view.sizes)]
+    groups = [(number, k) for number, view in enumerate(graphs.views) for k in sorted(view.sizes)]
     numbers = np.zeros((len(graphs.views), sizes[-1] + 1), dtype=np.int64)
-    numbers[tuple(np.transpose(levels))] = np.arange(len(levels))
-    level_of = numbers[rows[:, 0], rows[:, 1]]
-    bounds = np.searchsorted(level_of, np.arange(len(levels) + 1))
-    tables = counts_by_level(owner, places[columns], counts, level_of, len(levels), len(graphs))
+    numbers[tuple(np.transpose(groups))] = np.arange(len(groups))
+    group_of = numbers[rows[:, 0], rows[:, 1]]
+    bounds = np.searchsorted(group_of, np.arange(len(groups) + 1))
+    tables = counts_by_level(owner, places[columns], counts, group_of, len(groups), len(graphs))
     banks: tuple[dict[int, SubgraphBank], ...] = tuple({} for _ in graphs.views)
-    for (number, k), table, start, end in zip(levels, tables, bounds[:-1], bounds[1:], strict=True):
+    for (number, k), table, start, end in zip(groups, tables, bounds[:-1], bounds[1:], strict=True):
         regions = rows[start:end, 2 : 2 + k + k * (k - 1) // 2]
         banks[number][k] = SubgraphBank(
             k, _small(regions), _compact(csr_array(table, shape=(len(graphs), end - start)))

@@ -37,11 +37,11 @@ from isonn.subgraphs.select import Mark, auto_size, class_marks, evidence_of, pr
 from isonn.subgraphs.store import Run, bank_folder, cut_to_folder, look, pieces_in
 from isonn.subgraphs.views import (
     COLUMNS,
+    DistinctValues,
     Encoding,
-    Gathering,
     check_folded,
     check_undirected,
-    columns_to_gather,
+    columns_to_read,
     directed_graph,
     encoding_from_json,
     encoding_of,
@@ -52,9 +52,9 @@ from isonn.subgraphs.views import (
     used_columns,
 )
 from isonn.subgraphs.vocabulary import (
-    Level,
     Pieces,
     SizeBlock,
+    TemplateGroup,
     Vocabulary,
     learn_vocabulary,
     pieces_of,
@@ -172,7 +172,7 @@ class _SubgraphIsoNN(GraphEstimator):
             self._leaf = leaf_label(graphs, self.fold)
             folded = self._folded(graphs)
             self.label_names_["node"] = {**self.label_names_["node"], **folded.node_label_names}
-            use = used_columns(self, Gathering(()).add(folded).has)
+            use = used_columns(self, DistinctValues(()).add(folded).has)
             self.encoding_ = fit_encoding(folded, use, self._sizes, self._views_of(graphs.kind), self.regions == "both")
             self._check_fold(graphs.name)
             banked = self._bank(folded)
@@ -420,8 +420,8 @@ class _SubgraphIsoNN(GraphEstimator):
         templates = len(self._explaining()[0])
         self._evidence = evidence_of(features, targets, self.target_, templates)
         self._presence, self._graphs_by_class = presence_by_class(features, targets, self.target_, templates)
-        levels = self._explaining()[0].levels
-        labelled = np.concatenate([np.full(len(level), self.encoding_.labelled(level.view)) for level in levels])
+        groups = self._explaining()[0].groups
+        labelled = np.concatenate([np.full(len(group), self.encoding_.labelled(group.view)) for group in groups])
         self._marks = class_marks(features, linear, targets, self.target_, labelled, self.seed_)
         known = {i for mark in self._marks for i in mark.examples} if self.keep_examples else set()
         ids = some.ids if some.ids is not None and len(some) == len(targets) else None
@@ -439,8 +439,8 @@ class _SubgraphIsoNN(GraphEstimator):
         """Replace the vocabulary by a short list; return its features and linear head."""
         wanted, seed = _as_numbers(targets, self.target_), derive_seed(self.seed_, "head")
         before, size_block = self.vocabulary_, self.size_block_
-        every = Vocabulary(before.only("subgraphs").levels, False)
-        every = Vocabulary(tuple(replace(level, scale=1.0) for level in every.levels), False)
+        every = Vocabulary(before.only("subgraphs").groups, False)
+        every = Vocabulary(tuple(replace(group, scale=1.0) for group in every.groups), False)
         if self.wildcards:
             every = with_wildcards(every, pieces, self.min_support)
         features = every.features(pieces)
@@ -531,7 +531,7 @@ class _SubgraphIsoNN(GraphEstimator):
             source = whole.map(partial(_folded, leaf=self._leaf))
         with bank_folder(bank) as folder:
             count = self.n_jobs if workers is None else workers
-            seen = look(source, partial(columns_to_gather, self), self.verbose > 0, count)
+            seen = look(source, partial(columns_to_read, self), self.verbose > 0, count)
             self.size_, self.label_names_ = seen.largest, seen.names_for(y)
             y = seen.y if y is None else y
             if y is None:
@@ -637,7 +637,7 @@ class _SubgraphIsoNN(GraphEstimator):
         return {
             "encoding": self.encoding_.as_json(),
             "fold": None if self.fold is None else self._leaf,
-            "levels": [[own.kind, own.view, own.size] for own in self.vocabulary_.levels],
+            "groups": [[own.kind, own.view, own.size] for own in self.vocabulary_.groups],
             "row_norm": self.vocabulary_.row_norm,
             "head": self.head_.name,
             "sampled": sorted(self.sampled_.items()),
@@ -656,7 +656,7 @@ class _SubgraphIsoNN(GraphEstimator):
             "presence": self._presence,
             "graphs_by_class": self._graphs_by_class,
         }
-        for i, own in enumerate(self.vocabulary_.levels):
+        for i, own in enumerate(self.vocabulary_.groups):
             found[f"rows.{i}"], found[f"scale.{i}"] = own.rows, np.atleast_1d(np.asarray(own.scale, dtype=np.float64))
             if own.members is not None:
                 found[f"members.{i}"] = np.stack(own.members.nonzero()).astype(np.int64)
@@ -679,20 +679,20 @@ class _SubgraphIsoNN(GraphEstimator):
             return
         self.encoding_ = encoding_from_json(details["encoding"])
         self._leaf = str(details.get("fold", self.fold))
-        levels: list[Level] = []
+        groups: list[TemplateGroup] = []
         first = 0
-        for i, (kind, view, size) in enumerate(details["levels"]):
+        for i, (kind, view, size) in enumerate(details["groups"]):
             rows, scale, members = tensors[f"rows.{i}"], tensors[f"scale.{i}"], None
             width = size * (size + 1) // 2 if kind == "subgraphs" else 2
-            if (kind, view, size) not in self.encoding_.levels or rows.shape[1:] != (width,):
-                raise ValueError(f"the encoding has no regions of level {i}")
+            if (kind, view, size) not in self.encoding_.groups or rows.shape[1:] != (width,):
+                raise ValueError(f"the encoding has no regions of group {i}")
             if f"members.{i}" in tensors:
                 pairs, count = tensors[f"members.{i}"], int(tensors[f"templates.{i}"][0])
                 members = csr_array((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(len(rows), count))
             one = float(scale[0]) if members is None and len(scale) == 1 else scale
-            levels.append(Level(kind, int(view), int(size), rows, first, one, members))
-            first += len(levels[-1])
-        self.vocabulary_ = Vocabulary(tuple(levels), bool(details["row_norm"]))
+            groups.append(TemplateGroup(kind, int(view), int(size), rows, first, one, members))
+            first += len(groups[-1])
+        self.vocabulary_ = Vocabulary(tuple(groups), bool(details["row_norm"]))
 
         def below(part: str) -> dict[str, NDArray[Any]]:
             return {name.removeprefix(part): tensor for name, tensor in tensors.items() if name.startswith(part)}

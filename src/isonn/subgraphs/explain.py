@@ -41,15 +41,15 @@ class Templates(Sequence[Template]):
         if isinstance(index, slice):
             return [self[i] for i in range(len(self))[index]]
         column = range(len(self))[index]
-        level = self._vocabulary.level_of(column)
-        if level.kind != "subgraphs":
-            return Template(np.zeros((1, 1), dtype=np.float32), texts=(f"neighbourhood of radius {level.size}",))
-        accepted = level.rows_of(column).astype(np.int64)
-        return self._encoding.hard_template(level.view, level.size, accepted, self._names)
+        group = self._vocabulary.group_of(column)
+        if group.kind != "subgraphs":
+            return Template(np.zeros((1, 1), dtype=np.float32), texts=(f"neighbourhood of radius {group.size}",))
+        accepted = group.rows_of(column).astype(np.int64)
+        return self._encoding.hard_template(group.view, group.size, accepted, self._names)
 
     def __repr__(self) -> str:
         sizes: dict[str, int] = {}
-        for own in self._vocabulary.levels:
+        for own in self._vocabulary.groups:
             what = f"{own.size} node{'s' * (own.size != 1)}" if own.kind == "subgraphs" else "a neighbourhood"
             sizes[what] = sizes.get(what, 0) + len(own)
         return f"Templates({len(self)}: {', '.join(f'{count} of {what}' for what, count in sizes.items())})"
@@ -58,13 +58,13 @@ class Templates(Sequence[Template]):
 class VocabularyMatches(MatchedGraph):
     r"""The matches of a vocabulary model in one graph: every subgraph that is a template, with its contribution.
 
-    With a linear head, one occurrence of piece t of a level contributes
+    With a linear head, one occurrence of piece t of a group contributes
 
     .. math:: \frac{w_t u_t - s u_t^2}{n_t} + \frac{s}{N}, \qquad u_t = x_t / a, \quad s = \sum_t w_t u_t
 
-    with :math:`n_t` its occurrences, N all occurrences of the level and :math:`w_t` the weight times the level's scale.
+    with :math:`n_t` its occurrences, N all occurrences of the group and :math:`w_t` the weight times the group's scale.
     The second and third terms account for the norm: with more of t the other pieces count less. They cancel over a
-    level, so the contributions of all occurrences sum exactly to the level's score. Pieces that are not templates
+    group, so the contributions of all occurrences sum exactly to the group's score. Pieces that are not templates
     affect only the norm. Without the norm an occurrence contributes :math:`w_t x_t / n_t`.
 
     Args:
@@ -89,14 +89,14 @@ class VocabularyMatches(MatchedGraph):
     ) -> None:
         self.graph, self.templates, self.target = graph, templates, target
         self._vocabulary, self._head, self._size, self._model = vocabulary, head, size_part, model_outputs
-        self._levels, pair_piece, columns = found.place(vocabulary)
+        self._groups, pair_piece, columns = found.place(vocabulary)
         self._piece, self._weights = found.piece, found.weights
         self._counts = np.bincount(found.piece, found.weights, minlength=len(found.rows)).astype(np.float64)
         # templates in this graph, and the pieces each accepts
         self._held, local = np.unique(columns, return_inverse=True)
         self._pair_piece, self._pair_held = pair_piece, local.reshape(-1)
-        self._held_levels = np.zeros(len(self._held), dtype=np.int64)
-        self._held_levels[self._pair_held] = self._levels[pair_piece]
+        self._held_groups = np.zeros(len(self._held), dtype=np.int64)
+        self._held_groups[self._pair_held] = self._groups[pair_piece]
         # a match is an occurrence of a piece with a template that accepts it
         self._accepting = np.bincount(pair_piece, minlength=len(found.rows))
         first = np.concatenate([[0], np.cumsum(self._accepting)])
@@ -208,14 +208,14 @@ class VocabularyMatches(MatchedGraph):
 
     def _norm_corrected(self, coef: Floats, column: int) -> Floats:
         """Return the contribution of one occurrence of each piece with the norm, ``(d,)``."""
-        logs, number = np.log1p(self._counts), len(self._vocabulary.levels)
-        norms = np.sqrt(np.bincount(self._levels, logs**2, minlength=number))
-        unit = logs / np.maximum(norms, 1e-300)[self._levels]
+        logs, number = np.log1p(self._counts), len(self._vocabulary.groups)
+        norms = np.sqrt(np.bincount(self._groups, logs**2, minlength=number))
+        unit = logs / np.maximum(norms, 1e-300)[self._groups]
         worth = self._by_piece(self._direction(coef, column)) * unit
-        score = np.bincount(self._levels, worth, minlength=number)
-        every = np.bincount(self._levels, self._counts, minlength=number)
-        share = (score / np.maximum(every, 1e-12))[self._levels]
-        return np.asarray((worth - score[self._levels] * unit**2) / np.maximum(self._counts, 1e-12) + share)
+        score = np.bincount(self._groups, worth, minlength=number)
+        every = np.bincount(self._groups, self._counts, minlength=number)
+        share = (score / np.maximum(every, 1e-12))[self._groups]
+        return np.asarray((worth - score[self._groups] * unit**2) / np.maximum(self._counts, 1e-12) + share)
 
     def order(self, row: int) -> IntArray | None:
         """Return None, because a piece is matched as a whole."""
@@ -236,10 +236,10 @@ class VocabularyMatches(MatchedGraph):
         """Return the template features for rows of counts of the distinct pieces, ``(b, h)``."""
         values = np.log1p(self._by_template(counts))
         if self._vocabulary.row_norm:
-            level = np.zeros((len(self._levels), len(self._vocabulary.levels)))
-            level[np.arange(len(self._levels)), self._levels] = 1.0
-            norms = np.sqrt(np.log1p(counts) ** 2 @ level)
-            values = values / np.where(norms > 0, norms, 1.0)[:, self._held_levels]
+            group = np.zeros((len(self._groups), len(self._vocabulary.groups)))
+            group[np.arange(len(self._groups)), self._groups] = 1.0
+            norms = np.sqrt(np.log1p(counts) ** 2 @ group)
+            values = values / np.where(norms > 0, norms, 1.0)[:, self._held_groups]
         return np.asarray(values * self._vocabulary.scales[self._held])
 
     def _outputs(self, counts: Floats) -> Logits:
@@ -275,18 +275,18 @@ class Found:
     rows: IntArray
 
     def place(self, vocabulary: Vocabulary) -> tuple[IntArray, IntArray, IntArray]:
-        """Return each piece's level, and pairs of a piece and the column of a template that accepts it."""
-        levels = np.zeros(len(self.rows), dtype=np.int64)
+        """Return each piece's group, and pairs of a piece and the column of a template that accepts it."""
+        groups = np.zeros(len(self.rows), dtype=np.int64)
         pieces, columns = [], []
-        for number, level in enumerate(vocabulary.levels):
-            own = np.flatnonzero((self.rows[:, 0] == level.view) & (self.rows[:, 1] == level.size))
-            levels[own] = number
-            row, template = level.accepts(self.rows[own, 2 : 2 + level.size * (level.size + 1) // 2])
+        for number, group in enumerate(vocabulary.groups):
+            own = np.flatnonzero((self.rows[:, 0] == group.view) & (self.rows[:, 1] == group.size))
+            groups[own] = number
+            row, template = group.accepts(self.rows[own, 2 : 2 + group.size * (group.size + 1) // 2])
             pieces.append(own[row])
-            columns.append(template + level.first)
+            columns.append(template + group.first)
         piece, column = np.concatenate(pieces), np.concatenate(columns)
         order = np.argsort(piece, kind="stable")
-        return levels, piece[order], column[order]
+        return groups, piece[order], column[order]
 
 
 def find_occurrences(coded: CodedGraphs, limit: int, seed: int) -> Found:

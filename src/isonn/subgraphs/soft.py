@@ -56,10 +56,10 @@ from isonn.subgraphs.store import (
 from isonn.subgraphs.views import (
     COLUMNS,
     START_WEIGHTS,
+    DistinctValues,
     Encoding,
-    Gathering,
     check_undirected,
-    columns_to_gather,
+    columns_to_read,
     directed_graph,
     encoding_from_json,
     encoding_of,
@@ -866,7 +866,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         source = X if isinstance(X, GraphStream) else stream(as_graphset(X))
         with bank_folder(bank) as folder:
             count = self.n_jobs if workers is None else workers
-            seen = look(source, partial(columns_to_gather, self), self.verbose > 0, count)
+            seen = look(source, partial(columns_to_read, self), self.verbose > 0, count)
             classes = seen.y if y is None else y
             if classes is None:
                 raise InputError(f"{type(self).__name__}.fit needs classes; pass y, or a stream that has them")
@@ -895,7 +895,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> SubgraphInputs:
         """Cut the training graphs, learn the encoding and choose the initial templates."""
         check_undirected(graphs)
-        use = used_columns(self, Gathering(()).add(graphs).has)
+        use = used_columns(self, DistinctValues(()).add(graphs).has)
         self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views)
         return self._begin(self._bank(graphs), targets, graphs.name)
 
@@ -996,7 +996,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         self.groups_ = tuple((view, k, c) for view, k, c in stored["groups"])
         for view, k, c in self.groups_:
             check_count("c", c)
-            if ("subgraphs", view, k) not in self.encoding_.levels:
+            if ("subgraphs", view, k) not in self.encoding_.groups:
                 raise ValueError(f"the encoding has no subgraphs of {k} nodes in view {view}")
         trees, nodes = stored["forest"] or (0, 0)
         self.forest_shape_ = (int(trees), int(nodes)) if trees else None

@@ -40,7 +40,7 @@ from isonn.subgraphs.bank import (
     bank_block,
     merge_regions,
 )
-from isonn.subgraphs.views import Encoding, Gathering, directed_graph, get_view
+from isonn.subgraphs.views import DistinctValues, Encoding, directed_graph, get_view
 from isonn.subgraphs.vocabulary import Pieces, size_counts
 
 FORMAT = "isonn-bank-3"
@@ -357,7 +357,7 @@ class Seen:
         kind: the kind of the graphs.
     """
 
-    known: Gathering
+    known: DistinctValues
     y: NDArray[Any] | None
     graphs: int
     largest: int
@@ -377,7 +377,7 @@ def look(stream: GraphStream, wanted: Callable[[GraphSet], list[str]], show: boo
     """Read a stream once.
 
     Args:
-        wanted: returns the columns to gather, given the first chunk.
+        wanted: returns the columns to read, given the first chunk.
         show: whether to show a progress bar.
         n_jobs: number of processes, for streams that several can read.
     """
@@ -412,7 +412,7 @@ def _see(chunk: GraphSet, columns: list[str]) -> tuple[Seen, int | None]:
     directed = directed_graph(chunk)
     names = {"node": dict(chunk.node_label_names), "edge": dict(chunk.edge_label_names)}
     names.update(target=dict(enumerate(chunk.target_names)), **{"class": dict(chunk.class_names)})
-    known, sizes = Gathering(columns).add(chunk), size_counts(chunk)
+    known, sizes = DistinctValues(columns).add(chunk), size_counts(chunk)
     largest = int(chunk.sizes.max())
     return Seen(known, chunk.y, len(chunk), largest, sizes, names, graph_hashes(chunk), chunk.kind), directed
 

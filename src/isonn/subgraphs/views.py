@@ -308,7 +308,7 @@ class Encoding:
     neighbourhoods: bool = False
 
     @property
-    def levels(self) -> set[tuple[str, int, int]]:
+    def groups(self) -> set[tuple[str, int, int]]:
         """The kind, view and size of all regions."""
         subgraphs = {("subgraphs", view, k) for view, sizes in enumerate(self.sizes) for k in sizes}
         if not self.neighbourhoods:
@@ -518,12 +518,12 @@ def fit_encoding(
         views: names of views.
         neighbourhoods: whether neighbourhoods are also regions.
     """
-    known = Gathering([name for name in COLUMNS if use[name]]).add(graphs)
+    known = DistinctValues([name for name in COLUMNS if use[name]]).add(graphs)
     return encoding_of(known, use, sizes, views, graphs.name, neighbourhoods)
 
 
 def encoding_of(
-    known: Gathering,
+    known: DistinctValues,
     use: dict[str, bool],
     sizes: Sequence[int],
     views: Sequence[str],
@@ -695,7 +695,7 @@ def _table(labels: NDArray[Any] | None, levels: Levels | None) -> NDArray[np.flo
     return np.concatenate([np.repeat(table, len(levels), axis=0), centres], axis=1)
 
 
-# The facts about the training graphs that an encoding needs, gathered a few graphs at a time.
+# The facts about the training graphs that an encoding needs, collected a few graphs at a time.
 
 
 COLUMNS = ("node_labels", "node_attributes", "edge_labels", "edge_weights")
@@ -709,14 +709,14 @@ def used_columns(settings: Any, has: dict[str, bool]) -> dict[str, bool]:
     return use
 
 
-def columns_to_gather(settings: Any, graphs: GraphSet) -> list[str]:
+def columns_to_read(settings: Any, graphs: GraphSet) -> list[str]:
     """Return the columns of a stream to look at, given its first graphs."""
-    use = used_columns(settings, Gathering(()).add(graphs).has)
+    use = used_columns(settings, DistinctValues(()).add(graphs).has)
     use["edge_weights"] = settings.edge_weights is not False  # later graphs may have weights
     return [name for name in COLUMNS if use[name]]
 
 
-class Gathering:
+class DistinctValues:
     """The labels and values of graphs; neither the order of the graphs nor their batches matter.
 
     Args:
@@ -758,8 +758,8 @@ class Gathering:
                 self.labels[name] = np.unique(np.concatenate([known, labels]))
         return self
 
-    def join(self, other: Gathering) -> Self:
-        """Add the labels and values of another gathering with the same columns."""
+    def join(self, other: DistinctValues) -> Self:
+        """Add the labels and values of other graphs, for the same columns."""
         for name in COLUMNS:
             self.has[name] |= other.has[name]
         for name, labels in other.labels.items():

@@ -1,12 +1,12 @@
 r"""The vocabulary model: every subgraph that occurs in enough training graphs is a template.
 
-A **level** is one kind of region: the subgraphs of one size in one view, or the rooted neighbourhoods of one radius.
-For a graph that contains piece t of a level :math:`n_t` times, the feature is
+A **group** is one kind of region: the subgraphs of one size in one view, or the rooted neighbourhoods of one radius.
+For a graph that contains piece t of a group :math:`n_t` times, the feature is
 
 .. math:: x_t = a \, \frac{\log(1 + n_t)}{\lVert \log(1 + n) \rVert}
 
-with the norm over all pieces of that level, unknown ones included, and the same a for all pieces of the level. Each
-level of a view, and each view, has the same weight. Large graphs then do not count more than small ones. For numbers
+with the norm over all pieces of that group, unknown ones included, and the same a for all pieces of the group. Each
+group of a view, and each view, has the same weight. Large graphs then do not count more than small ones. For numbers
 that grow with the graph the norm can be left out (``row_norm=False``). A few size features (nodes, edges, cycles,
 degrees) are added to the pieces. Everything is sparse and linear, so the contribution of each occurrence to the score
 is exact (`isonn.subgraphs.explain`).
@@ -42,7 +42,7 @@ DOUBLE_GRAPHS = 2**17
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """The pieces of one level in some graphs.
+    """The pieces of one group in some graphs.
 
     Attributes:
         kind: "subgraphs" or "neighbourhoods".
@@ -69,7 +69,7 @@ class Pieces:
 
 
 def pieces_of(banked: Banked) -> list[Pieces]:
-    """Return the levels of banked subgraphs and neighbourhoods."""
+    """Return the groups of banked subgraphs and neighbourhoods."""
     return [
         Pieces(
             kind,
@@ -91,14 +91,14 @@ def _whole(bank: SubgraphBank) -> list[csr_array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
-    """The templates of one level.
+class TemplateGroup:
+    """The templates of one kind, view and size.
 
     Attributes:
         kind, view, size: as in `Pieces`.
         rows: one row of codes per piece that a template accepts, sorted, ``(d, width)``.
         first: the column of its first template.
-        scale: factor of the features, one for the level or one per template.
+        scale: factor of the features, one for the group or one per template.
         members: which templates accept each row, ``(d, templates)``. A template with a wildcard accepts several rows.
             None if template i accepts only row i.
     """
@@ -127,8 +127,8 @@ class Level:
         place = column - self.first
         return self.rows[[place]] if self.members is None else self.rows[self.members.tocsc()[:, [place]].nonzero()[0]]
 
-    def keep(self, columns: IntArray, first: int) -> Level:
-        """Return the level with the templates of some columns; the first of them gets column ``first``."""
+    def keep(self, columns: IntArray, first: int) -> TemplateGroup:
+        """Return the group with the templates of some columns; the first of them gets column ``first``."""
         inside = columns[(columns >= self.first) & (columns < self.first + len(self))] - self.first
         scale = self.scale if np.ndim(self.scale) == 0 else np.asarray(self.scale)[inside]
         if self.members is None:
@@ -163,77 +163,77 @@ class Vocabulary:
     """All templates of a model, and the conversion of counts to features.
 
     Attributes:
-        levels: the templates, level by level.
-        row_norm: whether the features of a level are divided by their norm.
+        groups: the templates, by kind, view and size.
+        row_norm: whether the features of a group are divided by their norm.
     """
 
-    levels: tuple[Level, ...]
+    groups: tuple[TemplateGroup, ...]
     row_norm: bool
 
     def __len__(self) -> int:
-        return sum(map(len, self.levels))
+        return sum(map(len, self.groups))
 
     @cached_property
     def scales(self) -> Floats:
         """The feature factor of each template, ``(len(self),)``."""
-        return np.concatenate([np.broadcast_to(np.asarray(own.scale, dtype=float), len(own)) for own in self.levels])
+        return np.concatenate([np.broadcast_to(np.asarray(own.scale, dtype=float), len(own)) for own in self.groups])
 
-    def level_of(self, column: int) -> Level:
-        """Return the level of the template in a column."""
-        return next(own for own in self.levels if own.first <= column < own.first + len(own))
+    def group_of(self, column: int) -> TemplateGroup:
+        """Return the group of the template in a column."""
+        return next(own for own in self.groups if own.first <= column < own.first + len(own))
 
     def keep(self, columns: IntArray) -> Vocabulary:
         """Return the vocabulary with the templates of some columns, in ascending order."""
-        levels, first = [], 0
-        for own in self.levels:
-            levels.append(own.keep(columns, first))
-            first += len(levels[-1])
-        return Vocabulary(tuple(levels), self.row_norm)
+        groups, first = [], 0
+        for own in self.groups:
+            groups.append(own.keep(columns, first))
+            first += len(groups[-1])
+        return Vocabulary(tuple(groups), self.row_norm)
 
     def only(self, kind: str) -> Vocabulary:
-        """Return the vocabulary with the levels of one kind of region."""
-        levels, first = [], 0
-        for own in self.levels:
+        """Return the vocabulary with the groups of one kind of region."""
+        groups, first = [], 0
+        for own in self.groups:
             if own.kind == kind:
-                levels.append(replace(own, first=first))
+                groups.append(replace(own, first=first))
                 first += len(own)
-        return Vocabulary(tuple(levels), self.row_norm)
+        return Vocabulary(tuple(groups), self.row_norm)
 
     def features(self, pieces: Sequence[Pieces]) -> csr_array:
         """Return the features of graphs, ``(g, len(self))``."""
         by_key = {(own.kind, own.view, own.size): own for own in pieces}
-        parts = [self._level(level, by_key[level.kind, level.view, level.size]) for level in self.levels]
+        parts = [self._group_features(group, by_key[group.kind, group.view, group.size]) for group in self.groups]
         return csr_array(hstack(parts, format="csr"))
 
     def counts(self, pieces: Sequence[Pieces]) -> csr_array:
         """Return how often each graph contains each template, ``(g, len(self))``."""
         by_key = {(own.kind, own.view, own.size): own for own in pieces}
         parts = []
-        for level in self.levels:
-            own = by_key[level.kind, level.view, level.size]
-            parts.append(_template_counts(level, own))
+        for group in self.groups:
+            own = by_key[group.kind, group.view, group.size]
+            parts.append(_template_counts(group, own))
         return csr_array(hstack(parts, format="csr"))
 
     def unseen(self, pieces: Sequence[Pieces]) -> Floats:
         """Return the share of each graph's pieces that are not templates, shape (g,)."""
         by_key = {(own.kind, own.view, own.size): own for own in pieces}
         total, strange = np.zeros(pieces[0].graphs), np.zeros(pieces[0].graphs)
-        for level in self.levels:
-            own = by_key[level.kind, level.view, level.size]
+        for group in self.groups:
+            own = by_key[group.kind, group.view, group.size]
             counts = own.counts.astype(np.float64)
             total += np.asarray(counts.sum(axis=1))
-            strange += np.asarray(counts @ (level.find(own.rows) < 0).astype(np.float64))
+            strange += np.asarray(counts @ (group.find(own.rows) < 0).astype(np.float64))
         return np.asarray(strange / np.maximum(total, 1))
 
-    def _level(self, level: Level, own: Pieces) -> csr_array:
+    def _group_features(self, group: TemplateGroup, own: Pieces) -> csr_array:
         if self.row_norm:
             logs = _logs(own.counts)
-            return _moved(_scaled(logs, float(level.scale) / _norms(logs)), level.find(own.rows), len(level))
-        if level.members is None:
-            found = _moved(_logs(own.counts), level.find(own.rows), len(level))
+            return _moved(_scaled(logs, float(group.scale) / _norms(logs)), group.find(own.rows), len(group))
+        if group.members is None:
+            found = _moved(_logs(own.counts), group.find(own.rows), len(group))
         else:  # first add up the counts of the rows that a wildcard accepts
-            found = _logs(_template_counts(level, own))
-        found.data *= np.broadcast_to(np.asarray(level.scale, dtype=found.dtype), len(level))[found.indices]
+            found = _logs(_template_counts(group, own))
+        found.data *= np.broadcast_to(np.asarray(group.scale, dtype=found.dtype), len(group))[found.indices]
         return found
 
 
@@ -249,13 +249,13 @@ def learn_vocabulary(
     Counts are read part by part, so that memory holds little more than the features.
 
     Args:
-        pieces: the pieces of the graphs. The levels of a view and kind form a block, and all blocks have equal weight.
+        pieces: the pieces of the graphs. The groups of a view and kind form a block, and all blocks have equal weight.
         min_support: minimum number of training graphs that contain a template.
         beside: returns further features of a slice of the graphs, dense, to the right of the templates.
     """
     _check_columns(pieces, min_support)
     dtype = np.dtype(np.float64 if pieces[0].graphs <= DOUBLE_GRAPHS else np.float32)
-    levels, places, first = [], [], 0
+    groups, places, first = [], [], 0
     per_block: dict[tuple[str, int], int] = {}
     for own in pieces:
         per_block[own.kind, own.view] = per_block.get((own.kind, own.view), 0) + 1
@@ -268,7 +268,9 @@ def learn_vocabulary(
         place = np.full(len(own.rows), -1, dtype=np.int32)
         place[kept] = np.arange(len(kept), dtype=np.int32)
         places.append(place)
-        levels.append(Level(own.kind, own.view, own.size, np.ascontiguousarray(own.rows[kept]), first, float(scale)))
+        groups.append(
+            TemplateGroup(own.kind, own.view, own.size, np.ascontiguousarray(own.rows[kept]), first, float(scale))
+        )
         first += len(kept)
 
     done = 0
@@ -276,10 +278,10 @@ def learn_vocabulary(
     def features_of(counts: Sequence[csr_array]) -> csr_array:
         nonlocal done
         parts = []
-        for level, place, own in zip(levels, places, counts, strict=True):
+        for group, place, own in zip(groups, places, counts, strict=True):
             logs = _logs(own, dtype)
-            factors = level.scale / _norms(logs) if row_norm else np.full(logs.shape[0], level.scale)
-            parts.append(_moved(_scaled(logs, factors), place, len(level)))
+            factors = group.scale / _norms(logs) if row_norm else np.full(logs.shape[0], group.scale)
+            parts.append(_moved(_scaled(logs, factors), place, len(group)))
         if beside is not None:
             parts.append(csr_array(beside(slice(done, done + parts[0].shape[0])).astype(dtype)))
         done += parts[0].shape[0]
@@ -288,7 +290,7 @@ def learn_vocabulary(
     room = sum(int(own.support[place >= 0].sum()) for own, place in zip(pieces, places, strict=True))
     room += 0 if beside is None else pieces[0].graphs * beside(slice(0, 0)).shape[1]
     parts = map(features_of, zip(*(own.parts() for own in pieces), strict=True))
-    return Vocabulary(tuple(levels), row_norm), _one_below_the_other(parts, pieces[0].graphs, room)
+    return Vocabulary(tuple(groups), row_norm), _one_below_the_other(parts, pieces[0].graphs, room)
 
 
 def _check_columns(pieces: Sequence[Pieces], min_support: int) -> None:
@@ -328,10 +330,10 @@ def _one_below_the_other(parts: Iterable[csr_array], g: int, room: int) -> csr_a
     return csr_array((data[: indptr[-1]], indices[: indptr[-1]], indptr), shape=(g, first.shape[1]))
 
 
-def _template_counts(level: Level, own: Pieces) -> csr_array:
-    """Return how often each graph contains a piece that each template of a level accepts."""
-    row, template = level.accepts(own.rows)
-    accepted = csr_array((np.ones(len(row)), (row, template)), shape=(len(own.rows), len(level)))
+def _template_counts(group: TemplateGroup, own: Pieces) -> csr_array:
+    """Return how often each graph contains a piece that each template of a group accepts."""
+    row, template = group.accepts(own.rows)
+    accepted = csr_array((np.ones(len(row)), (row, template)), shape=(len(own.rows), len(group)))
     return csr_array(own.counts.astype(np.float64) @ accepted)
 
 
@@ -449,25 +451,25 @@ def with_wildcards(vocabulary: Vocabulary, pieces: Sequence[Pieces], min_support
     same graphs as one of those subgraphs.
     """
     by_key = {(own.kind, own.view, own.size): own for own in pieces}
-    levels, first = [], 0
-    for level in vocabulary.only("subgraphs").levels:
-        row, group = wildcard_groups(level.rows, level.size)
-        count, d = int(group.max(initial=-1)) + 1, len(level.rows)
-        members = csr_array((np.ones(len(row)), (row, group)), shape=(d, count))
-        own = by_key[level.kind, level.view, level.size]
-        place = level.find(own.rows)
+    groups, first = [], 0
+    for group in vocabulary.only("subgraphs").groups:
+        row, template = wildcard_groups(group.rows, group.size)
+        count, d = int(template.max(initial=-1)) + 1, len(group.rows)
+        members = csr_array((np.ones(len(row)), (row, template)), shape=(d, count))
+        own = by_key[group.kind, group.view, group.size]
+        place = group.find(own.rows)
         presence = _moved(csr_array(own.counts.astype(np.float32)), place, d)
         presence.data[:] = 1
         held = csr_array((presence @ members).astype(np.float32))
         held.data[:] = 1
         support, single = np.asarray(held.sum(axis=0)).ravel(), np.asarray(presence.sum(axis=0)).ravel()
         largest = np.zeros(count)
-        np.maximum.at(largest, group, single[row])
+        np.maximum.at(largest, template, single[row])
         useful = np.flatnonzero((support >= min_support) & (support > largest))
         every = csr_array(hstack([csr_array(eye_array(d)), members[:, useful]], format="csr"))
-        levels.append(Level(level.kind, level.view, level.size, level.rows, first, 1.0, every))
+        groups.append(TemplateGroup(group.kind, group.view, group.size, group.rows, first, 1.0, every))
         first += every.shape[1]
-    return Vocabulary(tuple(levels), False)
+    return Vocabulary(tuple(groups), False)
 
 
 def standardised(vocabulary: Vocabulary, features: csr_array) -> tuple[Vocabulary, csr_array]:
@@ -475,7 +477,7 @@ def standardised(vocabulary: Vocabulary, features: csr_array) -> tuple[Vocabular
     mean = np.asarray(features.mean(axis=0)).ravel()
     square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
     scale = 1 / (np.sqrt(np.maximum(square - mean**2, 1e-12)) * np.sqrt(max(1, features.shape[1])))
-    levels = [
-        replace(own, scale=np.asarray(own.scale) * scale[own.first : own.first + len(own)]) for own in vocabulary.levels
+    groups = [
+        replace(own, scale=np.asarray(own.scale) * scale[own.first : own.first + len(own)]) for own in vocabulary.groups
     ]
-    return Vocabulary(tuple(levels), False), csr_array(features.multiply(scale[None, :]))
+    return Vocabulary(tuple(groups), False), csr_array(features.multiply(scale[None, :]))

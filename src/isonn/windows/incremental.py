@@ -279,7 +279,9 @@ class _Step:
             if tried is None and not self.listed:
                 some = self._match_pairs(some, now)
             every = np.arange(len(self.table)) if tried is None else tried
-            score, best = leaders(self.table if tried is None else self.table[tried], self.windows, some, KEPT + 1)
+            score, best = best_permutations(
+                self.table if tried is None else self.table[tried], self.windows, some, KEPT + 1
+            )
             best = np.where(best < 0, -1, every[best])
             best[0] = np.maximum(best[0], 0)  # if products are NaN, no permutation leads
             score -= self.shared @ self.facts.columns[:2, some]
@@ -515,7 +517,7 @@ PART_PERMUTATIONS = 5040
 SETTLED_NUMBERS = 2**18
 
 
-def leaders(table: FloatArray, windows: Windows, rows: IntArray, count: int) -> tuple[FloatArray, IntArray]:
+def best_permutations(table: FloatArray, windows: Windows, rows: IntArray, count: int) -> tuple[FloatArray, IntArray]:
     """Return the ``count`` largest products of some windows, in descending order, and their rows of ``table``.
 
     If there are fewer rows, the end is filled with -inf and -1.
@@ -539,7 +541,7 @@ def leaders(table: FloatArray, windows: Windows, rows: IntArray, count: int) -> 
             some = torch.from_numpy(windows.values(rows[block]))
             for number, part in enumerate(parts):
                 product = torch.mm(some, part.t(), out=buffer[: len(some) * len(part)].view(len(some), len(part)))
-                kernels.keep_leaders(product.numpy(), number * PART_PERMUTATIONS, values[block], which[block])
+                kernels.keep_largest(product.numpy(), number * PART_PERMUTATIONS, values[block], which[block])
 
         return work
 

@@ -219,7 +219,7 @@ def _insert(values, numbers, value, number):  # type: ignore[no-untyped-def]
 
 
 @compiled(error_model="numpy")
-def keep_leaders(products, first, values, which):  # type: ignore[no-untyped-def]
+def keep_largest(products, first, values, which):  # type: ignore[no-untyped-def]
     """Keep the largest products of each window in descending order, with their permutations.
 
     The largest product is repeatedly taken from the group with the largest maximum.
