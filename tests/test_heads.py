@@ -108,7 +108,7 @@ class MeanHead(Head):
     name = "mean-of-targets"
 
     def fit(self, features, targets, target, weights=None, seed=0):
-        columns = heads.target_columns(targets, target)
+        columns = target.columns(targets)
         mean = np.nanmean(columns, axis=0)
         self.value = mean if len(mean) == target.outputs else np.array([-mean[0], mean[0]])
         return self

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, r2_score
 
+import isonn
 from isonn.errors import InputError
 from isonn.targets import TARGETS, Classes, Labels, Numbers, Target, register_target, target_from
 
 GAP = np.nan
 
 
-class Signs(Target):
-    """Whether a number is positive: a target from outside."""
+class Decades(Target):
+    """Positive numbers, learned on a logarithmic scale: a target from outside."""
 
-    name = "signs"
+    name = "decades"
+    numeric = True
 
     def __init__(self):
         self.classes = np.array([0])
@@ -27,13 +29,16 @@ class Signs(Target):
         return cls()
 
     def encode(self, y):
-        return np.sign(np.asarray(y, dtype=float))[:, None]
+        return np.log10(y)[:, None]
+
+    def decode(self, codes):
+        return self.decide(self.link(codes))
 
     def link(self, outputs):
-        return np.tanh(outputs)
+        return 10.0**outputs
 
     def decide(self, answers):
-        return np.sign(answers[:, 0])
+        return answers[:, 0]
 
     def margin(self, outputs, column):
         return outputs[..., column]
@@ -44,7 +49,7 @@ class Signs(Target):
         return nn.MSELoss()
 
     def metrics(self, y, predicted):
-        return {"accuracy": float((y == predicted).mean())}
+        return {"decades": float(np.abs(np.log10(predicted / y)).mean())}
 
 
 KINDS = {
@@ -53,23 +58,27 @@ KINDS = {
     "labels": (Labels, np.array([[0, 1], [1, GAP], [1, 1], [GAP, 0]])),
     "a number": (Numbers, np.array([1.0, -2.5, 3.25, 8.0])),
     "numbers": (Numbers, np.array([[1.0, GAP], [2.0, 5.0], [GAP, 7.0], [0.5, 6.0]])),
-    "from outside": (Signs, np.array([1.0, -1.0, 1.0, 1.0])),
+    "from outside": (Decades, np.array([1.0, 0.25, 1000.0, 7.0])),
 }
 
 
 @pytest.fixture
-def signs():
-    register_target(Signs)
+def decades():
+    register_target(Decades)
     yield
-    del TARGETS[Signs.name]
+    del TARGETS[Decades.name]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_target_keeps_the_contract(kind, signs):
+def test_every_target_keeps_the_contract(kind, decades):
     cls, y = KINDS[kind]
     target = cls.fit(y)
     codes = target.encode(y)
     assert len(codes) == len(y)
+    decoded = target.decode(codes).reshape(y.shape)
+    assert_same = np.testing.assert_array_equal if y.dtype.kind == "U" else np.testing.assert_allclose
+    assert_same(decoded, y)
+    assert target.columns(codes).shape[1] in (target.outputs, 1)
     outputs = np.random.default_rng(0).normal(size=(4, target.outputs))
     answers = target.link(outputs)
     assert answers.shape == outputs.shape
@@ -89,8 +98,24 @@ def test_every_target_keeps_the_contract(kind, signs):
     assert all(np.isfinite(value) for value in target.metrics(y, predicted).values())
 
 
+def test_an_estimator_learns_and_explains_a_target_from_outside(mutag):
+    class DecadesRegressor(isonn.SubgraphIsoNNRegressor):
+        def _make_target(self, y):
+            return Decades.fit(y)
+
+    y = 10.0 ** (mutag.sizes / 5)
+    own = DecadesRegressor(k=(1, 2), random_state=0).fit(mutag, y)
+    plain = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(mutag, np.log10(y))
+    np.testing.assert_allclose(np.log10(own.predict(mutag)), plain.predict(mutag), atol=1e-9)
+    assert own.held_out_score_["decades"] == pytest.approx(plain.held_out_score_["mae"], abs=1e-9)
+    e = own.explain(mutag[0])
+    assert e.score == pytest.approx(np.log10(own.predict(mutag[:1])[0]))
+    assert e.node_importance.sum() == pytest.approx(e.score - e.base)
+    assert e.reasons
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_loss_is_finite_whatever_the_gaps(kind, signs):
+def test_the_loss_is_finite_whatever_the_gaps(kind, decades):
     torch = pytest.importorskip("torch")
     cls, y = KINDS[kind]
     target = cls.fit(y)

@@ -18,7 +18,7 @@ from isonn.errors import InputError
 from isonn.packing import Floats
 from isonn.ridge import solve_ridge
 from isonn.seeding import numpy_stream
-from isonn.targets import Classes, Numbers, Target
+from isonn.targets import Target
 
 __all__ = ["HEADS", "EnsembleHead", "ForestHead", "Head", "LinearHead", "get_head", "register_head"]
 
@@ -184,14 +184,14 @@ class LinearHead(Head):
         seed: int = 0,
     ) -> Self:
         """Compute weights and intercepts."""
-        wanted = target_columns(targets, target)
-        self._regress(features, wanted, weights, np.inf if isinstance(target, Numbers) else LARGEST_SQUARE, seed)
-        if isinstance(target, Classes) and len(target.classes) == 2:
+        wanted = target.columns(targets)
+        self._regress(features, wanted, weights, np.inf if target.numeric else LARGEST_SQUARE, seed)
+        if target.exclusive and len(target.classes) == 2:
             # one score: plus half of it for one class, minus half for the other
             halves = np.array([[-0.5], [0.5]])
             self.coef, self.intercept = halves @ self.coef, halves[:, 0] * self.intercept[0]
             self.held_out = self.held_out @ halves.T
-        if not isinstance(target, Numbers):
+        if not target.numeric:
             scale = temperature(self.held_out, targets, target)
             self.coef, self.intercept, self.held_out = (
                 scale * value for value in (self.coef, self.intercept, self.held_out)
@@ -243,16 +243,6 @@ class LinearHead(Head):
 class _Solution:
     def __init__(self, coef: Floats, intercept: Floats, held_out: Floats, penalty: float, loss: float) -> None:
         self.coef, self.intercept, self.held_out, self.penalty, self.loss = coef, intercept, held_out, penalty, loss
-
-
-def target_columns(targets: NDArray[Any], target: Target) -> Floats:
-    """Return regression targets: +1 and -1 for classes and labels, standardised values for numbers."""
-    if isinstance(target, Numbers):
-        return np.asarray(targets, dtype=np.float64)
-    if isinstance(target, Classes):
-        classes = range(len(target.classes)) if len(target.classes) > 2 else (1,)
-        return np.stack([2.0 * (targets == i) - 1 for i in classes], axis=1)
-    return np.asarray(2.0 * targets - 1, dtype=np.float64)
 
 
 def _same_rows(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -326,14 +316,14 @@ def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> floa
     As in Platt scaling, one graph in n + 2 counts as wrong. Otherwise perfectly separated classes would be predicted
     with certainty.
     """
-    known = np.isfinite(held_out).all(axis=1) if isinstance(target, Classes) else np.isfinite(held_out)
+    known = np.isfinite(held_out).all(axis=1) if target.exclusive else np.isfinite(held_out)
     if not known.any():
         return 1.0
     doubt = 1 / (int(known.sum()) + 2)
 
     def surprise(log_scale: float) -> float:
         scaled = np.exp(log_scale) * held_out
-        if isinstance(target, Classes):
+        if target.exclusive:
             rows = np.flatnonzero(known)
             logs = log_softmax(scaled[rows], axis=1)
             right = logs[np.arange(len(rows)), targets[rows]]
@@ -384,7 +374,7 @@ class ForestHead(Head):
         columns = targets.reshape(len(targets), -1)
         known = np.isfinite(columns).all(axis=1)
         seed = seed % 2**32
-        self.numbers = isinstance(target, Numbers)
+        self.numbers = target.numeric
         if self.numbers:
             forest: Any = RandomForestRegressor(TREES, max_features=1 / 3, random_state=seed)
         else:
@@ -393,7 +383,7 @@ class ForestHead(Head):
         if not self.numbers:
             y = y.astype(np.int64)
         forest.fit(dense[known], y, None if weights is None else weights[known])
-        self._take(forest, isinstance(target, Classes))
+        self._take(forest, target.exclusive)
         return self
 
     def outputs(self, features: csr_array) -> Floats:

@@ -26,7 +26,8 @@ class Target(ABC):
 
     A head returns ``outputs`` numbers per graph, shape (g, outputs). `link` converts them to answers (probabilities or
     values), `decide` converts answers to predictions, and `margin` returns the single number that explanations
-    decompose.
+    decompose. Heads and explanations ask a target only for what is defined here, so they work with any of them. An
+    estimator chooses its target in ``_make_target(y)``.
 
     Attributes:
         classes: the meaning of the outputs: the classes, or the column numbers of ``y``.
@@ -34,6 +35,10 @@ class Target(ABC):
 
     #: The name in saved models.
     name: ClassVar[str]
+    #: Whether outputs are values to predict; otherwise they are scores of classes or labels.
+    numeric: ClassVar[bool] = False
+    #: Whether every graph has exactly one class; otherwise the columns of ``y`` are independent.
+    exclusive: ClassVar[bool] = False
 
     classes: NDArray[Any]
 
@@ -44,7 +49,18 @@ class Target(ABC):
 
     @abstractmethod
     def encode(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Encode ``y`` as class numbers (g,), or as float columns (g, t) with NaN for unknown values."""
+        """Encode ``y``, with NaN for unknown values.
+
+        Return class numbers (g,) if `exclusive`, standardised values (g, t) if `numeric`, else columns of 0 and 1.
+        """
+
+    def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the entries of ``y`` that `encode` turned into ``codes``."""
+        return codes
+
+    def columns(self, codes: NDArray[Any]) -> Floats:
+        """Return encoded targets as columns to regress on: +1 and -1 for labels, values if `numeric`."""
+        return np.asarray(codes if self.numeric else 2.0 * codes - 1, dtype=np.float64)
 
     @abstractmethod
     def link(self, outputs: Floats) -> Floats:
@@ -109,6 +125,7 @@ class Classes(Target):
     """
 
     name = "classes"
+    exclusive = True
 
     def __init__(self, classes: NDArray[Any]) -> None:
         self.classes = classes
@@ -139,6 +156,15 @@ class Classes(Target):
     def encode(self, y: NDArray[Any]) -> NDArray[np.int64]:
         """Return class numbers, shape (g,)."""
         return np.searchsorted(self.classes, y).astype(np.int64)
+
+    def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the classes of class numbers."""
+        return np.asarray(self.classes[codes])
+
+    def columns(self, codes: NDArray[Any]) -> Floats:
+        """Return +1 and -1, one column per class, or a single one for the second of two classes."""
+        classes = range(len(self.classes)) if len(self.classes) > 2 else (1,)
+        return np.stack([2.0 * (codes == i) - 1 for i in classes], axis=1)
 
     def class_weights(self, wanted: str | Mapping[Any, float], codes: NDArray[np.int64]) -> Floats:
         """Return the weight of each class: "balanced" as in scikit-learn, or from a dict, 1 for missing classes."""
@@ -255,6 +281,7 @@ class Numbers(Target):
     """
 
     name = "numbers"
+    numeric = True
 
     def __init__(self, mean: Floats, scale: Floats, single: bool) -> None:
         self.mean, self.scale, self.single = mean, scale, single
@@ -277,6 +304,10 @@ class Numbers(Target):
     def encode(self, y: NDArray[Any]) -> Floats:
         """Return standardised columns, shape (g, t)."""
         return np.asarray((_floats(y).reshape(len(y), -1) - self.mean) / self.scale)
+
+    def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return values in the units of ``y``."""
+        return self.link(codes)
 
     def link(self, outputs: Floats) -> Floats:
         """Return values in the units of ``y``."""

@@ -20,11 +20,10 @@ from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, Template, explain_matched
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
-from isonn.heads import target_columns, temperature
+from isonn.heads import temperature
 from isonn.packing import Floats
 from isonn.params import check_class_weight, check_count, check_plain
 from isonn.seeding import numpy_stream, resolve_seed
-from isonn.targets import Classes, Numbers
 
 APART = ("connections", "regions", "nothing")
 #: Largest set matched under permutations, which tries k! of them.
@@ -90,8 +89,8 @@ class _AlignedIsoNN(TransformerMixin, GraphEstimator):
         cells = self.scaling_.standardised(values, known)
         given = self._weights(sample_weight, targets)
         weights = np.ones(len(targets)) if given is None else given
-        wanted = target_columns(targets, self.target_)
-        numeric = isinstance(self.target_, Numbers)
+        wanted = self.target_.columns(targets)
+        numeric = self.target_.numeric
         columns, held_out = [], np.full(wanted.shape, np.nan)
         for number in range(wanted.shape[1]):
             rows = np.flatnonzero(np.isfinite(wanted[:, number]))
@@ -209,9 +208,9 @@ class _AlignedIsoNN(TransformerMixin, GraphEstimator):
     def _combine(self, columns: list[ColumnModel], held_out: Floats, targets: NDArray[Any]) -> None:
         """Compute outputs from columns: one each, or half of one for each of two classes; classes become log-odds."""
         outputs = np.eye(len(columns))
-        if isinstance(self.target_, Classes) and len(self.target_.classes) == 2:
+        if self.target_.exclusive and len(self.target_.classes) == 2:
             outputs = np.array([[-0.5], [0.5]])
-        if not isinstance(self.target_, Numbers):
+        if not self.target_.numeric:
             outputs = outputs * temperature(held_out @ outputs.T, targets, self.target_)
         self.sets_ = [one for column in columns for one in column.sets]
         owner = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])

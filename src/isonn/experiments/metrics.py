@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, average_precision_score, f1_score, m
 
 from isonn.errors import InputError
 from isonn.packing import Floats
-from isonn.targets import Numbers, Target
+from isonn.targets import Target
 
 Scores = dict[str, float | None]
 
@@ -75,7 +75,7 @@ def score(target: Target, y: NDArray[Any], answers: Floats) -> Scores | list[Sco
     For one class or one number per graph, return a single dict. Metrics that cannot be computed are None: ranks need
     two classes, R² needs two values.
     """
-    if isinstance(target, Numbers):
+    if target.numeric:
         columns = y.reshape(len(y), -1).astype(np.float64)
         found = [_number_scores(columns[:, i], answers[:, i]) for i in range(columns.shape[1])]
         return found[0] if y.ndim == 1 else found

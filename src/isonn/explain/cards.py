@@ -14,7 +14,7 @@ from isonn.explain.explanation import Logits, MatchedGraph, Template, matches_of
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.seeding import torch_threads
-from isonn.targets import Labels, Target
+from isonn.targets import Target
 
 
 class MatchingClassifier(Protocol):
@@ -166,7 +166,7 @@ def _membership(clf: MatchingClassifier, graphs: GraphSet, y: Any) -> NDArray[np
     labels = np.asarray(y)
     if len(labels) != len(graphs):
         raise InputError(f"y has {len(labels)} entries for {len(graphs)} graphs; give one per graph")
-    if isinstance(clf.target_, Labels):
+    if not clf.target_.exclusive:
         if labels.shape != (len(graphs), len(clf.classes_)):
             raise InputError(f"y has shape {labels.shape}; give an indicator matrix with {len(clf.classes_)} columns")
         return np.asarray(labels, dtype=np.int64)
@@ -232,6 +232,6 @@ def _effect(logits: Logits, off: Logits, holds: NDArray[np.int64], target: Targe
 
 def _right(logits: Logits, holds: NDArray[np.int64], target: Target) -> NDArray[np.bool_]:
     """Return whether each graph is classified correctly; with several labels, whether all are."""
-    if isinstance(target, Labels):
+    if not target.exclusive:
         return np.asarray(((logits > 0) == (holds == 1)).all(axis=1))
     return np.asarray(holds[np.arange(len(holds)), logits.argmax(axis=1)] == 1)

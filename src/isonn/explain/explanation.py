@@ -18,7 +18,7 @@ from isonn.explain.reasons import Reason, find_reasons, formula, link_name
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
-from isonn.targets import Numbers, Target
+from isonn.targets import Target
 
 if TYPE_CHECKING:
     import networkx
@@ -183,7 +183,7 @@ class Explanation:
 
     def summary(self, top: int = 5) -> str:
         """Return a few lines: the prediction, the score, and the reasons, or the strongest matches without reasons."""
-        if isinstance(self.target, Numbers):
+        if self.target.numeric:
             what = f"predicted {self.score:.3g}"
         else:
             name = self.class_names.get(self.explained, f"class {self.explained}")
@@ -253,7 +253,7 @@ def explain_matched(
         raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
     classes = target.classes
     logits, model = matched.logits(), matched.model_logits()
-    predicted = 0 if isinstance(target, Numbers) else int(model.argmax())
+    predicted = 0 if target.numeric else int(model.argmax())
     column = predicted if label is None else _column(classes, label)
 
     def score(values: Logits) -> NDArray[np.float64]:

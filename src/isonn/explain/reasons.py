@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.graphs.graph import Graph, GraphSet
-from isonn.targets import Numbers
 
 if TYPE_CHECKING:
     from isonn.explain.explanation import Explanation, Template
@@ -151,7 +150,7 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
     reasons.sort(key=lambda reason: -abs(reason.contribution))
     least = max(LEAST * abs(reasons[0].contribution), ROUNDING) if reasons else 0.0
     kept = [reason for reason in reasons[:MOST] if abs(reason.contribution) >= least]
-    if not isinstance(explanation.target, Numbers):
+    if not explanation.target.numeric:
         kept.sort(key=lambda reason: reason.contribution < 0)
     return kept
 

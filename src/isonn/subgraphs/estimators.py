@@ -62,7 +62,7 @@ from isonn.subgraphs.vocabulary import (
     standardised,
     with_wildcards,
 )
-from isonn.targets import Classes, Numbers, Target
+from isonn.targets import Target
 
 if TYPE_CHECKING:
     from isonn.subgraphs.soft import SoftTemplateClassifier
@@ -242,7 +242,7 @@ class _SubgraphIsoNN(GraphEstimator):
         found = explain_matched(matched, self.target_, label, top, self.label_names_)
         if self.student_ is not None:
             agrees = f"agrees on {self.agreement_:.0%} of graphs"
-            if isinstance(self.target_, Numbers):
+            if self.target_.numeric:
                 agrees = f"has a correlation of {self.agreement_:.2f} with the whole model"
             found = replace(found, note=f"Explained by a model of subgraphs alone, which {agrees}.")
         if method == "evidence":
@@ -260,7 +260,7 @@ class _SubgraphIsoNN(GraphEstimator):
             raise InputError("soft templates have no class reasons; fit with learn_templates=False")
         templates, classes = self.templates_, self.target_.classes.tolist()
         found: dict[Any, list[ClassReason]] = {value: [] for value in classes}
-        rows = ["all graphs"] if isinstance(self.target_, Numbers) else classes
+        rows = ["all graphs"] if self.target_.numeric else classes
         for mark in self._marks:
             template = templates[mark.column]
             counts = zip(rows, self._presence[:, mark.column].tolist(), self._graphs_by_class.tolist(), strict=True)
@@ -395,7 +395,7 @@ class _SubgraphIsoNN(GraphEstimator):
         self.size_block_ = SizeBlock.learn(sizes, len({(own.kind, own.view) for own in pieces}))
         seed = derive_seed(self.seed_, "head")
         best: tuple[Vocabulary, csr_array, LinearHead] | None = None
-        for row_norm in (True, False) if isinstance(self.target_, Numbers) else (True,):
+        for row_norm in (True, False) if self.target_.numeric else (True,):
             # for numbers, leave-one-out decides whether features are divided by their norm
             vocabulary, features = learn_vocabulary(
                 pieces, self.min_support, row_norm, beside=lambda rows: self.size_block_.features(sizes[rows])
@@ -462,18 +462,13 @@ class _SubgraphIsoNN(GraphEstimator):
         if not rows.any():
             return None
         answers = self.target_.link(np.nan_to_num(head.held_out[rows]))
-        truth = targets[rows]
-        if isinstance(self.target_, Classes):
-            truth = self.target_.classes[truth]
-        elif isinstance(self.target_, Numbers):
-            truth = self.target_.link(truth)
-        return self.target_.metrics(truth, self.target_.decide(answers))
+        return self.target_.metrics(self.target_.decode(targets[rows]), self.target_.decide(answers))
 
     def _losses(self, head: LinearHead, targets: NDArray[Any]) -> NDArray[np.float64]:
         """Return the squared leave-one-out error of each graph, for targets from `_as_numbers`."""
         wanted = _as_numbers(targets, self.target_)
         guess = head.held_out
-        if not isinstance(self.target_, Numbers):
+        if not self.target_.numeric:
             guess = self.target_.link(np.nan_to_num(guess))
         return np.asarray(np.nan_to_num((wanted - guess) ** 2).mean(axis=1))
 
@@ -501,7 +496,7 @@ class _SubgraphIsoNN(GraphEstimator):
         columns = np.concatenate([np.arange(subgraphs), np.arange(len(self.vocabulary_), features.shape[1])])
         own = csr_array(features[:, columns])
         student = LinearHead().fit_outputs(own, head.held_out, seed)
-        if isinstance(self.target_, Numbers):
+        if self.target_.numeric:
             self.agreement_ = _mean_correlation(student.held_out, head.held_out)
         else:
             known = np.isfinite(student.held_out) & np.isfinite(head.held_out)
@@ -941,6 +936,6 @@ def _mean_correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> f
 
 def _as_numbers(targets: NDArray[Any], target: Target) -> NDArray[np.float64]:
     """Return targets as columns of numbers, one per class."""
-    if isinstance(target, Classes):
+    if target.exclusive:
         return np.asarray(targets[:, None] == np.arange(len(target.classes)), dtype=np.float64)
     return np.asarray(targets, dtype=np.float64)

@@ -17,7 +17,7 @@ from isonn.packing import IntArray
 from isonn.seeding import numpy_stream
 from isonn.subgraphs.bank import SubgraphBank
 from isonn.subgraphs.enumerate import canonical_regions
-from isonn.targets import Classes, Numbers, Target
+from isonn.targets import Target
 
 #: Number of graphs whose counts are copied at a time.
 GRAPHS_AT_ONCE = 2**16
@@ -265,9 +265,9 @@ def _sums_of_holders(features: csr_array, values: NDArray[np.float64], templates
 
 def _members(targets: NDArray[Any], target: Target) -> NDArray[np.float32]:
     """Return which graphs count for each class (g, classes); all of them for numbers."""
-    if isinstance(target, Classes):
+    if target.exclusive:
         return np.asarray(targets[:, None] == np.arange(len(target.classes)), dtype=np.float32)
-    if isinstance(target, Numbers):
+    if target.numeric:
         return np.ones((len(targets), 1), dtype=np.float32)
     return np.asarray(targets == 1, dtype=np.float32)
 
@@ -279,13 +279,13 @@ def evidence_of(features: csr_array, targets: NDArray[Any], target: Target, temp
     among all graphs. For numbers it is the mean standardised value among them. Both shrink towards 0 if few graphs
     contain a template.
     """
-    if isinstance(target, Numbers):
+    if target.numeric:
         known = np.isfinite(targets)
         both = np.concatenate([np.where(known, targets, 0.0), known], axis=1)
         sums, holders = np.hsplit(_sums_of_holders(features, both, templates), 2)
         return np.asarray(sums / (holders + 1)).T.astype(np.float32)
     columns = _members(targets, target).astype(np.float64)
-    known = np.ones_like(columns) if isinstance(target, Classes) else np.isfinite(targets).astype(float)
+    known = np.ones_like(columns) if target.exclusive else np.isfinite(targets).astype(float)
     yes, all_ = np.hsplit(_sums_of_holders(features, np.concatenate([columns, known], axis=1), templates), 2)
     total = np.log((columns.sum(axis=0) + 0.5) / (known.sum(axis=0) - columns.sum(axis=0) + 0.5))
     return np.asarray(np.log((yes + 0.5) / (all_ - yes + 0.5)) - total).T.astype(np.float32)
@@ -316,7 +316,7 @@ def class_marks(
         direction = target.margin(np.eye(outputs), output) - target.margin(np.zeros(outputs), output)
         weight = direction @ head.coef[:, : len(labelled)]
         margin = target.margin(head.held_out[rows], output)
-        if isinstance(target, Numbers):
+        if target.numeric:
             truth = target.margin(np.asarray(wanted, dtype=float), output)
             found = [
                 mark

@@ -350,14 +350,14 @@ class _WeightedLoss:
     def __call__(self, outputs: Tensor, goals: Tensor) -> Tensor:
         """The loss of outputs, ``(g, outputs)``, and goals, ``(g, columns + 1)``."""
         wanted, weights = goals[:, :-1], goals[:, -1:]
-        if isinstance(self._target, Classes):
+        if self._target.exclusive:
             number = wanted[:, 0].long()
             each = nn.functional.cross_entropy(outputs, number, reduction="none")[:, None]
             weights = weights if self._classes is None else weights * self._classes[number, None]
         else:
             known = ~wanted.isnan()
             wanted, weights = torch.where(known, wanted, 0.0).to(outputs.dtype), weights * known
-            if isinstance(self._target, Numbers):
+            if self._target.numeric:
                 each = (outputs - wanted) ** 2
             else:
                 each = nn.functional.binary_cross_entropy_with_logits(outputs, wanted, reduction="none")
