@@ -242,12 +242,7 @@ class GCNClassifier(GraphNetworkClassifier):
         hidden: width of each convolution.
         dropout: share of the graph features dropped in training.
         max_degree: largest degree, to which others are capped, with ``features="degree"``.
-        epochs: number of training epochs.
-        learning_rate: learning rate of Adam.
-        batch_size: graphs per step; None means all.
-        n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
-        random_state: seed of weights and shuffles; None draws a new one.
-        verbose: 1 shows a progress bar.
+        epochs, learning_rate, batch_size, n_jobs, random_state, verbose: as in `CNNClassifier`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:40]
@@ -302,18 +297,9 @@ class GINClassifier(GraphNetworkClassifier):
     in "adjacency" contain them), so it sees little structure in complete graphs such as correlations of brain regions.
 
     Args:
-        features: node features: "adjacency", "labels" or "degree".
-        layers: number of convolutions.
-        size: nodes that graphs are padded to with ``features="adjacency"``; None uses the largest training graph.
-        hidden: width of each convolution.
         dropout: share of the layers' scores dropped in training, as in the published code.
-        max_degree: largest degree, to which others are capped, with ``features="degree"``.
-        epochs: number of training epochs.
-        learning_rate: learning rate of Adam.
-        batch_size: graphs per step; None means all.
-        n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
-        random_state: seed of weights and shuffles; None draws a new one.
-        verbose: 1 shows a progress bar.
+        features, layers, size, hidden, max_degree: as in `GCNClassifier`.
+        epochs, learning_rate, batch_size, n_jobs, random_state, verbose: as in `CNNClassifier`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:40]
@@ -341,10 +327,10 @@ class GINClassifier(GraphNetworkClassifier):
         super().__init__(
             features,
             layers,
+            size=size,
             hidden=hidden,
             dropout=dropout,
             max_degree=max_degree,
-            size=size,
             epochs=epochs,
             learning_rate=learning_rate,
             batch_size=batch_size,

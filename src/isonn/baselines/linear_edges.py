@@ -118,8 +118,7 @@ class LinearEdgesRegressor(_RidgeEdges, FeatureRegressor):
 
     Args:
         alpha: strength of the L2 penalty.
-        fisher: "auto", True or False.
-        size: largest number of nodes of a graph; None uses the largest training graph.
+        fisher, size: as in `LinearEdgesClassifier`.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -145,8 +144,7 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
 
     Args:
         C: inverse strength of the penalty.
-        fisher: "auto", True or False.
-        size: largest number of nodes of a graph; None uses the largest training graph.
+        fisher, size: as in `LinearEdgesClassifier`.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -280,8 +278,7 @@ class NBSEdgesClassifier(LinearEdgesClassifier):
     Args:
         alpha: strength of the L2 penalty.
         threshold: largest p-value of a selected edge.
-        fisher: "auto", True or False.
-        size: largest number of nodes of a graph; None uses the largest training graph.
+        fisher, size: as in `LinearEdgesClassifier`.
 
     Attributes set by ``fit``:
         edges_: ndarray of shape (m, 2): the selected edges.

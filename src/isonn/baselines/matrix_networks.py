@@ -120,13 +120,8 @@ class AutoEncoderClassifier(NeuralClassifier):
     Args:
         encoder: widths of the encoder's two layers, the second that of the code; the decoder mirrors them.
         hidden: widths of the classifier's hidden layers.
-        size: nodes that graphs are padded to; None uses the largest training graph.
         epochs: training epochs of the autoencoder, and again of the classifier.
-        learning_rate: learning rate of Adam.
-        batch_size: graphs per step; None means all.
-        n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
-        random_state: seed of weights and shuffles; None draws a new one.
-        verbose: 1 shows a progress bar.
+        size, learning_rate, batch_size, n_jobs, random_state, verbose: as in `CNNClassifier`.
 
     Attributes set by ``fit``:
         reconstruction_history_: loss and seconds of each epoch of the autoencoder.
@@ -210,14 +205,9 @@ class SDBNClassifier(NeuralClassifier):
     Args:
         modules: number of modules; at most one fewer than nodes.
         reconstruction: weight of the decoder's error in the loss.
-        size: nodes that graphs are padded to; None uses the largest training graph.
         dropout: share of the 100 units dropped in training.
-        epochs: number of training epochs.
-        learning_rate: learning rate of Adam.
-        batch_size: graphs per step; None means all.
-        n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
         random_state: seed of modules, weights and shuffles; None draws a new one.
-        verbose: 1 shows a progress bar.
+        size, epochs, learning_rate, batch_size, n_jobs, verbose: as in `CNNClassifier`.
 
     Attributes set by ``fit``:
         modules_: ndarray of shape (size_,), the module of each node, numbered by their first nodes.
