@@ -97,3 +97,35 @@ def test_every_public_name_is_there():
     assert set(isonn.__all__) <= set(dir(isonn))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = isonn.nothing
+
+
+TESTS = Path(__file__).parent
+PRIVATE = re.compile(r"_[A-Za-z]\w*")
+
+
+def private_names(path: Path) -> tuple[set[str], set[str]]:
+    """The private names that a test file reaches for, and the hooks that its toy classes define."""
+    used, hooks = set(), set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and not (
+            isinstance(node.value, ast.Name) and node.value.id in ("self", "cls", "os")
+        ):
+            used.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            used.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "setattr":
+            texts = [word.value for word in node.args if isinstance(word, ast.Constant) and isinstance(word.value, str)]
+            used.update(text.rpartition(".")[2] for text in texts)
+        elif isinstance(node, ast.ClassDef):
+            hooks.update(part.name for part in node.body if isinstance(part, ast.FunctionDef))
+    return {*filter(PRIVATE.fullmatch, used - {"_repr_html_"})}, {*filter(PRIVATE.fullmatch, hooks)}
+
+
+def test_private_names_in_tests_are_listed_with_the_reason():
+    rows = re.findall(
+        r"^\| (.*test_.*) \| (.*) \| .* \|$", (TESTS.parent / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
+    listed = {name for _, names in rows for text in re.findall(r"`([^`]+)`", names) for name in PRIVATE.findall(text)}
+    used, hooks = zip(*map(private_names, sorted(TESTS.rglob("*.py"))), strict=True)
+    assert set().union(*used) <= listed
+    assert listed <= set().union(*used, *hooks)

@@ -77,9 +77,9 @@ def test_a_graph_larger_than_there_is_room_for_is_refused(name, graphs):
         (GCNClassifier(layers=0), "layers=0 is not a count"),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(estimator, message):
+def test_settings_that_mean_nothing_are_refused(estimator, message, graphs):
     with pytest.raises(InputError, match=message):
-        estimator._check_params()
+        estimator.fit(graphs)
 
 
 def test_the_cnn_is_the_papers_network(mutag):

@@ -171,7 +171,8 @@ def test_a_folder_read_and_counted_by_two_processes_gives_the_model_that_memory_
     np.testing.assert_array_equal(streamed.transform(mutag).toarray(), whole.transform(mutag).toarray())
     np.testing.assert_allclose(streamed.head_.coef, whole.head_.coef, rtol=1e-9, atol=1e-12)
     assert streamed.seen_in_training(mutag).all()
-    assert [mark.column for mark in streamed._marks] == [mark.column for mark in whole._marks]
+    for label, reasons in whole.reasons_.items():
+        assert [reason.column for reason in streamed.reasons_[label]] == [reason.column for reason in reasons]
 
 
 def test_what_two_processes_cannot_read_is_told_as_one_tells_it(tmp_path):
