@@ -8,7 +8,7 @@ import signal
 def run() -> None:
     """Run the command line as the whole process; `isonn.cli.main` runs it inside another."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing to save before a command begins, so end at once
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # until a command starts there is nothing to save
     from isonn.cli import main
 
     try:
@@ -16,7 +16,7 @@ def run() -> None:
             main()
         finally:
             _finish()
-    except KeyboardInterrupt:  # after what `main` watches
+    except KeyboardInterrupt:  # Ctrl-C while `main` returns
         _finish()
         raise SystemExit(130) from None
 

@@ -293,7 +293,7 @@ def leave_one_out(
     root = np.sqrt(weights)
     values, vectors = eigh(kernel * np.outer(root, root))
     vectors = vectors * root[:, None]  # so that G = V diag(1 / (d + penalty)) V'
-    turned, ones = vectors.T @ wanted, vectors.sum(axis=0)
+    projected, ones = vectors.T @ wanted, vectors.sum(axis=0)
     square = vectors**2
     best: tuple[float, Floats, Floats, Floats, float] | None = None
     for penalty in PENALTIES.tolist():
@@ -301,7 +301,7 @@ def leave_one_out(
         s = vectors @ (inverse * ones)
         total = float(s.sum())
         bias = (s @ wanted) / total
-        alpha = vectors @ (inverse[:, None] * turned) - np.outer(s, bias)
+        alpha = vectors @ (inverse[:, None] * projected) - np.outer(s, bias)
         residual = alpha / np.maximum(square @ inverse - s**2 / total, 1e-300)[:, None]
         loss = float((weights[:, None] * np.minimum(residual**2, cap)).mean() / weights.mean())
         if best is None or loss < best[4]:
@@ -321,7 +321,7 @@ def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> floa
         return 1.0
     doubt = 1 / (int(known.sum()) + 2)
 
-    def surprise(log_scale: float) -> float:
+    def negative_log_likelihood(log_scale: float) -> float:
         scaled = np.exp(log_scale) * held_out
         if target.exclusive:
             rows = np.flatnonzero(known)
@@ -333,7 +333,7 @@ def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> floa
         loss = np.logaddexp(0, -signs * scaled[known])
         return float(((1 - doubt) * loss + doubt * np.logaddexp(0, signs * scaled[known])).mean())
 
-    return float(np.exp(minimize_scalar(surprise, bounds=(-3, 5), method="bounded").x))
+    return float(np.exp(minimize_scalar(negative_log_likelihood, bounds=(-3, 5), method="bounded").x))
 
 
 @register_head
@@ -383,7 +383,7 @@ class ForestHead(Head):
         if not self.numbers:
             y = y.astype(np.int64)
         forest.fit(dense[known], y, None if weights is None else weights[known])
-        self._take(forest, target.exclusive)
+        self._store_trees(forest, target.exclusive)
         return self
 
     def outputs(self, features: csr_array) -> Floats:
@@ -425,7 +425,7 @@ class ForestHead(Head):
         head.numbers, head.one_class = (bool(value) for value in tensors["kind"])
         return head
 
-    def _take(self, forest: Any, one_class: bool) -> None:
+    def _store_trees(self, forest: Any, one_class: bool) -> None:
         trees = [estimator.tree_ for estimator in forest.estimators_]
         nodes, self.one_class = max(tree.node_count for tree in trees), one_class
         self.feature, self.left, self.right = (np.zeros((len(trees), nodes), dtype=np.int32) for _ in range(3))

@@ -43,6 +43,24 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+def sizes_of(k: Any) -> tuple[Any, ...]:
+    """Return ``k``, one size or several, as a tuple.
+
+    Example:
+        >>> sizes_of(3), sizes_of([2, 3])
+        ((3,), (2, 3))
+    """
+    return tuple(np.atleast_1d(np.asarray(k, dtype=object)).tolist())
+
+
+def check_subgraph_sizes(k: Any) -> None:
+    """Raise `InputError` unless ``k`` is at least one size of subgraphs that can be enumerated."""
+    if not sizes_of(k):
+        raise InputError("k=() is empty; give at least one number of nodes")
+    for size in sizes_of(k):
+        check_subgraph_size(size)
+
+
 def check_subgraph_size(k: int) -> None:
     """Raise `InputError` if subgraphs of this size cannot be enumerated."""
     if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MAX_SUBGRAPH_NODES:

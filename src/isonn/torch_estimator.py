@@ -161,8 +161,8 @@ class TorchEstimator(GraphEstimator):
         """Return the mean loss of outputs and targets."""
         return self.target_.loss()
 
-    def _goals(self, targets: NDArray[Any]) -> NDArray[Any]:
-        """What the loss compares outputs with, a row per graph."""
+    def _loss_targets(self, targets: NDArray[Any]) -> NDArray[Any]:
+        """Return the targets in the form that the loss takes, one row per graph."""
         return targets
 
     def _finish(self, inputs: Any, targets: NDArray[Any]) -> None:
@@ -171,7 +171,7 @@ class TorchEstimator(GraphEstimator):
     def _inputs(self, graphs: GraphSet) -> Inputs:
         raise TypeError(f"{type(self).__name__} does not implement _inputs")
 
-    def _look_over(self, graphs: GraphSet) -> None:
+    def _warn_of_unusual(self, graphs: GraphSet) -> None:
         """Warn once about unusual graphs, before they are predicted in batches."""
 
     def _build(self, generator: torch.Generator | None) -> nn.Module:
@@ -200,7 +200,7 @@ class TorchEstimator(GraphEstimator):
                 self.history_ = train(
                     model,
                     inputs,
-                    torch.from_numpy(self._goals(targets)).to(self.device),
+                    torch.from_numpy(self._loss_targets(targets)).to(self.device),
                     self._loss(model, targets),
                     epochs=self._epochs(),
                     learning_rate=self.learning_rate,
@@ -226,7 +226,7 @@ class TorchEstimator(GraphEstimator):
         return self.target_.link(self._in_batches(graphs, self.model_).astype(np.float64))
 
     def _in_batches(self, graphs: GraphSet, compute: Callable[[Any], Tensor]) -> NDArray[np.float32]:
-        self._look_over(graphs)
+        self._warn_of_unusual(graphs)
         parts = []
         with torch_threads(self.n_jobs), torch.inference_mode():
             batch = max(1, PREDICTION_CELLS // self._cells_per_graph())

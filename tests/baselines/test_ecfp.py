@@ -10,6 +10,7 @@ import isonn
 from isonn.baselines import ECFPForestClassifier, ECFPForestRegressor, ECFPLinearClassifier, ECFPLinearRegressor
 from isonn.baselines.ecfp import fingerprints
 from isonn.errors import InputError
+from isonn.experiments.study import unsupported_reason
 
 Chem = pytest.importorskip("rdkit.Chem")
 SMILES = [f"{'C' * n}{end}" for n in range(1, 9) for end in ("O", "N", "Cl", "c1ccccc1", "C(=O)O")]
@@ -54,4 +55,4 @@ def test_numbers_and_labels_with_gaps_are_learned(molecules: isonn.GraphSet) -> 
 def test_graphs_without_smiles_are_refused(mutag: isonn.GraphSet) -> None:
     with pytest.raises(InputError, match="MUTAG holds no SMILES; ECFP is for molecules"):
         ECFPLinearClassifier().fit(mutag)
-    assert ECFPForestClassifier()._unsupported(mutag) == "MUTAG holds no SMILES; ECFP is for molecules"
+    assert unsupported_reason("ecfp-forest", {}, mutag) == "MUTAG holds no SMILES; ECFP is for molecules"

@@ -67,14 +67,14 @@ sys.meta_path.insert(0, NoTorch)
 import isonn
 from isonn.experiments.jobs import plan, run_job
 from isonn.experiments.methods import METHODS, build
-from isonn.experiments.study import why_not
+from isonn.experiments.study import unsupported_reason
 
 graphs = isonn.load("MUTAG")
 for method in ("isonn-subgraph", "wl-svm", "edges", "size"):
-    assert why_not(method, {}, graphs) is None, method
+    assert unsupported_reason(method, {}, graphs) is None, method
     run_job(plan(graphs, [method], {}, "paper", 1)[0], graphs)
 for method in ("isonn", "cnn", "ae", "sdbn", "gcn", "gin"):
-    print(method, why_not(method, {}, graphs))
+    print(method, unsupported_reason(method, {}, graphs))
 """
 
 

@@ -10,7 +10,7 @@ import pytest
 from isonn.errors import DatasetError, InputError
 from isonn.experiments.spec import Printed, Spec, Sweep
 from isonn.experiments.store import Store
-from isonn.experiments.study import Datasets, check_seeds, gather, nothing_left, part_rows, plan_study
+from isonn.experiments.study import Datasets, check_seeds, load_datasets, nothing_to_run, part_rows, plan_study
 from isonn.graphs import GraphSet
 
 SPEC = Spec(
@@ -87,16 +87,16 @@ def test_two_datasets_of_one_name_are_refused(tmp_path) -> None:
         (tmp_path / folder).mkdir()
         np.savez(tmp_path / folder / "mine.npz", adjacency=np.ones((4, size, size)) - np.eye(size), labels=[0, 1, 0, 1])
     one, two = str(tmp_path / "one" / "mine.npz"), str(tmp_path / "two" / "mine.npz")
-    assert list(gather([one, one]).graphs) == ["mine"]
+    assert list(load_datasets([one, one]).graphs) == ["mine"]
     with pytest.raises(InputError, match=r"two/mine\.npz has the name mine, like another dataset; rename"):
-        gather([one, two])
+        load_datasets([one, two])
 
 
 def test_a_study_in_which_nothing_can_run_says_every_reason(datasets: Datasets) -> None:
     only = Datasets({}, datasets.absent, datasets.private)
-    error = nothing_left(plan_study(SPEC, only, None, "paper", 1), only)
+    error = nothing_to_run(plan_study(SPEC, only, None, "paper", 1), only)
     assert "who knows" in str(error)
-    assert nothing_left(plan_study(SPEC, datasets, None, "paper", 1), datasets) is None
+    assert nothing_to_run(plan_study(SPEC, datasets, None, "paper", 1), datasets) is None
 
 
 def test_an_absent_dataset_keeps_the_printed_rows(datasets: Datasets, tmp_path) -> None:
@@ -110,12 +110,12 @@ def test_known_datasets_may_be_missing_and_unknown_ones_are_refused(
 ) -> None:
     monkeypatch.setenv("ISONN_DATA", str(tmp_path))
     np.savez(tmp_path / "own.npz", adjacency=graphs.dense(), labels=graphs.y)
-    found = gather(["MUTAG", "bp-fmri", str(tmp_path / "own.npz")])
+    found = load_datasets(["MUTAG", "bp-fmri", str(tmp_path / "own.npz")])
     assert list(found.graphs) == ["MUTAG", "own"]
     assert found.private == {"BP-fMRI"}
     assert str(tmp_path) not in found.absent["BP-fMRI"], "a table is for everybody"
     with pytest.raises(DatasetError, match="no dataset and no file"):
-        gather(["no/such/thing.npz"])
+        load_datasets(["no/such/thing.npz"])
 
 
 def test_few_seeds_are_said_to_be_few_under_the_fair_protocol_only() -> None:

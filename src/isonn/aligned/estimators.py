@@ -22,7 +22,7 @@ from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.heads import temperature
 from isonn.packing import Floats
-from isonn.params import check_class_weight, check_count, check_plain
+from isonn.params import check_class_weight, check_count, check_plain, sizes_of
 from isonn.seeding import numpy_stream, resolve_seed
 
 APART = ("connections", "regions", "nothing")
@@ -180,7 +180,7 @@ class _AlignedIsoNN(TransformerMixin, GraphEstimator):
 
     def _check_params(self) -> None:
         check_plain(self.get_params(deep=False))
-        sizes = self._sizes
+        sizes = sizes_of(self.k)
         if not sizes or any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2 for k in sizes):
             raise InputError(f"k must contain integers >= 2, such as (2, 3, 4), got {self.k!r}")
         if self.permute and max(sizes) > MAX_PERMUTED_K:
@@ -194,12 +194,8 @@ class _AlignedIsoNN(TransformerMixin, GraphEstimator):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True or False")
 
-    @property
-    def _sizes(self) -> tuple[Any, ...]:
-        return tuple(np.atleast_1d(np.asarray(self.k, dtype=object)).tolist())
-
     def _settings(self) -> Settings:
-        sizes = tuple(sorted({int(k) for k in self._sizes}))
+        sizes = tuple(sorted({int(k) for k in sizes_of(self.k)}))
         return Settings(sizes, self.c, self.connections, self.ridge, self.permute, self.apart, self.shuffles)
 
     def _geometry(self) -> Geometry:

@@ -263,8 +263,8 @@ def _load(data: str, test: str | None, options: Settings, numbers: bool | None) 
         known = int(np.isin(graph_hashes(other), graph_hashes(graphs)).sum())
         if known:
             warnings.warn(
-                f"{known} of {len(other)} graphs of {other.name} equal graphs of {graphs.name}, which flatters every "
-                f"method; leave them out of one of the two",
+                f"{known} of {len(other)} graphs of {other.name} equal graphs of {graphs.name}, so every score is "
+                f"too high; leave them out of one of the two",
                 IsoNNWarning,
                 stacklevel=2,
             )
@@ -320,12 +320,12 @@ def _left_out(
 ) -> dict[str, str]:
     """Return the methods that cannot be used on these graphs, with the reason; raise an error for invalid settings."""
     from isonn.errors import InputError
-    from isonn.experiments.study import why_not
+    from isonn.experiments.study import unsupported_reason
 
     reasons = {}
     for name in methods:
         for candidate in candidates[name] or ({},):
-            reason = why_not(name, {**settings[name], **candidate}, graphs)
+            reason = unsupported_reason(name, {**settings[name], **candidate}, graphs)
             if reason is not None:
                 reasons[name] = reason
     if len(reasons) == len(methods):

@@ -86,7 +86,7 @@ def reproduce(
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
-    from isonn.experiments.study import finished_part, gather, nothing_left, part_rows, plan_study
+    from isonn.experiments.study import finished_part, load_datasets, nothing_to_run, part_rows, plan_study
 
     spec = load_spec(experiment)
     chosen = protocol if protocol is not None else spec.protocol
@@ -94,9 +94,9 @@ def reproduce(
     number = _seeds(seeds, spec, chosen)
     asked = None if methods is None else resolve_methods(methods)
     n_jobs = processes(jobs if jobs is not None else spec.jobs)
-    found = gather(spec.datasets if datasets is None else _names(datasets))
+    found = load_datasets(spec.datasets if datasets is None else _names(datasets))
     parts = plan_study(spec, found, asked, chosen, number)
-    error = nothing_left(parts, found)
+    error = nothing_to_run(parts, found)
     if error is not None:
         raise error
     default = spec.name if chosen == spec.protocol else f"{spec.name}-{chosen}"

@@ -188,7 +188,7 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     if job.permutation:
         graphs = _permuted(graphs, folds, numpy_stream(job.seed, "permutation", job.permutation))
     said: list[str] = []
-    with _one_thread(), _listening(said):
+    with _one_thread(), _collecting_warnings(said):
         begin = time.perf_counter()
         inner = [_judge(job, candidate, graphs, train) for candidate in job.candidates]
         chosen = job.candidates[_best(inner, protocol, graphs)] if inner else {}
@@ -290,7 +290,7 @@ def _canonical(value: Any) -> str:
 
 
 @contextmanager
-def _listening(said: list[str]) -> Iterator[None]:
+def _collecting_warnings(said: list[str]) -> Iterator[None]:
     """Collect the distinct warnings of isonn, for the notes below a table."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", IsoNNWarning)

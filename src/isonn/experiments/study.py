@@ -58,7 +58,7 @@ class Part:
         return "table" if self.sweep is None else self.sweep.name
 
 
-def gather(names: Iterable[str]) -> Datasets:
+def load_datasets(names: Iterable[str]) -> Datasets:
     """Load datasets; note known ones that cannot be loaded, and raise an error for unknown names."""
     entries = {entry.name.casefold(): entry for entry in known()}
     graphs: dict[str, GraphSet] = {}
@@ -132,7 +132,9 @@ def _part(
             ]
         for name, common, candidates in variants:
             try:
-                reasons = [why_not(method, {**common, **candidate}, graphs) for candidate in candidates or ({},)]
+                reasons = [
+                    unsupported_reason(method, {**common, **candidate}, graphs) for candidate in candidates or ({},)
+                ]
                 reason = next((reason for reason in reasons if reason is not None), None)
                 if reason is None:
                     jobs += plan(graphs, [method], {method: common}, protocol, seeds, {method: candidates})
@@ -153,7 +155,7 @@ def table_settings(
     return spec.candidates_for(dataset, method, changes)
 
 
-def why_not(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str | None:
+def unsupported_reason(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str | None:
     """Return why the method cannot be used on these graphs, or None; raise an error for invalid settings."""
     kind = "classes" if graphs.y is None else target_kind(graphs.y)
     if kind == "numbers" and not METHODS[method].regressor:
@@ -241,7 +243,7 @@ def about(graphs: GraphSet) -> dict[str, Any]:
     }
 
 
-def nothing_left(parts: Sequence[Part], datasets: Datasets) -> IsoNNError | None:
+def nothing_to_run(parts: Sequence[Part], datasets: Datasets) -> IsoNNError | None:
     """Return the error if nothing can be run, or None."""
     if any(part.jobs for part in parts):
         return None

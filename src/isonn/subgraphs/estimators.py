@@ -29,7 +29,7 @@ from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, stream
 from isonn.heads import Head, LinearHead, get_head
-from isonn.params import check_class_weight, check_count, check_plain, check_subgraph_size, check_widths
+from isonn.params import check_class_weight, check_count, check_plain, check_subgraph_sizes, check_widths, sizes_of
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Banked, bank_subgraphs, sampled_shares
 from isonn.subgraphs.explain import Templates, VocabularyMatches, find_occurrences
@@ -173,7 +173,9 @@ class _SubgraphIsoNN(GraphEstimator):
             folded = self._folded(graphs)
             self.label_names_["node"] = {**self.label_names_["node"], **folded.node_label_names}
             use = used_columns(self, DistinctValues(()).add(folded).has)
-            self.encoding_ = fit_encoding(folded, use, self._sizes, self._views_of(graphs.kind), self.regions == "both")
+            self.encoding_ = fit_encoding(
+                folded, use, sizes_of(self.k), self._views_of(graphs.kind), self.regions == "both"
+            )
             self._check_fold(graphs.name)
             banked = self._bank(folded)
             self._learn(pieces_of(banked), banked.sampled, size_counts(folded), targets, sample_weight, graphs)
@@ -305,11 +307,7 @@ class _SubgraphIsoNN(GraphEstimator):
 
     def _check_params(self) -> None:
         check_plain(self.get_params(deep=False))
-        sizes = self._sizes
-        if not sizes:
-            raise InputError("k=() is empty; give at least one number of nodes")
-        for k in sizes:
-            check_subgraph_size(k)
+        check_subgraph_sizes(self.k)
         for name in ("max_subgraphs", "min_support", "epochs", "n_jobs"):
             check_count(name, getattr(self, name))
         for name in ("c", "batch_size", "patience"):
@@ -342,10 +340,6 @@ class _SubgraphIsoNN(GraphEstimator):
         if i is not None:
             return f"graph {i} is directed, and subgraphs need undirected graphs"
         return super()._unsupported(graphs)
-
-    @property
-    def _sizes(self) -> tuple[int, ...]:
-        return tuple(np.atleast_1d(np.asarray(self.k, dtype=object)).tolist())
 
     @property
     def _views(self) -> tuple[str, ...]:
@@ -534,7 +528,7 @@ class _SubgraphIsoNN(GraphEstimator):
             targets = self._encode(y, seen.graphs)
             use = used_columns(self, seen.known.has)
             self.encoding_ = encoding_of(
-                seen.known, use, self._sizes, self._views_of(seen.kind), source.name, self.regions == "both"
+                seen.known, use, sizes_of(self.k), self._views_of(seen.kind), source.name, self.regions == "both"
             )
             self._check_fold(source.name)
             cut_to_folder(

@@ -31,7 +31,7 @@ from isonn.graphs.stream import GraphStream, stream
 from isonn.matching.exact import exact_flat_distance, exact_flat_winners
 from isonn.matching.permutations import GraphLayout, permutations
 from isonn.packing import IntArray
-from isonn.params import check_count, check_subgraph_size, check_widths
+from isonn.params import check_count, check_subgraph_sizes, check_widths, sizes_of
 from isonn.seeding import derive_seed, numpy_stream, resolve_seed, torch_threads
 from isonn.subgraphs.bank import (
     Banked,
@@ -60,7 +60,6 @@ from isonn.subgraphs.views import (
     Encoding,
     check_undirected,
     columns_to_read,
-    directed_graph,
     encoding_from_json,
     encoding_of,
     fit_encoding,
@@ -807,10 +806,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
     def _check_params(self) -> None:
         """Validate parameters."""
         super()._check_params()
-        if not self._sizes:
-            raise InputError("k=() is empty; give at least one number of nodes")
-        for k in self._sizes:
-            check_subgraph_size(k)
+        check_subgraph_sizes(self.k)
         for name in ("c", "max_subgraphs"):
             check_count(name, getattr(self, name))
         if self.head not in HEADS:
@@ -821,17 +817,6 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         check_widths("hidden", self.hidden)
         if self.batch_size == 1:
             raise InputError("batch_size must be at least 2, or None, got 1")
-
-    def _unsupported(self, graphs: GraphSet) -> str | None:
-        """Return the reason why these graphs cannot be used, or None."""
-        i = directed_graph(graphs)
-        if i is not None:
-            return f"graph {i} is directed, and subgraphs need undirected graphs"
-        return super()._unsupported(graphs)
-
-    @property
-    def _sizes(self) -> tuple[int, ...]:
-        return tuple(np.atleast_1d(np.asarray(self.k, dtype=object)).tolist())
 
     def fit(
         self,
@@ -852,7 +837,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
             y: classes of any type, shape (g,), or an indicator matrix of shape (g, labels).
             checkpoint: a file for the training state; Ctrl-C finishes the epoch and saves.
-            resume: continue from ``checkpoint`` if it exists. The result is bit for bit that of an uninterrupted run.
+            resume: continue from ``checkpoint`` if it exists. The result is bit-identical to a run without a stop.
             bank: a folder for the subgraphs, so that a stopped run, or one with other templates or epochs, does not cut
                 them again. None uses a temporary folder for streams, and memory for other graphs.
             workers: number of processes that cut graphs into ``bank``, or a function that runs them on a cluster
@@ -875,7 +860,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             self.label_names_ = seen.names_for(y)
             self._remember(seen.hashes)
             use = used_columns(self, seen.known.has)
-            self.encoding_ = encoding_of(seen.known, use, self._sizes, self._views, source.name)
+            self.encoding_ = encoding_of(seen.known, use, sizes_of(self.k), self._views, source.name)
             settings = (
                 self.max_subgraphs,
                 self._cut_seed,
@@ -896,7 +881,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         """Cut the training graphs, learn the encoding and choose the initial templates."""
         check_undirected(graphs)
         use = used_columns(self, DistinctValues(()).add(graphs).has)
-        self.encoding_ = fit_encoding(graphs, use, self._sizes, self._views)
+        self.encoding_ = fit_encoding(graphs, use, sizes_of(self.k), self._views)
         return self._begin(self._bank(graphs), targets, graphs.name)
 
     def _begin(self, banked: Banked, targets: NDArray[Any], name: str) -> SubgraphInputs:
@@ -971,11 +956,11 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             for entries in group.templates.detach().cpu().numpy()
         ]
 
-    def _look_over(self, graphs: GraphSet) -> None:
+    def _warn_of_unusual(self, graphs: GraphSet) -> None:
         self.encoding_.warn_of_unseen(graphs)
 
     def _matched(self, graphs: GraphSet) -> MatchedGraph:
-        self._look_over(graphs)
+        self._warn_of_unusual(graphs)
         coded = self.encoding_.encode(graphs)
         sizes = [(view, k) for view, k, _ in self.groups_]
         return subgraph_matches(

@@ -530,7 +530,7 @@ def encoding_of(
     name: str = "graphs",
     neighbourhoods: bool = False,
 ) -> Encoding:
-    """Learn the encoding from the gathered labels and values of the training graphs; see `fit_encoding`."""
+    """Learn the encoding from the labels and values of the training graphs; see `fit_encoding`."""
     every = tuple(sorted(set(sizes)))
     by_view = {view: tuple(k for k in every if k >= get_view(view).smallest()) for view in views}
     for column in COLUMNS[:3]:  # weights default to 1

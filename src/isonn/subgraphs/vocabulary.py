@@ -65,7 +65,7 @@ class Pieces:
     @property
     def counts(self) -> csr_array:
         """How often each graph contains each piece, ``(g, d)``."""
-        return _one_below_the_other(self.parts(), self.graphs, int(self.support.sum()))
+        return _stacked(self.parts(), self.graphs, int(self.support.sum()))
 
 
 def pieces_of(banked: Banked) -> list[Pieces]:
@@ -290,7 +290,7 @@ def learn_vocabulary(
     room = sum(int(own.support[place >= 0].sum()) for own, place in zip(pieces, places, strict=True))
     room += 0 if beside is None else pieces[0].graphs * beside(slice(0, 0)).shape[1]
     parts = map(features_of, zip(*(own.parts() for own in pieces), strict=True))
-    return Vocabulary(tuple(groups), row_norm), _one_below_the_other(parts, pieces[0].graphs, room)
+    return Vocabulary(tuple(groups), row_norm), _stacked(parts, pieces[0].graphs, room)
 
 
 def _check_columns(pieces: Sequence[Pieces], min_support: int) -> None:
@@ -313,7 +313,7 @@ def _check_columns(pieces: Sequence[Pieces], min_support: int) -> None:
     )
 
 
-def _one_below_the_other(parts: Iterable[csr_array], g: int, room: int) -> csr_array:
+def _stacked(parts: Iterable[csr_array], g: int, room: int) -> csr_array:
     """Join runs of rows with at most ``room`` numbers, one by one, because they would not fit into memory twice."""
     parts = iter(parts)
     first = next(parts)

@@ -95,8 +95,8 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
             sample_weight: one weight per graph. Without ``batch_size``, a graph of weight 2 counts as two equal ones;
                 a graph of weight 0 is always left out.
-            checkpoint: a file to save the run to as it goes; Ctrl-C then finishes the epoch and saves.
-            resume: go on from ``checkpoint`` if it exists. The result is the same, to the bit, as without a stop.
+            checkpoint: a file to save the run to; Ctrl-C then finishes the epoch and saves.
+            resume: continue from ``checkpoint`` if it exists. The result is bit-identical to a run without a stop.
         """
         if sample_weight is None:
             return super().fit(X, y, checkpoint=checkpoint, resume=resume)
@@ -129,7 +129,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         self.target_ = Numbers(target.mean + target.scale * mean, target.scale * scale, target.single)
         return np.asarray((targets - mean) / scale)
 
-    def _goals(self, targets: NDArray[Any]) -> NDArray[Any]:
+    def _loss_targets(self, targets: NDArray[Any]) -> NDArray[Any]:
         if self._row_weights is None:
             return targets
         return np.column_stack([targets, self._row_weights])
@@ -338,7 +338,7 @@ class IsoNNRegressor(_IsoNN, GraphRegressor):
 
 
 class _WeightedLoss:
-    """The weighted mean of the target's loss; the last column of the goals holds the weights of graphs.
+    """The weighted mean of the target's loss; the last column of the targets holds the weights of graphs.
 
     Args:
         classes: further weights, of classes.
@@ -347,9 +347,9 @@ class _WeightedLoss:
     def __init__(self, target: Target, classes: Tensor | None = None) -> None:
         self._target, self._classes = target, classes
 
-    def __call__(self, outputs: Tensor, goals: Tensor) -> Tensor:
-        """The loss of outputs, ``(g, outputs)``, and goals, ``(g, columns + 1)``."""
-        wanted, weights = goals[:, :-1], goals[:, -1:]
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss of outputs, ``(g, outputs)``, and targets, ``(g, columns + 1)``."""
+        wanted, weights = targets[:, :-1], targets[:, -1:]
         if self._target.exclusive:
             number = wanted[:, 0].long()
             each = nn.functional.cross_entropy(outputs, number, reduction="none")[:, None]

@@ -283,7 +283,7 @@ class _Step:
                 self.table if tried is None else self.table[tried], self.windows, some, KEPT + 1
             )
             best = np.where(best < 0, -1, every[best])
-            best[0] = np.maximum(best[0], 0)  # if products are NaN, no permutation leads
+            best[0] = np.maximum(best[0], 0)  # if products are NaN, there is no best permutation
             score -= self.shared @ self.facts.columns[:2, some]
             error = self.product_error * np.sqrt(2 * self.facts.columns[2, some])
             # With more near ties than the list holds, all permutations are settled, without a certificate.

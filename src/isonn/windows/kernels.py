@@ -180,7 +180,7 @@ def _keep_two(sums, length, first, best, second, winner):  # type: ignore[no-unt
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def two_best_at(size, flat, starts, n, ranked, winners, best, second):  # type: ignore[no-untyped-def]
-    """The two highest scores of windows anywhere, and the permutation of the first; all written, ``(windows,)``."""
+    """Write the two highest scores of windows anywhere, and the permutation of the first, ``(windows,)``."""
     k = len(size)
     copied = np.empty(k * k * COPIED, flat.dtype)
     sums = np.empty((AT_ONCE, COPIED), flat.dtype)
