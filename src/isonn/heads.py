@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -336,14 +337,77 @@ def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> floa
     return float(np.exp(minimize_scalar(negative_log_likelihood, bounds=(-3, 5), method="bounded").x))
 
 
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Decision trees grown by scikit-learn, as arrays.
+
+    Attributes:
+        feature, threshold, left, right: the split of each tree node, shape (trees, nodes); a leaf points to itself, so
+            that all examples take the same number of steps.
+        votes: the prediction of each tree node, shape (trees, nodes, outputs).
+    """
+
+    feature: NDArray[np.int32]
+    threshold: Floats
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    votes: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, forest: Any) -> Trees:
+        """Convert a fitted random forest; it votes for classes, for each of several labels, or for numbers."""
+        grown = [estimator.tree_ for estimator in forest.estimators_]
+        shape = len(grown), max(tree.node_count for tree in grown)
+        feature, left, right = (np.zeros(shape, dtype=np.int32) for _ in range(3))
+        threshold, votes = np.zeros(shape), []
+        for i, tree in enumerate(grown):
+            n = tree.node_count
+            leaf, here = tree.children_left < 0, np.arange(n)
+            left[i, :n] = np.where(leaf, here, tree.children_left)
+            right[i, :n] = np.where(leaf, here, tree.children_right)
+            feature[i, :n] = np.maximum(tree.feature, 0)
+            threshold[i, :n] = tree.threshold
+            votes.append(_votes(tree, forest))
+        padded = np.zeros((*shape, votes[0].shape[1]), dtype=np.float32)
+        for i, own in enumerate(votes):
+            padded[i, : len(own)] = own
+        return cls(feature, threshold, left, right, padded)
+
+    def mean_vote(self, values: NDArray[np.floating]) -> Floats:
+        """Return the mean vote of the trees for rows of features, shape (g, outputs)."""
+        values = values.astype(np.float32).astype(np.float64)  # scikit-learn compares features rounded to float32
+        example = np.arange(len(values))
+        total = np.zeros((len(values), self.votes.shape[2]))
+        for feature, threshold, left, right, votes in zip(
+            self.feature, self.threshold, self.left, self.right, self.votes, strict=True
+        ):
+            node = np.zeros(len(values), dtype=np.int64)
+            while True:
+                after = np.where(values[example, feature[node]] <= threshold[node], left[node], right[node])
+                if (after == node).all():
+                    break
+                node = after
+            total += votes[node]
+        return total / len(self.votes)
+
+
+def _votes(tree: Any, forest: Any) -> Floats:
+    if not hasattr(forest, "classes_"):
+        return np.asarray(tree.value[:, :, 0])
+    share = tree.value / tree.value.sum(axis=2, keepdims=True)  # (nodes, columns, classes)
+    if share.shape[1] == 1:
+        return np.asarray(share[:, 0])
+    # each label is 0 or 1, or only one of them if all training graphs agree
+    return np.stack([share[:, j, : len(c)] @ np.asarray(c, dtype=float) for j, c in enumerate(forest.classes_)], axis=1)
+
+
 @register_head
 class ForestHead(Head):
     """A random forest on the columns that split the graphs most evenly; explanations are computed by removal.
 
     Attributes:
         columns: the features used by the trees, shape (q,).
-        feature, threshold, left, right: the split of each tree node, shape (trees, nodes); a leaf points to itself.
-        votes: the prediction of each tree node, shape (trees, nodes, outputs).
+        trees: the trees.
 
     Example:
         >>> from scipy.sparse import csr_array
@@ -355,7 +419,6 @@ class ForestHead(Head):
     """
 
     name = "forest"
-    _ARRAYS = ("columns", "feature", "threshold", "left", "right", "votes")
 
     def fit(
         self,
@@ -383,7 +446,7 @@ class ForestHead(Head):
         if not self.numbers:
             y = y.astype(np.int64)
         forest.fit(dense[known], y, None if weights is None else weights[known])
-        self._store_trees(forest, target.exclusive)
+        self.trees, self.one_class = Trees.of(forest), target.exclusive
         return self
 
     def outputs(self, features: csr_array) -> Floats:
@@ -396,62 +459,20 @@ class ForestHead(Head):
 
     def votes_of(self, features: csr_array) -> Floats:
         """Return the mean vote of the trees, shape (g, outputs)."""
-        values = features[:, self.columns].toarray().astype(np.float32).astype(np.float64)
-        example = np.arange(len(values))
-        total = np.zeros((len(values), self.votes.shape[2]))
-        for feature, threshold, left, right, votes in zip(
-            self.feature, self.threshold, self.left, self.right, self.votes, strict=True
-        ):
-            node = np.zeros(len(values), dtype=np.int64)
-            while True:
-                after = np.where(values[example, feature[node]] <= threshold[node], left[node], right[node])
-                if (after == node).all():
-                    break
-                node = after
-            total += votes[node]
-        return total / len(self.votes)
+        return self.trees.mean_vote(features[:, self.columns].toarray())
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the columns, the trees and the kind of votes."""
         kind = np.array([self.numbers, self.one_class])
-        return {"kind": kind, **{name: getattr(self, name) for name in self._ARRAYS}}
+        return {"kind": kind, "columns": self.columns, **vars(self.trees)}
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> ForestHead:
         """Restore a forest from its trees."""
         head = cls()
-        for name in cls._ARRAYS:
-            setattr(head, name, tensors[name])
+        head.columns, head.trees = tensors["columns"], Trees(*(tensors[field.name] for field in fields(Trees)))
         head.numbers, head.one_class = (bool(value) for value in tensors["kind"])
         return head
-
-    def _store_trees(self, forest: Any, one_class: bool) -> None:
-        trees = [estimator.tree_ for estimator in forest.estimators_]
-        nodes, self.one_class = max(tree.node_count for tree in trees), one_class
-        self.feature, self.left, self.right = (np.zeros((len(trees), nodes), dtype=np.int32) for _ in range(3))
-        self.threshold = np.zeros((len(trees), nodes))
-        votes = []
-        for i, tree in enumerate(trees):
-            n = tree.node_count
-            leaf, here = tree.children_left < 0, np.arange(n)
-            self.left[i, :n] = np.where(leaf, here, tree.children_left)
-            self.right[i, :n] = np.where(leaf, here, tree.children_right)
-            self.feature[i, :n] = np.maximum(tree.feature, 0)
-            self.threshold[i, :n] = tree.threshold
-            votes.append(self._votes(tree, forest))
-        self.votes = np.zeros((len(trees), nodes, votes[0].shape[1]), dtype=np.float32)
-        for i, own in enumerate(votes):
-            self.votes[i, : len(own)] = own
-
-    def _votes(self, tree: Any, forest: Any) -> Floats:
-        if self.numbers:
-            return np.asarray(tree.value[:, :, 0])
-        share = tree.value / tree.value.sum(axis=2, keepdims=True)  # (nodes, columns, classes)
-        if self.one_class:
-            return np.asarray(share[:, 0])
-        # each label is 0 or 1, or only one of them if all training graphs agree
-        classes = forest.classes_ if share.shape[1] > 1 else [forest.classes_]
-        return np.stack([share[:, j, : len(c)] @ np.asarray(c, dtype=float) for j, c in enumerate(classes)], axis=1)
 
 
 @register_head

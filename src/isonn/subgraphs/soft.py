@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Templat
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.stream import GraphStream, stream
+from isonn.heads import TREES, Trees
 from isonn.matching.exact import exact_flat_distance, exact_flat_winners
 from isonn.matching.permutations import GraphLayout, permutations
 from isonn.packing import IntArray
@@ -418,50 +419,19 @@ class Forest(nn.Module):
     @classmethod
     def of(cls, forest: Any) -> Forest:
         """Convert a fitted ``RandomForestClassifier``."""
-        trees = [estimator.tree_ for estimator in forest.estimators_]
-        made = cls(len(trees), max(tree.node_count for tree in trees), len(forest.classes_))
-        several = trees[0].n_outputs > 1
-        for i, tree in enumerate(trees):
-            n = tree.node_count
-            leaf = torch.from_numpy(tree.children_left < 0)
-            here = torch.arange(n, dtype=torch.int32)
-            # a leaf leads to itself, so that all examples take the same number of steps
-            made.left[i, :n] = torch.where(leaf, here, torch.from_numpy(tree.children_left).int())
-            made.right[i, :n] = torch.where(leaf, here, torch.from_numpy(tree.children_right).int())
-            made.feature[i, :n] = torch.from_numpy(tree.feature).clamp(min=0).int()
-            made.threshold[i, :n] = torch.from_numpy(tree.threshold)
-            share = torch.from_numpy(tree.value / tree.value.sum(axis=2, keepdims=True))  # (nodes, outputs, classes)
-            # a label column is 0 or 1, or only one of them if all training graphs agree
-            votes = (
-                [share[:, j, : len(c)] @ torch.tensor(c).double() for j, c in enumerate(forest.classes_)]
-                if several
-                else share[:, 0].T
-            )
-            made.votes[i, :n] = torch.stack(tuple(votes), dim=1).float()
+        trees = Trees.of(forest)
+        made = cls(*trees.votes.shape)
+        made.load_state_dict({name: torch.from_numpy(array) for name, array in vars(trees).items()})
         return made
 
     def forward(self, features: Tensor) -> Tensor:
-        values = features.float().double()  # scikit-learn compares features rounded to float32
-        example = torch.arange(len(values), device=values.device)
-        total = values.new_zeros(len(values), self.votes.shape[2])
-        for feature, threshold, left, right, votes in zip(
-            self.feature.long(), self.threshold, self.left.long(), self.right.long(), self.votes, strict=True
-        ):
-            node = torch.zeros_like(example)
-            while True:
-                low = values[example, feature[node]] <= threshold[node]
-                following = torch.where(low, left[node], right[node])
-                if (following == node).all():
-                    break
-                node = following
-            total += votes[node]
-        return total / len(self.votes)
+        trees = Trees(*(getattr(self, field.name).cpu().numpy() for field in fields(Trees)))
+        return torch.from_numpy(trees.mean_vote(features.detach().cpu().numpy())).to(features.device)
 
 
 #: L2 penalty of the regression on standardised features per graph, and its maximum. Many similar graphs add little
 #: information, and thousands of graphs need no stronger penalty.
 PENALTY_PER_GRAPH, LARGEST_PENALTY = 1 / 8, 200.0
-TREES = 300
 #: Standardised features closer than this are equal up to rounding.
 ROUNDING = 1e-4
 
