@@ -189,9 +189,9 @@ class LinearHead(Head):
         self._regress(features, wanted, weights, np.inf if target.numeric else LARGEST_SQUARE, seed)
         if target.exclusive and len(target.classes) == 2:
             # one score: plus half of it for one class, minus half for the other
-            halves = np.array([[-0.5], [0.5]])
-            self.coef, self.intercept = halves @ self.coef, halves[:, 0] * self.intercept[0]
-            self.held_out = self.held_out @ halves.T
+            per_class = np.array([[-0.5], [0.5]])
+            self.coef, self.intercept = per_class @ self.coef, per_class[:, 0] * self.intercept[0]
+            self.held_out = self.held_out @ per_class.T
         if not target.numeric:
             scale = temperature(self.held_out, targets, target)
             self.coef, self.intercept, self.held_out = (

@@ -113,10 +113,10 @@ def test_the_second_view_has_the_degrees_in_the_whole_graph():
 
 def test_entries_say_what_each_number_of_a_region_is():
     encoding = fit_encoding(rich_graphs(), ALL, (2,), views=("labels", "degrees"))
-    kinds, zero_one = encoding.entries(0, 2)
+    kinds, zero_one = encoding.entry_kinds(0, 2)
     assert kinds == [2, 2, 2, 3, 3] * 2 + [0, 1, 1, 1]
     assert zero_one == [True, True, True, False, False] * 2 + [False, True, True, True]
-    assert encoding.entries(1, 2) == ([2, 2, 0], [False, False, True])
+    assert encoding.entry_kinds(1, 2) == ([2, 2, 0], [False, False, True])
 
 
 @pytest.mark.parametrize("text", [False, True])

@@ -86,24 +86,24 @@ class WLKernel:
 
     def __init__(self, shapes: list[Shape], iterations: int) -> None:
         self.iterations = iterations
-        self.levels = list(wl_counts(shapes, iterations))
-        self.own = _squares(counts for _, counts in self.levels)
+        self.colour_counts = list(wl_counts(shapes, iterations))
+        self.own = _squares(counts for _, counts in self.colour_counts)
 
     def transform(self, shapes: list[Shape]) -> Matrix:
         """Return similarities of shape (graphs, training graphs)."""
-        levels = list(wl_counts(shapes, self.iterations))
-        own = _squares(counts for _, counts in levels)
+        colour_counts = list(wl_counts(shapes, self.iterations))
+        own = _squares(counts for _, counts in colour_counts)
         kernel = np.zeros((len(shapes), len(self.own)))
-        for (known, train), (colours, counts) in zip(self.levels, levels, strict=True):
+        for (known, train), (colours, counts) in zip(self.colour_counts, colour_counts, strict=True):
             place = np.searchsorted(known, colours).clip(max=len(known) - 1)
             shared = known[place] == colours
             kernel += (counts[:, shared] @ train[:, place[shared]].T).toarray()
         return np.asarray(kernel / np.sqrt(np.outer(own, self.own)))
 
 
-def _squares(levels: Iterable[csr_array]) -> Matrix:
+def _squares(by_iteration: Iterable[csr_array]) -> Matrix:
     """Return the kernel of each graph with itself."""
-    return np.asarray(sum(counts.multiply(counts).sum(axis=1) for counts in levels))
+    return np.asarray(sum(counts.multiply(counts).sum(axis=1) for counts in by_iteration))
 
 
 def _normalised(kernel: Matrix) -> Matrix:

@@ -127,9 +127,9 @@ def _order_of(n: int, edges: IntArray, node_codes: IntArray, edge_codes: IntArra
         return canonical_order(n, edges.tolist(), colours.tolist())
     # each edge becomes a node coloured by its code, because the algorithm only supports node colours
     middle = n + np.arange(len(edges))
-    halves = np.concatenate([np.column_stack([edges[:, side], middle]) for side in (0, 1)])
+    links = np.concatenate([np.column_stack([edges[:, side], middle]) for side in (0, 1)])
     colours = np.concatenate([colours, colours.max(initial=0) + 1 + kind.reshape(-1)])
-    return canonical_order(n, halves.tolist(), colours.tolist())
+    return canonical_order(n, links.tolist(), colours.tolist())
 
 
 def _sample(

@@ -875,7 +875,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
         for view, k, c in self.groups_:
             layout = self.encoding_.layout(view, k)
             start = self._starts[view, k].clone() if self._starts else torch.empty(c, layout.width)
-            group = PooledTemplates(layout, *self.encoding_.entries(view, k), START_WEIGHTS, start)
+            group = PooledTemplates(layout, *self.encoding_.entry_kinds(view, k), START_WEIGHTS, start)
             groups.append(group.requires_grad_(self.learn_templates))
         hidden = self.hidden if self.head == "mlp" else ()
         model = SubgraphModel(groups, len(self.classes_), hidden, self.multilabel_, generator)

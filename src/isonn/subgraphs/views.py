@@ -384,7 +384,7 @@ class Encoding:
         node, edge = self._vectors(view, 0)
         return GraphLayout(k, node[0].shape[1], edge[0].shape[1])
 
-    def entries(self, view: int, k: int) -> tuple[list[int], list[bool]]:
+    def entry_kinds(self, view: int, k: int) -> tuple[list[int], list[bool]]:
         """Return the kind of each entry, as in START_WEIGHTS, and whether it is 0 or 1 in every graph."""
         (_, node_kinds, node_binary), (_, edge_kinds, edge_binary) = self._vectors(view, 0)
         pairs = k * (k - 1) // 2

@@ -89,7 +89,7 @@ class IsoLayer(nn.Module):
         if isinstance(graphs, WindowBank):
             distance = matcher.distance(self.templates, graphs.regions, graphs.prepared)
             return graphs.spread(-distance.t()).transpose(0, 1)
-        batch, m, half = len(graphs), self._side(graphs), self._halves(graphs)
+        batch, m, half = len(graphs), self._side(graphs), self._half_is_enough(graphs)
         if isinstance(graphs, CertifiedWindows):
             maps = -graphs.distance(self.templates).t()
         elif matcher.exact and matches_in_place(self.templates, graphs):
@@ -105,7 +105,7 @@ class IsoLayer(nn.Module):
     def _side(self, graphs: Tensor | CertifiedWindows) -> int:
         return graphs.side if isinstance(graphs, CertifiedWindows) else graphs.shape[-1] - self.k + 1
 
-    def _halves(self, graphs: Tensor | CertifiedWindows) -> bool:
+    def _half_is_enough(self, graphs: Tensor | CertifiedWindows) -> bool:
         """Return whether one window of each pair (s, t), (t, s) is enough."""
         if not isinstance(graphs, CertifiedWindows):
             return self.symmetric and matcher_named(self.matching).exact and is_symmetric(graphs.detach())
