@@ -129,3 +129,37 @@ def test_private_names_in_tests_are_listed_with_the_reason():
     used, hooks = zip(*map(private_names, sorted(TESTS.rglob("*.py"))), strict=True)
     assert set().union(*used) <= listed
     assert listed <= set().union(*used, *hooks)
+
+
+WALK = """
+import pathlib, sys, tempfile
+import isonn
+root, seen = pathlib.Path(isonn.__file__).parent, set()
+
+def note(frame, event, arg):
+    if event == "call" and frame.f_code.co_filename.startswith(str(root)) and frame.f_code.co_name != "<module>":
+        seen.add(str(pathlib.Path(frame.f_code.co_filename).relative_to(root)))
+
+def act():
+    graphs = isonn.load("MUTAG")
+    isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs).save(tempfile.mkdtemp(dir=sys.argv[1]) + "/model")
+
+act()  # once unseen: imports are not part of the way
+sys.setprofile(note)
+act()
+sys.setprofile(None)
+print(*sorted(seen))
+"""
+
+
+def test_the_way_from_file_to_saved_model_is_the_one_in_the_design(tmp_path, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.delenv("ISONN_DATA", raising=False)
+    run = subprocess.run([sys.executable, "-c", WALK, str(tmp_path)], capture_output=True, text=True, check=True)
+    page = (TESTS.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    section = page.partition("## From file to saved model")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"`([\w/]+\.py)`", section.partition("The 14 that do the work")[2]))
+    visited = set(run.stdout.split())
+    assert visited == listed
+    assert f"visit {len(visited)} files" in section
+    assert len(visited) <= 20
