@@ -15,7 +15,6 @@ from isonn.errors import InputError
 #: Largest sensible values; beyond them, a process would hang or be killed.
 LIMITS = {
     "n_jobs": 1024,
-    "--jobs": 1024,
     "c": 1_000_000,
     "epochs": 10_000_000,
     "max_subgraphs": 2**53,
@@ -29,9 +28,14 @@ LIMITS = {
 MAX_SUBGRAPH_NODES = 6
 
 
-def check_count(name: str, value: Any) -> None:
-    """Raise `InputError` unless the value is an integer from 1 to the limit of the parameter."""
-    most = LIMITS.get(name, 2**31 - 1)
+def check_count(name: str, value: Any, parameter: str = "") -> None:
+    """Raise `InputError` unless the value is an integer from 1 to the limit of the parameter.
+
+    Args:
+        name: the name in the error.
+        parameter: the parameter in LIMITS, if it has another name.
+    """
+    most = LIMITS.get(parameter or name, 2**31 - 1)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(f"{name}={_short(value)} is not a count; use an integer >= 1")
     if value > most:

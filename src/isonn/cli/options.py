@@ -195,13 +195,12 @@ def processes(jobs: int | None) -> int:
         from joblib import cpu_count
 
         return int(cpu_count())
-    if jobs < 1:
-        from isonn.errors import InputError
-
-        raise InputError(f"--jobs must be at least 1, got {jobs}")
+    from isonn.errors import InputError
     from isonn.params import check_count
 
-    check_count("--jobs", jobs)
+    if jobs < 1:
+        raise InputError(f"--jobs must be at least 1, got {jobs}")
+    check_count("--jobs", jobs, "n_jobs")
     return jobs
 
 
