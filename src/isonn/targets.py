@@ -80,7 +80,7 @@ class Target(ABC):
 
     @abstractmethod
     def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """Compute the metrics of predictions, by name."""
+        """Compute the metrics of predictions, by name; if `numeric`, "r2" is the score of regressors."""
 
     @property
     def outputs(self) -> int:
