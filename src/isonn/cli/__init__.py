@@ -53,7 +53,7 @@ def start(
     if context.invoked_subcommand is None:
         print(START)
         raise typer.Exit
-    _listen()
+    _handle_signals()
     from isonn import progress
 
     progress.hide(quiet)  # an earlier command in this process may have hidden them
@@ -99,7 +99,7 @@ def main() -> None:
         raise SystemExit(2) from None
 
 
-def _listen() -> None:
+def _handle_signals() -> None:
     """Treat SIGTERM and SIGHUP like Ctrl-C: stop workers and keep finished work."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # as `isonn.__main__` leaves it
         signal.signal(signal.SIGINT, _stop)

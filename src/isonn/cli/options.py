@@ -32,7 +32,7 @@ Model = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
-def _hush(quiet: bool) -> bool:
+def _apply_quiet(quiet: bool) -> bool:
     """Act on --quiet, before the command runs."""
     if quiet:
         from isonn import progress
@@ -45,7 +45,9 @@ def _hush(quiet: bool) -> bool:
 #: Works after every command, and before it as an option of `isonn`.
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="Hide warnings and progress bars; errors are still printed.", callback=_hush),
+    typer.Option(
+        "--quiet", "-q", help="Hide warnings and progress bars; errors are still printed.", callback=_apply_quiet
+    ),
 ]
 SmilesColumn = Annotated[
     str | None,
