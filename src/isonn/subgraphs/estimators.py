@@ -42,6 +42,7 @@ from isonn.subgraphs.views import (
     check_folded,
     check_undirected,
     columns_to_read,
+    directed_error,
     directed_graph,
     encoding_from_json,
     encoding_of,
@@ -338,7 +339,7 @@ class _SubgraphIsoNN(GraphEstimator):
     def _unsupported(self, graphs: GraphSet) -> str | None:
         i = directed_graph(graphs)
         if i is not None:
-            return f"graph {i} is directed, and subgraphs need undirected graphs"
+            return directed_error(i, len(graphs))
         return super()._unsupported(graphs)
 
     @property

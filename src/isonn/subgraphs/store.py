@@ -40,7 +40,7 @@ from isonn.subgraphs.bank import (
     bank_block,
     merge_regions,
 )
-from isonn.subgraphs.views import DistinctValues, Encoding, directed_graph, get_view
+from isonn.subgraphs.views import DistinctValues, Encoding, directed_error, directed_graph, get_view
 from isonn.subgraphs.vocabulary import Pieces, size_counts
 
 FORMAT = "isonn-bank-3"
@@ -423,10 +423,7 @@ def _see_all(chunks: Iterable[tuple[Seen, int | None]], name: str, report: Repor
     graphs = 0
     for seen, directed in chunks:
         if directed is not None:
-            raise InputError(
-                f"graph {graphs + directed} of {name} is directed, and subgraphs need undirected graphs; make it "
-                f"symmetric, or use IsoNNClassifier"
-            )
+            raise InputError(directed_error(graphs + directed, name))
         found.append(seen if not found else replace(seen, known=found[0].known.join(seen.known)))
         graphs += seen.graphs
         report(graphs, "graphs read")

@@ -665,10 +665,15 @@ def check_undirected(graphs: GraphSet) -> None:
     """Raise `InputError` if a graph is directed."""
     i = directed_graph(graphs)
     if i is not None:
-        raise InputError(
-            f"graph {i} of {len(graphs)} is directed, and subgraphs need undirected graphs; make it symmetric, or use "
-            f"IsoNNClassifier"
-        )
+        raise InputError(directed_error(i, len(graphs)))
+
+
+def directed_error(number: int, of: object) -> str:
+    """Return the error for a directed graph; ``of`` is the size or the name of its set."""
+    return (
+        f"graph {number} of {of} is directed, and subgraphs need undirected graphs; make it symmetric, or use "
+        f"IsoNNClassifier"
+    )
 
 
 def _weights(graphs: GraphSet) -> NDArray[np.float64]:
