@@ -192,7 +192,7 @@ def mine(
             return Mined(best, f"gBolt was stopped at patterns of {size} nodes, limit {time_limit:g} s")
         found = [pattern for pattern in all_found if len(pattern.labels) == size]
         best = sorted(best + found, key=_rank)[:n_patterns]
-        if _places(shapes, size) > MAX_PLACES:
+        if _count_walks(shapes, size) > MAX_PLACES:
             return Mined(
                 best, f"some patterns of {size} nodes may occur in more than {MAX_PLACES} places, gBolt's limit"
             )
@@ -249,7 +249,7 @@ def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: f
     ]
 
 
-def _places(shapes: Sequence[Shape], size: int) -> float:
+def _count_walks(shapes: Sequence[Shape], size: int) -> float:
     """Count non-backtracking walks of ``size`` nodes in all graphs, which estimates how often a pattern can occur."""
     total = 0.0
     for shape in shapes:
