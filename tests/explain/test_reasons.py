@@ -21,6 +21,7 @@ def clf(mutag):
     ("adjacency", "text"),
     [
         (np.zeros((1, 1)), "1 node"),
+        (np.ones((2, 2)), "2 linked nodes"),
         (PATH, "a path of 4 nodes"),
         (RING, "a ring of 4 nodes"),
         (np.ones((4, 4)), "4 nodes, all linked"),
@@ -56,3 +57,25 @@ def test_class_reasons_are_sorted_by_their_effect(clf, mutag):
         effects = [reason.effect for reason in found]
         assert effects == sorted(effects, reverse=True)
     assert str(reg.reasons_[0][0]).endswith(" of 60 graphs")
+
+
+def test_no_piece_is_listed_twice_for_a_class(mutag):
+    """Groups of templates in nearly the same graphs overlap; each template is in one of them."""
+    for seed in range(3):
+        part = mutag[np.random.default_rng(seed).permutation(188)[:90]]
+        clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(part)
+        for reasons in clf.reasons_.values():
+            columns = [reason.column for reason in reasons]
+            assert len(columns) == len(set(columns))
+
+
+def test_pieces_that_are_not_linked_are_told_largest_first_and_equal_ones_once():
+    apart = np.zeros((5, 5))
+    apart[2:, 2:] = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    assert formula(apart, ["O", "O", "O", "N", "O"]) == "O\u2013N\u2013O and 2 O"
+
+
+def test_no_reason_is_half_of_a_molecule_when_a_smaller_piece_is_stronger(mutag):
+    clf = isonn.SubgraphIsoNNClassifier(c=8, random_state=0).fit(mutag)
+    for graph in mutag[:60]:
+        assert all(len(reason.nodes) <= max(12, graph.n // 2) for reason in clf.explain(graph).reasons)

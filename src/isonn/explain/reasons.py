@@ -122,7 +122,7 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
         strength = np.triu(sign * importance, 1)
         strongest = float(strength.max(initial=0.0))
         if strongest > 0:
-            for members in _connected(graph.n, np.argwhere(strength >= SHARE * strongest)):
+            for members in _small_pieces(strength, strongest):
                 inside = np.ix_(members, members)
                 pieces.append((float(strength[inside].sum()), members))
     if found.columns is not None:  # a connected piece seldom contains rows and columns of a window
@@ -164,6 +164,16 @@ def _inside(nodes_of, found, rows, members, n):  # type: ignore[no-untyped-def]
         both = np.concatenate([found.nodes[found.region[rows]], found.columns[found.region[rows]]], axis=1)
         return np.flatnonzero(member[both].all(axis=1))
     return np.flatnonzero(member[nodes_of].all(axis=1))
+
+
+def _small_pieces(strength: NDArray[np.float64], strongest: float) -> list[list[int]]:
+    """Return the connected pieces of strong edges; with a piece of half the graph, only stronger edges count."""
+    pieces: list[list[int]] = []
+    for share in np.arange(SHARE, 0.95, 0.1):
+        pieces = _connected(len(strength), np.argwhere(strength >= share * strongest))
+        if max(map(len, pieces)) <= max(MOST_IN_FORMULA, len(strength) // 2):
+            break
+    return pieces
 
 
 def _connected(n: int, edges: NDArray[np.int64]) -> list[list[int]]:
@@ -252,6 +262,7 @@ def formula(
             shape = "1 node"
         elif count >= n - 1 and degree.min() > 0 and degree.max() <= 2:  # connected, as templates and reasons are
             shape = f"a ring of {n} nodes" if degree.min() == 2 else f"a path of {n} nodes"
+            shape = "2 linked nodes" if n == 2 else shape
         elif count == n * (n - 1) // 2:
             shape = f"{n} nodes, all linked"
         return f"{shape} ({_counted(counted)})" if counted else shape
@@ -293,7 +304,9 @@ def formula(
     for node in range(n):
         if node not in seen:
             parts.append(walk(node, -1))
-    text = " and ".join(parts)
+    # pieces of a window need not be linked: the largest first, equal ones once
+    counts = {part: parts.count(part) for part in sorted(parts, key=lambda part: -len(part))}
+    text = " and ".join(part if times == 1 else f"{times} {part}" for part, times in counts.items())
     if n > MOST_OF_ONE_NAME and len(set(told_as)) == len(parts) == 1:
         text = f"{n} linked {told_as[0]}"
     text += f" with {len(closing)} ring{'s' * (len(closing) != 1)}" if closing else ""

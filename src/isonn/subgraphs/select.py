@@ -374,7 +374,7 @@ def _marks(
     used = np.flatnonzero((weight != 0) & (np.diff(features.indptr) > 0))  # the others contribute nothing
     says = _association(features, truth)
     marks: list[Mark] = []
-    taken = np.zeros(features.shape[1], dtype=np.bool_)
+    taken = np.zeros(features.shape[1], dtype=np.bool_)  # a template belongs to one group: no piece is listed twice
     for want_labels in (True, False):
         waiting = used[(labelled[used] == want_labels) & ~taken[used]]
         waiting = waiting[np.argsort(-bound[waiting], kind="stable")]
@@ -389,7 +389,7 @@ def _marks(
                 break
             own = features[:, [best]].toarray()[:, 0]
             alike = ((features.T @ own) / g - mean * own.mean()) / (deviation * max(own.std(), 1e-12)) >= SAME_REASON
-            alike &= weight != 0
+            alike &= (weight != 0) & ~taken
             alike[best] = True
             group = np.flatnonzero(alike)
             total = float(rise((features[:, group] @ weight[group])[:, None])[0])
