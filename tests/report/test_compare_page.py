@@ -11,7 +11,7 @@ import pytest
 from sample_run import make_comparison
 from scipy.stats import t
 
-from isonn.report.compare_page import Measured, compare_page, comparison, difference, ranking
+from isonn.report.compare_page import Difference, Measured, compare_page, comparison, difference, ranking
 from isonn.report.run_page import report_page
 from isonn.report.runs import collect
 
@@ -84,3 +84,8 @@ def test_report_of_several_datasets_compares_them(folder):
     assert page.facts["results"] == 4 * 81
     assert page.text.count("Learning curves on set") == 3
     assert "Which method is best, and by how much?" in page.text
+
+
+def test_methods_that_predict_alike_are_equal_and_not_undecided():
+    assert Difference("set", "accuracy (%)", 0.0, 0.0, 0.0, 10).verdict == "equal"
+    assert Difference("set", "accuracy (%)", 0.0, -1.0, 1.0, 10).verdict == "undecided"

@@ -31,14 +31,14 @@ class Strip:
 
 
 def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = False) -> str:
-    """Draw rows of dots over one axis."""
+    """Draw rows of dots over one axis, each below its name; narrow enough for a phone."""
     shown = [value for strip in strips for value in (*strip.small, *strip.large, *(strip.interval or ()))]
     values = [value for value in shown if math.isfinite(value)]
     if not values:
         return ""
-    axis = _Axis(min(values), max(values), 150, 620, log)
-    height = 30 * len(strips) + 34
-    parts = [_open("chart dots", 640, height, title)]
+    axis = _Axis(min(values), max(values), 10, 334, log)
+    height = 44 * len(strips) + 30
+    parts = [_open("chart dots", 360, height, title)]
     bottom = height - 26
     for tick in axis.ticks:
         x = axis(tick)
@@ -46,12 +46,12 @@ def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = F
             f'<path class="grid" d="M{x:.1f} 4V{bottom}"/>'
             f'<text class="tick" x="{x:.1f}" y="{height - 10}">{_short(tick)}</text>'
         )
-    parts.append(f'<text class="tick unit" x="640" y="{height - 10}">{escape(unit)}</text>')
+    parts.append(f'<text class="tick unit" x="360" y="{height - 10}">{escape(unit)}</text>')
     for i, strip in enumerate(strips):
-        y = 30 * i + 20
+        y = 44 * i + 30
         parts.append(
             f'<g class="strip{" accent" if strip.accent else ""}">'
-            f'<text class="name" x="0" y="{y + 4}">{escape(_cut(strip.name, 22))}</text>'
+            f'<text class="name" x="0" y="{y - 16}">{escape(_cut(strip.name, 44))}</text>'
         )
         parts += [
             f'<circle class="small" cx="{axis(v):.1f}" cy="{y + _wobble(j)}" r="2.2"/>'
@@ -79,8 +79,8 @@ def curves(lines: Mapping[str, Sequence[Sequence[float]]], title: str, across: s
     values = [value for group in known.values() for line in group for value in line if math.isfinite(value)]
     if not values:
         return ""
-    x, y = _Axis(1, longest, 44, 620), _Axis(min(0.0, *values), max(values), 210, 10)
-    parts = [_open("chart curves", 640, 250, title), *_grid(x, y, across)]
+    x, y = _Axis(1, longest, 44, 350), _Axis(min(0.0, *values), max(values), 210, 10)
+    parts = [_open("chart curves", 360, 250, title), *_grid(x, y, across)]
     for number, (_, group) in enumerate(known.items()):
         for line in group:
             parts.append(f'<path class="thin c{number % 4}" d="{_path(line, x, y)}"/>')
@@ -96,8 +96,8 @@ def sweep(points: Mapping[float, Sequence[float]], title: str, across: str) -> s
     values = [value for step in steps for value in points[step]]
     if len(steps) < 2 or not values:
         return ""
-    x, y = _Axis(steps[0], steps[-1], 60, 600), _Axis(min(values), max(values), 210, 10)
-    parts = [_open("chart curves", 640, 250, title), *_grid(x, y, across, steps)]
+    x, y = _Axis(steps[0], steps[-1], 50, 344), _Axis(min(values), max(values), 210, 10)
+    parts = [_open("chart curves", 360, 250, title), *_grid(x, y, across, steps)]
     means = [(step, sum(points[step]) / len(points[step])) for step in steps]
     parts.append(f'<path class="thick c0" d="M{"L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in means)}"/>')
     for step in steps:
@@ -156,7 +156,7 @@ def curve_points(lines: Mapping[str, Mapping[int, float]], title: str, across: s
     steps = sorted({step for points in lines.values() for step in points})
     values = [value for points in lines.values() for value in points.values()]
     x, y = _Axis(steps[0], steps[-1], 44, 350), _Axis(min(values), max(values), 200, 10)
-    parts = [_open("chart narrow curves", 360, 246 + 19 * len(lines), title)]
+    parts = [_open("chart curves", 360, 246 + 19 * len(lines), title)]
     for tick in y.ticks:
         parts.append(f'<path class="grid" d="M40 {y(tick):.1f}H356"/>')
         parts.append(f'<text class="tick row" x="36" y="{y(tick) + 4:.1f}">{_short(tick)}</text>')
@@ -166,7 +166,7 @@ def curve_points(lines: Mapping[str, Mapping[int, float]], title: str, across: s
         points, mark = sorted(own.items()), _MARKS[number % len(_MARKS)]
         path = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in points)
         below = 257 + 19 * number
-        parts.append(f'<path class="thick c{number % 4}" d="M{path}M44 {below - 4}h28"/>')
+        parts.append(f'<path class="thick c{number % len(_MARKS)}" d="M{path}M44 {below - 4}h28"/>')
         parts += [f'<text class="mark" x="{x(a):.1f}" y="{y(b) + 4:.1f}">{mark}</text>' for a, b in points]
         parts.append(f'<text class="mark" x="58" y="{below}">{mark}</text>')
         parts.append(f'<text class="name" x="82" y="{below}">{escape(_cut(name, 36))}</text>')
@@ -189,9 +189,8 @@ class _Axis:
         else:
             margin = 0.04 * (high - low) or max(1.0, 0.05 * abs(high))
             step = _step(high - low + 2 * margin)
-            first = math.ceil((low - margin) / step)
-            self.ticks = [round(i * step, 10) for i in range(first, math.floor((high + margin) / step) + 1)]
-            low, high = low - margin, high + margin
+            low, high = low - margin if low < 0 else max(0.0, low - margin), high + margin
+            self.ticks = [round(i * step, 10) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
         self.low, self.high, self.start, self.end = low, high, start, end
 
     def __call__(self, value: float) -> float:
@@ -202,11 +201,11 @@ class _Axis:
 
 def _grid(x: _Axis, y: _Axis, across: str, steps: Sequence[float] | None = None) -> Iterable[str]:
     for tick in y.ticks:
-        yield f'<path class="grid" d="M40 {y(tick):.1f}H620"/>'
+        yield f'<path class="grid" d="M40 {y(tick):.1f}H356"/>'
         yield f'<text class="tick row" x="36" y="{y(tick) + 4:.1f}">{_short(tick)}</text>'
     for tick in steps if steps is not None else [tick for tick in x.ticks if tick >= 1]:
         yield f'<text class="tick" x="{x(tick):.1f}" y="228">{_short(tick)}</text>'
-    yield f'<text class="tick" x="330" y="246">{escape(across)}</text>'
+    yield f'<text class="tick" x="200" y="246">{escape(across)}</text>'
 
 
 def _path(line: Sequence[float], x: _Axis, y: _Axis) -> str:

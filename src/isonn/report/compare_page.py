@@ -44,6 +44,8 @@ class Difference:
     @property
     def verdict(self) -> str:
         """Whether the interval excludes 0, in one word."""
+        if self.low == self.high == 0:
+            return "equal"
         return "better" if self.low > 0 else "worse" if self.high < 0 else "undecided"
 
 
@@ -244,9 +246,11 @@ def _answer(ranks: Sequence[Rank], reference: str, against: Mapping[str, Sequenc
     if rival is None:
         return lead
     verdicts = [d.verdict for d in against[rival]]
-    counts = f"better on {verdicts.count('better')}, worse on {verdicts.count('worse')}"
     of = f"{len(verdicts)} dataset{'s' * (len(verdicts) != 1)}"
-    return f"{lead} Against {rival}, {reference} is {counts} and undecided on {verdicts.count('undecided')} of {of}."
+    counts = [f"{word} on {n}" for word in ("better", "worse", "equal", "undecided") if (n := verdicts.count(word))]
+    if len(counts) == 1:
+        return f"{lead} Against {rival}, {reference} is {counts[0].split()[0]} on all {of}."
+    return f"{lead} Against {rival}, {reference} is {', '.join(counts[:-1])} and {counts[-1]} of {of}."
 
 
 def _tiles(ranks: Sequence[Rank], reference: str) -> list[Tile]:
