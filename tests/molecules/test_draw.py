@@ -52,7 +52,7 @@ def test_a_molecule_is_drawn_as_a_formula_with_marks_and_importances(nitrobenzen
 
 
 def test_the_title_names_the_molecule(nitrobenzene):
-    assert elements(draw_graph(nitrobenzene).svg)[1].text.startswith("Molecule O=[N+]([O-])c1ccccc1. Graph of 9 nodes")
+    assert elements(draw_graph(nitrobenzene).svg)[1].text.startswith("Molecule O=[N+]([O-])c1ccccc1. Graph of 9 atoms")
 
 
 def test_an_explanation_of_a_molecule_is_a_formula():
@@ -76,7 +76,7 @@ def test_templates_are_fragments_with_their_attachment_points(view):
 
 def test_a_large_molecule_is_drawn_around_its_marks():
     drawing = draw_graph(isonn.molecules.from_smiles(["C" * 2000])[0], marks=[Mark((1000, 1001))])
-    assert drawing.note == "The graph has 2,000 nodes; the 120 nearest to the reasons are drawn."
+    assert drawing.note == "The graph has 2,000 nodes; the 60 nearest to the reasons are drawn."
 
 
 def test_without_rdkit_the_plain_drawing_stays(nitrobenzene, monkeypatch):

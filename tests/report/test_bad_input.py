@@ -80,7 +80,7 @@ def test_a_graph_of_5000_nodes_is_drawn_around_its_reason():
     )
     clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
     text, (panel,) = explain_page(clf, graphs, [0], quiet=True)
-    assert re.search(r"The graph has 5,000 nodes; the 120 nearest to the reasons are drawn\.", text)
+    assert re.search(r"The graph has 5,000 nodes; the 60 nearest to the reasons are drawn\.", text)
     assert panel.drawing.svg.count("<circle") <= 300
     assert set(panel.reasons[0].members) & {2500, 2501, 2502} or panel.reasons[0].members
     shown = {int(node) for node in re.findall(r"<title>(\d+)</title>", panel.drawing.svg)}
@@ -108,7 +108,7 @@ def test_graphs_without_names_or_labels_have_a_page(tmp_path: Path):
     clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
     clf.report(graphs, None, tmp_path / "page.html", cross_fit=False)
     text = (tmp_path / "page.html").read_text()
-    assert "Which graphs of this set are class 1, and why?" in text
+    assert "Which graphs of this set are of class 1, and why?" in text
     assert "None" not in re.sub(
         r"<script.*?</script>|<style.*?</style>|SubgraphIsoNNClassifier\(.*?\)", "", text, flags=re.S
     )

@@ -27,6 +27,7 @@ from isonn.report.draw import (
     Mark,
     Symbols,
     edge_levels,
+    free_place,
     level_class,
     levels,
     register_drawer,
@@ -72,7 +73,7 @@ class MoleculeDrawer(Drawer):
         kind = "isonn molecule importance" if node_importance is not None else "isonn molecule"
         halos = _halos(formula, graph, marks, shown)
         return Drawing(
-            _svg(formula, kind, title, [*halos, *wash], _tags(formula, marks, shown)), formula.box, "", self.name
+            _svg(formula, kind, title, [*halos, *wash], _tags(formula, graph, marks, shown)), formula.box, "", self.name
         )
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
@@ -209,22 +210,16 @@ def _halos(formula: _Formula, graph: Graph, marks: Sequence[Mark], shown: Sequen
         yield f'<path class="{look}" data-m="{i}" d="{path}"/>'
 
 
-def _tags(formula: _Formula, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[str]:
-    """Yield the text of each mark beside its highest atom."""
+def _tags(formula: _Formula, graph: Graph, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[str]:
+    """Yield the text of each mark beside one of its atoms."""
+    points, links = np.array(formula.at), graph.edges.tolist()
     for i, mark in enumerate(marks):
         if not mark.text or not mark.all_nodes:
             continue
-        at = np.array(formula.at)
-        x, y = min((formula.at[node] for node in mark.all_nodes), key=lambda point: (point[1], point[0]))
-        near = at[np.abs(at - (x, y)).max(axis=1) < 2 * BOND].mean(axis=0)  # away from the atoms around it
-        away = np.array((x, y)) - near
-        away = np.array((x, y)) + 1.6 * RADIUS * (away / (np.linalg.norm(away) or 1.0))
-        left, top = (float(side) for side in formula.box.split()[:2])
-        x = min(max(float(away[0]), left + RADIUS), left + formula.width - RADIUS)
-        y = min(max(float(away[1]) + 4, top + 10), top + formula.height - 2)  # the text is on its baseline
+        x, y = free_place(points, links, sorted(mark.all_nodes), 2.2 * RADIUS, formula.box)
         yield (
             f'<g class="tag{" on" if i in shown else ""}" data-m="{i}"><text x="{svg_number(x)}" '
-            f'y="{svg_number(y)}">{escape(mark.text)}</text></g>'
+            f'y="{svg_number(y + 4)}">{escape(mark.text)}</text></g>'
         )
 
 

@@ -59,7 +59,7 @@ class Drawing:
 
     Attributes:
         svg: the picture, an ``<svg>`` element as text.
-        box: its viewBox.
+        box: its viewBox as a thumbnail.
         note: a sentence about anything left out of the picture, or "".
         kind: the drawer's name.
     """
@@ -205,13 +205,20 @@ def describe(graph: Graph) -> str:
         >>> describe(isonn.as_graphset([np.ones((3, 3)) - np.eye(3)])[0])
         '3 nodes, 3 edges'
     """
+    node, edge = {"molecules": ("atom", "bond"), "connectomes": ("region", "connection")}.get(
+        graph.kind, ("node", "edge")
+    )
+    links = count_edges(graph)
+    return f"{graph.n:,} {node}{'s' * (graph.n != 1)}, {links:,} {edge}{'s' * (links != 1)}"
+
+
+def count_edges(graph: Graph) -> int:
+    """Return the number of edges; both cells of an undirected edge count once, a full diagonal does not count."""
     rows, columns = graph.edges.T
     loops = rows == columns
     if loops.sum() == graph.n > 1:  # the diagonal of a matrix, not edges
         rows, columns = rows[~loops], columns[~loops]
-    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
-    links = len(np.unique(low * graph.n + high))
-    return f"{graph.n:,} node{'s' * (graph.n != 1)}, {links:,} edge{'s' * (links != 1)}"
+    return len(np.unique(np.minimum(rows, columns) * graph.n + np.maximum(rows, columns)))
 
 
 def levels(importance: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
@@ -237,6 +244,30 @@ def edge_levels(importance: NDArray[np.float64] | None) -> NDArray[np.int64] | N
 def level_class(level: int) -> str:
     """Return the style class of a step: "p1" to "p4" for the class, "n1" to "n4" against it."""
     return f"{'n' if level < 0 else 'p'}{abs(level)}"
+
+
+def free_place(
+    points: NDArray[np.float64], links: Sequence[Sequence[int]], beside: Sequence[int], reach: float, box: str
+) -> tuple[float, float]:
+    """Return a place for a short text beside some nodes, away from all nodes and links; of equals, the highest.
+
+    Args:
+        points: positions of all nodes, ``(n, 2)``.
+        links: pairs of linked nodes, as rows of ``points``.
+        beside: the nodes, as rows of ``points``.
+        reach: distance from the node.
+        box: the viewBox of the drawing, which the text does not leave.
+    """
+    left, top, width, height = map(float, box.split())
+    angles = np.arange(16) * (np.pi / 8)
+    around = reach * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    places = (points[list(beside)][:, None] + around).reshape(-1, 2)
+    places = np.clip(places, (left + 12, top + 8), (left + width - 12, top + height - 8))
+    ends = points[np.array(links, dtype=np.int64).reshape(-1, 2)]
+    taken = np.concatenate([points, *(ends[:, 0] + share * (ends[:, 1] - ends[:, 0]) for share in (0.25, 0.5, 0.75))])
+    room = np.sqrt(((places[:, None] - taken) ** 2).sum(axis=2)).min(axis=1)
+    best = min(range(len(places)), key=lambda i: (-round(min(room[i], reach)), places[i, 1], places[i, 0]))
+    return float(places[best, 0]), float(places[best, 1])
 
 
 def svg_number(value: float) -> str:

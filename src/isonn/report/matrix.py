@@ -80,7 +80,7 @@ class MatrixDrawer(Drawer):
             *self.names(graph, marks, shown, size, text),
             "</g></svg>",
         ]
-        return Drawing("".join(parts), box, "", self.name)
+        return Drawing("".join(parts), f"-10 -10 {side + 12} {side + 12}", "", self.name)  # thumbnails have no names
 
     def cell(self, n: int) -> int:
         """Return the side of a cell in an n x n matrix, in pixels."""

@@ -19,6 +19,7 @@ from isonn.report.draw import (
     Mark,
     Symbols,
     edge_levels,
+    free_place,
     level_class,
     levels,
     register_drawer,
@@ -28,10 +29,12 @@ from isonn.report.layout import Points, layout
 
 #: Length of an edge, radius of a node with and without text, and the margin of a graph and a template, in pixels.
 UNIT, RADIUS, DOT, MARGIN, NARROW = 38, 10, 5, 26, 13
+#: Minimum size of the drawing of a graph, so that pages do not enlarge small ones.
+LEAST = (220.0, 130.0)
 #: Larger graphs are drawn only around their marks.
 LARGEST = 300
 #: Maximum number of nodes in such a drawing.
-AROUND = 120
+AROUND = 60
 #: The edges of a template are its cells above this value.
 THRESHOLD = 0.5
 
@@ -56,7 +59,8 @@ class NodeLinkDrawer(Drawer):
         look = symbols or Symbols()
         kept, note = None, ""
         if graph.n > LARGEST:
-            kept = _around(graph, [node for mark in marks for node in sorted(mark.all_nodes)])
+            reasons = [mark for mark in marks if mark.text] or marks
+            kept = _around(graph, [node for mark in reasons for node in sorted(mark.all_nodes)])
             what = "nearest to the reasons" if marks else "around the node with most neighbours"
             note = f"The graph has {graph.n:,} nodes; the {len(kept)} {what} are drawn."
         plan = _Plan(graph, look, None, kept)
@@ -146,6 +150,8 @@ class _Plan:
         points: Points = UNIT * layout(graph if kept is None else induced(graph, kept))
         self.at = {node: (round(x, 1), round(y, 1)) for node, (x, y) in zip(self.nodes, points.tolist(), strict=True)}
         low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+        spare = np.maximum(0.0, (np.array(LEAST) if margin == MARGIN else 0.0) - (high - low)) / 2
+        low, high = low - spare, high + spare
         self.width, self.height = (round(float(side)) for side in high - low)
         self.box = f"{svg_number(low[0])} {svg_number(low[1])} {self.width} {self.height}"
         self.labelled = texts is not None or bool(symbols.nodes and graph.node_labels is not None)
@@ -168,7 +174,10 @@ def _halos(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable
 
 
 def _tags(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[str]:
-    """Yield the text of each mark beside its highest node, and the template's nodes if their order matters."""
+    """Yield the text of each mark beside one of its nodes, and the template's nodes if their order matters."""
+    row = {node: i for i, node in enumerate(plan.nodes)}
+    points = np.array([plan.at[node] for node in plan.nodes])
+    links = [(row[a], row[b]) for a, b in plan.graph.edges.tolist() if a in row and b in row]
     for i, mark in enumerate(marks):
         words: dict[int, list[str]] = {}
         if mark.ordered:
@@ -177,10 +186,7 @@ def _tags(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[
                     if node in plan.at:
                         words.setdefault(node, []).append(f"{letter}{j}")
         here = [node for node in sorted(mark.all_nodes) if node in plan.at]
-        if mark.text and here:
-            top = min(here, key=lambda node: (plan.at[node][1], plan.at[node][0]))
-            words.setdefault(top, []).insert(0, mark.text)
-        if not words:
+        if not words and not (mark.text and here):
             continue
         yield f'<g class="tag{" on" if i in shown else ""}" data-m="{i}">'
         for node, tags in words.items():
@@ -188,6 +194,9 @@ def _tags(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[
             out = plan.radius + 3
             text = escape(" ".join(tags))
             yield f'<text x="{svg_number(x + out)}" y="{svg_number(y - out + 3)}">{text}</text>'
+        if mark.text and here:
+            x, y = free_place(points, links, [row[node] for node in here], plan.radius + 11, plan.box)
+            yield f'<text x="{svg_number(x)}" y="{svg_number(y + 4)}">{escape(mark.text)}</text>'
         yield "</g>"
 
 
