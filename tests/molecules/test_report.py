@@ -29,7 +29,7 @@ def test_the_first_reason_is_the_group_that_made_the_classes():
     count = int(test.y.sum())
     others = len(test) - count
     assert content["answer"] == (
-        f"{count} of the {count} molecules that are class 1 contain O=N+\u2013O-, and 0 of the {others} others do."
+        f"{count} of the {count} molecules that are of class 1 contain O=N+\u2013O-, and 0 of the {others} others do."
     )
     held = []
     for panel in content["panels"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -29,8 +30,8 @@ def as_networkx(graph):
     return made
 
 
-def contains(graph, template) -> bool:
-    """Whether networkx finds the template as an induced subgraph, labels included."""
+def occurrences(graph, template) -> int:
+    """How many sets of nodes networkx finds to be the template as an induced subgraph, labels included."""
     piece = networkx.Graph()
     for node, label in enumerate(template.node_labels.tolist()):
         piece.add_node(node, label=label)
@@ -38,13 +39,12 @@ def contains(graph, template) -> bool:
         piece.add_edge(a, b, label=template.edge_labels[a, b])
     same = networkx.algorithms.isomorphism.categorical_node_match("label", None)
     bonds = networkx.algorithms.isomorphism.categorical_edge_match("label", None)
-    return GraphMatcher(as_networkx(graph), piece, node_match=same, edge_match=bonds).subgraph_is_isomorphic()
+    found = GraphMatcher(as_networkx(graph), piece, node_match=same, edge_match=bonds)
+    return len({frozenset(places) for places in found.subgraph_isomorphisms_iter()})
 
 
 @pytest.fixture(scope="module")
 def named(mutag):
-    from dataclasses import replace
-
     return replace(mutag, class_names={-1: "harmless", 1: "mutagenic"})
 
 
@@ -59,21 +59,48 @@ def content(clf, named):
 
 
 def test_every_count_of_the_answer_is_a_direct_count(clf, named, content):
-    numbers = [int(number) for number in re.findall(r"\d+", re.sub(r"contain.*?, and", ", and", content["answer"]))]
-    template = clf.reasons_[1][0].template
-    held = np.array([contains(graph, template) for graph in named])
-    positive = named.y == 1
+    """Every molecule of MUTAG has a nitro group, so the answer says how many of them each class has."""
+    template, positive = clf.reasons_[1][0].template, named.y == 1
+    times = np.array([occurrences(graph, template) for graph in named])
+    assert (times > 0).all()
+    assert content["answer"] == (
+        f"The {positive.sum()} graphs that are mutagenic contain O\u2013N=O {times[positive].mean():.1f} times "
+        f"on average, the {(~positive).sum()} others {times[~positive].mean():.1f} times."
+    )
+
+
+def test_an_answer_about_a_piece_that_few_others_have_counts_the_graphs(mutag):
+    fluorine = np.array([int((graph.node_labels == 3).any()) for graph in mutag])
+    labelled = replace(mutag.with_y(fluorine), class_names={})
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), view="labels", random_state=0).fit(labelled)
+    content = model_content(held_out(clf, labelled), labelled, None, most=20, quiet=True)
+    held = np.array([occurrences(graph, clf.reasons_[1][0].template) > 0 for graph in mutag])
+    positive = fluorine == 1
+    numbers = [
+        int(number) for number in re.findall(r"\b\d+\b", re.sub(r"of class 1|contain.*?,", "", content["answer"]))
+    ]
     assert numbers == [(held & positive).sum(), positive.sum(), (held & ~positive).sum(), (~positive).sum()]
-    assert "mutagenic" in content["answer"]
+    assert content["question"] == "Which graphs of MUTAG are of class 1, and why?"
 
 
 def test_every_count_of_every_piece_is_a_direct_count(clf, named):
+    counted_times = 0
     for value, pieces in class_pieces(clf, named, symbols(named)).items():
         for reason, piece in zip(clf.reasons_[value], pieces, strict=False):
-            held = np.array([contains(graph, reason.template) for graph in named])
-            for (_, count, of), class_ in zip(piece.counts, (-1, 1), strict=True):
-                assert (count, of) == ((held & (named.y == class_)).sum(), (named.y == class_).sum())
-            assert all(held[number] for number in piece.examples)
+            times = np.array([occurrences(graph, reason.template) for graph in named])
+            own_first = (value, -value)
+            for (_, count, of), class_ in zip(piece.counts, own_first, strict=True):
+                assert (count, of) == (((times > 0) & (named.y == class_)).sum(), (named.y == class_).sum())
+            if piece.times:
+                counted_times += 1
+                np.testing.assert_allclose(piece.times, [times[named.y == class_].mean() for class_ in own_first])
+            assert all(times[number] for number in piece.examples)
+    assert counted_times
+
+
+def test_held_out_graphs_of_one_class_have_a_page(clf, named, tmp_path: Path):
+    clf.report(named[named.y == 1][:20], None, tmp_path / "one.html", cross_fit=False)
+    assert "all of one class" in (tmp_path / "one.html").read_text()
 
 
 def test_the_counts_beside_a_reason_are_direct_counts(clf, named, content):
@@ -266,3 +293,18 @@ def test_windows_and_learned_templates_speak_of_labels_by_name(mutag, tmp_path: 
     for clf in (window, soft):
         for reason in clf.explain(mutag[50]).reasons:
             assert reason.names[0].split()[0] in ("C", "N", "O")
+
+
+def test_an_answer_about_labels_and_about_a_class_that_is_there(mutag):
+    y = np.stack([mutag.y == 1, mutag.sizes > 18], axis=1).astype(float)
+    several = replace(mutag.with_y(y), class_names={}, target_names=("mutagenic", "large"))
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(several)
+    content = model_content(held_out(clf, several), several, None, most=5, quiet=True)
+    assert re.search(r"graphs that have label (mutagenic|large) contain", content["answer"])
+    three = mutag.with_y(np.digitize(mutag.sizes, (15, 20)))
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(three)
+    two = three[three.y > 0]
+    content = model_content(held_out(clf, two), two, None, most=5, quiet=True)
+    assert re.search(r"graphs that are of class [12] contain", content["answer"])
+    for _, pieces in content["pieces"]:
+        assert all(piece.outside[0] > 0 for piece in pieces)  # none that no graph of the page contains

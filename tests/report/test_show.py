@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,13 +44,41 @@ def test_a_set_is_a_table_of_class_counts_and_six_drawings(mutag):
     assert len(list(root.iter("style"))) == 1
 
 
-def test_a_template_is_a_drawing(explanation):
-    assert parsed(explanation.templates[5]._repr_html_()).find(f"{SVG}svg") is not None
+def test_a_template_is_a_drawing_with_the_names_of_its_labels(explanation):
+    root = parsed(explanation.templates[5]._repr_html_())
+    assert {text.text for text in root.iter(f"{SVG}text")} <= {"C", "N", "O", "F", "I", "Cl", "Br"}
+    assert root.find("figcaption").text == explanation.templates[5].text(
+        explanation.label_names, explanation.edge_label_names
+    )
+
+
+def test_edges_of_a_set_are_counted_as_those_of_a_graph(mutag):
+    edges = [len(graph.edges) // 2 for graph in mutag]
+    assert f"<td>{min(edges)} to {max(edges)}</td>" in mutag._repr_html_()
+
+
+def test_a_graph_is_drawn_with_the_names_of_its_labels(mutag):
+    texts = [text.text for text in parsed(mutag[0]._repr_html_()).iter(f"{SVG}text")]
+    assert sorted(texts) == sorted(mutag.node_label_names[label] for label in mutag[0].node_labels.tolist())
+
+
+def test_the_text_of_a_mark_lies_on_no_atom_and_inside_the_drawing(mutag):
+    from isonn.report.draw import Mark, draw_graph
+
+    for graph in mutag[:40]:
+        drawing = draw_graph(graph, marks=[Mark((0, 1), text="1 +")], shown=[0])
+        root = ElementTree.fromstring(drawing.svg)
+        x, y = next((float(t.get("x")), float(t.get("y"))) for t in root.iter("text") if t.text == "1 +")
+        left, top, width, height = map(float, drawing.box.split())
+        assert left + 10 <= x <= left + width - 10
+        assert top + 10 <= y <= top + height
+        atoms = [(float(c.get("cx")), float(c.get("cy"))) for c in root.iter("circle")]
+        assert min(np.hypot(x - a, y - 4 - b) for a, b in atoms) >= 12
 
 
 def test_an_explanation_is_its_answer_its_drawing_and_its_reasons(explanation):
     root = parsed(explanation._repr_html_())
-    assert root.find("p").text.startswith("Class ")
+    assert root.find("p").text.startswith("Mutagenic with probability ")
     assert len(root.find("ol")) == len(explanation.reasons)
     svg = parsed(explanation.to_svg())
     assert "importance" in svg.get("class").split()
@@ -85,3 +114,35 @@ def test_plain_prints_are_short_and_name_nodes(explanation):
     assert len(repr(explanation.templates)) < 100
     assert len(repr(explanation.templates[0])) < 200
     assert len(repr(first)) < 300
+
+
+def test_a_page_of_one_names_classes_labels_and_numbers_as_the_data_do(mutag, tmp_path: Path):
+    from dataclasses import replace
+
+    y = np.stack([mutag.y == 1, mutag.sizes > 18], axis=1).astype(float)
+    labels = replace(mutag.with_y(y), class_names={}, target_names=("mutagenic", "large"))
+    numbers = replace(mutag.with_y(mutag.sizes / 3), class_names={}, target_names=("weight",))
+    for name, graphs, method, said in (
+        ("class", mutag, isonn.SubgraphIsoNNClassifier, "Why is this graph predicted mutagenic?"),
+        ("labels", labels, isonn.SubgraphIsoNNClassifier, "Why is this graph predicted mutagenic?"),
+        (
+            "number",
+            numbers,
+            isonn.SubgraphIsoNNRegressor,
+            r"The strongest reason is [^.]*, which (raises|lowers) weight\.",
+        ),
+    ):
+        found = method(k=(1, 2), random_state=0).fit(graphs).explain(mutag[0])
+        found.to_html(tmp_path / f"{name}.html")
+        assert re.search(said, re.sub(r"</?span[^>]*>", "", (tmp_path / f"{name}.html").read_text())), name
+    assert found._repr_html_().startswith("<div><p>Predicted weight ")
+
+
+def test_prints_of_long_names_and_of_matches_are_short(explanation, mutag):
+    from dataclasses import replace
+
+    assert all(len(repr(match)) < 60 for match in explanation.matches)
+    named = replace(mutag[:60], ids=np.array(["n" * 10_000] * 60), class_names={-1: "a", 1: "b" * 10_000})
+    assert len(repr(named[0])) < 120
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(named)
+    assert len(clf.explain(named[0]).summary()) < 2_000

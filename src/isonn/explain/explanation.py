@@ -18,16 +18,18 @@ from isonn.explain.reasons import Reason, find_reasons, formula, link_name
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
-from isonn.targets import Target
+from isonn.targets import Classes, Target
 
 if TYPE_CHECKING:
     import networkx
 
 #: Default number of matches to list; importances always count all.
 LISTED = 100
+#: Longer lines of a summary are cut; names may be of any length.
+LINE = 300
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Match:
     """One match of a template.
 
@@ -56,6 +58,11 @@ class Match:
     distance: float
     contribution: float
     ordered: bool = True
+
+    def __repr__(self) -> str:
+        places = ", ".join(map(str, self.nodes))
+        places += "" if self.columns is None else f" to {', '.join(map(str, self.columns))}"
+        return f"Match({self.contribution:+.3f}  template {self.template} at {places})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,6 +139,12 @@ class Explanation:
         """The column of the explained output."""
         return int(np.flatnonzero(self.classes == self.explained)[0])
 
+    @property
+    def class_name(self) -> str:
+        """The name of the explained class, or "class 1"."""
+        plain = self.explained.item() if isinstance(self.explained, np.generic) else self.explained
+        return self.class_names.get(plain, plain if isinstance(plain, str) and plain else f"class {plain}")
+
     @cached_property
     def reasons(self) -> list[Reason]:
         """At most five disjoint pieces of the graph that decide the prediction, strongest first.
@@ -186,8 +199,7 @@ class Explanation:
         if self.target.numeric:
             what = f"predicted {self.score:.3g}"
         else:
-            name = self.class_names.get(self.explained, f"class {self.explained}")
-            what = f"{name} with probability {self.probabilities[self.column]:.3f}"
+            what = f"{self.class_name} with probability {self.probabilities[self.column]:.3f}"
         lines = [f"{what}: score {self.score:+.2f} (no matches at all: {self.base:+.2f})"]
         if self.padding:
             lines.append(f"  {self.padding:+.3f}  everything read beyond the graph's {self.graph.n} nodes")
@@ -203,7 +215,7 @@ class Explanation:
             lines.append(f"  {self.note}")
         if not self.exact and self.method == "contribution":
             lines.append("  Contributions are computed by removal and need not add up.")
-        return "\n".join(lines)
+        return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 1]}\u2026" for line in lines)
 
     def to_svg(self) -> str:
         """Return the graph as an SVG file, coloured by contribution, with its reasons highlighted."""
@@ -240,7 +252,7 @@ def explain_matched(
         target: the kind of prediction.
         label: the class to explain; None explains the predicted class.
         top: number of matches to list; None lists all. The importances always count all matches.
-        names: names of labels and classes, by "node", "edge" and "class".
+        names: names of labels, classes and columns of y, by "node", "edge", "class" and "target".
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -291,7 +303,7 @@ def explain_matched(
         exact=matched.exact,
         label_names=dict((names or {}).get("node", {})),
         edge_label_names=dict((names or {}).get("edge", {})),
-        class_names=dict((names or {}).get("class", {})),
+        class_names=dict((names or {}).get("class" if isinstance(target, Classes) else "target", {})),
         rows=rows[order],
         regions=regions,
     )
@@ -373,6 +385,7 @@ class Template:
         texts: each node in words ("ring C with 3 neighbours") for templates that are subgraphs, or None.
         view: the name of the view it belongs to, or "".
         others: for a template with a wildcard, the other subgraphs it accepts.
+        label_names, edge_label_names: the names of labels, where known.
     """
 
     adjacency: NDArray[np.float32]
@@ -383,6 +396,8 @@ class Template:
     texts: tuple[str, ...] | None = None
     view: str = ""
     others: tuple[Template, ...] = ()
+    label_names: Mapping[Any, str] = field(default_factory=dict)
+    edge_label_names: Mapping[Any, str] = field(default_factory=dict)
 
     @property
     def k(self) -> int:
@@ -392,8 +407,11 @@ class Template:
     def text(
         self, label_names: Mapping[Any, str] | None = None, edge_label_names: Mapping[Any, str] | None = None
     ) -> str:
-        """Describe the template in words: its nodes by label, and their links."""
-        names, labels = label_names or {}, self.node_labels
+        """Describe the template in words: its nodes by label, and their links; None uses its own names of labels."""
+        if self.texts and not self.view:  # certain nodes, or a neighbourhood
+            return ", ".join(self.texts)
+        names, labels = label_names or self.label_names, self.node_labels
+        edge_label_names = edge_label_names or self.edge_label_names
         shown = None if labels is None else [str(names.get(label, label)) for label in labels.tolist()]
         if shown is not None and self.texts and self.view != "refined":
             shown = list(self.texts)
@@ -418,7 +436,7 @@ class Template:
             ]
         words = formula(self.adjacency > 0.5, shown, links, neighbours)
         if self.others:
-            words += f", or {len(self.others)} like it"
+            words += " or a similar piece" if len(self.others) == 1 else f" or one of {len(self.others)} similar pieces"
         return words
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +59,7 @@ class Graph:
         id: the name of the graph (a file, a subject, a compound), or None.
         kind: "" (plain), "molecules" or "connectomes"; determines how the graph is drawn.
         row: the graph's entries in `GraphSet.table`, such as ``{"smiles": "CCO"}``.
+        node_label_names, edge_label_names: the names of labels, as in `GraphSet`; used to draw the graph.
 
     Example:
         >>> Graph(3, [[0, 1], [1, 0], [1, 2], [2, 1]], id="path").adjacency
@@ -77,6 +78,8 @@ class Graph:
     id: str | None = None
     kind: str = ""
     row: dict[str, Any] = field(default_factory=dict)
+    node_label_names: Mapping[Any, str] = field(default_factory=dict)
+    edge_label_names: Mapping[Any, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_graph(self)
@@ -87,6 +90,7 @@ class Graph:
         graph = object.__new__(cls)
         defaults = {"weights": None, "node_labels": None, "edge_labels": None, "node_attributes": None}
         graph.__dict__.update(defaults, node_names=None, id=None, kind="", row={})
+        graph.__dict__.update(node_label_names={}, edge_label_names={})
         graph.__dict__.update(columns)
         return graph
 
@@ -104,7 +108,7 @@ class Graph:
         return matrix
 
     def __repr__(self) -> str:
-        called = "" if self.id is None else f"{self.id}: "
+        called = "" if self.id is None else f"{self.id if len(self.id) <= 60 else self.id[:59] + '…'}: "
         return f"Graph({called}n={self.n}, cells={len(self.edges)}{', weighted' if self.weights is not None else ''})"
 
     def _repr_html_(self) -> str:
@@ -400,6 +404,8 @@ class GraphSet(Sequence[Graph]):
             id=None if self.ids is None else str(self.ids[i]),
             kind=self.kind,
             row={column: values[i] for column, values in self.table.items()},
+            node_label_names=self.node_label_names,
+            edge_label_names=self.edge_label_names,
         )
 
 

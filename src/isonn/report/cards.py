@@ -44,6 +44,11 @@ class Card:
     examples: tuple[tuple[Drawing, str], ...]
 
 
+def readable(templates: Sequence[Template]) -> bool:
+    """Return whether cards tell something: few templates, and none of them bound to certain nodes."""
+    return len(templates) <= READABLE and not any(one.texts and not one.view for one in templates)
+
+
 def cards(found: Sequence[Any], graphs: GraphSet, numbers: NDArray[np.int64] | None = None) -> list[Card]:
     """Create cards from `isonn.explain.template_cards`, strongest effect first.
 

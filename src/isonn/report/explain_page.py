@@ -12,7 +12,7 @@ from isonn.errors import InputError
 from isonn.explain.explanation import Explanation
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
-from isonn.report.cards import READABLE, template_pictures
+from isonn.report.cards import readable, template_pictures
 from isonn.report.draw import drawer_of, shortened, symbols, symbols_of
 from isonn.report.model_page import Tile
 from isonn.report.page import render, require_jinja2
@@ -59,14 +59,13 @@ def explain_page(
         ("data", f"{graphs.name}: {len(graphs)} graphs"),
         ("SHA-256 of the data", graphs.digest),
     ]
-    readable = len(clf.templates_) <= READABLE
     text = render(
         "explain.html",
         title=title,
-        **_first_screen(shown, shown[0].title if one else f"What does the model see in {of} {naming.noun}s{where}?"),
+        **_first_screen(shown, shown[0].called if one else f"What does the model see in {of} {naming.noun}s{where}?"),
         how=_how(clf, graphs, chosen),
         panels=shown,
-        templates=template_pictures(clf.templates_, symbols(graphs), _used(shown)) if readable else [],
+        templates=template_pictures(clf.templates_, symbols(graphs), _used(shown)) if readable(clf.templates_) else [],
         legend=drawer_of(graphs[chosen[0]]).legend(),
         bonds=symbols(graphs).molecules and shown[0].drawing.kind == "graph",
         facts=facts,
@@ -78,8 +77,8 @@ def page_of_one(explanation: Explanation) -> str:
     """Create the page of a single explanation."""
     require_jinja2()
     graph = explanation.graph
-    look = symbols_of(graph.node_labels, explanation.label_names)
-    naming = Naming(noun=noun_of(graph.kind))
+    look = symbols_of(graph.node_labels, explanation.label_names, explanation.edge_label_names)
+    naming = Naming.of_one(explanation)
     name = shortened(graph.id or "")
     panel = panel_of(explanation, 0, None, look, MANY, naming, name=name or f"This {naming.noun}")
     return render(
@@ -172,7 +171,9 @@ def _first_screen(shown: Sequence[Panel], about: str) -> dict[str, Any]:
 def _tiles(panel: Panel) -> list[Tile]:
     """Return the prediction for one graph, with and without the strongest reason."""
     value = panel.predicted if panel.confidence is None else percent_text(panel.confidence)
-    about = panel.explained if panel.confidence is None else f"probability of {panel.predicted}"
+    about = panel.explained.removeprefix("the value")
+    if panel.confidence is not None:
+        about = f"probability of {panel.explained}"
     tiles = [Tile("Predicted", value, about, main=True)]
     if panel.reasons:
         first = panel.reasons[0]
@@ -185,5 +186,8 @@ def _answer(panel: Panel) -> str:
     if not panel.reasons:
         return f"No piece of this {panel.noun} speaks for or against {panel.explained}."
     first = panel.reasons[0]
+    if panel.confidence is None:
+        does = "raises" if first.contribution >= 0 else "lowers"
+        return f"The strongest reason is {first.text}, which {does} {panel.explained}."
     side = "for" if first.contribution >= 0 else "against"
     return f"The strongest reason {side} {panel.explained} is {first.text}."

@@ -21,13 +21,13 @@ from isonn.graphs.isomorphism import twin_groups
 from isonn.graphs.splits import Fold, grouped_folds
 from isonn.graphs.stream import GraphStream
 from isonn.progress import bar
-from isonn.report.cards import READABLE, Card, cards
+from isonn.report.cards import Card, cards, readable
 from isonn.report.draw import Mark, draw_graph, drawer_of, symbols
 from isonn.report.page import check_new, render, require_jinja2, write
 from isonn.report.panels import Panel, panels, percent_text
 from isonn.report.pieces import Holders, Naming, Piece, class_pieces, piece_nodes
 from isonn.seeding import derive_seed
-from isonn.targets import Labels, Numbers, as_y
+from isonn.targets import Classes, Labels, Numbers, as_y
 
 #: Default number of graphs on a page.
 GRAPHS = 1000
@@ -35,6 +35,8 @@ GRAPHS = 1000
 WORST = 6
 #: Graphs with more nodes than this are not chosen for the first screen if there is a smaller one.
 LARGE = 40
+#: Graphs predicted with a lower probability are not chosen for the first screen if there is another one.
+SURE = 0.8
 #: Number of folds of a cross-fitted page.
 FOLDS = 5
 #: A page is cross-fitted if the model was fitted to more than this share of its graphs; fewer are left out.
@@ -176,6 +178,8 @@ def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
         return Tile("Trivial: the most frequent value of each label", percent_text(accuracy), about)
     from isonn.baselines import DegreeHistogramClassifier, GraphSizeClassifier, MajorityClassifier
 
+    if len(np.unique(graphs.y)) == 1:
+        return Tile("Best trivial method: the most frequent class", percent_text(1.0), "all of one class")
     named = {
         "the most frequent class": MajorityClassifier,
         "graph size": GraphSizeClassifier,
@@ -216,10 +220,10 @@ def model_content(
             shown += panels(model, graphs, wanted, report=_shifted(report, done), holders=holders)
     shown.sort(key=lambda panel: panel.number)
     tested, predicted = judged.predictions(graphs)
-    class_ = _positive(clf, pieces)
+    class_ = _positive(clf, graphs, pieces)
     marking = pieces.get(class_, [])
-    # of numbers, a piece that some graphs lack: only then are there two means to compare
-    first = next((piece for piece in marking if piece.means is not None), next(iter(marking), None))
+    # a piece whose counts tell something: of numbers, only one that some graphs lack has two means to compare
+    first = next((piece for piece in marking if piece.marks), next(iter(marking), None))
     sentence = _answer(clf, graphs, naming, class_, first, shown)
     wrong = sorted((panel for panel in shown if panel.right is False), key=lambda panel: -(panel.confidence or 0))
     return {
@@ -262,7 +266,7 @@ def question(clf: Any, graphs: GraphSet, naming: Naming, class_: Any) -> str:
         return f"Which labels does a {naming.noun} of {name} have, and why?"
     if len(clf.classes_) > 2:
         return f"What tells the {len(clf.classes_)} classes of {name} apart?"
-    return f"Which {naming.noun}s of {name} are {naming.class_(class_)}, and why?"
+    return f"Which {naming.noun}s of {name} {naming.being(class_)}, and why?"
 
 
 def _called(clf: Any, naming: Naming, value: Any) -> str:
@@ -270,9 +274,13 @@ def _called(clf: Any, naming: Naming, value: Any) -> str:
     return naming.target(value) if isinstance(clf.target_, Numbers) else naming.class_(value)
 
 
-def _positive(clf: Any, pieces: dict[Any, list[Piece]]) -> Any:
-    """Return the class of the first screen: the larger of two, else the one with the strongest piece."""
+def _positive(clf: Any, graphs: GraphSet, pieces: dict[Any, list[Piece]]) -> Any:
+    """Return the class of the first screen: the larger of two, else one of these graphs with the strongest piece."""
     classes = clf.target_.classes.tolist()
+    if isinstance(clf.target_, Classes) and len(classes) > 2:
+        here = set(np.unique(np.asarray(graphs.y)).tolist())
+        classes = [value for value in classes if value in here] or classes
+        pieces = {value: own for value, own in pieces.items() if value in classes}
     if len(classes) == 2 and (not pieces or pieces.get(classes[-1])):
         return classes[-1]
     strongest = {value: own[0].effect for value, own in pieces.items() if own}
@@ -295,10 +303,15 @@ def _answer(
     if piece is not None and any(own == name for own, _, _ in piece.counts):
         held, of = piece.counted(name)
         others_held, others = piece.outside[0] - held, piece.outside[1] - of
-        return (
-            f"{held:,} of the {of:,} {naming.noun}s that {naming.verb(name)} {name} contain {piece.text}, "
-            f"and {others_held:,} of the {others:,} others do."
-        )
+        which = f"{naming.noun}s that {naming.being(class_)}"
+        if piece.times:
+            weights = [of for _, _, of in piece.counts[1:]]
+            rest = float(np.average(piece.times[1:], weights=weights))
+            return (
+                f"The {of:,} {which} contain {piece.text} {piece.times[0]:.1f} times on average, "
+                f"the {others:,} others {rest:.1f} times."
+            )
+        return f"{held:,} of the {of:,} {which} contain {piece.text}, and {others_held:,} of the {others:,} others do."
     first = Counter(panel.reasons[0].text for panel in shown if panel.reasons and panel.explained == name)
     of = sum(panel.explained == name for panel in shown)
     if not first:
@@ -341,7 +354,8 @@ def _hero(
         found = model.explain(graphs[number])
         for nodes in piece_nodes(judged.clf, graphs, number, piece.column) if piece is not None else ():
             worth = float(found.node_importance[list(nodes)].sum() / (np.abs(found.node_importance).sum() or 1.0))
-            sure = (by_number[number].confidence or 1.0) > 0.5  # of labels, the likeliest may still be unlikely
+            worth *= -1.0 if piece is not None and piece.means is not None and piece.means[0] < piece.means[1] else 1.0
+            sure = (by_number[number].confidence or 1.0) > SURE
             if worth > 0 and (best is None or (sure, worth) > best[0]):
                 best = (sure, worth), by_number[number], nodes, found
     if best is not None and piece is not None:
@@ -350,7 +364,7 @@ def _hero(
             graphs[panel.number],
             symbols=symbols(graphs),
             title=f"{panel.title}, predicted {panel.predicted}; highlighted: {piece.text}",
-            marks=[Mark(nodes)],
+            marks=[Mark(nodes, positive=bool(found.node_importance[list(nodes)].sum() >= 0))],
             shown=[0],
             node_importance=found.node_importance,
             edge_importance=found.edge_importance,
@@ -381,8 +395,7 @@ def _shown_sentence(shown: Sequence[Panel], numbers: NDArray[np.int64], naming: 
 
 def _cards(judged: Judged, graphs: GraphSet) -> list[Card]:
     """Return template cards, for models with few templates and no class reasons."""
-    templates = judged.clf.templates_
-    if len(templates) > READABLE or graphs.y is None or isinstance(judged.clf.target_, Numbers):
+    if graphs.y is None or isinstance(judged.clf.target_, Numbers) or not readable(judged.clf.templates_):
         return []
     chosen = judged.train if len(judged.train) else judged.numbers
     found = template_cards(judged.clf, graphs[chosen], graphs.y[chosen], examples=2)

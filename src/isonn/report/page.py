@@ -17,6 +17,7 @@ from isonn.errors import InputError, MissingDependencyError
 from isonn.files import atomic_file
 from isonn.report.charts import share_bar
 from isonn.report.panels import Panel, percent_text
+from isonn.report.pieces import side
 
 #: Number of panels drawn at once; page.js has the same number.
 AT_ONCE = 100
@@ -45,6 +46,7 @@ def render(name: str, **content: Any) -> str:
         index=_index,
         share=_share,
         short=_short,
+        side=side,
         unbroken=_unbroken,
     )
     environment.filters["blocks"] = _blocks(environment)
@@ -111,6 +113,8 @@ def _unbroken(text: str) -> Any:
 
 
 def _short(value: float) -> str:
+    if value == 0:
+        return "0"
     return f"{value:+.1f}" if abs(value) >= 1 else f"{value:+.2g}"
 
 

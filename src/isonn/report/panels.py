@@ -13,6 +13,7 @@ from scipy.special import expit
 
 from isonn.errors import IsoNNWarning
 from isonn.explain.explanation import Explanation, Match
+from isonn.explain.reasons import Reason
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.charts import bar
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph, shortened, symbols
@@ -77,7 +78,8 @@ class Panel:
         name: name of the graph.
         truth: its class or value as text, or None if unknown.
         predicted: the prediction as text.
-        confidence: the probability of the predicted class; None for numbers.
+        confidence: the probability of the explained class; None for numbers.
+        certainty: the same as text, with the label it belongs to if there are several; "" for numbers.
         right: whether the prediction is correct; None if unknown or not a yes or no.
         probabilities: the probability of every class, by name.
         score, base: as in `Explanation`.
@@ -101,6 +103,7 @@ class Panel:
     matches: tuple[MatchRow, ...]
     about: str
     explained: str
+    certainty: str = ""
     note: str = ""
     noun: str = "graph"
 
@@ -108,6 +111,11 @@ class Panel:
     def title(self) -> str:
         """The name of the graph, as a heading."""
         return _called(self.noun, self.name)
+
+    @property
+    def called(self) -> str:
+        """The name of the graph, within a sentence."""
+        return f"{self.noun} {self.name}" if self.name.isdecimal() else self.name
 
 
 def panels(
@@ -162,7 +170,7 @@ def panel_of(
     predicted = f"{found.score:.3g}" if numeric else naming.class_(found.label)
     if isinstance(found.target, Labels):
         given = [naming.class_(value) for value in found.classes[found.probabilities > 0.5].tolist()]
-        predicted = ", ".join(given) or f"no label (most likely {predicted})"
+        predicted = ", ".join(given) or "no label"
     reasons, matches = found.reasons, _chosen(found.matches, listed)
     about = describe(found.graph)
     called = _called(naming.noun, title)
@@ -184,7 +192,7 @@ def panel_of(
         rows.append(
             ReasonRow(
                 text=reason_words(reason),
-                nodes=_listed([brief(name, found.graph.kind) for name in reason.names]),
+                nodes=_nodes(reason),
                 members=reason.nodes,
                 contribution=reason.contribution,
                 bar=bar(reason.contribution, largest),
@@ -193,6 +201,9 @@ def panel_of(
                 held="" if holders is None else holders.words(reason, naming),
             )
         )
+    certainty = "" if numeric else percent_text(float(found.probabilities[column]))
+    if isinstance(found.target, Labels) and predicted != naming.class_(found.explained):
+        certainty = f"{naming.class_(found.explained)} {certainty}"
     right = None if truth is None or numeric or isinstance(found.target, Labels) else bool(truth == found.label)
     return Panel(
         number=number,
@@ -210,6 +221,7 @@ def panel_of(
         matches=tuple(_match_row(found, match, column, look, naming) for match in matches),
         about=about,
         explained=naming.target(found.explained) if numeric else naming.class_(found.explained),
+        certainty=certainty,
         note=getattr(found, "note", ""),
         noun=naming.noun,
     )
@@ -270,6 +282,13 @@ def _place(graph: Graph, match: Match, look: Symbols) -> str:
         return ", ".join(look.name(graph, node) if node >= 0 else "padding" for node in nodes)
 
     return words(match.nodes) if match.columns is None else f"{words(match.nodes)} to {words(match.columns)}"
+
+
+def _nodes(reason: Reason) -> str:
+    """Return the nodes of a reason by name; "" if the reason's words already name them."""
+    if reason.graph.kind == "connectomes":
+        return ""
+    return _listed([brief(name, reason.graph.kind) for name in reason.names])
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:

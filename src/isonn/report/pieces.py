@@ -16,6 +16,7 @@ from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, draw_template,
 from isonn.report.layout import canonical_order
 from isonn.report.matrix import suits
 from isonn.report.node_link import induced
+from isonn.targets import Classes
 
 #: Maximum number of pieces per class, of classes, and of examples per piece.
 PIECES, CLASSES, EXAMPLES = 5, 8, 30
@@ -24,6 +25,8 @@ COUNTED = 1000
 #: Pieces with less than this share of the largest effect are not shown.
 LEAST = 0.005
 _NEIGHBOURS = re.compile(r" with \d+ neighbours?")
+#: A piece that at least this share of the other graphs contain as well tells classes apart only by how often.
+MOST = 0.5
 #: Larger pieces are not searched for in other graphs.
 LARGEST = 12
 
@@ -48,6 +51,14 @@ class Naming:
         word = "label" if graphs.y is not None and graphs.y.ndim == 2 else "class"
         return cls(graphs.class_names, graphs.target_names, noun_of(graphs.kind), word)
 
+    @classmethod
+    def of_one(cls, explanation: Any) -> Naming:
+        """Return the names that an explanation carries."""
+        names, noun = explanation.class_names, noun_of(explanation.graph.kind)
+        if isinstance(explanation.target, Classes):
+            return cls(names, noun=noun)
+        return cls(targets=tuple(str(names[column]) for column in sorted(names)), noun=noun, word="label")
+
     def class_(self, value: Any) -> str:
         """Return the name of a class; text classes are their own name."""
         plain = value.item() if isinstance(value, np.generic) else value
@@ -57,9 +68,19 @@ class Naming:
             return shortened(self.targets[plain])
         return shortened(plain) if isinstance(plain, str) and plain else f"{self.word} {plain}"
 
-    def verb(self, name: str) -> str:
-        """Return the verb between a graph and the name of a class: it *is* mutagenic, it *has* label 1."""
-        return "have" if name.startswith("label ") else "are"
+    def being(self, value: Any) -> str:
+        """Return what follows "graphs that": "are mutagenic", "are of class 1", "have label NR-AR".
+
+        Example:
+            >>> Naming({1: "mutagenic"}).being(1), Naming().being(1), Naming().being("patient")
+            ('are mutagenic', 'are of class 1', 'are of class patient')
+        """
+        name = self.class_(value)
+        if self.word == "label":
+            return f"have {name}" if name.startswith("label ") else f"have label {name}"
+        if (value.item() if isinstance(value, np.generic) else value) in self.classes:
+            return f"are {name}"
+        return f"are of {name}" if name.startswith("class ") else f"are of class {name}"
 
     def target(self, column: Any = 0) -> str:
         """Return the name of a column of numbers."""
@@ -80,6 +101,8 @@ class Piece:
         examples: numbers of graphs that contain it.
         example: one of them, drawn with the piece highlighted, or None.
         means: of numbers, the mean of graphs that contain it and of the others; else None.
+        times: per entry of ``counts``, how often its graphs contain the piece on average; () unless only that tells
+            the classes apart.
     """
 
     text: str
@@ -91,15 +114,29 @@ class Piece:
     examples: tuple[int, ...]
     example: Drawing | None
     means: tuple[float, float] | None = None
+    times: tuple[float, ...] = ()
 
     def counted(self, name: str) -> tuple[int, int]:
         """Return the number of graphs of a class that contain the piece, and of all."""
         return next((held, of) for class_, held, of in self.counts if class_ == name)
 
     @property
+    def marks(self) -> bool:
+        """Whether the first class of ``counts`` contains it more often, or values differ with it."""
+        if self.means is not None or self.times:
+            return True
+        (_, held, of), (all_held, all_of) = self.counts[0], self.outside
+        return len(self.counts) > 1 and held * (all_of - of) > (all_held - held) * of
+
+    @property
     def outside(self) -> tuple[int, int]:
         """The same numbers for all classes together."""
         return sum(held for _, held, _ in self.counts), sum(of for _, _, of in self.counts)
+
+
+def side(name: str) -> str:
+    """Return what follows the number of graphs of a class: "mutagenic", "of class 1"."""
+    return f"of {name}" if name.startswith(("class ", "label ")) else name
 
 
 def noun_of(kind: str) -> str:
@@ -110,10 +147,24 @@ def noun_of(kind: str) -> str:
 def reason_words(reason: Any) -> str:
     """Describe a reason: its formula, or its nodes if they have names or the graph is dense."""
     names = ", ".join(shortened(brief(name, reason.graph.kind)) for name in reason.names[:12])
+    if reason.graph.kind == "connectomes":
+        return connections([shortened(brief(name, reason.graph.kind)) for name in reason.names[:12]])
     if reason.graph.node_names is not None:
         return names
     dense = reason.graph.node_labels is None and suits(reason.graph)
     return f"nodes {names}" if dense else shortened(brief(reason.text, reason.graph.kind), 120)
+
+
+def connections(names: Sequence[str]) -> str:
+    """Name the connections among some regions.
+
+    Example:
+        >>> connections(["left insula", "right insula"]), connections(["A", "B", "C"])
+        ('the connection between left insula and right insula', 'the connections among A, B and C')
+    """
+    if len(names) < 3:
+        return f"the connection between {' and '.join(names)}" if len(names) == 2 else ", ".join(names)
+    return f"the connections among {', '.join(names[:-1])} and {names[-1]}"
 
 
 def brief(text: str, kind: str) -> str:
@@ -143,6 +194,7 @@ def class_pieces(clf: Any, graphs: GraphSet, look: Symbols) -> dict[Any, list[Pi
         return {}
     naming = Naming.of(graphs)
     features = clf.transform(graphs).tocsc()
+    times = clf.count(graphs).tocsc()
     largest = max((abs(reason.effect) for reasons in found.values() for reason in reasons), default=0.0)
     made: dict[Any, list[Piece]] = {}
     for value, reasons in list(found.items())[:CLASSES]:
@@ -150,20 +202,28 @@ def class_pieces(clf: Any, graphs: GraphSet, look: Symbols) -> dict[Any, list[Pi
             _piece(
                 reason,
                 np.asarray(features[:, [reason.column]].toarray() > 0).ravel(),
+                times[:, [reason.column]].toarray().ravel() if reason.column < times.shape[1] else None,
                 clf,
                 graphs,
                 look,
                 naming,
                 largest,
             )
-            for reason in reasons[:PIECES]
+            for reason in [one for one in reasons if features[:, [one.column]].nnz][:PIECES]
             if abs(reason.effect) >= LEAST * largest
         ]
     return made
 
 
 def _piece(
-    reason: Any, held: NDArray[np.bool_], clf: Any, graphs: GraphSet, look: Symbols, naming: Naming, largest: float
+    reason: Any,
+    held: NDArray[np.bool_],
+    times: NDArray[Any] | None,
+    clf: Any,
+    graphs: GraphSet,
+    look: Symbols,
+    naming: Naming,
+    largest: float,
 ) -> Piece:
     holding, text = np.flatnonzero(held), shortened(brief(reason.text, graphs.kind), 160)
     if brief(reason.text, graphs.kind) != reason.text:
@@ -185,17 +245,31 @@ def _piece(
             shown=[0],
         )
     drawing = draw_template(reason.template, graphs.kind, title=text, symbols=look)
+    sides = _sides(graphs, naming, reason.explained)
     return Piece(
         text=text,
         column=reason.column,
         drawing=drawing,
         bar=share_bar(reason.effect / largest if largest else 0.0),
         effect=float(reason.effect),
-        counts=count_by_class(held, graphs, naming, reason.explained),
+        counts=count_by_class(held, sides),
         examples=tuple(small[:EXAMPLES]),
         example=example,
         means=None if _of_classes(graphs) else _means(held, graphs, int(reason.explained)),
+        times=() if times is None else _times(held, times, sides),
     )
+
+
+def _times(
+    held: NDArray[np.bool_], times: NDArray[Any], sides: Sequence[tuple[str, NDArray[np.bool_]]]
+) -> tuple[float, ...]:
+    """Return how often the graphs of each side contain a piece on average, if most of the others contain it."""
+    if len(sides) < 2 or not all(side.any() for _, side in sides):
+        return ()
+    own, others = sides[0][1], np.any([side for _, side in sides[1:]], axis=0)
+    if held[others].mean() < MOST or times[own].mean() <= times[others].mean():
+        return ()
+    return tuple(float(times[side].mean()) for _, side in sides)
 
 
 def _means(held: NDArray[np.bool_], graphs: GraphSet, column: int) -> tuple[float, float] | None:
@@ -208,28 +282,27 @@ def _means(held: NDArray[np.bool_], graphs: GraphSet, column: int) -> tuple[floa
 
 
 def count_by_class(
-    held: NDArray[np.bool_], graphs: GraphSet, naming: Naming, label: Any = None
+    held: NDArray[np.bool_], sides: Sequence[tuple[str, NDArray[np.bool_]]]
 ) -> tuple[tuple[str, int, int], ...]:
-    """Return per class its name, how many of its graphs are in ``held``, and how many there are; else one row.
+    """Return per side its name, how many of its graphs are in ``held``, and how many there are."""
+    return tuple((name, int((held & side).sum()), int(side.sum())) for name, side in sides)
+
+
+def _sides(graphs: GraphSet, naming: Naming, first: Any = None) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Return the name and the graphs of each class, or of all graphs if there are no classes.
 
     Args:
-        label: of graphs with several labels: the one to count by, with and without it; None counts by each.
+        first: the class to begin with; of several labels, the only one, with and without it. None returns all in order.
     """
     if not _of_classes(graphs) or graphs.y is None:
-        return ((f"{naming.noun}s", int(held.sum()), len(held)),)
-    if graphs.y.ndim == 2 and label is not None:
-        column, name = graphs.y[:, int(label)], naming.class_(label)
-        sides = ((name, column == 1), (f"not {name}", column == 0))  # where it was not measured, it counts for neither
-        return tuple((text, int((held & side).sum()), int(side.sum())) for text, side in sides)
+        return [(f"{naming.noun}s", np.ones(len(graphs), dtype=bool))]
+    if graphs.y.ndim == 2 and first is not None:
+        column, name = graphs.y[:, int(first)], naming.class_(first)
+        return [(name, column == 1), (f"not {name}", column == 0)]  # where it was not measured, it counts for neither
     if graphs.y.ndim == 2:
-        return tuple(
-            (naming.class_(i), int((held & (column == 1)).sum()), int((column == 1).sum()))
-            for i, column in enumerate(graphs.y.T)
-        )
-    return tuple(
-        (naming.class_(value), int((held & (graphs.y == value)).sum()), int((graphs.y == value).sum()))
-        for value in np.unique(graphs.y).tolist()
-    )
+        return [(naming.class_(i), column == 1) for i, column in enumerate(graphs.y.T)]
+    values = sorted(np.unique(graphs.y).tolist(), key=lambda value: value != first)
+    return [(naming.class_(value), graphs.y == value) for value in values]
 
 
 def _of_classes(graphs: GraphSet) -> bool:
@@ -278,9 +351,9 @@ class Holders:
         held = self.held(reason)
         if held is None:
             return ""
-        counts = count_by_class(held, self.graphs, naming)[:4]
+        counts = count_by_class(held, _sides(self.graphs, naming))[:4]
         of = f" of {len(self.graphs):,} {naming.noun}s searched" if self.sampled else ""
-        return "in " + ", ".join(f"{n:,} of {all_:,} {name}" for name, n, all_ in counts) + of
+        return "in " + ", ".join(f"{n:,} of {all_:,} {side(name)}" for name, n, all_ in counts) + of
 
 
 def piece_key(graph: Graph, nodes: Sequence[int]) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from isonn.explain.explanation import Explanation, Template
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.draw import (
+    count_edges,
     describe,
     draw_graph,
     draw_template,
@@ -24,6 +25,8 @@ from isonn.report.draw import (
     symbols,
     symbols_of,
 )
+from isonn.report.page import signed
+from isonn.report.panels import percent_text
 from isonn.report.pieces import reason_marks, reason_words
 from isonn.targets import Numbers
 
@@ -32,21 +35,25 @@ if TYPE_CHECKING:
 
 #: Number of drawings in the table of a set, and of classes it names.
 THUMBNAILS, CLASSES = 6, 10
+#: Edges are counted in this many graphs.
+COUNTED = 10_000
 
 
 def graph_html(graph: Graph) -> str:
     """Return a drawing of the graph with a line about it."""
-    drawing = draw_graph(graph, symbols=symbols_of(graph.node_labels))
+    look = symbols_of(graph.node_labels, graph.node_label_names, graph.edge_label_names)
+    drawing = draw_graph(graph, symbols=look)
     return _figure(standalone(drawing.svg), f"{describe(graph)}. {drawing.note}".strip())
 
 
 def graphset_html(graphs: GraphSet) -> str:
     """Return a small table: name, graphs, sizes, graphs per class, and the first few drawings."""
-    look = symbols(graphs)
+    look, shown = symbols(graphs), range(min(COUNTED, len(graphs)))
+    of = f" (first {COUNTED:,} graphs)" if len(graphs) > COUNTED else ""
     rows = [
         ("graphs", f"{len(graphs):,}"),
         ("nodes", _span(graphs.sizes)),
-        ("edges", _span(np.diff(graphs.edge_offsets))),
+        ("edges", _span(np.array([count_edges(graphs[i]) for i in shown])) + of),
     ]
     if graphs.y is not None and graphs.y.ndim == 1:
         values, counts = np.unique(graphs.y, return_counts=True)
@@ -74,8 +81,8 @@ def graphset_html(graphs: GraphSet) -> str:
 
 def template_html(template: Template) -> str:
     """Return a drawing of the template, and its nodes in words."""
-    drawing = draw_template(template, symbols=symbols_of(template.node_labels))
-    return _figure(standalone(drawing.svg), ", ".join(template.texts or ()))
+    look = symbols_of(template.node_labels, template.label_names, template.edge_label_names)
+    return _figure(standalone(draw_template(template, symbols=look).svg), template.text())
 
 
 def explanation_svg(explanation: Explanation) -> str:
@@ -92,7 +99,7 @@ def explanation_drawing(explanation: Explanation) -> Drawing:
         shown=range(len(reasons)),
         node_importance=explanation.node_importance,
         edge_importance=explanation.edge_importance,
-        symbols=symbols_of(graph.node_labels, explanation.label_names),
+        symbols=symbols_of(graph.node_labels, explanation.label_names, explanation.edge_label_names),
     )
 
 
@@ -100,7 +107,7 @@ def explanation_html(explanation: Explanation) -> str:
     """Return the prediction, the drawing and the reasons, for a notebook."""
     drawing = explanation_drawing(explanation)
     items = "".join(
-        f"<li>{escape(reason_words(reason))} ({reason.contribution:+.2f})</li>" for reason in explanation.reasons
+        f"<li>{escape(reason_words(reason))} ({signed(reason.contribution)})</li>" for reason in explanation.reasons
     )
     reasons = f"<ol>{items}</ol>" if items else "<p>No piece of this graph speaks for or against the prediction.</p>"
     lead, note = escape(answer(explanation)), escape(drawing.note)
@@ -110,9 +117,11 @@ def explanation_html(explanation: Explanation) -> str:
 def answer(explanation: Explanation) -> str:
     """Return the prediction in a sentence."""
     if isinstance(explanation.target, Numbers):
-        return f"Predicted {explanation.score:.3g}."
+        named = explanation.class_names.get(int(explanation.explained), "")
+        return f"Predicted {shortened(named)} {explanation.score:.3g}.".replace("  ", " ")
     share = explanation.probabilities[explanation.column]
-    return f"Class {explanation.explained} with probability {100 * share:.1f} %."
+    name = shortened(explanation.class_name)
+    return f"{name[:1].upper()}{name[1:]} with probability {percent_text(share)}."
 
 
 def write_explanation(explanation: Explanation, path: str | Path) -> None:

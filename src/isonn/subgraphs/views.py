@@ -445,6 +445,8 @@ class Encoding:
             texts=tuple(texts),
             view=look.name,
             others=tuple(self.hard_template(view, k, row[None], names) for row in accepted[1:]),
+            label_names=names.get("node", {}),
+            edge_label_names=names.get("edge", {}),
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -121,7 +121,7 @@ for (const gallery of document.querySelectorAll("[data-gallery]")) {
   const followed = async () => {
     const i = place.get(/^#graph-(\d+)$/.exec(location.hash)?.[1]);
     if (i === undefined) return;
-    if (!allowed.includes(i)) { filter.value = ""; allowed = index.map((_, j) => j); }
+    if (!allowed.includes(i)) { if (filter) filter.value = ""; allowed = index.map((_, j) => j); }
     await show(i);
     panels.get(i).scrollIntoView({ block: "start" });
     panels.get(i).focus({ preventScroll: true });
