@@ -293,6 +293,9 @@ def test_windows_and_learned_templates_speak_of_labels_by_name(mutag, tmp_path: 
     for clf in (window, soft):
         for reason in clf.explain(mutag[50]).reasons:
             assert reason.names[0].split()[0] in ("C", "N", "O")
+        content = model_content(held_out(clf, mutag[60:90]), mutag[60:90], None, quiet=True)
+        found = re.search(r"the strongest reason is (.*)\.$", content["answer"])
+        assert found is None or content["hero"]["text"].startswith(found[1])  # the picture shows what the answer says
 
 
 def test_an_answer_about_labels_and_about_a_class_that_is_there(mutag):

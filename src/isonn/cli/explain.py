@@ -46,7 +46,7 @@ def explain(
     for panel in shown[:5]:
         best = panel.reasons[0] if panel.reasons else None
         why = f"; strongest reason: {best.text} ({best.contribution:+.2f})" if best else "; no reason found"
-        sure = "" if panel.confidence is None else f" ({100 * panel.confidence:.1f} %)"
+        sure = f" ({panel.certainty})" if panel.certainty else ""
         print(f"{panel.title}: {panel.predicted}{sure}{why}")
     print(f"{len(shown)} graph{'s' * (len(shown) != 1)} in {out}")
 

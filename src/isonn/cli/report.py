@@ -38,6 +38,8 @@ def report(
         return
     facts = page.facts
     held = f"{facts['results']} results, {facts['reasons']} reasons, {facts['graphs']} graphs"
+    if not facts["graphs"]:
+        held = f"{facts['results']} results of {', '.join(facts['datasets'])}"
     print(f"{target}: {held}, {facts['bytes'] / 1e6:.1f} MB")
     if facts["no_model"]:
         print(facts["no_model"] + ("" if data else " Give the graphs with --data."))

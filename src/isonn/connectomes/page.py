@@ -184,10 +184,11 @@ def _answer(found: Findings, source: Any) -> str:
     """Describe the findings in one or two sentences."""
     said = ""
     if isinstance(source, Explanation):
-        said = f"{source.summary(top=0).partition(':')[0].capitalize()}. "
+        text = source.summary(top=0).partition(": score")[0]
+        said = f"{text[:1].upper()}{text[1:]}. "
     if found.subnetworks:
         first = found.subnetworks[0]
-        extra = "" if first.p_value != first.p_value else f", p {first.p_value:.2g} over all sets"
+        extra = "" if first.p_value != first.p_value else f", p = {first.p_value:.2g} over all sets"
         extra += f", found in {first.share:.0%} of {found.folds} folds" if found.folds else ""
         text = f"The strongest finding is the sub-network {first.regions} (worth {first.weight:+.2f}{extra})."
     elif found.connections:

@@ -312,14 +312,19 @@ def _answer(
                 f"the {others:,} others {rest:.1f} times."
             )
         return f"{held:,} of the {of:,} {which} contain {piece.text}, and {others_held:,} of the {others:,} others do."
-    first = Counter(panel.reasons[0].text for panel in shown if panel.reasons and panel.explained == name)
     of = sum(panel.explained == name for panel in shown)
-    if not first:
+    text, count = _leading(shown, name)
+    if not count:
         return f"No piece of these {naming.noun}s speaks for {name} in particular."
-    text, count = first.most_common(1)[0]
     if count == 1 < of:
         return f"No single piece decides {name}: the {of:,} {naming.noun}s predicted so all have different reasons."
     return f"For {count:,} of the {of:,} {naming.noun}s predicted {name}, the strongest reason is {text}."
+
+
+def _leading(shown: Sequence[Panel], name: str) -> tuple[str, int]:
+    """Return the most frequent strongest reason of graphs predicted so, and how many have it."""
+    first = Counter(panel.reasons[0].text for panel in shown if panel.reasons and panel.explained == name)
+    return first.most_common(1)[0] if first else ("", 0)
 
 
 def _tiles(clf: Any, graphs: GraphSet, tested: NDArray[np.int64], predicted: NDArray[Any]) -> list[Tile]:
@@ -340,7 +345,7 @@ def _hero(
     """Return the graph of the first screen: of the class in question, and predicted correctly.
 
     It contains the answer's piece where that contributes most. Without such a graph it is the one whose strongest
-    reason exceeds the others most.
+    reason exceeds the others most, first of those whose strongest reason is the most frequent one.
     """
 
     def suits(panel: Panel) -> bool:
@@ -374,11 +379,13 @@ def _hero(
     def rank(panel: Panel) -> tuple[Any, ...]:
         first, whole = panel.reasons[0].contribution, sum(abs(reason.contribution) for reason in panel.reasons)
         large = panel.drawing.kind != "matrix" and graphs.sizes[panel.number] > LARGE
-        return not suits(panel), first <= 0, large, -first / (whole or 1.0), panel.number
+        other = panel.reasons[0].text != leading
+        return not suits(panel), first <= 0, large, other, -first / (whole or 1.0), panel.number
 
     candidates = [panel for panel in shown if panel.reasons]
     if not candidates:
         return None
+    leading = _leading(shown, name)[0]
     panel = min(candidates, key=rank)
     first = panel.reasons[0]
     where = "" if first.nodes in first.text or len(first.members) > 6 else f" ({first.nodes})"

@@ -203,7 +203,8 @@ def panel_of(
         )
     certainty = "" if numeric else percent_text(float(found.probabilities[column]))
     if isinstance(found.target, Labels) and predicted != naming.class_(found.explained):
-        certainty = f"{naming.class_(found.explained)} {certainty}"
+        likely = naming.class_(found.explained)
+        certainty = f"most likely {likely}, {certainty}" if predicted == "no label" else f"{likely} {certainty}"
     right = None if truth is None or numeric or isinstance(found.target, Labels) else bool(truth == found.label)
     return Panel(
         number=number,
