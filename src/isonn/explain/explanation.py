@@ -143,7 +143,7 @@ class Explanation:
     def class_name(self) -> str:
         """The name of the explained class, or "class 1"."""
         plain = self.explained.item() if isinstance(self.explained, np.generic) else self.explained
-        return self.class_names.get(plain, plain if isinstance(plain, str) and plain else f"class {plain}")
+        return self.class_names.get(plain, f"class {plain}")
 
     @cached_property
     def reasons(self) -> list[Reason]:
