@@ -18,7 +18,7 @@ from isonn.explain.reasons import Reason, find_reasons, formula, link_name
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
-from isonn.targets import Classes, Target
+from isonn.targets import Target
 
 if TYPE_CHECKING:
     import networkx
@@ -303,7 +303,7 @@ def explain_matched(
         exact=matched.exact,
         label_names=dict((names or {}).get("node", {})),
         edge_label_names=dict((names or {}).get("edge", {})),
-        class_names=dict((names or {}).get("class" if isinstance(target, Classes) else "target", {})),
+        class_names=dict((names or {}).get("class" if target.exclusive else "target", {})),
         rows=rows[order],
         regions=regions,
     )

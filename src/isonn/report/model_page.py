@@ -27,7 +27,7 @@ from isonn.report.page import check_new, render, require_jinja2, write
 from isonn.report.panels import Panel, panels, percent_text
 from isonn.report.pieces import Holders, Naming, Piece, class_pieces, piece_nodes
 from isonn.seeding import derive_seed
-from isonn.targets import Classes, Labels, Numbers, as_y
+from isonn.targets import Labels, Numbers, as_y
 
 #: Default number of graphs on a page.
 GRAPHS = 1000
@@ -277,7 +277,7 @@ def _called(clf: Any, naming: Naming, value: Any) -> str:
 def _positive(clf: Any, graphs: GraphSet, pieces: dict[Any, list[Piece]]) -> Any:
     """Return the class of the first screen: the larger of two, else one of these graphs with the strongest piece."""
     classes = clf.target_.classes.tolist()
-    if isinstance(clf.target_, Classes) and len(classes) > 2:
+    if clf.target_.exclusive and len(classes) > 2:
         here = set(np.unique(np.asarray(graphs.y)).tolist())
         classes = [value for value in classes if value in here] or classes
         pieces = {value: own for value, own in pieces.items() if value in classes}

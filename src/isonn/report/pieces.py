@@ -16,7 +16,6 @@ from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, draw_template,
 from isonn.report.layout import canonical_order
 from isonn.report.matrix import suits
 from isonn.report.node_link import induced
-from isonn.targets import Classes
 
 #: Maximum number of pieces per class, of classes, and of examples per piece.
 PIECES, CLASSES, EXAMPLES = 5, 8, 30
@@ -55,7 +54,7 @@ class Naming:
     def of_one(cls, explanation: Any) -> Naming:
         """Return the names that an explanation carries."""
         names, noun = explanation.class_names, noun_of(explanation.graph.kind)
-        if isinstance(explanation.target, Classes):
+        if explanation.target.exclusive:
             return cls(names, noun=noun)
         return cls(targets=tuple(str(names[column]) for column in sorted(names)), noun=noun, word="label")
 
