@@ -6,7 +6,7 @@ import csv
 import json
 
 import pytest
-from tests_commands import run
+from tests_commands import refused, run
 
 import isonn
 from isonn.cli import options
@@ -21,6 +21,25 @@ def model(tmp_path):
     clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(ROWS, [1, 0] * 5)
     clf.save(tmp_path / "model")
     return tmp_path / "model"
+
+
+@pytest.fixture
+def named(tmp_path):
+    """A model fitted to the column "acid" of a file."""
+    data = tmp_path / "known.csv"
+    data.write_text("smiles,acid\n" + "".join(f"{smiles},{(i + 1) % 2}\n" for i, smiles in enumerate(ROWS)))
+    assert run("fit", data, "--out", tmp_path / "named").returncode == 0
+    return tmp_path / "named"
+
+
+@pytest.fixture
+def both(tmp_path):
+    """A model fitted to the columns "acid" and "ring" of two.csv, and the file."""
+    data = tmp_path / "two.csv"
+    lines = [f"{smiles},{(i + 1) % 2},{'' if i == 3 else int('c' in smiles)}" for i, smiles in enumerate(ROWS)]
+    data.write_text("\n".join(["smiles,acid,ring", *lines, ""]))
+    assert run("fit", data, "--target", "acid,ring", "--out", tmp_path / "both").returncode == 0
+    return tmp_path / "both", data
 
 
 def predictions(path) -> list[dict[str, str]]:
@@ -60,21 +79,18 @@ def test_predictions_hold_the_smiles_and_leave_gaps_empty(model, tmp_path):
     assert "accuracy 100.0 % (2 of 2)" in result.stderr
 
 
-def test_each_of_several_targets_has_columns_of_its_name(tmp_path):
-    data, out = tmp_path / "two.csv", tmp_path / "predictions.csv"
-    lines = [f"{smiles},{(i + 1) % 2},{'' if i == 3 else int('c' in smiles)}" for i, smiles in enumerate(ROWS)]
-    data.write_text("\n".join(["smiles,acid,ring", *lines, ""]))
-    assert run("fit", data, "--target", "acid,ring", "--out", tmp_path / "both").returncode == 0
+def test_each_of_several_targets_has_columns_of_its_name(both, tmp_path):
+    (model, data), out = both, tmp_path / "predictions.csv"
     new = tmp_path / "new.csv"
     new.write_text("smiles\nCCCC(=O)O\nC1CC\n")
-    assert run("predict", tmp_path / "both", new, "--out", out).returncode == 0
+    assert run("predict", model, new, "--out", out).returncode == 0
     rows = predictions(out)
     assert list(rows[0]) == [
         *("graph", "smiles", "acid", "predicted acid", "p(acid)", "ring", "predicted ring", "p(ring)", "problem")
     ]
     assert rows[0]["predicted acid"] == "1"
     assert rows[1]["problem"] == "unclosed ring"
-    shown = run("predict", tmp_path / "both", data, "--target", "acid,ring", "--json")
+    shown = run("predict", model, data, "--json")
     assert [row["ring"] for row in json.loads(shown.stdout)] == [0, 0, 0, None, 1, 1, 0, 0, 0, 0]
 
 
@@ -96,6 +112,62 @@ def test_explain_numbers_rows_as_predictions_do(model, tmp_path):
     result = run("explain", model, data, "--graph", 1, "--out", tmp_path / "other.html")
     assert result.returncode == 2
     assert "row 1 of new was left out" in result.stderr
+
+
+@pytest.mark.filterwarnings("ignore:new.csv. 1 row is left out")
+@pytest.mark.parametrize(
+    ("columns", "truth_of_row_2"),
+    [
+        (("smiles", "CCCC(=O)O", "C1CC", "CCCCO", "CCCCCO"), None),
+        (("smiles,acid", "CCCC(=O)O,", "C1CC,1", "CCCCO,0", "CCCCCO,"), "class 0"),
+        (("smiles,acid", "CCCC(=O)O,", "C1CC,no", "CCCCO,no", "CCCCCO,"), "no"),
+        (("smiles,acid", "CCCC(=O)O,", "C1CC,", "CCCCO,", "CCCCCO,"), None),
+        (("smiles,acid,weight", "CCCC(=O)O,,88", "C1CC,,50", "CCCCO,0,74", "CCCCCO,,88"), "class 0"),
+    ],
+)
+def test_rows_without_a_target_are_explained_and_numbered_as_in_predictions(named, tmp_path, columns, truth_of_row_2):
+    data, page = tmp_path / "new.csv", tmp_path / "why.html"
+    data.write_text("\n".join([*columns, ""]))
+    predicted = json.loads(run("predict", named, data, "--json").stdout)
+    shown = json.loads(run("explain", named, data, "--out", page, "--json").stdout)["graphs"]
+    assert [one["graph"] for one in shown] == [0, 2, 3]
+    for one in shown:
+        assert one["predicted"] == f"class {predicted[one['graph']]['predicted']}"
+    assert [one["truth"] for one in shown] == [None, truth_of_row_2, None]
+    assert "class nan" not in page.read_text()
+    assert json.loads(run("audit", named, data, "--repeats", 1, "--json").stdout)["graphs"] == 3
+
+
+def test_the_pieces_of_unlabelled_molecules_are_counted_apart(named, tmp_path):
+    data = tmp_path / "new.csv"
+    data.write_text("smiles,acid\nCCCC(=O)O,\nCCC(=O)O,1\nCCO,0\n")
+    result = run("explain", named, data, "--graph", 0, "--out", tmp_path / "why.html", "--json")
+    (shown,) = json.loads(result.stdout)["graphs"]
+    assert "of 1 class 0, 1 of 1 class 1, 1 of 1 of unknown class" in shown["reasons"][0]["found"]
+
+
+def test_a_column_the_model_was_not_fitted_to_is_not_the_truth(named, tmp_path):
+    data = tmp_path / "new.csv"
+    data.write_text("smiles,weight\nCCCC(=O)O,88.1\nCCCCO,74.1\n")
+    rows = json.loads(run("predict", named, data, "--json").stdout)
+    assert all("class" not in row for row in rows)
+    shown = json.loads(run("explain", named, data, "--out", tmp_path / "why.html", "--json").stdout)["graphs"]
+    assert [one["truth"] for one in shown] == [None, None]
+
+
+def test_alerts_without_classes_are_refused_in_one_sentence(model, named, tmp_path):
+    data = tmp_path / "new.csv"
+    data.write_text("smiles\nCCCC(=O)O\nCCCCO\n")
+    refused(run("alerts", named, data), "has no classes to judge alerts by; add the column acid, or name theirs")
+    refused(run("alerts", model, data), "has no classes to judge alerts by; add them, or name theirs with --target")
+
+
+def test_alerts_of_several_labels_are_asked_for_by_name(both):
+    model, data = both
+    refused(run("alerts", model, data), "this model has 2 labels; give the one to warn of as label: ['acid', 'ring']")
+    result = run("alerts", model, data, "--label", "acid", "--min-support", 2)
+    assert result.stderr.splitlines()[-1].startswith("1 alert for class acid")
+    refused(run("alerts", model, data, "--label", "acids"), "--label acids is not a class of the model")
 
 
 def test_a_table_of_smiles_is_read_in_pieces_earlier_than_a_folder_of_its_size(tmp_path, monkeypatch):

@@ -36,6 +36,16 @@ def test_columns_are_guessed_when_only_one_fits(table):
     assert graphs[0].row["smiles"] == "CCO"
 
 
+@pytest.mark.parametrize("name", ["id", "mol_id", "ChEMBL ID", "CID", "molid", "Compound", "names"])
+def test_a_column_that_names_molecules_is_not_the_target(table, name):
+    assert isonn.load(table(f"smiles,{name}\nCCO,1\nCC,2\nCCC,3\n")).y is None
+
+
+@pytest.mark.parametrize("name", ["acid", "lipid", "valid"])
+def test_a_word_that_ends_in_id_may_be_the_target(table, name):
+    assert isonn.load(table(f"smiles,{name}\nCCO,1\nCC,0\nCCC,1\n")).target_names == (name,)
+
+
 def test_smiles_are_found_by_content_where_no_column_is_called_so(table):
     graphs = isonn.load(table("compound,what,y\nrat,CCO,0.5\nmouse,c1ccccc1,1.5\n"))
     assert graphs.table["smiles"].tolist() == ["CCO", "c1ccccc1"]

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, graphs_of, reading, targets_of
 
 
 def alerts(
@@ -25,7 +25,7 @@ def alerts(
     top: Annotated[int, typer.Option(help="Largest number of alerts.")] = 30,
     min_support: Annotated[int, typer.Option(help="Smallest number of molecules of DATA that match an alert.")] = 5,
     smiles: SmilesColumn = None,
-    target: TargetColumns = None,
+    target: TrueColumns = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -45,8 +45,11 @@ def alerts(
             f"{model} holds a {type(clf).__name__}, and alerts are of a model of classes that isonn-subgraph fits; fit "
             f"classes, such as values above a threshold, or see the reasons of this model with isonn explain"
         )
-    graphs = isonn.load(data, **reading(smiles, target))
-    classes = {str(value): value for value in clf.classes_.tolist()}
+    graphs = graphs_of(data, clf, **reading(smiles, target))
+    if graphs.y is None:
+        column = f"add the column {', '.join(targets_of(clf))}" if targets_of(clf) else "add them"
+        raise InputError(f"{data} has no classes to judge alerts by; {column}, or name theirs with --target")
+    classes = {str(value): value for value in (clf.multilabel_ and targets_of(clf)) or clf.classes_.tolist()}
     if label is not None and label not in classes:
         raise InputError(f"--label {label} is not a class of the model; use one of {', '.join(classes)}")
     found = clf.alerts(graphs, label=None if label is None else classes[label], top=top, min_support=min_support)

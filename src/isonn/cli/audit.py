@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, graphs_of, reading
 
 
 def audit(
@@ -16,7 +16,7 @@ def audit(
     repeats: Annotated[int, typer.Option(help="Number of relabellings per graph.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the relabellings.")] = 0,
     smiles: SmilesColumn = None,
-    target: TargetColumns = None,
+    target: TrueColumns = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -25,7 +25,7 @@ def audit(
     from isonn.audit import relabelling, twins
 
     clf = isonn.load_model(model)
-    graphs = isonn.load(data, **reading(smiles, target))
+    graphs = graphs_of(data, clf, **reading(smiles, target))
     found = relabelling(clf, graphs, repeats=repeats, random_state=seed)
     groups = twins(graphs)
     changed = int((found.by_graph > 0).sum())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, graphs_of, reading
 
 if TYPE_CHECKING:
     from isonn.graphs import GraphSet
@@ -26,7 +26,7 @@ def explain(
         ),
     ] = None,
     smiles: SmilesColumn = None,
-    target: TargetColumns = None,
+    target: TrueColumns = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -37,7 +37,7 @@ def explain(
 
     check_new(out)
     clf = isonn.load_model(model)
-    graphs = isonn.load(data, **reading(smiles, target))
+    graphs = graphs_of(data, clf, **reading(smiles, target))
     text, shown = explain_page(clf, graphs, graph, model, quiet=as_json)
     write(out, text)
     if as_json:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isonn.experiments.tables import Row
     from isonn.graphs import GraphStream
     from isonn.graphs.graph import GraphSet
-    from isonn.graphs.io.registry import Problem
+    from isonn.graphs.io.registry import Problem, Reader
 
 #: Groups of options in the help of every command.
 DATA, METHODS, FOLDS, RUNNING, PAPER = "Data", "Methods", "Folds", "Running", "The paper's model (isonn)"
@@ -60,6 +60,16 @@ TargetColumns = Annotated[
     typer.Option(
         "--target",
         help="Column or columns (A,B) of DATA to predict; guessed when only one fits.",
+        rich_help_panel=DATA,
+    ),
+]
+
+TrueColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        help="Column or columns (A,B) of DATA with the true values, if known.",
+        show_default="those the model was fitted to",
         rich_help_panel=DATA,
     ),
 ]
@@ -141,20 +151,54 @@ def stream_of(data: str, always: bool = False, **options: Any) -> GraphStream | 
     return isonn.stream(data, **options) if always or _bytes(data) >= LARGE else None
 
 
-def rows_of(data: str, **options: Any) -> Iterator[tuple[GraphSet | None, list[Problem] | None]]:
-    """Yield DATA in pieces, for prediction: graphs and unusable rows (None for formats without such rows)."""
+def rows_of(data: str, clf: Any, **options: Any) -> Iterator[tuple[GraphSet | None, list[Problem] | None]]:
+    """Yield DATA in pieces, for a fitted model: graphs and unusable rows (None for formats without such rows)."""
     import isonn
-    from isonn.graphs.io.registry import check_options, reader_of
     from isonn.graphs.stream import AT_ONCE
 
-    path = Path(data).expanduser()
-    reader = reader_of(path) if path.is_file() else None
-    if reader is not None and reader.keeps_rows:
-        check_options(reader, options)
-        yield from reader.rows(path, AT_ONCE, **options)
+    reader = _row_reader(data, options)
+    if reader is not None:
+        yield from reader.rows(Path(data).expanduser(), AT_ONCE, likely=targets_of(clf), **options)
     else:
         for graphs in stream_of(data, **options) or [isonn.load(data, **options)]:
             yield graphs, None
+
+
+def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
+    """Read DATA whole, for a fitted model: graphs with or without a target; warn about unusable rows."""
+    import isonn
+    from isonn.errors import DatasetError, IsoNNWarning
+    from isonn.graphs.io.registry import left_out
+
+    if _row_reader(data, options) is None:
+        return isonn.load(data, **options)
+    pieces, problems = [], []
+    for graphs, unusable in rows_of(data, clf, **options):
+        pieces += [] if graphs is None else [graphs]
+        problems += unusable or []
+    if not pieces:
+        first = f" ({problems[0]})" if problems else ""
+        raise DatasetError(f"{data} has no usable molecules{first}; correct the file")
+    if problems:
+        warnings.warn(left_out(Path(data), problems, len(problems)), IsoNNWarning, stacklevel=2)
+    return isonn.GraphSet.concat(pieces)
+
+
+def targets_of(clf: Any) -> list[str]:
+    """Return the columns that a model was fitted to; [] if they had no names."""
+    return [name for _, name in sorted(clf.label_names_.get("target", {}).items())]
+
+
+def _row_reader(data: str, options: dict[str, Any]) -> Reader | None:
+    """Return the reader of a file that may have unusable rows; None for other formats."""
+    from isonn.graphs.io.registry import check_options, reader_of
+
+    path = Path(data).expanduser()
+    reader = reader_of(path) if path.is_file() else None
+    if reader is None or not reader.keeps_rows:
+        return None
+    check_options(reader, options)
+    return reader
 
 
 def _bytes(data: str) -> int:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TargetColumns
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, targets_of
 
 
 def predict(
@@ -25,7 +25,7 @@ def predict(
         Path | None, typer.Option(help="CSV file to write; must not exist. Default: standard output.")
     ] = None,
     smiles: SmilesColumn = None,
-    target: TargetColumns = None,
+    target: TrueColumns = None,
     unseen: Annotated[
         bool,
         typer.Option("--unseen", help="Add the share of each graph's subgraphs not seen in training."),
@@ -55,7 +55,7 @@ def predict(
         else:  # print nothing yet, because the last line of the data may be unusable
             file = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
         try:
-            done = _write(clf, rows_of(data, **options), file, as_json, unseen)
+            done = _write(clf, rows_of(data, clf, **options), file, as_json, unseen)
         except UnsortedError:  # it cannot be read in pieces, but it can be read whole
             file.seek(0)
             file.truncate()
@@ -154,7 +154,7 @@ def _rows(clf: Any, graphs: Any, first: int, unseen: bool) -> list[dict[str, Any
 
 def _targets(clf: Any) -> list[str]:
     """Return the names of several targets; [] for one target, or if the model was fitted without names."""
-    names = [name for _, name in sorted(clf.label_names_.get("target", {}).items())]
+    names = targets_of(clf)
     return names if len(names) > 1 else []
 
 

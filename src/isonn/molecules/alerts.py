@@ -138,12 +138,15 @@ class Alerts(Sequence[Alert]):
         return iter(self._alerts)
 
     def __repr__(self) -> str:
-        lines = [f"{len(self)} alerts for class {self.label} (share {self.base:.2f})", *map(str, self._alerts[:10])]
+        lines = [f"{self._count()} for class {self.label} (share {self.base:.2f})", *map(str, self._alerts[:10])]
         return "\n  ".join(lines + (["..."] if len(self) > 10 else []))
+
+    def _count(self) -> str:
+        return "1 alert" if len(self) == 1 else f"{len(self)} alerts"
 
     def sentence(self) -> str:
         """Describe the performance of all alerts together in a sentence or two."""
-        words = f"{len(self)} alerts for class {self.label}, the class of {_percent(self.base)} of the molecules."
+        words = f"{self._count()} for class {self.label}, the class of {_percent(self.base)} of the molecules."
         if self.overlap:
             how = "judged by cross-fitting" if self.cross_fitted else "not judged"
             words += f" {self.overlap:,} molecules were used for fitting; they are {how}."
@@ -267,9 +270,7 @@ def find_alerts(
     judge = _Judge(clf, graphs, truth, counts, column, _Limits(top, min_support))
     found = [_alert(clf, graphs, counts, judge, place, molecules) for place in range(len(judge.chosen))]
     found.sort(key=lambda alert: (-alert.lift_interval[0], -alert.support, alert.smarts))
-    return Alerts(
-        found, clf.classes_[column].item(), judge.base, judge.rule(), int(judge.seen.sum()), bool(judge.folds)
-    )
+    return Alerts(found, _labels(clf)[column], judge.base, judge.rule(), int(judge.seen.sum()), bool(judge.folds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,17 +426,23 @@ class _Judge:
         }
 
 
+def _labels(clf: Any) -> list[Any]:
+    """Return the classes, or the names of several labels if they have some."""
+    names = clf.label_names_.get("target", {}) if isinstance(clf.target_, Labels) else {}
+    return [names.get(value, value) for value in clf.classes_.tolist()]
+
+
 def _column(clf: Any, label: Any) -> int:
     """Return the output of the class to warn of: the second of two by default."""
-    classes = clf.classes_
+    labels = _labels(clf)
     if label is None:
-        if len(classes) != 2 or isinstance(clf.target_, Labels):
-            raise InputError(f"label is needed for {len(classes)} classes; use one of {classes.tolist()}")
+        if len(labels) != 2 or isinstance(clf.target_, Labels):
+            raise InputError(f"this model has {len(labels)} labels; give the one to warn of as label: {labels}")
         return 1
-    found = np.flatnonzero(classes == label)
-    if len(found) != 1:
-        raise InputError(f"label={label!r} is not a class of this model; use one of {classes.tolist()}")
-    return int(found[0])
+    for known in (labels, clf.classes_.tolist()):
+        if label in known:
+            return int(known.index(label))
+    raise InputError(f"label={label!r} is not a class of this model; use one of {labels}")
 
 
 def _truth(clf: Any, y: NDArray[Any], column: int) -> NDArray[np.float64]:

@@ -16,15 +16,12 @@ from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
-from isonn.graphs.io.registry import Problem
+from isonn.graphs.io.registry import Problem, listed
 from isonn.molecules.labels import BONDS, Atom, bond_smarts, bond_words, read_atom, read_bond
 
 #: Reads an item of a list, with RDKit's log in the second argument. Returns the molecule, or the reason why it cannot
 #: be read, and the text to show.
 Parse = Callable[[Any, list[str]], tuple[Mol | str, str]]
-
-#: Maximum number of problems listed in an error or warning, and of their characters, so that the message is not cut.
-LISTED, _ROOM = 3, 180
 
 
 def from_smiles(
@@ -52,16 +49,6 @@ def from_smiles(
     if y is not None:
         graphs = graphs.with_y(y)
     return graphs if ids is None else replace(graphs, ids=np.asarray(ids, dtype=np.str_))
-
-
-def listed(problems: Sequence[Problem], count: int) -> str:
-    """Describe the first of ``count`` problems, as many as fit into a message."""
-    shown: list[str] = []
-    for problem in problems[:LISTED]:
-        if shown and len("; ".join([*shown, str(problem)])) > _ROOM:
-            break
-        shown.append(str(problem))
-    return "; ".join(shown) + (f"; and {count - len(shown)} more" if count > len(shown) else "")
 
 
 def read_molecules(

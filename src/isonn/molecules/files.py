@@ -19,8 +19,8 @@ from rdkit.Chem import Mol
 
 from isonn.errors import DatasetError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import Problem, Reader
-from isonn.molecules.convert import LISTED, listed, parse_smiles, read_molecules
+from isonn.graphs.io.registry import LISTED, Problem, Reader, left_out
+from isonn.molecules.convert import parse_smiles, read_molecules
 
 #: Texts that mean a missing value.
 MISSING = {"", "na", "nan", "n/a", "none", "null", "?"}
@@ -28,7 +28,8 @@ MISSING = {"", "na", "nan", "n/a", "none", "null", "?"}
 MOST_CLASSES = 20
 #: Columns that are not used as the target unless named.
 _NO_TARGET = re.compile(
-    r"|unnamed: ?\d+|index|idx|row|cas|.*smiles.*|.*inchi.*|names?|.*_?id|compound.*|molecule.*"
+    r"|unnamed: ?\d+|index|idx|row|cas|.*smiles.*|.*inchi.*|names?|(.*[_ -])?id|(c|s|mol|chembl|pubchem)id|compound.*"
+    r"|molecule.*"
     r"|split|fold|set|groups?|scaffold"
 )
 #: Columns that name a molecule.
@@ -136,13 +137,22 @@ class MoleculeReader(Reader):
         _warn_of(path, first, count, repeats(np.concatenate(groups), y))
 
     def rows(
-        self, path: Path, at_once: int, *, smiles: str | None = None, target: str | Sequence[str] | None = None
+        self,
+        path: Path,
+        at_once: int,
+        *,
+        likely: Sequence[str] = (),
+        smiles: str | None = None,
+        target: str | Sequence[str] | None = None,
     ) -> Iterator[tuple[GraphSet | None, list[Problem]]]:
         """Yield all rows in chunks, with or without a target: the graphs, and the rows that are not molecules."""
         columns = self._survey(path, smiles)
+        if target is None and likely:
+            filled = {name.casefold() for name, column in columns.items() if column.present}
+            target = likely if {name.casefold() for name in likely} <= filled else ()
         try:
             wanted = choose_targets(path, columns, target)
-        except DatasetError:  # several columns may be the target, but prediction needs none
+        except DatasetError:  # several columns may be the target, but a fitted model needs none
             if target is not None:
                 raise
             wanted = []
@@ -261,8 +271,7 @@ def _values(cells: Iterable[str], column: Column) -> NDArray[Any]:
 def _warn_of(path: Path, problems: Sequence[Problem], count: int, repeated: str) -> None:
     """Warn about the rows left out, of which the first are given, and about repeated molecules."""
     if count:
-        rows = "1 row is" if count == 1 else f"{count} rows are"
-        warnings.warn(f"{path.name}: {rows} left out: {listed(problems, count)}", IsoNNWarning, stacklevel=3)
+        warnings.warn(left_out(path, problems, count), IsoNNWarning, stacklevel=3)
     if repeated:
         warnings.warn(f"{path.name}: {repeated}", IsoNNWarning, stacklevel=3)
 

@@ -44,6 +44,8 @@ def explain_page(
     require_jinja2()
     if not graphs.class_names and clf.label_names_.get("class"):
         graphs = replace(graphs, class_names=clf.label_names_["class"])
+    if graphs.y is None and clf.label_names_.get("target"):
+        graphs = replace(graphs, target_names=tuple(name for _, name in sorted(clf.label_names_["target"].items())))
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
     with bar("explaining graphs", len(chosen), show=not quiet) as report:

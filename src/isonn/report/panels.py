@@ -17,7 +17,7 @@ from isonn.explain.reasons import Reason
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.charts import bar
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph, shortened, symbols
-from isonn.report.pieces import Holders, Naming, brief, reason_marks, reason_words
+from isonn.report.pieces import Holders, Naming, brief, has_target, reason_marks, reason_words
 from isonn.targets import Labels, Numbers
 
 #: Number of matches listed for a graph of a gallery, and on a page of single graphs.
@@ -135,9 +135,10 @@ def panels(
         holders: counts the graphs that contain a reason; None omits the counts.
     """
     look, naming = symbols(graphs), Naming.of(graphs)
+    y = graphs.y if graphs.y is not None and graphs.y.ndim == 1 else None
     made = []
     for done, number in enumerate(numbers, start=1):
-        truth = None if graphs.y is None or graphs.y.ndim != 1 else graphs.y[number]
+        truth = y[number] if y is not None and has_target(y[[number]]).all() else None
         row = graphs.table["row"][number] if "row" in graphs.table else number  # in its file
         name = str(row) if graphs.ids is None else shortened(str(graphs.ids[number]))
         with warnings.catch_warnings():  # predicting the whole set already warned

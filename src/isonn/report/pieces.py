@@ -61,6 +61,7 @@ class Naming:
     def class_(self, value: Any) -> str:
         """Return the name of a class; text classes are their own name."""
         plain = value.item() if isinstance(value, np.generic) else value
+        plain = int(plain) if isinstance(plain, float) and plain.is_integer() else plain  # gaps make classes floats
         if plain in self.classes:
             return shortened(str(self.classes[plain]))
         if len(self.targets) > 1 and isinstance(plain, int) and 0 <= plain < len(self.targets) and not self.classes:
@@ -300,8 +301,17 @@ def _sides(graphs: GraphSet, naming: Naming, first: Any = None) -> list[tuple[st
         return [(name, column == 1), (f"not {name}", column == 0)]  # where it was not measured, it counts for neither
     if graphs.y.ndim == 2:
         return [(naming.class_(i), column == 1) for i, column in enumerate(graphs.y.T)]
-    values = sorted(np.unique(graphs.y).tolist(), key=lambda value: value != first)
-    return [(naming.class_(value), graphs.y == value) for value in values]
+    known = has_target(graphs.y)
+    values = sorted(np.unique(graphs.y[known]).tolist(), key=lambda value: value != first)
+    sides = [(naming.class_(value), graphs.y == value) for value in values]
+    return sides + ([] if known.all() else [(f"of unknown {naming.word}", ~known)])
+
+
+def has_target(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which graphs have a class or a value, shape (g,); it is NaN or "" for the others."""
+    if y.dtype.kind == "f":
+        return np.asarray(~np.isnan(y))
+    return np.asarray(y != "") if y.dtype.kind == "U" else np.ones(len(y), dtype=bool)
 
 
 def _of_classes(graphs: GraphSet) -> bool:
@@ -310,8 +320,9 @@ def _of_classes(graphs: GraphSet) -> bool:
         return False
     if graphs.y.ndim == 2:
         return bool(np.isin(graphs.y[np.isfinite(graphs.y.astype(float))], (0, 1)).all())
-    whole = graphs.y.dtype.kind != "f" or bool((graphs.y == np.round(graphs.y)).all())
-    return whole and len(np.unique(graphs.y)) <= max(12, len(graphs) // 10)
+    known = graphs.y[has_target(graphs.y)]
+    whole = known.dtype.kind != "f" or bool((known == np.round(known)).all())
+    return whole and len(np.unique(known)) <= max(12, len(graphs) // 10)
 
 
 def piece_nodes(clf: Any, graphs: GraphSet, number: int, column: int) -> list[tuple[int, ...]]:

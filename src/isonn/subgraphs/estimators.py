@@ -819,7 +819,8 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         Args:
             X: molecules: SMILES, or a `GraphSet` of them.
             y: their classes; not needed for a `GraphSet` with ``y``.
-            label: the class to warn of; None uses the second of two.
+            label: the class to warn of, or one of several labels by its name or number; None uses the second of two
+                classes.
             top: maximum number of alerts.
             min_support: minimum number of molecules of ``X`` that contain an alert.
 

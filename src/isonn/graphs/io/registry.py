@@ -37,6 +37,26 @@ class Problem:
         return f"row {self.row} ({self.text!r}): {self.reason}"
 
 
+#: Maximum number of problems listed in an error or warning, and of their characters, so that the message is not cut.
+LISTED, _ROOM = 3, 180
+
+
+def listed(problems: Sequence[Problem], count: int) -> str:
+    """Describe the first of ``count`` problems, as many as fit into a message."""
+    shown: list[str] = []
+    for problem in problems[:LISTED]:
+        if shown and len("; ".join([*shown, str(problem)])) > _ROOM:
+            break
+        shown.append(str(problem))
+    return "; ".join(shown) + (f"; and {count - len(shown)} more" if count > len(shown) else "")
+
+
+def left_out(path: Path, problems: Sequence[Problem], count: int) -> str:
+    """Say that ``count`` rows of a file are left out, and why the first ones are."""
+    rows = "1 row is" if count == 1 else f"{count} rows are"
+    return f"{path.name}: {rows} left out: {listed(problems, count)}"
+
+
 class Part(Protocol):
     """Some graphs of a dataset, read when called; ``len`` is their number. Parts can be sent to other processes."""
 
@@ -107,7 +127,9 @@ class Reader(ABC):
         """Yield all rows in pieces, for prediction: the graphs (None if a piece has none), and the unusable rows.
 
         If ``keeps_rows``, ``table["row"]`` is the row of each graph, and graphs without a target are kept.
+        One more option, ``likely``, lists the columns that the model was fitted to: the targets, if the file has them.
         """
+        options.pop("likely", None)
         for piece in self.stream(path, at_once, **options):
             yield piece, []
 
