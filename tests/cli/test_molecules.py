@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 
 import pytest
@@ -136,6 +137,20 @@ def test_rows_without_a_target_are_explained_and_numbered_as_in_predictions(name
     assert [one["truth"] for one in shown] == [None, truth_of_row_2, None]
     assert "class nan" not in page.read_text()
     assert json.loads(run("audit", named, data, "--repeats", 1, "--json").stdout)["graphs"] == 3
+
+
+@pytest.mark.filterwarnings("always::isonn.errors.IsoNNWarning")
+def test_large_tables_repeat_no_warning(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("isonn.graphs.stream"), "AT_ONCE", 4)
+    monkeypatch.setattr(options, "LARGE", 1)
+    data, new = tmp_path / "known.csv", tmp_path / "new.csv"
+    data.write_text("smiles,y\n" + "".join(f"{smiles},{i % 2}\n" for i, smiles in enumerate([*ROWS, *ROWS[:2]])))
+    result = run("fit", data, "--jobs", 1, "--out", tmp_path / "model")
+    assert result.stderr.count("2 of 12 molecules repeat an earlier one") == 1
+    new.write_text("smiles\n" + "CCBr\nCCCO\nCCI\nCCC\n" * 3)
+    told = [line for line in run("predict", tmp_path / "model", new).stderr.splitlines() if "never seen" in line]
+    assert len(told) == 1
+    assert told[0].endswith("they are matched as if they had none (and 2 more pieces of DATA like this one)")
 
 
 def test_the_pieces_of_unlabelled_molecules_are_counted_apart(named, tmp_path):

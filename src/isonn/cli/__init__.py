@@ -65,21 +65,25 @@ app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 
 
 def _say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Print a warning of isonn as a sentence, and those of other libraries only if Python's options ask for them."""
+    """Print a warning of isonn once, as a sentence; those of other libraries only if Python's options ask for them."""
     from isonn.errors import IsoNNWarning
 
     if issubclass(category, IsoNNWarning):
-        print(f"isonn: {message}", file=sys.stderr)
+        if str(message) not in _said:  # files read twice warn twice
+            print(f"isonn: {message}", file=sys.stderr)
+        _said.add(str(message))
     elif sys.warnoptions:
         _SHOW(message, category, *where, **more)
 
 
 _SHOW = warnings.showwarning
+_said: set[str] = set()
 
 
 def main() -> None:
     """Run the command line; an input error prints one sentence and exits with code 2."""
     _signals.clear()
+    _said.clear()
     # joblib may warn at shutdown, after the block below
     warnings.filterwarnings("ignore", r"\d+ tasks (which were still|have been successfully)", UserWarning)
     try:

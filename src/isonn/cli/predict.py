@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -93,8 +95,11 @@ def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: b
     scored = bool(classes) and not clf.multilabel_
     done = wrong = known = right = seen = 0
     columns: list[str] = []
+    warned: list[warnings.WarningMessage] = []
     for graphs, problems in pieces:
-        rows = [] if graphs is None else _rows(clf, graphs, done, unseen)
+        with warnings.catch_warnings(record=True) as caught:
+            rows = [] if graphs is None else _rows(clf, graphs, done, unseen)
+        warned += caught
         seen += 0 if graphs is None else int(clf.seen_in_training(graphs).sum())
         if problems is not None:
             empty = dict.fromkeys(rows[0] if rows else _columns_without_data(clf))
@@ -114,7 +119,18 @@ def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: b
 
         raise InputError("DATA has no rows to predict; give at least one graph")
     file.write("\n]\n" if as_json else "")
+    _warn_once_of_each_kind(warned)
     return _Done(done, wrong, known if scored else 0, right, seen)
+
+
+def _warn_once_of_each_kind(warned: list[warnings.WarningMessage]) -> None:
+    """Repeat the first of the warnings that differ only in their numbers, such as one for every piece of DATA."""
+    kinds: dict[str, list[warnings.WarningMessage]] = {}
+    for warning in warned:
+        kinds.setdefault(re.sub(r"\d+", "", str(warning.message)), []).append(warning)
+    for first, *others in kinds.values():
+        more = f" (and {len(others)} more pieces of DATA like this one)" if others else ""
+        warnings.warn(f"{first.message}{more}", first.category, stacklevel=2)
 
 
 def _rows(clf: Any, graphs: Any, first: int, unseen: bool) -> list[dict[str, Any]]:
