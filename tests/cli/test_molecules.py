@@ -161,6 +161,20 @@ def test_the_pieces_of_unlabelled_molecules_are_counted_apart(named, tmp_path):
     assert "of 1 class 0, 1 of 1 class 1, 1 of 1 of unknown class" in shown["reasons"][0]["found"]
 
 
+@pytest.mark.parametrize("cells", ["", ",0.25", ","])
+def test_models_of_numbers_are_explained(tmp_path, cells):
+    data, new = tmp_path / "known.csv", tmp_path / "new.csv"
+    data.write_text("smiles,mass\n" + "".join(f"{smiles},{len(smiles) / 4}\n" for smiles in ROWS))
+    assert run("fit", data, "--out", tmp_path / "model").returncode == 0
+    new.write_text(f"smiles{',mass' if cells else ''}\nCCCC(=O)O{cells}\nCCCCO{cells and ','}\n")
+    predicted = json.loads(run("predict", tmp_path / "model", new, "--json").stdout)
+    result = run("explain", tmp_path / "model", new, "--out", tmp_path / "why.html", "--json")
+    shown = json.loads(result.stdout)["graphs"]
+    assert [one["score"] for one in shown] == pytest.approx([row["predicted"] for row in predicted])
+    assert [one["truth"] for one in shown] == [cells.strip(",") or None, None]
+    assert {one["explained"] for one in shown} == {"mass"}
+
+
 def test_a_column_the_model_was_not_fitted_to_is_not_the_truth(named, tmp_path):
     data = tmp_path / "new.csv"
     data.write_text("smiles,weight\nCCCC(=O)O,88.1\nCCCCO,74.1\n")

@@ -153,7 +153,7 @@ def test_a_model_of_numbers_says_what_to_use_instead_of_alerts(tmp_path):
     assert model.reasons_
     model.save(tmp_path / "model")
     (tmp_path / "data.csv").write_text("smiles,y\nCCO,0.5\nCCN,1.5\n")
-    refused(run("alerts", tmp_path / "model", tmp_path / "data.csv"), "alerts are of a model of classes")
+    refused(run("alerts", tmp_path / "model", tmp_path / "data.csv"), "predicts numbers, and alerts warn of a class")
 
 
 def test_the_command_writes_a_table_and_a_page(clf, tmp_path):

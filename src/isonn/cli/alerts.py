@@ -40,10 +40,12 @@ def alerts(
         if path is not None and path.exists():
             raise InputError(f"{path} exists already; choose another name, or remove it first")
     clf = isonn.load_model(model)
-    if not hasattr(clf, "alerts") or not hasattr(clf, "classes_"):
+    if not hasattr(clf, "alerts"):
+        raise InputError(f"{model} holds a {type(clf).__name__}; alerts need a model of --method isonn-subgraph")
+    if not hasattr(clf, "classes_"):
         raise InputError(
-            f"{model} holds a {type(clf).__name__}, and alerts are of a model of classes that isonn-subgraph fits; fit "
-            f"classes, such as values above a threshold, or see the reasons of this model with isonn explain"
+            f"{model} predicts numbers, and alerts warn of a class; fit classes, such as values above a threshold, or "
+            f"see what raises and lowers a number with isonn explain"
         )
     graphs = graphs_of(data, clf, **reading(smiles, target))
     if graphs.y is None:

@@ -296,4 +296,4 @@ def check_takes(clf: Any, graphs: GraphSet, path: Path) -> None:
     """Raise `InputError` for a model without explanations, or too small for the graphs."""
     if not hasattr(clf, "explain"):
         raise InputError(f"the {type(clf).__name__} in {path} cannot be explained; use a model of isonn fit")
-    clf.predict_proba(graphs[:1])
+    clf.predict(graphs[:1])
