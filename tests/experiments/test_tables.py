@@ -202,6 +202,22 @@ def test_the_interval_is_students_within_what_a_percentage_can_be() -> None:
     assert rows[2].accuracy.interval == (0, 100)
 
 
+@pytest.mark.parametrize(
+    ("metric", "limits"), [("auroc", (0, 1)), ("mcc", (-1, 1)), ("rmse", (0, None)), ("r2", (None, 1))]
+)
+def test_intervals_end_where_a_metric_does(metric: str, limits: tuple[float | None, float | None]) -> None:
+    jobs, given = with_accuracies({"isonn": [0.1] * FOLDS + [0.9] * FOLDS})
+    names = ("rmse", "r2") if metric in ("rmse", "r2") else ("accuracy", metric)
+    results = {}
+    for job in jobs:
+        metrics = dict.fromkeys(names, given[job.id]["metrics"]["accuracy"])
+        results[replace(job, protocol="random").id] = {**given[job.id], "metrics": metrics}
+    (row,) = summarize([replace(job, protocol="random") for job in jobs], results, {}, SPEC)
+    student = stats.t.interval(0.95, 1, 0.5, stats.sem([0.1, 0.9]))
+    expected = [end if limit is None else limit for end, limit in zip(student, limits, strict=True)]
+    assert row.metrics[metric].interval == pytest.approx(expected)
+
+
 def test_flips_are_averaged_over_the_results_that_have_them() -> None:
     jobs, results = with_accuracies({"isonn": BASE})
     results[jobs[0].id]["audit"] = {"flip_rate": 0.2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,12 +27,14 @@ class Metric:
         percent: whether it is shown in percent.
         larger: whether larger is better.
         about: a phrase for the notes below a table, or "".
+        limits: the smallest and the largest possible value, which intervals are cut to.
     """
 
     heading: str
     percent: bool = False
     larger: bool = True
     about: str = ""
+    limits: tuple[float, float] = (0.0, 1.0)
 
 
 #: All metrics by name, in column order.
@@ -40,13 +43,13 @@ METRICS: dict[str, Metric] = {
     "f1": Metric("F1", percent=True),
     "auroc": Metric("AUROC", about="area under the ROC curve"),
     "average_precision": Metric("AP", about="average precision"),
-    "mcc": Metric("MCC", about="Matthews correlation"),
+    "mcc": Metric("MCC", about="Matthews correlation", limits=(-1.0, 1.0)),
     "balanced_accuracy": Metric("balanced", percent=True, about="balanced accuracy"),
     "brier": Metric("Brier", larger=False, about="squared error of the probabilities, smaller is better"),
-    "rmse": Metric("RMSE", larger=False, about="root mean squared error, smaller is better"),
-    "mae": Metric("MAE", larger=False, about="mean absolute error, smaller is better"),
-    "r2": Metric("R²"),
-    "spearman": Metric("Spearman", about="rank correlation"),
+    "rmse": Metric("RMSE", larger=False, about="root mean squared error, smaller is better", limits=(0.0, math.inf)),
+    "mae": Metric("MAE", larger=False, about="mean absolute error, smaller is better", limits=(0.0, math.inf)),
+    "r2": Metric("R²", limits=(-math.inf, 1.0)),
+    "spearman": Metric("Spearman", about="rank correlation", limits=(-1.0, 1.0)),
 }
 
 

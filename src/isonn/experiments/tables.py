@@ -393,11 +393,12 @@ def _spread(jobs: Sequence[Job], results: Results, metric: str, target: str) -> 
         known = [value for value in folds[next(iter(by_seed))] if value is not None]
         found = corrected_interval(known, _test_to_train([results[job.id] for job in jobs if job.id in results]))
     percent = METRICS[metric].percent
+    low, high = (limit * (100 if percent else 1) for limit in METRICS[metric].limits)
     return Spread(
         statistics.fmean(values_by_seed),
         statistics.stdev(values_by_seed) if len(by_seed) > 1 else None,
         by_seed,
-        (max(0.0, found[0]), min(100.0, found[1])) if found is not None and percent else found,
+        None if found is None else (max(low, found[0]), min(high, found[1])),
         1 if percent else 3,
     )
 
