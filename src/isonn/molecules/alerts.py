@@ -294,7 +294,7 @@ def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: 
     usable = np.array([i for i, template in templates.items() if template.node_labels is not None], dtype=np.int64)
     present = csc_array(present[:, usable])
     speaks = _speaks_for(clf, column)[usable]
-    told = np.array([_told(templates[i]) for i in usable.tolist()])
+    informative = np.array([_informative(templates[i]) for i in usable.tolist()])
     base = float(said.mean())
     worth = said - (base + MARGIN * (1 - base))
     left = np.ones(len(graphs))  # 0 for molecules that an earlier alert covers
@@ -308,7 +308,7 @@ def _choose(clf: Any, graphs: GraphSet, counts: csc_array, column: int, limits: 
         shared, own = np.asarray(present.T @ held), np.asarray(present.T @ left)
         alike = np.flatnonzero(shared >= ALIKE * (own + held.sum() - shared))
         near = alike[gain[alike] >= (1 - NEARLY) * gain[best]]
-        shown = int(near[np.lexsort((near, -gain[near], -told[near]))[0]])
+        shown = int(near[np.lexsort((near, -gain[near], -informative[near]))[0]])
         chosen.append(_Chosen(int(usable[shown]), usable[alike[alike != shown]]))
         left[present[:, [shown]].toarray()[:, 0] > 0] = 0.0
     return _merged(clf, chosen, counts, _Molecules(graphs))[: limits.top]
@@ -343,7 +343,7 @@ def _name(smarts: str, rows: Columns, molecules: _Molecules) -> tuple[str, str]:
     return name_of_hits([(one, [frozenset(hit) for hit in one.GetSubstructMatches(query)]) for one in some])
 
 
-def _told(template: Template) -> int:
+def _informative(template: Template) -> int:
     """Return how informative a template is: first by atoms other than carbon, then by size."""
     assert template.node_labels is not None
     other = sum(read_atom(str(label)).number not in (1, 6) for label in template.node_labels)

@@ -111,12 +111,7 @@ def to_mol(graph: Graph) -> Mol:
     for first, second in graph.edges.tolist():
         drawn[first] += atoms[second].number == 1
     for atom, own in zip(atoms, drawn.tolist(), strict=True):
-        built = Chem.Atom(atom.number)
-        built.SetFormalCharge(atom.charge)
-        built.SetIsAromatic(atom.aromatic)
-        built.SetNoImplicit(True)
-        built.SetNumExplicitHs(atom.hydrogens - own)
-        molecule.AddAtom(built)
+        molecule.AddAtom(rdkit_atom(atom, atom.hydrogens - own))
     labels = [] if graph.edge_labels is None else graph.edge_labels.tolist()
     for (first, second), label in zip(graph.edges.tolist(), labels, strict=True):
         if first < second:
@@ -127,6 +122,16 @@ def to_mol(graph: Graph) -> Mol:
     with silence():
         Chem.SanitizeMol(result, catchErrors=True)
     return result
+
+
+def rdkit_atom(atom: Atom, hydrogens: int) -> Chem.Atom:
+    """Return RDKit's atom, with this number of hydrogens that are not atoms themselves."""
+    built = Chem.Atom(atom.number)
+    built.SetFormalCharge(atom.charge)
+    built.SetIsAromatic(atom.aromatic)
+    built.SetNoImplicit(True)
+    built.SetNumExplicitHs(hydrogens)
+    return built
 
 
 #: RDKit recurses along chains: 10,000 characters work, 20,000 ended the process with a segmentation fault.

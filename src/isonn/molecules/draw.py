@@ -19,7 +19,7 @@ from rdkit.Chem.Draw import rdMolDraw2D
 
 from isonn.explain.explanation import Template
 from isonn.graphs.graph import Graph
-from isonn.molecules.convert import silence, to_mol
+from isonn.molecules.convert import rdkit_atom, silence, to_mol
 from isonn.molecules.labels import read_atom, read_bond
 from isonn.report.draw import (
     Drawer,
@@ -41,7 +41,7 @@ BOND, RADIUS, HALO = 34, 10, 16
 LEAST, LEAST_FRAGMENT = (220.0, 130.0), (120.0, 90.0)
 #: Larger molecules are drawn as plain graphs around their marks, because the layout of the formula would take minutes.
 LARGEST = 300
-_PATH = re.compile(r"<path (?:class='([^']*)' )?d='([^']*)' (style='fill:none|style='[^']*'|fill=)")
+_PATH = re.compile(r"<path (?:class='[^']*' )?d='([^']*)' (style='fill:none|style='[^']*'|fill=)")
 _VIEW = re.compile(r"viewBox='([^']*)'")
 
 
@@ -108,11 +108,7 @@ def fragment(template: Template) -> Mol:
     atoms = [read_atom(str(label)) for label in template.node_labels]
     joined = np.asarray(template.adjacency) > 0
     for atom in atoms:
-        built = Chem.Atom(atom.number)
-        built.SetFormalCharge(atom.charge)
-        built.SetIsAromatic(atom.aromatic)
-        built.SetNoImplicit(True)
-        built.SetNumExplicitHs(atom.hydrogens)
+        built = rdkit_atom(atom, atom.hydrogens)
         if atom.degree < 0:
             built.SetProp("atomLabel", atom.element if atom.number else "*")
         molecule.AddAtom(built)
@@ -160,7 +156,7 @@ class _Formula:
         self.box = " ".join(svg_number(x) for x in (sides[0][0], sides[1][0], self.width, self.height))
         lines: list[str] = []
         outlines: list[str] = []
-        for _, path, style in _PATH.findall(text):
+        for path, style in _PATH.findall(text):
             (lines if style.endswith("fill:none") else outlines).append(" ".join(path.split()))
         self.lines, self.outlines = " ".join(lines), " ".join(outlines)
 
