@@ -158,7 +158,7 @@ def test_the_pieces_of_unlabelled_molecules_are_counted_apart(named, tmp_path):
     data.write_text("smiles,acid\nCCCC(=O)O,\nCCC(=O)O,1\nCCO,0\n")
     result = run("explain", named, data, "--graph", 0, "--out", tmp_path / "why.html", "--json")
     (shown,) = json.loads(result.stdout)["graphs"]
-    assert "of 1 class 0, 1 of 1 class 1, 1 of 1 of unknown class" in shown["reasons"][0]["found"]
+    assert "of 1 of class 0, 1 of 1 of class 1, 1 of 1 of unknown class" in shown["reasons"][0]["found"]
 
 
 @pytest.mark.parametrize("cells", ["", ",0.25", ","])
