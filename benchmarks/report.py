@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -39,9 +39,14 @@ def show(rows: Iterable[Row]) -> list[Row]:
 
 
 def write(rows: Iterable[Row], machine: str, page: Path) -> None:
-    """Write the table between the two `bench` comments of a page."""
-    lines = [f"{machine}.", "", "| what | against | ratio | wanted |", "|---|---|---:|---|"]
-    lines += [f"| {' | '.join(_cells(row))} |" for row in rows]
+    """Write the rows that have a target value between the two `bench` comments of a page."""
+    lines, what, last = [f"{machine}.", "", "| what | against | ratio | wanted |", "|---|---|---:|---|"], "", ""
+    for row in rows:
+        what = row.what or what
+        if row.wanted:
+            cells = _cells(replace(row, what="" if what == last else what))
+            lines.append(f"| {' | '.join(cells)} |")
+            last = what
     text = page.read_text(encoding="utf-8")
     found = re.compile(r"(<!-- bench -->\n).*?(<!-- /bench -->)", re.DOTALL)
     page.write_text(found.sub(lambda part: part[1] + "\n".join(lines) + "\n" + part[2], text), encoding="utf-8")

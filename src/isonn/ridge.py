@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-Floats = NDArray[np.float64]
+from isonn.packing import Floats
 
 #: The search ends when this many steps together explain less than this share of the variance, or at the step limit.
 STEPS_TOGETHER, TOLERANCE, MOST_STEPS = 5, 1e-5, 1000
@@ -48,7 +48,10 @@ def solve_ridge(features: csr_array, wanted: Floats, weights: Floats, penalty: f
         >>> np.round(coef, 3).tolist(), np.round(intercept, 3).tolist()
         ([[2.0]], [1.0])
     """
-    frequent = np.argsort(-np.bincount(features.indices, minlength=features.shape[1]), kind="stable")
+    often = np.zeros(features.shape[1], dtype=np.int64)
+    for start in range(0, features.nnz, NUMBERS_AT_ONCE):  # bincount copies its input as 8-byte numbers
+        often += np.bincount(features.indices[start : start + NUMBERS_AT_ONCE], minlength=len(often))
+    frequent = np.argsort(-often, kind="stable")
     rank = np.empty(len(frequent), dtype=features.indices.dtype)
     rank[frequent] = np.arange(len(frequent))
     _renumber(features.indices, rank)
