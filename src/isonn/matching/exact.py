@@ -43,8 +43,9 @@ MAX_KEPT_K = 8
 MULTIPLICATIONS_A_SECOND = 2.5e10
 #: Expected seconds of a pass over all regions above which a warning appears: ten minutes.
 LONG_SECONDS = 600.0
-#: Largest number of values of all template-region pairs to compute their gradients at once: 4 MB.
-SMALL_GRADIENT = 2**20
+#: Largest number of values of all template-region pairs to compute their gradients at once; measured, for more values
+#: it takes up to nine times as long as adding regions by winner.
+SMALL_GRADIENT = 2**15
 #: Products computed at once, 512 kB: the distinct windows of 0/1 graphs up to k = 5 or 6.
 SMALL_PRODUCT = 2**17
 #: If the mean of a template's entries is this many times their spread, it is subtracted before the products.
