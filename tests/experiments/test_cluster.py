@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -98,6 +99,14 @@ def jobs(graphs: GraphSet) -> list[Job]:
 @pytest.fixture
 def trivial(jobs: list[Job]) -> list[Job]:
     return [job for job in jobs if job.method in ("majority", "size")]
+
+
+def test_dask_logs_no_traceback_of_a_lost_scheduler(two_workers):
+    """A result that was being fetched ends in a callback of tornado, which logs it with a level of its own."""
+    with cluster.calls_on_cluster(two_workers.address):
+        names = [name for name in logging.root.manager.loggerDict if name.startswith(("distributed", "tornado"))]
+        loud = [name for name in names if logging.getLogger(name).isEnabledFor(logging.ERROR)]
+    assert loud == []
 
 
 def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, two_workers: Cluster, tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ ANSWER_SECONDS = 8.0
 WORKER_SECONDS = 30.0
 #: Seconds to wait for a result before checking that the cluster still answers.
 LOOK_SECONDS = 5.0
+#: Loggers of dask that would print over the progress bar. Those with a level of their own are named.
+LOGS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application", "asyncio")
 
 Attempt = Callable[[Job, GraphSet], dict[str, Any]]
 
@@ -239,10 +241,8 @@ def _connected(address: str) -> Iterator[_Cluster]:
             f"no dask scheduler answers at {address or repr(address)} ({about}); start one with `dask scheduler`, "
             f"or give the address it prints"
         )
-    levels = {
-        log: log.level for log in map(logging.getLogger, ("distributed", "distributed.client", "tornado", "asyncio"))
-    }
-    for log in levels:  # these would print over the progress bar; their errors are handled or raised here
+    levels = {log: log.level for log in map(logging.getLogger, LOGS)}
+    for log in levels:  # their errors are handled or raised here
         log.setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False, name="isonn")
