@@ -17,6 +17,7 @@ from isonn.errors import InputError
 from isonn.graphs import planted_motifs
 from isonn.report.draw import symbols
 from isonn.report.model_page import cross_fitted, folds_of, held_out, model_content, trivial_tile
+from isonn.report.panels import panels
 from isonn.report.pieces import Naming, class_pieces, piece_key
 
 
@@ -139,7 +140,8 @@ def test_cross_fitted_models_have_not_seen_what_they_explain(clf, named):
 def test_report_writes_one_page_and_says_how_it_was_judged(clf, named, tmp_path: Path):
     clf.report(named[:30], named.y[:30], tmp_path / "held.html", cross_fit=False)
     text = (tmp_path / "held.html").read_text()
-    assert "Held out: the model was not fitted to any of these 30 graphs." in text
+    assert "30 of these 30 are training graphs of the model" in text
+    assert "Held out" not in text
     assert text.index("SHA-256") > text.index('<section id="gallery"')
     with pytest.raises(InputError, match="exists already"):
         clf.report(named[:30], named.y[:30], tmp_path / "held.html")
@@ -147,6 +149,13 @@ def test_report_writes_one_page_and_says_how_it_was_judged(clf, named, tmp_path:
         clf.report(named[:30].with_y(None), None, tmp_path / "other.html")
     with pytest.raises(InputError, match="MajorityClassifier does not give reasons"):
         isonn.baselines.MajorityClassifier().fit(named).report(named, None, tmp_path / "other.html")
+
+
+def test_a_page_of_a_handful_of_graphs_has_no_trivial_method(clf, named, tmp_path: Path):
+    few = named[[0, 1, 3]]
+    assert len(set(few.y.tolist())) == 2
+    clf.report(few, None, tmp_path / "few.html", cross_fit=False)
+    assert "trivial" not in (tmp_path / "few.html").read_text().split("<main")[-1].split("<section")[0]
 
 
 def test_a_model_knows_its_training_graphs_and_reports_them_cross_fitted(mutag, tmp_path: Path):
@@ -209,6 +218,20 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
     most = np.nanmean(y[120:], axis=0) > 0.5  # folds agree with the whole here
     right = ((held_graphs.y == most) | np.isnan(held_graphs.y)).all(axis=1).sum()
     assert content["tiles"][1].about == f"{right} of {len(held_graphs)} right"
+
+
+@pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
+def test_a_reason_without_which_a_label_is_gone_says_so(mutag):
+    graphs = mutag.with_y(np.column_stack([mutag.y == 1, mutag.sizes > 15]).astype(float))
+    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+    flips = set()
+    for panel in panels(clf, graphs, range(30)):
+        found = clf.explain(graphs[panel.number])
+        for row, reason in zip(panel.reasons, found.reasons, strict=True):
+            same = ((reason.answers > 0.5) == (found.probabilities > 0.5)).all()
+            assert (row.flips is None) == same
+            flips.add(row.flips)
+    assert flips > {None}
 
 
 def test_equal_pieces_have_equal_keys_and_others_do_not(mutag):

@@ -14,10 +14,10 @@ from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
 from isonn.report.cards import readable, template_pictures
 from isonn.report.draw import drawer_of, shortened, symbols, symbols_of
-from isonn.report.model_page import Tile
+from isonn.report.model_page import Tile, training_words
 from isonn.report.page import render, require_jinja2
 from isonn.report.panels import MANY, Panel, panel_of, panels, percent_text
-from isonn.report.pieces import Holders, Naming, noun_of
+from isonn.report.pieces import Holders, Naming
 from isonn.report.runs import check_takes
 
 #: Default number of graphs on a page.
@@ -65,7 +65,7 @@ def explain_page(
         "explain.html",
         title=title,
         **_first_screen(shown, shown[0].called if one else f"What does the model see in {of} {naming.noun}s{where}?"),
-        how=_how(clf, graphs, chosen),
+        how=training_words(clf, graphs[list(chosen)]),
         panels=shown,
         templates=template_pictures(clf.templates_, symbols(graphs), _used(shown)) if readable(clf.templates_) else [],
         legend=drawer_of(graphs[chosen[0]]).legend(),
@@ -94,15 +94,6 @@ def page_of_one(explanation: Explanation) -> str:
         bonds=look.molecules and panel.drawing.kind == "graph",
         facts=[],
     )
-
-
-def _how(clf: Any, graphs: GraphSet, chosen: Sequence[int]) -> str:
-    """Return a sentence about graphs that the model was fitted to; "" if there are none."""
-    seen = int(clf.seen_in_training(graphs[list(chosen)]).sum())
-    if not seen:
-        return ""
-    which = "This is a training graph" if len(chosen) == 1 else f"{seen:,} of these {len(chosen):,} are training graphs"
-    return f"{which} of the model, so predictions look better than on new {noun_of(graphs.kind)}s."
 
 
 def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:

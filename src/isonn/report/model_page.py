@@ -121,11 +121,22 @@ def _first_of(stream: GraphStream, y: Any) -> GraphSet:
 
 
 def held_out(clf: Any, graphs: GraphSet, left_out: int = 0) -> Judged:
-    """Judge the model on graphs that it was not fitted to; ``left_out`` others, which it was fitted to, are gone."""
+    """Judge the model as it is; ``left_out`` more graphs, which it was fitted to, are gone."""
     noun = Naming.of(graphs).noun
-    how = f"Held out: the model was not fitted to any of these {len(graphs):,} {noun}s."
+    how = training_words(clf, graphs) or f"Held out: the model was not fitted to any of these {len(graphs):,} {noun}s."
     how += f" {left_out:,} more that equal its training {noun}s are left out." if left_out else ""
     return Judged(clf, [(clf, np.arange(len(graphs)))], how)
+
+
+def training_words(clf: Any, graphs: GraphSet) -> str:
+    """Return a sentence about graphs that the model was fitted to; "" if there are none."""
+    seen, noun = int(clf.seen_in_training(graphs).sum()), Naming.of(graphs).noun
+    if not seen:
+        return ""
+    which = f"This is a training {noun}"
+    if len(graphs) > 1:
+        which = f"{seen:,} of these {len(graphs):,} are training {noun}s"
+    return f"{which} of the model, so predictions look better than on new {noun}s."
 
 
 def cross_fitted(clf: Any, graphs: GraphSet) -> Judged:
@@ -180,6 +191,9 @@ def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
 
     if len(np.unique(graphs.y)) == 1:
         return Tile("Best trivial method: the most frequent class", percent_text(1.0), "all of one class")
+    folds = folds_of(graphs)
+    if any(len(np.unique(graphs.y[train])) == 1 for train, _ in folds):
+        return None  # too few graphs to fit anything to
     named = {
         "the most frequent class": MajorityClassifier,
         "graph size": GraphSizeClassifier,
@@ -188,7 +202,7 @@ def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
     scores: dict[str, int] = {}
     for name, method in named.items():
         right = 0
-        for train, test in folds_of(graphs):
+        for train, test in folds:
             fitted = method().fit(graphs[train], graphs.y[train])
             right += int((fitted.predict(graphs[test]) == graphs.y[test]).sum())
         scores[name] = right
@@ -311,7 +325,10 @@ def _answer(
                 f"The {of:,} {which} contain {piece.text} {piece.times[0]:.1f} times on average, "
                 f"the {others:,} others {rest:.1f} times."
             )
-        return f"{held:,} of the {of:,} {which} contain {piece.text}, and {others_held:,} of the {others:,} others do."
+        do = "does" if others_held == 1 else "do"
+        return (
+            f"{held:,} of the {of:,} {which} contain {piece.text}, and {others_held:,} of the {others:,} others {do}."
+        )
     of = sum(panel.explained == name for panel in shown)
     text, count = _leading(shown, name)
     if not count:

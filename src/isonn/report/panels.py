@@ -17,7 +17,7 @@ from isonn.explain.reasons import Reason
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.charts import bar
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph, shortened, symbols
-from isonn.report.pieces import Holders, Naming, brief, has_target, reason_marks, reason_words
+from isonn.report.pieces import Holders, Naming, brief, has_target, listed, reason_marks, reason_words
 from isonn.targets import Labels, Numbers
 
 #: Number of matches listed for a graph of a gallery, and on a page of single graphs.
@@ -168,10 +168,7 @@ def panel_of(
     """Convert one explanation to a panel; ``truth`` is the graph's class or value, or None."""
     naming, title = naming or Naming(), name if name is not None else str(number)
     numeric, column = isinstance(found.target, Numbers), found.column
-    predicted = f"{found.score:.3g}" if numeric else naming.class_(found.label)
-    if isinstance(found.target, Labels):
-        given = [naming.class_(value) for value in found.classes[found.probabilities > 0.5].tolist()]
-        predicted = ", ".join(given) or "no label"
+    predicted = f"{found.score:.3g}" if numeric else _class_text(found, found.probabilities, naming)
     reasons, matches = found.reasons, _chosen(found.matches, listed)
     about = describe(found.graph)
     called = _called(naming.noun, title)
@@ -189,7 +186,6 @@ def panel_of(
     largest = max((abs(reason.contribution) for reason in reasons), default=0.0)
     rows = []
     for reason in reasons:
-        then = _class_of(found, reason.answers)
         rows.append(
             ReasonRow(
                 text=reason_words(reason),
@@ -198,7 +194,7 @@ def panel_of(
                 contribution=reason.contribution,
                 bar=bar(reason.contribution, largest),
                 without=f"{reason.answers[column]:.3g}" if numeric else percent_text(float(reason.answers[column])),
-                flips=None if numeric or then == found.label else naming.class_(then),
+                flips=_flips(found, reason.answers, naming),
                 held="" if holders is None else holders.words(reason, naming),
             )
         )
@@ -246,14 +242,24 @@ def _probabilities(found: Explanation, naming: Naming) -> tuple[tuple[str, float
     return tuple((naming.class_(value), float(share)) for value, share in pairs)
 
 
-def _class_of(found: Explanation, answers: NDArray[np.float64]) -> Any:
-    return found.label if isinstance(found.target, (Labels, Numbers)) else found.classes[int(answers.argmax())]
+def _class_text(found: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
+    """Return the class, or all labels, that these probabilities predict."""
+    if isinstance(found.target, Labels):
+        return ", ".join(map(naming.class_, found.classes[answers > 0.5].tolist())) or "no label"
+    return naming.class_(found.classes[int(answers.argmax())])
+
+
+def _flips(found: Explanation, answers: NDArray[np.float64], naming: Naming) -> str | None:
+    """Return what these answers predict, or None if it is what the model predicts."""
+    if isinstance(found.target, Numbers):
+        return None
+    then = _class_text(found, answers, naming)
+    return None if then == _class_text(found, found.probabilities, naming) else then
 
 
 def _match_row(found: Explanation, match: Match, column: int, look: Symbols, naming: Naming) -> MatchRow:
     without = _without(found, match, column)
-    then = _class_of(found, without)
-    flips = None if then == found.label else naming.class_(then)
+    flips = _flips(found, without, naming)
     place = _place(found.graph, match, look)
     return MatchRow(match.template, place, match.contribution, match.distance, float(without[column]), flips)
 
@@ -290,9 +296,4 @@ def _nodes(reason: Reason) -> str:
     """Return the nodes of a reason by name; "" if the reason's words already name them."""
     if reason.graph.kind == "connectomes":
         return ""
-    return _listed([brief(name, reason.graph.kind) for name in reason.names])
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(shortened, names[:most])) + rest
+    return listed([brief(name, reason.graph.kind) for name in reason.names])

@@ -28,6 +28,8 @@ _NEIGHBOURS = re.compile(r" with \d+ neighbours?")
 MOST = 0.5
 #: Larger pieces are not searched for in other graphs.
 LARGEST = 12
+#: Maximum number of nodes named per reason.
+NAMED = 12
 
 
 @dataclass(frozen=True)
@@ -146,13 +148,25 @@ def noun_of(kind: str) -> str:
 
 def reason_words(reason: Any) -> str:
     """Describe a reason: its formula, or its nodes if they have names or the graph is dense."""
-    names = ", ".join(shortened(brief(name, reason.graph.kind)) for name in reason.names[:12])
+    names = [brief(name, reason.graph.kind) for name in reason.names]
     if reason.graph.kind == "connectomes":
-        return connections([shortened(brief(name, reason.graph.kind)) for name in reason.names[:12]])
+        rest = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+        return connections([*map(shortened, names[:NAMED]), *rest])
     if reason.graph.node_names is not None:
-        return names
+        return listed(names)
     dense = reason.graph.node_labels is None and suits(reason.graph)
-    return f"nodes {names}" if dense else shortened(brief(reason.text, reason.graph.kind), 120)
+    return f"nodes {listed(names)}" if dense else shortened(brief(reason.text, reason.graph.kind), 120)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names with commas; of many, say how many more there are.
+
+    Example:
+        >>> listed(list("abcdefghijklmn"))
+        'a, b, c, d, e, f, g, h, i, j, k, l and 2 more'
+    """
+    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(map(shortened, names[:NAMED])) + rest
 
 
 def connections(names: Sequence[str]) -> str:
