@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sample_run import CLASSES, DATA_NAME, EVIL
 
@@ -58,6 +60,15 @@ def test_the_page_is_never_wider_than_the_window(open_page, any_page):
     for width in (1280, 360):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_long_names_do_not_widen_the_page(open_page, clf, mutag, tmp_path):
+    from isonn.report.explain_page import explain_page
+
+    named = replace(mutag[:3], ids=np.array(["n" * 10_000, "a long name of words " * 40, EVIL]))
+    (tmp_path / "long.html").write_text(explain_page(clf, named, quiet=True)[0])
+    page = open_page(tmp_path / "long.html", width=390)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 #: The smallest text on the page as it is shown, of thumbnails and small examples aside, with where it stands.
