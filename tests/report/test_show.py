@@ -44,6 +44,10 @@ def test_a_set_is_a_table_of_class_counts_and_six_drawings(mutag):
     assert len(list(root.iter("style"))) == 1
 
 
+def test_a_set_of_numbers_has_no_classes(mutag):
+    assert "class" not in mutag[:5].with_y(mutag.sizes[:5] / 3)._repr_html_().split("<table>")[1].split("</table>")[0]
+
+
 def test_a_template_is_a_drawing_with_the_names_of_its_labels(explanation):
     root = parsed(explanation.templates[5]._repr_html_())
     assert {text.text for text in root.iter(f"{SVG}text")} <= {"C", "N", "O", "F", "I", "Cl", "Br"}

@@ -57,10 +57,10 @@ def graphset_html(graphs: GraphSet) -> str:
     ]
     if graphs.y is not None and graphs.y.ndim == 1:
         values, counts = np.unique(graphs.y, return_counts=True)
-        if len(values) <= CLASSES:
+        if graphs.y.dtype.kind != "f" and len(values) <= CLASSES:
             names = graphs.class_names
             rows += [
-                (f"class {shortened(str(names.get(value, value)))}", f"{count:,} graphs")
+                (f"class {shortened(str(names.get(value, value)))}", f"{count:,} graph{'s' * (count != 1)}")
                 for value, count in zip(values.tolist(), counts.tolist(), strict=True)
             ]
         else:

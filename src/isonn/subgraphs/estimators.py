@@ -244,7 +244,7 @@ class _SubgraphIsoNN(GraphEstimator):
         matched = self._matched_graph(X)
         found = explain_matched(matched, self.target_, label, top, self.label_names_)
         if self.student_ is not None:
-            agrees = f"agrees on {self.agreement_:.0%} of graphs"
+            agrees = f"agrees on {100 * self.agreement_:.0f} % of graphs"
             if self.target_.numeric:
                 agrees = f"has a correlation of {self.agreement_:.2f} with the whole model"
             found = replace(found, note=f"Explained by a model of subgraphs alone, which {agrees}.")
