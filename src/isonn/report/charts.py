@@ -36,7 +36,7 @@ def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = F
     values = [value for value in shown if math.isfinite(value)]
     if not values:
         return ""
-    axis = _Axis(min(values), max(values), 10, 334, log)
+    axis = _Axis(min(values), max(values), 20, 334, log)  # room for half of "0.0001"
     height = 44 * len(strips) + 30
     parts = [_open("chart dots", 360, height, title)]
     bottom = height - 26
