@@ -182,3 +182,13 @@ def test_every_column_keeps_its_own_penalty_where_some_have_gaps():
     alone = LinearHead().fit(features[rows], y[rows, 1:2], Numbers(np.zeros(1), np.ones(1), True))
     assert together.penalties[1] == alone.penalties[0] != together.penalties[0]
     np.testing.assert_allclose(together.coef[1], alone.coef[0])
+
+
+@pytest.mark.parametrize("name", ["linear", "forest", "ensemble"])
+def test_a_single_label_has_a_single_output(name, monkeypatch):
+    monkeypatch.setattr(heads, "TREES", 10)
+    features = csr_array(np.repeat(np.eye(2), 20, axis=0))
+    y = np.repeat([[0.0], [1.0]], 20, axis=0)
+    outputs = get_head(name)().fit(features, y, Labels.fit(y)).outputs(features)
+    assert outputs.shape == (40, 1)
+    np.testing.assert_array_equal(outputs > 0, y > 0)

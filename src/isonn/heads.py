@@ -354,8 +354,8 @@ class Trees:
     votes: NDArray[np.float32]
 
     @classmethod
-    def of(cls, forest: Any) -> Trees:
-        """Convert a fitted random forest; it votes for classes, for each of several labels, or for numbers."""
+    def of(cls, forest: Any, exclusive: bool = True) -> Trees:
+        """Convert a fitted random forest; it votes for classes, for each label if not ``exclusive``, or for numbers."""
         grown = [estimator.tree_ for estimator in forest.estimators_]
         shape = len(grown), max(tree.node_count for tree in grown)
         feature, left, right = (np.zeros(shape, dtype=np.int32) for _ in range(3))
@@ -367,7 +367,7 @@ class Trees:
             right[i, :n] = np.where(leaf, here, tree.children_right)
             feature[i, :n] = np.maximum(tree.feature, 0)
             threshold[i, :n] = tree.threshold
-            votes.append(_votes(tree, forest))
+            votes.append(_votes(tree, forest, exclusive))
         padded = np.zeros((*shape, votes[0].shape[1]), dtype=np.float32)
         for i, own in enumerate(votes):
             padded[i, : len(own)] = own
@@ -391,14 +391,15 @@ class Trees:
         return total / len(self.votes)
 
 
-def _votes(tree: Any, forest: Any) -> Floats:
+def _votes(tree: Any, forest: Any, exclusive: bool) -> Floats:
     if not hasattr(forest, "classes_"):
         return np.asarray(tree.value[:, :, 0])
     share = tree.value / tree.value.sum(axis=2, keepdims=True)  # (nodes, columns, classes)
-    if share.shape[1] == 1:
+    if exclusive and share.shape[1] == 1:
         return np.asarray(share[:, 0])
     # each label is 0 or 1, or only one of them if all training graphs agree
-    return np.stack([share[:, j, : len(c)] @ np.asarray(c, dtype=float) for j, c in enumerate(forest.classes_)], axis=1)
+    classes = forest.classes_ if share.shape[1] > 1 else [forest.classes_]
+    return np.stack([share[:, j, : len(c)] @ np.asarray(c, dtype=float) for j, c in enumerate(classes)], axis=1)
 
 
 @register_head
@@ -446,7 +447,7 @@ class ForestHead(Head):
         if not self.numbers:
             y = y.astype(np.int64)
         forest.fit(dense[known], y, None if weights is None else weights[known])
-        self.trees, self.one_class = Trees.of(forest), target.exclusive
+        self.trees, self.one_class = Trees.of(forest, target.exclusive), target.exclusive
         return self
 
     def outputs(self, features: csr_array) -> Floats:

@@ -366,7 +366,7 @@ def _marks(
     variance = np.asarray(features.multiply(features).mean(axis=0)).ravel() - mean**2
     deviation = np.sqrt(np.maximum(variance, 1e-12))
     # The rise is at most its second-order bound: the logistic loss has curvature 1/4 at most, the squared loss 2. Only
-    # templates whose bound exceeds the best rise so far are measured, a tenth of them on PROTEINS with k=5.
+    # templates whose bound exceeds the best rise so far are measured: 512 on PROTEINS with k=5, which has 93,617.
     slope, curvature = (2 * (margin - truth), 2.0) if yes is None else (-truth * expit(-truth * margin), 0.25)
     linear = weight * (mean * slope.mean() - (features.T @ slope) / g)
     square = curvature / 2 * weight**2 * np.maximum(variance, 0)
