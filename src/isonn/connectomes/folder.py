@@ -12,6 +12,7 @@ from isonn.connectomes.convert import from_matrices, read_participants
 from isonn.connectomes.timeseries import Connectivity
 from isonn.errors import DatasetError, InputError
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.matrices import load_mat
 from isonn.graphs.io.npz import DAMAGE
 from isonn.graphs.io.registry import Reader, short
 from isonn.graphs.io.text import read_matrix
@@ -150,9 +151,7 @@ def _read(file: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
         if suffix == ".npy":
             matrix = np.load(file, allow_pickle=False)
         elif suffix == ".mat":
-            from scipy.io import loadmat
-
-            arrays = [value for key, value in loadmat(file).items() if np.ndim(value) == 2 and key[:2] != "__"]
+            arrays = [value for key, value in load_mat(file).items() if np.ndim(value) == 2 and key[:2] != "__"]
             large = [value for value in arrays if min(value.shape) > 1]
             square = [value for value in large if value.shape[0] == value.shape[1]]
             if len(square or large) != 1:

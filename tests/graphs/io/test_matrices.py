@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 from pathlib import Path
 
@@ -286,3 +287,10 @@ def test_labels_that_64_bits_do_not_hold_are_refused(tmp_path, adjacency):
         np.savez(tmp_path / "study.npz", adjacency=adjacency, labels=labels)
         with pytest.raises(DatasetError, match=r"labels of .* beyond 2\*\*53"):
             isonn.load(tmp_path / "study.npz")
+
+
+def test_a_byte_order_that_scipy_cannot_read_is_refused(tmp_path):
+    path = tmp_path / "cray.mat"  # a header of MATLAB 4: the type says Cray, then rows, columns, imaginary, name
+    path.write_bytes(struct.pack("<5i", 4000, 2, 2, 0, 2) + b"A\0" + np.ones(4).tobytes())
+    with pytest.raises(DatasetError, match="cray.mat cannot be read.*byte ordering"):
+        isonn.load(path)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -83,15 +84,27 @@ def _read_npz(path: Path) -> GraphSet:
     )
 
 
-def _read_mat(path: Path) -> GraphSet:
+def load_mat(path: Path) -> Mapping[str, Any]:
+    """Read a MATLAB file that fits into memory; a byte order that SciPy only warns of is an error."""
     from scipy.io import loadmat, whosmat
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "We do not support byte ordering")  # "returned data may be corrupt"
+        try:
+            most_numbers, most_bytes = room(path)
+            numbers = sum(math.prod(shape) for _, shape, _ in whosmat(path))
+            check_room(path, numbers, 8 * numbers, most_numbers, most_bytes)
+            contents: Mapping[str, Any] = loadmat(path)
+        except UserWarning as warning:
+            raise ValueError(str(warning).split(";")[0]) from warning
+    return contents
+
+
+def _read_mat(path: Path) -> GraphSet:
     from scipy.io.matlab import MatReadError
 
     try:
-        most_numbers, most_bytes = room(path)
-        numbers = sum(math.prod(shape) for _, shape, _ in whosmat(path))
-        check_room(path, numbers, 8 * numbers, most_numbers, most_bytes)
-        contents: Mapping[str, Any] = loadmat(path)
+        contents = load_mat(path)
     except NotImplementedError as error:  # raised by SciPy for v7.3
         raise DatasetError(
             f"{path} is a MATLAB v7.3 file (HDF5); save it again in MATLAB with the option -v7"
