@@ -29,6 +29,8 @@ def browser() -> Iterator[Any]:
 class Opened:
     """A page opened from disk, and what went wrong with it."""
 
+    kind = ""
+
     def __init__(self, browser: Any, path: Path, width: int = 1280, scheme: str = "light") -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         self.problems: list[str] = []
@@ -47,6 +49,30 @@ class Opened:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.page, name)
 
+    def show(self, width: int, height: int = 900, media: str = "screen", color_scheme: str = "light") -> None:
+        """Change how the page is looked at."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(media=media, color_scheme=color_scheme)
+
+    def close(self) -> None:
+        """Close the page, and fail if it complained or asked for anything."""
+        self.context.close()
+        assert self.problems == []
+
+
+#: Every page kind, by the fixture that writes it.
+KINDS = ("report", "small_model_page", "explained", "matrix_page", "molecule_page", "one_molecule", "alerts_page",
+         "connectome_page", "regression_page", "window_page", "soft_page", "comparison")  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def any_page(request: Any, browser: Any) -> Iterator[Any]:
+    """A page of each kind, opened once for all tests that only look; they say how with ``show``."""
+    page = Opened(browser, request.getfixturevalue(request.param))
+    page.kind = request.param
+    yield page
+    page.close()
+
 
 @pytest.fixture
 def open_page(browser: Any) -> Iterator[Any]:
@@ -58,10 +84,8 @@ def open_page(browser: Any) -> Iterator[Any]:
         return opened[-1]
 
     yield start
-    problems = [problem for page in opened for problem in page.problems]
     for page in opened:
-        page.context.close()
-    assert not problems
+        page.close()
 
 
 @pytest.fixture(scope="session")
@@ -94,9 +118,9 @@ def model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest.Temp
 
 @pytest.fixture(scope="session")
 def small_model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same page with 24 molecules, for what does not depend on how many there are."""
+    """The same page with 8 molecules, for what does not depend on how many there are."""
     path = tmp_path_factory.mktemp("small") / "model.html"
-    clf.report(mutag[:24], None, path, cross_fit=False)
+    clf.report(mutag[:8], None, path, cross_fit=False)
     return path
 
 
@@ -123,12 +147,12 @@ def make_model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest
 
 @pytest.fixture(scope="session")
 def explained(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of 24 molecules."""
+    """A page of ten molecules."""
     from isonn.report.explain_page import explain_page
     from isonn.report.page import write
 
     path = tmp_path_factory.mktemp("explained") / "mutag.html"
-    write(path, explain_page(clf, mutag, range(24), listed=12, quiet=True)[0])
+    write(path, explain_page(clf, mutag, range(10), listed=6, quiet=True)[0])
     return path
 
 
@@ -180,7 +204,7 @@ def molecule_page(molecules: Any, tmp_path_factory: pytest.TempPathFactory) -> P
     """The report of a model of molecules."""
     clf, _, others = molecules
     path = tmp_path_factory.mktemp("molecule") / "report.html"
-    clf.report(others, None, path)
+    clf.report(others[:10], None, path)
     return path
 
 
@@ -210,7 +234,7 @@ def connectome_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graphs = planted_connectomes(n_regions=20, effect=0.6, seed=1).graphs
     path = tmp_path_factory.mktemp("connectome") / "report.html"
     clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0).fit(graphs[::2])
-    clf.report(graphs[1::2], None, path)
+    clf.report(graphs[1:20:2], None, path)
     return path
 
 
@@ -222,7 +246,7 @@ def regression_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graphs = isonn.load("MUTAG")
     path = tmp_path_factory.mktemp("regression") / "report.html"
     clf = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(graphs[:60], graphs.sizes[:60] / 3)
-    clf.report(graphs[60:80], graphs.sizes[60:80] / 3, path)
+    clf.report(graphs[60:70], graphs.sizes[60:70] / 3, path)
     return path
 
 
@@ -234,7 +258,7 @@ def window_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graphs = isonn.load("MUTAG")
     path = tmp_path_factory.mktemp("window") / "report.html"
     clf = isonn.IsoNNClassifier(k=3, c=2, epochs=3, random_state=0).fit(graphs[:60])
-    clf.report(graphs[110:140], None, path)
+    clf.report(graphs[120:130], None, path)
     return path
 
 
@@ -246,5 +270,5 @@ def soft_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graphs = isonn.load("MUTAG")
     path = tmp_path_factory.mktemp("soft") / "report.html"
     clf = isonn.SubgraphIsoNNClassifier(k=3, c=4, learn_templates=True, epochs=5, random_state=0).fit(graphs[:60])
-    clf.report(graphs[110:140], None, path)
+    clf.report(graphs[120:130], None, path)
     return path

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,24 @@ def render(name: str, **content: Any) -> str:
     The page's policy only allows its one script and one style sheet, by hash, and no requests. A name with markup could
     do nothing even if it were not escaped.
     """
+    template = _environment().get_template(name)
+    from markupsafe import Markup
+
+    style, script = _file("style.css") + _file("drawing.css"), _file("page.js")
+    text: str = template.render(
+        version=__version__,
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        **content,
+    )
+    return text
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    """Return the environment of all pages, which keeps templates that were compiled."""
     jinja2 = _jinja2()
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("isonn.report", "html"),
@@ -50,18 +69,7 @@ def render(name: str, **content: Any) -> str:
         unbroken=_unbroken,
     )
     environment.filters["blocks"] = _blocks(environment)
-    style, script = _file("style.css") + _file("drawing.css"), _file("page.js")
-    from markupsafe import Markup
-
-    text: str = environment.get_template(name).render(
-        version=__version__,
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        **content,
-    )
-    return text
+    return environment
 
 
 def check_new(path: Path) -> None:

@@ -765,7 +765,8 @@ class Counter:
         weak_hash: bool = False,
         by_code: bool = False,
     ) -> None:
-        self.node_offsets = np.ascontiguousarray(node_offsets, dtype=np.int64)
+        # a copy, because numba compiles the loops again for arrays that are read-only, as those of a GraphSet are
+        self.node_offsets = np.array(node_offsets, dtype=np.int64)
         self.limit, self.k = limit, max(k for own in sizes for k in own)
         self._node_codes, node_meaning = joint_codes(node_codes)
         self._edge_codes, edge_meaning = joint_codes(edge_codes)
