@@ -91,6 +91,11 @@ def test_help_does_not_load_torch():
     assert not loaded_by(code) & {"torch", "sklearn", "scipy", "numpy"}
 
 
+def test_listing_datasets_does_not_load_scikit_learn():
+    code = "import isonn.cli\ntry:\n    isonn.cli.app(['data', 'list'])\nexcept SystemExit:\n    pass"
+    assert not loaded_by(code) & {"torch", "sklearn", "pandas"}
+
+
 def test_every_public_name_is_there():
     for name in isonn.__all__:
         assert getattr(isonn, name) is not None

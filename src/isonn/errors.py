@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+if TYPE_CHECKING:
+    from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 __all__ = [
     "DatasetError",
@@ -43,10 +44,6 @@ class InputError(IsoNNError, ValueError):
     """An invalid value was given; the message names it and the remedy."""
 
 
-class NotFittedError(IsoNNError, _SklearnNotFittedError):
-    """The estimator is not fitted."""
-
-
 class MissingDependencyError(IsoNNError, ImportError):
     """An optional package is missing; the message names the extra to install."""
 
@@ -68,6 +65,24 @@ class IsoNNWarning(UserWarning):
 
 class TrainingError(IsoNNError):
     """Training failed; the message names settings that may help."""
+
+
+if TYPE_CHECKING:
+
+    class NotFittedError(IsoNNError, _SklearnNotFittedError):
+        """The estimator is not fitted."""
+
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Create `NotFittedError` on first use: scikit-learn, which has its parent, takes a second to import."""
+        if name != "NotFittedError":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from sklearn.exceptions import NotFittedError as Parent
+
+        members = {"__module__": __name__, "__doc__": "The estimator is not fitted."}
+        globals()[name] = type(name, (IsoNNError, Parent), members)
+        return globals()[name]
 
 
 #: The extra that installs each optional package.

@@ -42,11 +42,11 @@ def test_a_difference_is_the_mean_over_folds_with_the_corrected_interval(folder,
     for where in sets:
         one, two = stored(folder, where.name, "degrees"), stored(folder, where.name, "majority")
         values = [one[key][0] - two[key][0] for key in one]
-        assert len(values) == 9
+        assert len(values) == 6
         found = difference(where, "degrees", "majority")
         assert found.mean == pytest.approx(statistics.fmean(values))
         ratio = statistics.fmean(one[key][1] for key in one)
-        half = t.ppf(0.975, 8) * np.sqrt((1 / 9 + ratio) * np.var(values, ddof=1))
+        half = t.ppf(0.975, 5) * np.sqrt((1 / 6 + ratio) * np.var(values, ddof=1))
         assert found.high - found.mean == pytest.approx(half)
         assert found.verdict == (
             "better" if found.mean - half > 0 else "worse" if found.mean + half < 0 else "undecided"
@@ -81,7 +81,7 @@ def test_the_page_leads_with_the_best_method_and_holds_every_number(folder):
 def test_report_of_several_datasets_compares_them(folder):
     page = report_page(folder, quiet=True)
     assert page.facts["datasets"] == ["set 0", "set 1", "set 2"]
-    assert page.facts["results"] == (4 + 1 + 1) * 27
+    assert page.facts["results"] == (4 + 1 + 1) * 18
     assert page.text.count("Learning curves on set") == 1
     assert "Which method is best, and by how much?" in page.text
 

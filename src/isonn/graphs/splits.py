@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from isonn.errors import InputError
 from isonn.packing import IntArray
@@ -137,6 +136,8 @@ def _check(n_folds: int, counts: NDArray[np.int64], classes: NDArray[Any]) -> No
 
 
 def _split(code: NDArray[np.int64], n_folds: int, seed: int) -> list[Fold]:
+    from sklearn.model_selection import StratifiedKFold  # takes a second to import
+
     splitter = StratifiedKFold(n_splits=int(n_folds), shuffle=True, random_state=_random_state(seed))
     return [(train.astype(np.int64), test.astype(np.int64)) for train, test in splitter.split(code, code)]
 
