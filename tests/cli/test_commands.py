@@ -77,7 +77,7 @@ def test_every_variant_can_be_fitted(options, tmp_path):
 
 
 def test_ctrl_c_keeps_the_run_and_resume_goes_on_to_the_same_model(tmp_path):
-    options = (*WINDOWS, "--epochs", 80, "--k", 3, "--c", 1)
+    options = (*WINDOWS, "--epochs", 40, "--k", 3, "--c", 1)
     command = [*COMMAND, "fit", "MUTAG", *map(str, options), "--out", str(tmp_path / "model")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "model.checkpoint").exists():  # written after the first epoch

@@ -145,7 +145,7 @@ def _blocks(environment: Any) -> Callable[[Sequence[Panel]], Iterator[str]]:
         article = environment.get_template("gallery.html").module.panel_article
         for start in range(0, len(panels), AT_ONCE):
             texts = [str(article(panel, True)).strip() for panel in panels[start : start + AT_ONCE]]
-            yield base64.b64encode(gzip.compress(json.dumps(texts).encode(), mtime=0)).decode()
+            yield base64.b64encode(gzip.compress(json.dumps(texts).encode(), compresslevel=6, mtime=0)).decode()
 
     return packed
 
