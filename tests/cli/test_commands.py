@@ -323,6 +323,25 @@ sys.meta_path.insert(0, Finder())""",
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 @SIGNALS
+def test_a_signal_inside_a_callback_of_a_compiler_is_not_lost(name):
+    """Python prints what such a callback raises, and goes on."""
+    found = started(
+        f"""
+import ctypes, time
+from isonn.cli import app
+
+@app.command()
+def slow():
+    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.{name}))()
+    time.sleep(30)
+    print("lost")""",
+        "slow",
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@SIGNALS
 def test_a_signal_after_the_command_changes_nothing(name):
     found = started(f"import atexit\natexit.register(lambda: signal.raise_signal(signal.{name}))")
     assert (found.returncode, found.stdout, found.stderr) == (0, f"{isonn.__version__}\n", "")

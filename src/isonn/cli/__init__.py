@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
+import threading
 import warnings
 from typing import Any
 
@@ -86,6 +88,7 @@ def main() -> None:
     _said.clear()
     # joblib may warn at shutdown, after the block below
     warnings.filterwarnings("ignore", r"\d+ tasks (which were still|have been successfully)", UserWarning)
+    before, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say
@@ -101,6 +104,8 @@ def main() -> None:
             raise
         print(f"isonn: {_sentence(error)}", file=sys.stderr)
         raise SystemExit(2) from None
+    finally:
+        sys.unraisablehook = before
 
 
 def _handle_signals() -> None:
@@ -126,6 +131,16 @@ def _interrupt(number: int, frame: object) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a script started us in the background
         _stop(number, frame)
     signal.raise_signal(signal.SIGINT)
+
+
+def _unraisable(what: Any) -> None:
+    """Send a signal again that arrived where Python prints exceptions and goes on, as in a callback of the compiler."""
+    if not issubclass(what.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
+        return
+    again = threading.Timer(0.05, os.kill, (os.getpid(), _signals[-1] if _signals else signal.SIGINT))
+    again.daemon = True
+    again.start()
 
 
 def _sentence(error: Exception) -> str:
