@@ -248,9 +248,8 @@ def test_axe_finds_nothing_of_level_a_or_aa(any_page):
         f"{SHOWN} details, .piece details", "parts => parts.forEach(part => { part.open = true; })"
     )
     levels = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-    every_rule, of_colours = {"type": "tag", "values": levels}, {"type": "rule", "values": ["color-contrast"]}
-    for scheme, rules in (("light", every_rule), ("dark", of_colours)):
+    options = {"runOnly": {"type": "tag", "values": levels}, "resultTypes": ["violations"]}
+    for scheme in ("light", "dark"):
         any_page.show(1280, color_scheme=scheme)
-        options = {"runOnly": rules, "resultTypes": ["violations"]}
         found = axe.Axe().run(any_page.page, options=options).response["violations"]
         assert [(rule["id"], [node["html"][:120] for node in rule["nodes"][:3]]) for rule in found] == [], scheme
