@@ -80,16 +80,15 @@ def _spread(group: IntArray, code: IntArray, counts: IntArray, n_folds: int, dra
     draw.shuffle(order)
     order = order[np.argsort(-held[order].std(axis=1), kind="stable")]
     fold, full = np.empty(len(held), dtype=np.int64), np.zeros((n_folds, len(counts)))
+    here = np.eye(n_folds)[:, :, None]
     for one in order:
-        spreads = np.empty(n_folds)
-        for number in range(n_folds):
-            full[number] += held[one]
-            spreads[number] = (full / counts).std(axis=0).mean()
-            full[number] -= held[one]
+        tried = full + here * held[one]  # what every fold holds if the group joins the first, the second, ...
+        spreads = (tried / counts).std(axis=1).mean(axis=1).tolist()
+        sizes = full.sum(axis=1).tolist()
         best = 0
         for number in range(1, n_folds):
-            alike = bool(np.isclose(spreads[number], spreads[best]))
-            if spreads[number] < spreads[best] or (alike and full[number].sum() < full[best].sum()):
+            alike = abs(spreads[number] - spreads[best]) <= 1e-8 + 1e-5 * spreads[best]  # as np.isclose
+            if spreads[number] < spreads[best] or (alike and sizes[number] < sizes[best]):
                 best = number
         fold[one] = best
         full[best] += held[one]
