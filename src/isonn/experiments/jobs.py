@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from isonn import __version__
 from isonn.audit import relabelling
@@ -33,6 +32,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.splits import Fold
 from isonn.packing import IntArray
 from isonn.params import check_count
+from isonn.processes import limit_threads
 from isonn.seeding import derive_seed, numpy_stream
 
 #: Relabellings of the test graphs per job. Tables average over folds and seeds, so three are enough.
@@ -307,7 +307,7 @@ def _one_thread() -> Iterator[None]:
     """Limit every library to one thread: thread counts change the last bits of sums, and processes share the cores."""
     torch = sys.modules.get("torch")  # if torch is loaded later, the method sets its threads
     before = torch.get_num_threads() if torch is not None else 1
-    with threadpool_limits(limits=1):
+    with limit_threads(1):
         if torch is not None:
             torch.set_num_threads(1)  # also the MKL linked into torch, which threadpoolctl cannot see
         try:

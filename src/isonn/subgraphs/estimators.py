@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
-from threadpoolctl import threadpool_limits
 from typing_extensions import Self
 
 from isonn import progress
@@ -30,6 +29,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, stream
 from isonn.heads import Head, LinearHead, get_head
 from isonn.params import check_class_weight, check_count, check_plain, check_subgraph_sizes, check_widths, sizes_of
+from isonn.processes import limit_threads
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Banked, bank_subgraphs, sampled_shares
 from isonn.subgraphs.explain import Templates, VocabularyMatches, find_occurrences
@@ -440,7 +440,7 @@ class _SubgraphIsoNN(GraphEstimator):
             every = with_wildcards(every, pieces, self.min_support)
         features = every.features(pieces)
         c = self.c
-        with threadpool_limits(1, "blas"):  # with hundreds of small systems, threads would wait for each other
+        with limit_threads(1, "blas"):  # with hundreds of small systems, threads would wait for each other
             if c == "auto":
                 c = auto_size(features, wanted, self._losses(full, targets), derive_seed(self.seed_, "auto"))
             assert isinstance(c, (int, np.integer))

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from typing_extensions import Self
@@ -33,6 +32,7 @@ from isonn.matching.exact import exact_flat_distance, exact_flat_winners
 from isonn.matching.permutations import GraphLayout, permutations
 from isonn.packing import IntArray
 from isonn.params import check_count, check_subgraph_sizes, check_widths, sizes_of
+from isonn.processes import limit_threads
 from isonn.seeding import derive_seed, numpy_stream, resolve_seed, torch_threads
 from isonn.subgraphs.bank import (
     Banked,
@@ -902,7 +902,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
             settle(model, inputs)
         if self.head != "mlp":
             features, known = solved_from(model, inputs, targets, LINEAR_NUMBERS, self._sample_seed)
-            with threadpool_limits(int(self.n_jobs)):  # torch's thread limit does not apply to scikit-learn
+            with limit_threads(int(self.n_jobs)):  # torch's thread limit does not apply to scikit-learn
                 set_linear(model.head, fit_linear(features, known))
         if self.head == "ensemble":
             features, known = solved_from(model, inputs, targets, FOREST_NUMBERS, self._sample_seed)

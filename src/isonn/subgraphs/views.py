@@ -31,6 +31,7 @@ from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray, mix64
 from isonn.params import check_subgraph_size
+from isonn.processes import limit_threads
 from isonn.subgraphs.bank import CodedGraphs, Codes, compiled
 from isonn.targets import values_from_json, values_to_json
 
@@ -857,10 +858,9 @@ class Levels:
 
 def _clusters(rows: NDArray[np.float64], often: IntArray, count: int) -> NDArray[np.float64]:
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
 
     step = -(-len(rows) // MAX_VALUES)
-    with threadpool_limits(1):  # threads split sums, and levels must not depend on the machine
+    with limit_threads(1):  # threads split sums, and levels must not depend on the machine
         fitted = KMeans(count, n_init=1, random_state=0).fit(rows[::step], sample_weight=often[::step])
     centres: NDArray[np.float64] = np.unique(fitted.cluster_centers_, axis=0)
     return centres
