@@ -26,19 +26,17 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
-class Opened:
-    """A page opened from disk, and what went wrong with it."""
+class Tab:
+    """A tab of the browser that opens pages from disk one after the other, and what went wrong with them."""
 
     kind = ""
 
-    def __init__(self, browser: Any, path: Path, width: int = 1280, scheme: str = "light") -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def __init__(self, browser: Any) -> None:
         self.problems: list[str] = []
-        self.page = self.context.new_page()
+        self.page = browser.new_page()
         self.page.on("console", lambda message: self.problems.append(f"console: {message.text}"))
         self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
         self.page.on("request", self._request)
-        self.page.goto(path.as_uri())
 
     def _request(self, request: Any) -> None:
         if request.url.split(":", 1)[0] not in ("file", "data") or (
@@ -49,15 +47,34 @@ class Opened:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.page, name)
 
+    def open(self, path: Path, width: int = 1280, scheme: str = "light") -> Tab:
+        """Open a page afresh."""
+        self.page.goto("about:blank")
+        self.show(width, color_scheme=scheme)
+        self.page.goto(path.as_uri())
+        return self
+
     def show(self, width: int, height: int = 900, media: str = "screen", color_scheme: str = "light") -> None:
         """Change how the page is looked at."""
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(media=media, color_scheme=color_scheme)
 
-    def close(self) -> None:
-        """Close the page, and fail if it complained or asked for anything."""
-        self.context.close()
-        assert self.problems == []
+    def check(self) -> None:
+        """Fail if the pages so far complained or asked for anything."""
+        problems, self.problems = self.problems, []
+        assert problems == []
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Any) -> Iterator[Any]:
+    """One tab for the page that several tests look at, and one for those that use a page.
+
+    A page in a tab that is there costs a third of a page in a new tab.
+    """
+    both = Tab(browser), Tab(browser)
+    yield both
+    for tab in both:
+        tab.page.close()
 
 
 #: Every page kind, by the fixture that writes it.
@@ -66,26 +83,19 @@ KINDS = ("report", "small_model_page", "explained", "matrix_page", "molecule_pag
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def any_page(request: Any, browser: Any) -> Iterator[Any]:
+def any_page(request: Any, tabs: tuple[Tab, Tab]) -> Iterator[Any]:
     """A page of each kind, opened once for all tests that only look; they say how with ``show``."""
-    page = Opened(browser, request.getfixturevalue(request.param))
+    page = tabs[0].open(request.getfixturevalue(request.param))
     page.kind = request.param
     yield page
-    page.close()
+    page.check()
 
 
 @pytest.fixture
-def open_page(browser: Any) -> Iterator[Any]:
-    """Opens pages, and fails when one of them complained or asked for anything."""
-    opened: list[Opened] = []
-
-    def start(path: Path, width: int = 1280, scheme: str = "light") -> Opened:
-        opened.append(Opened(browser, path, width, scheme))
-        return opened[-1]
-
-    yield start
-    for page in opened:
-        page.close()
+def open_page(tabs: tuple[Tab, Tab]) -> Iterator[Any]:
+    """Opens a page, and fails if it complained or asked for anything."""
+    yield tabs[1].open
+    tabs[1].check()
 
 
 @pytest.fixture(scope="session")
