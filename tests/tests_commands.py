@@ -6,8 +6,10 @@ import io
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 
 import pytest
+from typer.main import get_command
 
 from isonn.cli import main
 
@@ -17,6 +19,7 @@ def run(*arguments, **environment):
     stdout, stderr = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
         patch.setattr(sys, "argv", ["isonn", *map(str, arguments)])
+        patch.setattr("typer.main.get_command", _get_command)
         for name, value in environment.items():
             patch.setenv(name, value)
         try:
@@ -27,6 +30,9 @@ def run(*arguments, **environment):
     if "torch, which is not installed" in stderr.getvalue():
         pytest.skip("torch is not installed")
     return subprocess.CompletedProcess(arguments, code, stdout.getvalue(), stderr.getvalue())
+
+
+_get_command = cache(get_command)  # builds all commands, which most tests would wait for longer than for their own
 
 
 def refused(result, *words):

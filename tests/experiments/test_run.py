@@ -103,7 +103,9 @@ def test_an_error_nobody_foresaw_is_recorded_in_one_line(graphs, jobs, tmp_path:
     assert "in explode" in outcome["traceback"]
 
 
-def test_jobs_of_a_worker_that_died_are_run_again(graphs, jobs, tmp_path: Path, monkeypatch) -> None:
+def test_a_worker_that_is_killed_changes_no_number_and_loses_nothing(
+    graphs, jobs, reference, tmp_path: Path, untimed, monkeypatch
+) -> None:
     died = tmp_path / "died"
     attempt = execution._attempt
 
@@ -116,27 +118,8 @@ def test_jobs_of_a_worker_that_died_are_run_again(graphs, jobs, tmp_path: Path, 
     monkeypatch.setattr(execution, "_attempt", die_once)
     store = Store(tmp_path / "s")
     trivial = [job for job in jobs if job.method != "isonn"]
-    list(execute(trivial, {graphs.name: graphs}, store, n_jobs=2))
+    seen = [outcome["id"] for outcome in execute(trivial, {graphs.name: graphs}, store, n_jobs=2)]
     assert died.exists()
-    assert store.missing(trivial) == []
-
-
-def test_a_worker_killed_from_outside_changes_no_number_and_loses_nothing(
-    graphs, jobs, reference, tmp_path: Path, untimed, monkeypatch
-) -> None:
-    attempt = execution._attempt
-
-    def tell_where(job: Job, graphs: GraphSet) -> dict:
-        (tmp_path / f"{os.getpid()}.worker").touch()
-        return attempt(job, graphs)
-
-    monkeypatch.setattr(execution, "_attempt", tell_where)
-    store = Store(tmp_path / "s")
-    trivial = [job for job in jobs if job.method != "isonn"]
-    outcomes = execute(trivial, {graphs.name: graphs}, store, n_jobs=2)
-    seen = [next(outcomes)["id"]]
-    os.kill(int(next(tmp_path.glob("*.worker")).stem), signal.SIGKILL)
-    seen += [outcome["id"] for outcome in outcomes]
     assert sorted(seen) == sorted(job.id for job in trivial)
     undisturbed = [result for result in reference if result["job"]["method"] != "isonn"]
     assert contents(store, trivial, untimed) == undisturbed
@@ -173,7 +156,7 @@ def test_workers_that_keep_dying_end_the_run_and_finished_jobs_are_kept(graphs, 
         return {}
 
     monkeypatch.setattr(execution, "_attempt", die)
-    monkeypatch.setattr(execution, "RESTARTS", 0)
+    monkeypatch.setattr(execution, "RESTARTS", -1)  # alone from the first job on
     monkeypatch.setattr(execution, "DEATHS", 1)
     store = Store(tmp_path)
     with pytest.raises(IsoNNError, match=r"worker processes keep dying with 3 of 4 jobs to go.*finished jobs are ke"):
