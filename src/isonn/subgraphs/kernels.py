@@ -292,7 +292,8 @@ def _new_entry(parent, code, word, size, slot, state, joint, own, meaning, table
                         return np.int64(-COLUMNS_FULL)
                     slots[-1 - column] = state[1]
                     column = state[1]
-                    columns[column] = words
+                    for i in range(len(words)):  # numba compiles a line of arrays for 2 s: its error message is a text
+                        columns[column, i] = words[i]
                     state[1] += 1
             packed = (state[0] << 32) | (column + 1)
             if not finest[view]:
@@ -304,20 +305,6 @@ def _new_entry(parent, code, word, size, slot, state, joint, own, meaning, table
     joint[slot, 2] = np.uint64(entry)
     state[3] += 1
     return entry
-
-
-@compiled()
-def _scratch(words):  # type: ignore[no-untyped-def]
-    """Allocate the arrays of `_canonical_row`, and the words of its packed row."""
-    return (
-        np.zeros(2 + MAX_K * (MAX_K + 1) // 2, dtype=np.int32),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros((MAX_K, MAX_K), dtype=np.int64),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros(MAX_K * MAX_K, dtype=np.int64),
-        np.zeros(MAX_K, dtype=np.bool_),
-        np.zeros(words, dtype=np.uint64),
-    )
 
 
 @compiled()
@@ -376,6 +363,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
     touched,
     meaning,
     tables,
+    scratch,
     counts,
     output,
     emit,
@@ -394,6 +382,7 @@ def count_graphs(  # type: ignore[no-untyped-def]
         search: where to continue a stopped search; see `Counter._start`.
         state: entries of views, columns, numbers written, joint entries, subgraphs found, entries in the views' table.
         joint, own, meaning, tables: see `_new_entry`.
+        scratch: see `_scratch`.
         hits, touched: scratch by entry, all 0 between graphs.
         counts: scratch by column, all 0.
         output: columns, counts and the end of each graph's part.
@@ -404,7 +393,6 @@ def count_graphs(  # type: ignore[no-untyped-def]
     out_columns, out_counts, out_ends = output
     found_nodes, found_column = found
     views = own.shape[1]
-    scratch = _scratch(tables[3].shape[1])
     work = 0
     for g in range(start, stop):
         base, last = node_offsets[g], node_offsets[g + 1]
@@ -549,11 +537,10 @@ def count_graphs(  # type: ignore[no-untyped-def]
 
 @compiled()
 def code_node_sets(  # type: ignore[no-untyped-def]
-    nodes, done, adjacency, node_codes, edge_codes, state, joint, own, meaning, tables, out, weak
+    nodes, done, adjacency, node_codes, edge_codes, state, joint, own, meaning, tables, scratch, out, weak
 ):
     """Find the column of each set of nodes from ``done`` on, for every view; return where it stopped, and why."""
     first, neighbours, edge_of = adjacency
-    scratch = _scratch(tables[3].shape[1])
     for n in range(done, len(nodes)):
         entry = np.int64(0)
         for i in range(nodes.shape[1]):
@@ -648,7 +635,8 @@ def sort_counts(owner, column, counts, starts, level_of, graphs, indptr, indices
     for c in range(len(level_of)):
         if level_of[c] != level:
             first, offset, level = c, starts[c], level_of[c]
-            place[:] = indptr[level]
+            for g in range(graphs + 1):
+                place[g] = indptr[level, g]
         for j in range(starts[c], starts[c + 1]):
             i = offset + place[rows[j]]
             place[rows[j]] += 1
@@ -858,6 +846,7 @@ class Counter:
         self._state[2] = self._state[4] = 0
         room = 1 << 12 if emit else 0
         found = np.empty((room, self.k), dtype=np.int32), np.empty(room, dtype=np.int32)
+        scratch = _scratch(self._columns.shape[1])
         skipped: list[tuple[int, int]] = []
         graph = 0
         while graph < graphs:
@@ -866,8 +855,8 @@ class Counter:
             status, graph, size = count_graphs(
                 graph, graphs, self.limit, PAUSE, self.node_offsets, self._adjacency, self._node_codes,
                 self._edge_codes, self.twins, depths, search, self._state, self._joint, self._own, self._hits,
-                self._touched, self._meaning, self._tables, self._counts, (out_columns, out_counts, out_ends), emit,
-                found, self._weak,
+                self._touched, self._meaning, self._tables, scratch, self._counts,
+                (out_columns, out_counts, out_ends), emit, found, self._weak,
             )  # fmt: skip
             if status == TOO_MANY:
                 alike = np.flatnonzero(self.twins == graph)
@@ -888,11 +877,12 @@ class Counter:
         """Return the column of each set of nodes ``(w, k)``, numbered over all graphs, in each view, ``(w, views)``."""
         nodes = np.ascontiguousarray(nodes if self._places is None else self._places[nodes], dtype=np.int64)
         out = np.empty((len(nodes), self._own.shape[1]), dtype=np.int32)
+        scratch = _scratch(self._columns.shape[1])
         done = 0
         while done < len(nodes):
             done, status = code_node_sets(
                 nodes, done, self._adjacency, self._node_codes, self._edge_codes, self._state, self._joint, self._own,
-                self._meaning, self._tables, out, self._weak,
+                self._meaning, self._tables, scratch, out, self._weak,
             )  # fmt: skip
             self._grow(status)
         return out
@@ -917,6 +907,19 @@ class Counter:
             self._slots = np.full(2 * len(self._slots), -1, dtype=np.int32)
             insert_columns(int(self._state[1]), self._columns, self._slots, self._weak)
             self._columns, self._counts = _longer(self._columns), _longer(self._counts)
+
+
+def _scratch(words: int) -> tuple[NDArray[Any], ...]:
+    """Allocate the arrays of `_canonical_row`, and the words of its packed row; compiling this would take a second."""
+    return (
+        np.zeros(2 + MAX_K * (MAX_K + 1) // 2, dtype=np.int32),
+        np.zeros(MAX_K, dtype=np.int64),
+        np.zeros((MAX_K, MAX_K), dtype=np.int64),
+        np.zeros(MAX_K, dtype=np.int64),
+        np.zeros(MAX_K * MAX_K, dtype=np.int64),
+        np.zeros(MAX_K, dtype=np.bool_),
+        np.zeros(words, dtype=np.uint64),
+    )
 
 
 def _longer(array: NDArray[Any]) -> NDArray[Any]:
