@@ -27,9 +27,10 @@ AT_ONCE = 4
 
 # Sums may be fused (a * b + c rounded once) but not reordered, so a compiler cannot change which permutation wins.
 _FAST = {"contract"}
+# Helpers are inlined before compiling, so that LLVM optimises each loop once, not once for every caller above it.
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(inline="always")
 def _add_row(size, matrix, at, step, rows, sums, length, fresh):  # type: ignore[no-untyped-def]
     """Add to ``sums`` (4, length) one row of each template times cells ``at + j + y * step`` of the matrix."""
     t0, t1, t2, t3 = rows[0], rows[1], rows[2], rows[3]
@@ -49,7 +50,7 @@ def _add_row(size, matrix, at, step, rows, sums, length, fresh):  # type: ignore
         s0[j], s1[j], s2[j], s3[j] = a0, a1, a2, a3
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(inline="always")
 def _keep_best(sums, length, first, best, winner):  # type: ignore[no-untyped-def]
     """Update the best score and winner with four permutations; of equals the first stays."""
     s0, s1, s2, s3 = sums[0], sums[1], sums[2], sums[3]
@@ -65,7 +66,7 @@ def _keep_best(sums, length, first, best, winner):  # type: ignore[no-untyped-de
             best[j], winner[j] = high, which
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(inline="always")
 def _score_four(size, matrix, start, row_step, step, table, first, sums, length):  # type: ignore[no-untyped-def]
     """Return the products of a run of windows with four permutations, ``(4, length)``."""
     k = len(size)
@@ -128,7 +129,7 @@ def match_runs(size, matrices, n, ranked, table, winners, distance, first, last)
                 row, column = row + 1, 0
 
 
-@compiled(error_model="numpy")
+@compiled(inline="always")
 def _copy_windows(size, flat, starts, n, copied):  # type: ignore[no-untyped-def]
     """Copy windows next to each other, one line per cell: ``(k*k * COPIED,)``."""
     k = len(size)
@@ -159,7 +160,7 @@ def match_at(size, flat, starts, n, ranked, table, winners, distance):  # type: 
             distance[start + j] = _distance(size, flat, starts[start + j], n, table, winner[j])
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(inline="always")
 def _keep_two(sums, length, first, best, second, winner):  # type: ignore[no-untyped-def]
     """Keep the two highest scores, and which permutation has the highest; of equals the first stays."""
     s0, s1, s2, s3 = sums[0], sums[1], sums[2], sums[3]
