@@ -48,7 +48,7 @@ def test_distances_equal_the_definition(k, dtype, generator):
     torch.testing.assert_close(window_distance(templates, adjacency), expected)
 
 
-@pytest.mark.parametrize("k", [*KS, 6])
+@pytest.mark.parametrize("k", [*KS, 6, 7])
 def test_winners_are_those_of_the_blocked_product(k, dtype, generator):
     templates, adjacency = draw(generator, dtype, k, c=1, n=40)  # several runs a graph
     assert (40 - k) * 40 > kernels.RUN

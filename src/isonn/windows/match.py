@@ -23,9 +23,9 @@ IntArray = NDArray[np.integer]
 #: Multiplications of a pass from which compiled loops are used: about 2 ms of one core. For less work, compiling them
 #: (a few seconds, once per machine) does not pay.
 MIN_MULTIPLICATIONS = 2**26
-#: Up to this k the loops are faster than the blocked product of `exact_distance` (`make bench` shows both). From k = 7
-#: on a row of four templates no longer fits into registers, while the product reaches 0.8 of the machine's peak.
-MAX_IN_PLACE_K = 6
+#: Up to this k the loops are faster than the blocked product of `exact_distance` (`make bench` shows both). At k = 8
+#: they are as fast in one thread and slower in two, as the product reaches 0.8 of the machine's peak.
+MAX_IN_PLACE_K = 7
 #: Windows per thread and step if they are matched one by one.
 BLOCK_WINDOWS = 2**13
 
