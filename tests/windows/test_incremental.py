@@ -95,7 +95,10 @@ def test_every_step_of_training_equals_full_matching(k, c, dtype, generator, cou
     assert sum(count["paired"]) > 0
 
 
-@pytest.mark.parametrize(("k", "c"), [(4, 2), (5, 1), (5, 3), (6, 1)])
+@pytest.mark.parametrize(
+    ("k", "c", "dtype"),  # each k and precision is compiled
+    [(4, 2, torch.float32), (4, 2, torch.float64), (5, 1, torch.float32), (5, 3, torch.float32), (6, 1, torch.float64)],
+)
 def test_two_scores_without_lists_give_the_same(k, c, dtype, generator, count):
     adjacency, templates = draw(generator, dtype, k=k, c=c, n=10)
     clear = learn(CertifiedWindows(adjacency, k, listed=False), adjacency, templates, generator, 12, 0.002)

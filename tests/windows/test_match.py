@@ -17,7 +17,9 @@ from isonn.windows import kernels, match
 from isonn.windows.cut import cut_half, cut_windows
 from isonn.windows.match import Windows, window_distance
 
-KS = [1, 2, 3, 4, 5]
+SINGLE, DOUBLE = torch.float32, torch.float64
+#: Loops are compiled for each k and precision, a second each. Every k is tested in one precision, 3 and 4 in both.
+CASES = [(1, SINGLE), (2, DOUBLE), (3, SINGLE), (3, DOUBLE), (4, SINGLE), (4, DOUBLE), (5, SINGLE)]
 
 
 @pytest.fixture(autouse=True)
@@ -41,14 +43,14 @@ def winners_of(template, adjacency, half=False):
     return winners
 
 
-@pytest.mark.parametrize("k", KS)
+@pytest.mark.parametrize(("k", "dtype"), CASES)
 def test_distances_equal_the_definition(k, dtype, generator):
     templates, adjacency = draw(generator, dtype, k, graphs=1, n=k + 1)
     expected = distance_by_definition(templates, regions_of(adjacency, k)).t()
     torch.testing.assert_close(window_distance(templates, adjacency), expected)
 
 
-@pytest.mark.parametrize("k", [*KS, 6, 7])
+@pytest.mark.parametrize(("k", "dtype"), [*CASES, (6, DOUBLE), (7, SINGLE)])
 def test_winners_are_those_of_the_blocked_product(k, dtype, generator):
     templates, adjacency = draw(generator, dtype, k, c=1, n=40)  # several runs a graph
     assert (40 - k) * 40 > kernels.RUN
@@ -57,7 +59,7 @@ def test_winners_are_those_of_the_blocked_product(k, dtype, generator):
     )
 
 
-@pytest.mark.parametrize("k", KS)
+@pytest.mark.parametrize(("k", "dtype"), CASES)
 def test_gradients_of_templates_and_graphs_are_those_of_the_definition(k, dtype, generator):
     templates, adjacency = draw(generator, dtype, k, graphs=2, n=k + 2)
     templates.requires_grad_()
@@ -76,7 +78,7 @@ def test_gradients_pass_gradcheck(k, generator):
     assert torch.autograd.gradcheck(window_distance, (templates.requires_grad_(), adjacency.requires_grad_()))
 
 
-@pytest.mark.parametrize("k", [3, 4, 5])
+@pytest.mark.parametrize(("k", "dtype"), CASES[2:])
 def test_half_of_the_windows_gives_what_cutting_them_gives(k, dtype, generator):
     templates, adjacency = draw(generator, dtype, k, n=30)
     adjacency = adjacency + adjacency.mT
@@ -87,7 +89,7 @@ def test_half_of_the_windows_gives_what_cutting_them_gives(k, dtype, generator):
         np.testing.assert_array_equal(winners_of(template, adjacency, half=True), winners)
 
 
-@pytest.mark.parametrize("k", [3, 4, 5])
+@pytest.mark.parametrize(("k", "dtype"), CASES[2:])
 def test_zero_one_windows_with_many_ties_equal_the_definition_and_the_first_wins(k, dtype, generator):
     templates = torch.randint(0, 2, (1, k, k), generator=generator).to(dtype)
     adjacency = torch.randint(0, 2, (1, k + 1, k + 1), generator=generator).to(dtype)

@@ -172,9 +172,10 @@ def test_a_hundred_thousand_graphs_are_read_whole(tmp_path):
     g, n = 100_000, 10
     first = np.repeat(np.arange(g) * n, n) + np.tile(np.arange(n), g) + 1
     second = np.repeat(np.arange(g) * n, n) + np.tile((np.arange(n) + 1) % n, g) + 1
-    np.savetxt(tmp_path / "BIG_A.txt", np.column_stack([first, second]), fmt="%d", delimiter=", ")
-    np.savetxt(tmp_path / "BIG_graph_indicator.txt", np.repeat(np.arange(g), n) + 1, fmt="%d")
-    np.savetxt(tmp_path / "BIG_graph_labels.txt", np.arange(g) % 2, fmt="%d")
+    pairs = zip(map(str, first.tolist()), map(str, second.tolist()), strict=True)
+    (tmp_path / "BIG_A.txt").write_text("\n".join(map(", ".join, pairs)))
+    (tmp_path / "BIG_graph_indicator.txt").write_text("\n".join(map(str, (np.repeat(np.arange(g), n) + 1).tolist())))
+    (tmp_path / "BIG_graph_labels.txt").write_text("\n".join(map(str, (np.arange(g) % 2).tolist())))
     graphs = read_tu(tmp_path)
     assert len(graphs) == g
     assert len(graphs.edges) == g * n
