@@ -292,7 +292,8 @@ def _new_entry(parent, code, word, size, slot, state, joint, own, meaning, table
                         return np.int64(-COLUMNS_FULL)
                     slots[-1 - column] = state[1]
                     column = state[1]
-                    for i in range(len(words)):  # numba compiles a line of arrays for 2 s: its error message is a text
+                    # one by one: for `columns[column] = words` numba compiles a message about shapes, which takes 2 s
+                    for i in range(len(words)):
                         columns[column, i] = words[i]
                     state[1] += 1
             packed = (state[0] << 32) | (column + 1)
