@@ -87,7 +87,7 @@ def largest_component(t: np.ndarray, pairs: np.ndarray, n: int) -> np.ndarray:
 
 
 METHODS = {
-    "isonn-aligned": lambda n: isonn.AlignedIsoNNClassifier(random_state=0),
+    "isonn-aligned": lambda n: isonn.AlignedClassifier(random_state=0),
     "edges": lambda n: LinearEdgesClassifier(size=n),
     "svm on edges": lambda n: OnConnections(LinearSVC(C=1e-3, dual=True, max_iter=10_000)),
     "ridge on edges, penalty chosen": lambda n: OnConnections(RidgeClassifierCV(PENALTIES)),
@@ -165,9 +165,7 @@ def run_series() -> None:
             vectors = ConnectivityMeasure(kind=kind, vectorize=True, discard_diagonal=True)
             rows = {
                 f"{kind} + SVM": make_pipeline(vectors, StandardScaler(), LinearSVC(C=1e-3, dual=True)),
-                f"{kind} + isonn-aligned": make_pipeline(
-                    Connectivity(kind), isonn.AlignedIsoNNClassifier(random_state=0)
-                ),
+                f"{kind} + isonn-aligned": make_pipeline(Connectivity(kind), isonn.AlignedClassifier(random_state=0)),
             }
             for method, model in rows.items():
                 if not results.has(seed=seed, method=method):

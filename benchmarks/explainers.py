@@ -154,8 +154,8 @@ def explainers(seed: int) -> dict[str, object]:
         "isonn, shares": OurMatches(windows, "edge_importance"),
         "isonn, edge removal": EdgeRemoval(windows),
     }
-    if hasattr(isonn, "SubgraphIsoNNClassifier"):
-        subgraphs = Model(isonn.SubgraphIsoNNClassifier(k=(3, 4, 5), random_state=seed))
+    if hasattr(isonn, "SubgraphClassifier"):
+        subgraphs = Model(isonn.SubgraphClassifier(k=(3, 4, 5), random_state=seed))
         rows["isonn-subgraph, shares"] = OurMatches(subgraphs, "edge_importance")
         rows["isonn-subgraph, means"] = OurMatches(subgraphs, "edge_means")
         rows["isonn-subgraph, edge removal"] = EdgeRemoval(subgraphs)

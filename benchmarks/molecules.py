@@ -64,7 +64,7 @@ def score(method: str, graphs: isonn.GraphSet, train: Any, test: Any, seed: int)
         forest.fit(prints[train], y[train])
         said = forest.predict(prints[test]) if numbers else forest.predict_proba(prints[test])[:, 1]
     else:
-        make = isonn.SubgraphIsoNNRegressor if numbers else isonn.SubgraphIsoNNClassifier
+        make = isonn.SubgraphRegressor if numbers else isonn.SubgraphClassifier
         model = make(head=method.split()[1], random_state=seed).fit(graphs[train])
         said = model.predict(graphs[test]) if numbers else model.predict_proba(graphs[test])[:, 1]
     return float(np.sqrt(np.mean((said - y[test]) ** 2))) if numbers else float(roc_auc_score(y[test], said))
@@ -128,7 +128,7 @@ def rules(count: int) -> None:
     for name in ("benzene", "logic7"):
         graphs = load(name)
         train, test = (np.flatnonzero((graphs.table["split"] == "train") == part) for part in (True, False))
-        clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs[train])
+        clf = isonn.SubgraphClassifier(random_state=0).fit(graphs[train])
         accuracy = float((clf.predict(graphs[test]) == graphs.y[test]).mean())
         positive = test[graphs.y[test] == 1][:count]
         found = []
@@ -144,7 +144,7 @@ def rules(count: int) -> None:
 
 def alerts() -> None:
     graphs = load("ames")
-    found = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs).alerts(graphs)
+    found = isonn.SubgraphClassifier(random_state=0).fit(graphs).alerts(graphs)
     print(found.sentence())
     for alert in found:
         print(f"{alert.hits:4} of {alert.support:4}  {alert.relation} {alert.name}: {alert.smarts}")
@@ -155,7 +155,7 @@ def times() -> None:
     start = time.perf_counter()
     graphs = load("ames")
     read = time.perf_counter() - start
-    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs)
+    clf = isonn.SubgraphClassifier(random_state=0).fit(graphs)
     print(f"ames: {len(graphs)} molecules read in {read:.1f} s, fitted after {time.perf_counter() - start:.1f} s")
     explanations = [clf.explain(graph) for graph in graphs[:1000]]
     start = time.perf_counter()

@@ -114,7 +114,7 @@ def main() -> None:
         truths = {i: set().union(*(bonds_inside(mols[i], patterns[name]) for name in names)) for i in test}
         line, odds = [], bond_odds(graphs[:half], train)
         for settings, method in models.values():
-            clf = isonn.SubgraphIsoNNClassifier(random_state=0, **settings).fit(graphs[:half], train)
+            clf = isonn.SubgraphClassifier(random_state=0, **settings).fit(graphs[:half], train)
             accuracy = float((clf.predict(graphs[half:]) == y[half:]).mean())
             scores, first = [], []
             for i in test:

@@ -117,7 +117,7 @@ def counting() -> Iterator[Row]:
 def model() -> Iterator[Row]:
     """Measure the default model on labelled molecules of 30 nodes: both views, k=1..4."""
     graphs = as_graphs(molecules(FEW))
-    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs[:100])
+    clf = isonn.SubgraphClassifier(random_state=0).fit(graphs[:100])
     clf.explain(graphs[:1])
     yield Row(f"fit {FEW:,} molecules, penalty by leave-one-out", "seconds / 10",
               best_seconds(lambda: clf.fit(graphs), 1, warm_up=False) / 10, "<= 1")  # fmt: skip

@@ -41,7 +41,7 @@ if __name__ == "__main__":
         graphs = isonn.load(Path(folder) / "molecules.csv")
     print(graphs)
 
-    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs)
+    clf = isonn.SubgraphClassifier(random_state=0).fit(graphs)
     alerts = clf.alerts(graphs)
     print(alerts.sentence())
     for alert in alerts[:5]:

@@ -30,7 +30,7 @@ for subject in subjects:
 graphs = isonn.load(folder, target="group")
 print(graphs)
 
-clf = isonn.AlignedIsoNNClassifier(random_state=0)
+clf = isonn.AlignedClassifier(random_state=0)
 folds = StratifiedGroupKFold(3)  # no site is trained on and tested
 accuracy = cross_val_score(clf, graphs, graphs.y, groups=graphs.table["site"], cv=folds)
 print(f"accuracy on sites the model has not seen: {accuracy.mean():.2f}\n")

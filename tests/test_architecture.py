@@ -147,7 +147,7 @@ def note(frame, event, arg):
 
 def act():
     graphs = isonn.load("MUTAG")
-    isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs).save(tempfile.mkdtemp(dir=sys.argv[1]) + "/model")
+    isonn.SubgraphClassifier(random_state=0).fit(graphs).save(tempfile.mkdtemp(dir=sys.argv[1]) + "/model")
 
 act()  # once unseen: imports are not part of the way
 sys.setprofile(note)

@@ -59,7 +59,7 @@ def test_hashes_of_graphs(mutag):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_codes_of_subgraphs(mutag, n_jobs):
-    model = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), n_jobs=n_jobs, random_state=0).fit(mutag)
+    model = isonn.SubgraphClassifier(k=(1, 2, 3), n_jobs=n_jobs, random_state=0).fit(mutag)
     counts = model.count(mutag[:50]).tocsr()
     counts.sort_indices()
     same("codes", *(group.rows for group in model.vocabulary_.groups), counts.indices, counts.data.astype(np.int64))

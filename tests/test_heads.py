@@ -157,7 +157,7 @@ def test_every_head_keeps_the_contract(name, kind, toy, monkeypatch):
 
 
 def test_a_head_from_outside_serves_the_estimator(toy, mutag, tmp_path):
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), head=toy.name, random_state=0).fit(mutag)
+    clf = isonn.SubgraphClassifier(k=(1, 2), head=toy.name, random_state=0).fit(mutag)
     assert set(clf.predict(mutag).tolist()) == {1}  # the larger class
     clf.save(tmp_path / "m")
     np.testing.assert_array_equal(isonn.load_model(tmp_path / "m").predict_proba(mutag), clf.predict_proba(mutag))
@@ -169,7 +169,7 @@ def test_an_unknown_head_is_refused():
         get_head("tree")
     path = isonn.as_graphset([networkx.path_graph(3), networkx.path_graph(4)])
     with pytest.raises(InputError, match="head='tree' is unknown"):
-        isonn.SubgraphIsoNNClassifier(head="tree").fit(path, [0, 1])
+        isonn.SubgraphClassifier(head="tree").fit(path, [0, 1])
 
 
 def test_every_column_keeps_its_own_penalty_where_some_have_gaps():

@@ -13,7 +13,7 @@ from isonn.errors import InputError, ModelFileError
 
 @pytest.fixture
 def model(mutag, tmp_path):
-    isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(mutag).save(tmp_path / "model")
+    isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(mutag).save(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -66,7 +66,7 @@ def test_a_forged_description_is_refused_before_it_is_used(model, change):
 
 
 def test_a_forged_mean_is_refused_before_it_is_used(mutag, tmp_path):
-    isonn.SubgraphIsoNNRegressor(k=1, random_state=0).fit(mutag, mutag.sizes).save(tmp_path / "model")
+    isonn.SubgraphRegressor(k=1, random_state=0).fit(mutag, mutag.sizes).save(tmp_path / "model")
     edit(tmp_path / "model", lambda content: content["target"].update(mean=[[1.0]]))
     edit(tmp_path / "model", lambda content: content.update(digest=estimator._digest(content)))
     with pytest.raises(ModelFileError, match="does not describe"):
@@ -82,18 +82,18 @@ def test_nested_brackets_are_refused_in_one_sentence(model):
 @pytest.mark.parametrize("settings", [{"n_jobs": 10**6}, {"c": 10**9}, {"max_subgraphs": 10**30}])
 def test_values_that_would_exhaust_the_machine_are_refused(mutag, settings):
     with pytest.raises(InputError, match="is too large; use at most"):
-        isonn.SubgraphIsoNNClassifier(**settings).fit(mutag)
+        isonn.SubgraphClassifier(**settings).fit(mutag)
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_names_of_classes_travel_with_the_model(mutag, tmp_path, streamed):
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(isonn.stream(mutag) if streamed else mutag)
+    clf = isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(isonn.stream(mutag) if streamed else mutag)
     clf.save(tmp_path / "model")
     nameless = isonn.as_graphset(list(mutag[:1]))
     assert nameless.class_names == {}
     said = isonn.load_model(tmp_path / "model").explain(nameless[0]).summary()
     assert said.startswith(("mutagenic with probability", "not mutagenic with probability"))
-    own = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0)
+    own = isonn.SubgraphClassifier(k=(1, 2), random_state=0)
     own.fit(isonn.stream(mutag) if streamed else mutag, ["yes", "no"] * 94)
     assert own.explain(nameless[0]).summary().startswith(("class yes with", "class no with"))
 

@@ -34,6 +34,13 @@ def test_every_public_name_has_an_example():
     assert [name for name, value in public_names().items() if ">>>" not in (value.__doc__ or "")] == []
 
 
+@pytest.mark.parametrize("kind", ["Subgraph", "Aligned"])
+@pytest.mark.parametrize("task", ["Classifier", "Regressor"])
+def test_a_name_of_the_last_version_gives_the_new_one(kind, task):
+    with pytest.raises(ImportError, match=f"isonn.{kind}IsoNN{task} is isonn.{kind}{task} since 0.3.0"):
+        getattr(isonn, f"{kind}IsoNN{task}")
+
+
 def test_the_version_is_the_same_everywhere():
     version = isonn.__version__
     assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

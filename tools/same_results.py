@@ -47,11 +47,11 @@ def write(path: str) -> None:
     found: dict[str, np.ndarray] = {}
     for name in CLASSES:
         graphs = load(name)
-        found |= facts_of(isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs), graphs, name)
-        short = isonn.SubgraphIsoNNClassifier(c=32, wildcards=False, random_state=0).fit(graphs)
+        found |= facts_of(isonn.SubgraphClassifier(random_state=0).fit(graphs), graphs, name)
+        short = isonn.SubgraphClassifier(c=32, wildcards=False, random_state=0).fit(graphs)
         found |= facts_of(short, graphs, f"{name} 32 templates")
     graphs = load(NUMBERS)
-    found |= facts_of(isonn.SubgraphIsoNNRegressor(random_state=0).fit(graphs), graphs, NUMBERS)
+    found |= facts_of(isonn.SubgraphRegressor(random_state=0).fit(graphs), graphs, NUMBERS)
     np.savez_compressed(path, **found)
     for name, value in found.items():
         print(hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()[:16], value.shape, name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Names are imported when first used, so that `isonn --help` need not wait for scikit-learn, nor most uses for torch.
 _HOME = {
-    "AlignedIsoNNClassifier": "isonn.aligned.estimators",
-    "AlignedIsoNNRegressor": "isonn.aligned.estimators",
+    "AlignedClassifier": "isonn.aligned.estimators",
+    "AlignedRegressor": "isonn.aligned.estimators",
     "Graph": "isonn.graphs",
     "GraphSet": "isonn.graphs",
     "as_graphset": "isonn.graphs",
@@ -18,20 +18,20 @@ _HOME = {
     "stream": "isonn.graphs",
     "IsoNNClassifier": "isonn.windows.estimators",
     "IsoNNRegressor": "isonn.windows.estimators",
-    "SubgraphIsoNNClassifier": "isonn.subgraphs.estimators",
-    "SubgraphIsoNNRegressor": "isonn.subgraphs.estimators",
+    "SubgraphClassifier": "isonn.subgraphs.estimators",
+    "SubgraphRegressor": "isonn.subgraphs.estimators",
     "load_model": "isonn.estimator",
 }
 
 __all__ = [
-    "AlignedIsoNNClassifier",
-    "AlignedIsoNNRegressor",
+    "AlignedClassifier",
+    "AlignedRegressor",
     "Graph",
     "GraphSet",
     "IsoNNClassifier",
     "IsoNNRegressor",
-    "SubgraphIsoNNClassifier",
-    "SubgraphIsoNNRegressor",
+    "SubgraphClassifier",
+    "SubgraphRegressor",
     "__version__",
     "as_graphset",
     "audit",
@@ -68,15 +68,26 @@ if TYPE_CHECKING:
         testing,
         training,
     )
-    from isonn.aligned.estimators import AlignedIsoNNClassifier, AlignedIsoNNRegressor
+    from isonn.aligned.estimators import AlignedClassifier, AlignedRegressor
     from isonn.estimator import load_model
     from isonn.graphs import Graph, GraphSet, as_graphset, load
     from isonn.graphs.stream import stream
-    from isonn.subgraphs.estimators import SubgraphIsoNNClassifier, SubgraphIsoNNRegressor
+    from isonn.subgraphs.estimators import SubgraphClassifier, SubgraphRegressor
     from isonn.windows.estimators import IsoNNClassifier, IsoNNRegressor
 
 
+#: Names of 0.2.0, for one version.
+_RENAMED = {
+    "AlignedIsoNNClassifier": "AlignedClassifier",
+    "AlignedIsoNNRegressor": "AlignedRegressor",
+    "SubgraphIsoNNClassifier": "SubgraphClassifier",
+    "SubgraphIsoNNRegressor": "SubgraphRegressor",
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        raise ImportError(f"isonn.{name} is isonn.{_RENAMED[name]} since 0.3.0; use the new name")
     if name not in __all__:
         raise AttributeError(f"module 'isonn' has no attribute {name!r}")
     from isonn.errors import naming_the_extra

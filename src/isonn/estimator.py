@@ -46,12 +46,12 @@ MOST_JSON = 2**28
 
 #: The modules of the estimators that can be saved; a model file cannot name any other class.
 SAVED = {
-    "AlignedIsoNNClassifier": "isonn.aligned.estimators",
-    "AlignedIsoNNRegressor": "isonn.aligned.estimators",
+    "AlignedClassifier": "isonn.aligned.estimators",
+    "AlignedRegressor": "isonn.aligned.estimators",
     "IsoNNClassifier": "isonn.windows.estimators",
     "IsoNNRegressor": "isonn.windows.estimators",
-    "SubgraphIsoNNClassifier": "isonn.subgraphs.estimators",
-    "SubgraphIsoNNRegressor": "isonn.subgraphs.estimators",
+    "SubgraphClassifier": "isonn.subgraphs.estimators",
+    "SubgraphRegressor": "isonn.subgraphs.estimators",
 }
 
 
@@ -122,7 +122,7 @@ class GraphEstimator(BaseEstimator):
 
         Example:
             >>> graphs = isonn.load("MUTAG")
-            >>> clf = isonn.SubgraphIsoNNClassifier(k=2, random_state=0).fit(graphs[:100])
+            >>> clf = isonn.SubgraphClassifier(k=2, random_state=0).fit(graphs[:100])
             >>> int(clf.seen_in_training(graphs).sum()) >= 100
             True
         """
@@ -365,7 +365,7 @@ def load_model(path: str | Path) -> Any:
     Example:
         >>> import tempfile
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs)
+        >>> clf = isonn.SubgraphClassifier(random_state=0).fit(graphs)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     clf.save(folder + "/model")
         ...     same = isonn.load_model(folder + "/model")

@@ -139,7 +139,7 @@ class Classes(Target):
         if y.dtype.kind == "f" and (y % 1 != 0).any():
             raise InputError(
                 f"y holds measurements such as {y[y % 1 != 0][0]}, not classes; use the regressor of this model, such "
-                f"as SubgraphIsoNNRegressor, or bin them first"
+                f"as SubgraphRegressor, or bin them first"
             )
         if y.dtype.kind == "f" and (abs(y) >= 2**53).any():  # where floats merge neighbouring integers
             raise InputError(f"y holds {y[abs(y) >= 2**53][0]:g}, beyond 2**53; use smaller numbers, or strings")

@@ -42,14 +42,14 @@ def cases():
     numbers = np.column_stack([y + draw.normal(size=len(y)), 100 + 5 * draw.normal(size=len(y))])
     directed, directed_y = matrices_with(REGIONS, symmetric=False)
     return {
-        "two classes": (isonn.AlignedIsoNNClassifier(**FAST), matrices, np.where(y == 1, "ill", "well")),
-        "three classes": (isonn.AlignedIsoNNClassifier(**FAST), matrices, (y + np.arange(len(y)) % 2)),
-        "labels with gaps": (isonn.AlignedIsoNNClassifier(**FAST), matrices, gaps),
-        "numbers": (isonn.AlignedIsoNNRegressor(**FAST), matrices, numbers),
-        "permuted": (isonn.AlignedIsoNNClassifier(permute=True, k=(2, 3, 4), **FAST), matrices, y),
-        "directed": (isonn.AlignedIsoNNClassifier(diagonal=True, **FAST), directed, directed_y),
-        "weighted": (isonn.AlignedIsoNNClassifier(class_weight="balanced", diagonal=True, **FAST), matrices, y),
-        "sets only": (isonn.AlignedIsoNNClassifier(k=(3, 4), ridge=False, apart="nothing", **FAST), matrices, y),
+        "two classes": (isonn.AlignedClassifier(**FAST), matrices, np.where(y == 1, "ill", "well")),
+        "three classes": (isonn.AlignedClassifier(**FAST), matrices, (y + np.arange(len(y)) % 2)),
+        "labels with gaps": (isonn.AlignedClassifier(**FAST), matrices, gaps),
+        "numbers": (isonn.AlignedRegressor(**FAST), matrices, numbers),
+        "permuted": (isonn.AlignedClassifier(permute=True, k=(2, 3, 4), **FAST), matrices, y),
+        "directed": (isonn.AlignedClassifier(diagonal=True, **FAST), directed, directed_y),
+        "weighted": (isonn.AlignedClassifier(class_weight="balanced", diagonal=True, **FAST), matrices, y),
+        "sets only": (isonn.AlignedClassifier(k=(3, 4), ridge=False, apart="nothing", **FAST), matrices, y),
     }
 
 
@@ -122,7 +122,7 @@ def test_the_planted_regions_are_the_first_template_and_a_reason():
     matrices, y = matrices_with(REGIONS, effect=2.0)
     names = np.array([f"region {i}" for i in range(16)])
     graphs = replace(isonn.as_graphset(matrices, y), node_names=np.tile(names, len(y)))
-    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(graphs)
+    clf = isonn.AlignedClassifier(**FAST).fit(graphs)
     assert sorted(clf.templates_[0].texts) == ["region 11", "region 2", "region 7"]
     assert clf.p_values_[0] == 0.05
     e = clf.explain(graphs[int(y.argmax())], label=1)
@@ -149,7 +149,7 @@ def test_what_was_planted_is_found_and_used_as_well_as_may_be(planted):
         graphs, truth = study.graphs, study.truth[upper]
         values = graphs.dense(dtype=np.float64)[:, upper[0], upper[1]]
         for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(graphs.y, graphs.y):
-            clf = isonn.AlignedIsoNNClassifier(random_state=0).fit(graphs[train])
+            clf = isonn.AlignedClassifier(random_state=0).fit(graphs[train])
             ours += (clf.predict(graphs[test]) == graphs.y[test]).tolist()
             found.append(roc_auc_score(truth, np.abs(clf.connections_[0])[upper]))
             # the rival knows the planted connections, or where there is no network screens single ones
@@ -162,7 +162,7 @@ def test_what_was_planted_is_found_and_used_as_well_as_may_be(planted):
 
 def test_pure_noise_is_not_learned():
     matrices, y = matrices_with(REGIONS, effect=0.0, g=60, n=30)
-    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(matrices, y)
+    clf = isonn.AlignedClassifier(**FAST).fit(matrices, y)
     assert np.ptp(clf.predict_proba(matrices)[:, 1]) < 0.9
 
 
@@ -181,7 +181,7 @@ def test_graphs_are_aligned_by_label_and_absent_regions_are_average():
     matrices, y = matrices_with(REGIONS, effect=2.0)
     regions_of = [np.arange(16)] * 2 + [np.setdiff1d(np.arange(16), [i % 16, (i + 5) % 16]) for i in range(38)]
     graphs = labelled(matrices, y, regions_of)
-    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(graphs)
+    clf = isonn.AlignedClassifier(**FAST).fit(graphs)
     assert clf.regions_.tolist() == list(range(100, 116))
     np.testing.assert_allclose(clf.predict_proba(labelled(matrices, y, regions_of, seed=9)), clf.predict_proba(graphs))
     # a region that is missing counts as one whose connections are the mean of the graphs that have it
@@ -204,7 +204,7 @@ def test_named_regions_may_come_in_any_order():
     matrices, y = matrices_with(REGIONS)
     names = np.array([f"r{i}" for i in range(16)])
     graphs = replace(isonn.as_graphset(matrices, y), node_names=np.tile(names, len(y)))
-    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(graphs)
+    clf = isonn.AlignedClassifier(**FAST).fit(graphs)
     order = np.random.default_rng(3).permutation(16)
     turned = isonn.as_graphset(matrices[:, order][:, :, order], y)
     turned = replace(turned, node_names=np.tile(names[order], len(y)))
@@ -214,7 +214,7 @@ def test_named_regions_may_come_in_any_order():
 
 def test_permuted_patterns_do_not_care_which_region_of_the_set_is_which():
     matrices, y = matrices_with(REGIONS, effect=2.0)
-    clf = isonn.AlignedIsoNNClassifier(k=(3, 4), ridge=False, permute=True, **FAST).fit(matrices, y)
+    clf = isonn.AlignedClassifier(k=(3, 4), ridge=False, permute=True, **FAST).fit(matrices, y)
     nodes = list(clf.sets_[0].found.nodes)
     mean, spread = np.zeros((16, 16)), np.zeros((16, 16))
     pairs = clf.layout_.connections()
@@ -237,16 +237,16 @@ def test_permuted_patterns_do_not_care_which_region_of_the_set_is_which():
 
 def test_weights_of_counts_and_correlations_are_scaled():
     matrices, y = matrices_with(REGIONS)
-    assert isonn.AlignedIsoNNClassifier(**FAST).fit(np.tanh(matrices), y).layout_.scale == "fisher"
+    assert isonn.AlignedClassifier(**FAST).fit(np.tanh(matrices), y).layout_.scale == "fisher"
     counts = np.exp(3 * matrices)
-    assert isonn.AlignedIsoNNClassifier(**FAST).fit(counts, y).layout_.scale == "log"
-    assert isonn.AlignedIsoNNClassifier(**FAST).fit(matrices, y).layout_.scale == "none"
+    assert isonn.AlignedClassifier(**FAST).fit(counts, y).layout_.scale == "log"
+    assert isonn.AlignedClassifier(**FAST).fit(matrices, y).layout_.scale == "none"
 
 
 def test_a_regressor_learns_and_says_what_a_deviation_is_worth():
     matrices, _ = matrices_with(REGIONS, effect=0.0, g=80)
     age = 50 + 4 * matrices[:, 2, 7] + 4 * matrices[:, 2, 11] + 4 * matrices[:, 7, 11]
-    reg = isonn.AlignedIsoNNRegressor(**FAST).fit(matrices, age)
+    reg = isonn.AlignedRegressor(**FAST).fit(matrices, age)
     assert reg.score(matrices, age) > 0.8
     strongest = np.argwhere(np.triu(reg.connections_[0] > 0.8 * reg.connections_[0].max()))
     assert strongest.tolist() == [[2, 7], [2, 11], [7, 11]]
@@ -271,12 +271,12 @@ def test_a_regressor_learns_and_says_what_a_deviation_is_worth():
 def test_impossible_parameters_are_refused(params, message):
     matrices, y = matrices_with(REGIONS)
     with pytest.raises(InputError, match=message):
-        isonn.AlignedIsoNNClassifier(**params).fit(matrices, y)
+        isonn.AlignedClassifier(**params).fit(matrices, y)
 
 
 def test_graphs_of_other_atlases_are_refused():
     matrices, y = matrices_with(REGIONS)
-    clf = isonn.AlignedIsoNNClassifier(**FAST)
+    clf = isonn.AlignedClassifier(**FAST)
     with pytest.raises(InputError, match="have 9 to 16 nodes, but no node names or labels identify their regions"):
         clf.fit([matrices[0][:9, :9], *matrices[1:]], y)
     clf.fit(matrices, y)
@@ -293,12 +293,12 @@ def test_graphs_of_other_atlases_are_refused():
         clf.predict(other)
     twice = replace(named, node_names=np.tile(["a"] * 16, len(y)))
     with pytest.raises(InputError, match="graph 0 of 40 has two nodes with equal names; make them unique"):
-        isonn.AlignedIsoNNClassifier(align="names").fit(twice)
+        isonn.AlignedClassifier(align="names").fit(twice)
 
 
 def test_sample_weights_are_checked_and_used():
     matrices, y = matrices_with(REGIONS)
-    clf = isonn.AlignedIsoNNClassifier(**FAST)
+    clf = isonn.AlignedClassifier(**FAST)
     with pytest.raises(InputError, match=r"sample_weight has shape \(3,\)"):
         clf.fit(matrices, y, sample_weight=np.ones(3))
     plain = clf.fit(matrices, y).predict_proba(matrices)
@@ -314,7 +314,7 @@ def test_where_nothing_can_be_held_out_the_model_is_a_ridge_regression():
     matrices = np.zeros((20, 6, 6))
     matrices[:, upper[0], upper[1]] = matrices[:, upper[1], upper[0]] = values
     y = (np.arange(20) == 4).astype(int)
-    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(matrices, y)
+    clf = isonn.AlignedClassifier(**FAST).fit(matrices, y)
     ours = clf.connections_[1][upper] / values.std(axis=0)
     scaled = (values - values.mean(axis=0)) / clf.scaling_.whole
     solutions = [Ridge(alpha=penalty).fit(scaled, y).coef_ for penalty in PENALTIES]
@@ -324,7 +324,7 @@ def test_where_nothing_can_be_held_out_the_model_is_a_ridge_regression():
 
 def test_features_have_names_and_come_as_a_data_frame():
     matrices, y = matrices_with(REGIONS)
-    clf = isonn.AlignedIsoNNClassifier(**FAST).fit(matrices, y)
+    clf = isonn.AlignedClassifier(**FAST).fit(matrices, y)
     plain = clf.transform(matrices[:4])
     frame = clf.set_output(transform="pandas").transform(matrices[:4])
     assert frame.columns.tolist() == clf.get_feature_names_out().tolist()

@@ -134,7 +134,7 @@ def clf(mutag: Any) -> Any:
     """A model of all molecules of MUTAG."""
     import isonn
 
-    return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+    return isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
 
 
 @pytest.fixture(scope="session")
@@ -224,7 +224,7 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> Any:
     example = Path(__file__).parents[2] / "examples" / "alerts.py"
     runpy.run_path(str(example))["write_molecules"](path, 240)
     graphs = isonn.load(path)
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs[:200])
+    clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs[:200])
     return clf, graphs[:200], graphs[200:240]
 
 
@@ -262,7 +262,7 @@ def connectome_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     graphs = planted_connectomes(n_regions=20, effect=0.6, seed=1).graphs
     path = tmp_path_factory.mktemp("connectome") / "report.html"
-    clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0).fit(graphs[::2])
+    clf = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs[::2])
     clf.report(graphs[1:12:2], None, path)
     return path
 
@@ -274,7 +274,7 @@ def regression_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     graphs = isonn.load("MUTAG")
     path = tmp_path_factory.mktemp("regression") / "report.html"
-    clf = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(graphs[:60], graphs.sizes[:60] / 3)
+    clf = isonn.SubgraphRegressor(k=(1, 2), random_state=0).fit(graphs[:60], graphs.sizes[:60] / 3)
     clf.report(graphs[60:66], graphs.sizes[60:66] / 3, path)
     return path
 
@@ -298,6 +298,6 @@ def soft_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     graphs = isonn.load("MUTAG")
     path = tmp_path_factory.mktemp("soft") / "report.html"
-    clf = isonn.SubgraphIsoNNClassifier(k=3, c=4, learn_templates=True, epochs=5, random_state=0).fit(graphs[:60])
+    clf = isonn.SubgraphClassifier(k=3, c=4, learn_templates=True, epochs=5, random_state=0).fit(graphs[:60])
     clf.report(graphs[120:126], None, path)
     return path

@@ -9,7 +9,7 @@ from isonn.connectomes import Atlas, brain_page, findings, planted_connectomes
 def test_the_brain_page_opens_offline_without_a_console_error(browser, tmp_path, violations):
     pytest.importorskip("nilearn")
     study = planted_connectomes(n_regions=20, effect=0.6, seed=1)
-    clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0).fit(study.graphs)
+    clf = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(study.graphs)
     atlas = Atlas(study.graphs[0].node_names, study.coordinates)
     brain_page(findings(clf, label="patient"), tmp_path / "brain.html", atlas=atlas)
     problems, requests = [], []

@@ -25,7 +25,7 @@ def models(tmp_path_factory):
 
 def test_a_fitted_subgraph_model_is_the_one_the_library_fits(models):
     graphs = isonn.load("MUTAG")
-    same = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs, graphs.y)
+    same = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs, graphs.y)
     np.testing.assert_array_equal(isonn.load_model(models / "sub").predict_proba(graphs), same.predict_proba(graphs))
 
 
@@ -52,12 +52,12 @@ def test_options_that_belong_to_another_method_are_refused(models, tmp_path):
     refused(run(*windows, "--learned"), "--learned is not an option of IsoNNClassifier")
     refused(run(*windows, "--k", "2,3"), "several sizes", "isonn-subgraph")
     refused(run(*fit, "--k", "two"), "'two' is not a number of nodes")
-    refused(run(*fit, "--layers", "2x3"), "--layers is not an option of SubgraphIsoNNClassifier")
-    refused(run(*fit, "--numbers", "--learned"), "--learned is not an option of SubgraphIsoNNRegressor")
+    refused(run(*fit, "--layers", "2x3"), "--layers is not an option of SubgraphClassifier")
+    refused(run(*fit, "--numbers", "--learned"), "--learned is not an option of SubgraphRegressor")
     refused(run(*fit, "--k", 7), "k=7", "use 1 to 6")
     refused(run(*fit, "--c", "many"), "--c 'many' is not a number of templates", "32, or auto")
     refused(run(*fit, "--learned", "--frozen"), "--learned and --frozen exclude each other")
-    refused(run(*fit, "--matching", "fast"), "--matching is not an option of SubgraphIsoNNClassifier")
+    refused(run(*fit, "--matching", "fast"), "--matching is not an option of SubgraphClassifier")
     refused(run("audit", models / "sub", "MUTAG", "--repeats", 0), "repeats must be at least 1, got 0")
 
 

@@ -45,7 +45,7 @@ def test_fit_keeps_templates_symmetric_when_asked(tmp_path):
     for template in isonn.load_model(tmp_path / "model").templates_:
         np.testing.assert_array_equal(template.adjacency, template.adjacency.T)
     options = ("--out", tmp_path / "other", "--symmetric", "--method", "isonn-subgraph")
-    refused(run("fit", "MUTAG", *options), "--symmetric is not an option of SubgraphIsoNNClassifier")
+    refused(run("fit", "MUTAG", *options), "--symmetric is not an option of SubgraphClassifier")
 
 
 def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):

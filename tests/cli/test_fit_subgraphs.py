@@ -24,7 +24,7 @@ def default(tmp_path_factory):
 
 def test_the_default_is_the_librarys_vocabulary_model(default, mutag):
     path, said = default
-    expected = isonn.SubgraphIsoNNClassifier(random_state=0).fit(mutag)
+    expected = isonn.SubgraphClassifier(random_state=0).fit(mutag)
     loaded = isonn.load_model(path)
     np.testing.assert_equal(loaded.predict_proba(mutag), expected.predict_proba(mutag))
     assert "leave-one-out: accuracy" in said
@@ -53,7 +53,7 @@ def test_every_option_reaches_the_model(options, params, mutag, tmp_path):
     result = run("fit", "MUTAG", "--out", tmp_path / "m", "--k", "1,2", "--json", *options)
     assert result.returncode == 0, result.stderr
     model = isonn.load_model(tmp_path / "m")
-    expected = isonn.SubgraphIsoNNClassifier(k=(1, 2), **params, random_state=0).fit(mutag)
+    expected = isonn.SubgraphClassifier(k=(1, 2), **params, random_state=0).fit(mutag)
     saved = model.get_params()
     assert {name: tuple(saved[name]) if isinstance(saved[name], list) else saved[name] for name in params} == params
     np.testing.assert_equal(model.predict_proba(mutag), expected.predict_proba(mutag))
@@ -79,7 +79,7 @@ def test_numbers_are_fitted_and_predicted_with_a_regressor(option, measured, tmp
     assert result.returncode == 0, result.stderr
     assert "leave-one-out: RMSE" in result.stdout
     graphs = isonn.load(measured)
-    expected = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(graphs)
+    expected = isonn.SubgraphRegressor(k=(1, 2), random_state=0).fit(graphs)
     predicted = run("predict", tmp_path / "m", measured)
     assert predicted.returncode == 0, predicted.stderr
     rows = list(csv.DictReader(io.StringIO(predicted.stdout)))
@@ -91,7 +91,7 @@ def test_numbers_are_fitted_and_predicted_with_a_regressor(option, measured, tmp
 def test_whole_numbers_are_classes_unless_numbers_are_asked_for(mutag, tmp_path):
     assert run("fit", "MUTAG", "--out", tmp_path / "m", "--k", 1, "--numbers").returncode == 0
     model = isonn.load_model(tmp_path / "m")
-    assert isinstance(model, isonn.SubgraphIsoNNRegressor)
+    assert isinstance(model, isonn.SubgraphRegressor)
     assert model.predict(mutag).shape == (188,)
 
 

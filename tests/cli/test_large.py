@@ -38,7 +38,7 @@ def folder(tmp_path_factory, mutag):
 @pytest.fixture(scope="module")
 def expected(folder):
     graphs = isonn.load(folder)
-    return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), c=6, learn_templates=True, epochs=3, random_state=0).fit(graphs)
+    return isonn.SubgraphClassifier(k=(1, 2, 3), c=6, learn_templates=True, epochs=3, random_state=0).fit(graphs)
 
 
 @pytest.fixture

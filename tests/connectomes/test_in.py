@@ -80,7 +80,7 @@ def test_a_region_without_signal_is_an_error_or_dropped(matrices):
     assert graphs.sizes.tolist() == [4, 4, 3, 4, 4, 4]
     assert graphs[2].node_names.tolist() == ["Insula L", "Precuneus L", "Precuneus R"]
     assert graphs[2].node_labels.tolist() == ["A", "B", "A"]
-    clf = isonn.AlignedIsoNNClassifier(shuffles=5, random_state=0).fit(graphs, [0, 1, 0, 1, 0, 1])
+    clf = isonn.AlignedClassifier(shuffles=5, random_state=0).fit(graphs, [0, 1, 0, 1, 0, 1])
     assert clf.predict(graphs).shape == (6,)
 
 
@@ -257,7 +257,7 @@ def series(seed=0, g=24, regions=6, points=300):
 def test_time_series_become_connectomes_inside_a_pipeline(kind):
     pytest.importorskip("nilearn")
     signals, y = series()
-    model = make_pipeline(Connectivity(kind), isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0))
+    model = make_pipeline(Connectivity(kind), isonn.AlignedClassifier(shuffles=9, random_state=0))
     assert cross_val_score(model, signals, y, cv=3).mean() > 0.8
     assert clone(model).get_params()["connectivity__kind"] == kind
 
@@ -265,7 +265,7 @@ def test_time_series_become_connectomes_inside_a_pipeline(kind):
 def test_nothing_is_learned_from_test_subjects():
     pytest.importorskip("nilearn")
     signals, y = series()
-    model = make_pipeline(Connectivity("tangent"), isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0))
+    model = make_pipeline(Connectivity("tangent"), isonn.AlignedClassifier(shuffles=9, random_state=0))
     cv = [(np.arange(18), np.arange(18, 24))]
     model.fit(signals[:18], y[:18])
     alone = model.predict_proba(signals[18:19])

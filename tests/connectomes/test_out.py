@@ -34,7 +34,7 @@ def graphs(study, atlas):
 
 @pytest.fixture(scope="module")
 def clf(graphs):
-    return isonn.AlignedIsoNNClassifier(shuffles=19, random_state=0).fit(graphs)
+    return isonn.AlignedClassifier(shuffles=19, random_state=0).fit(graphs)
 
 
 def planted_names(study, atlas):
@@ -55,7 +55,7 @@ def test_a_models_findings_name_the_planted_sub_network(study, atlas, clf):
 
 def test_weaker_connections_have_a_negative_weight(study, graphs):
     turned = from_matrices(-graphs.dense(dtype=np.float64), graphs.y, atlas=graphs[0].node_names)
-    clf = isonn.AlignedIsoNNClassifier(shuffles=19, random_state=0).fit(turned)
+    clf = isonn.AlignedClassifier(shuffles=19, random_state=0).fit(turned)
     found = findings(clf, label="patient")
     assert found.subnetworks[0].weight < 0
     assert all(one.weight < 0 for one in found.connections[:6])

@@ -110,8 +110,8 @@ def test_dask_logs_no_traceback_of_a_lost_scheduler(two_workers):
 
 
 def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, two_workers: Cluster, tmp_path: Path) -> None:
-    def classifier() -> isonn.SubgraphIsoNNClassifier:
-        return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), c=4, epochs=2, random_state=0)
+    def classifier() -> isonn.SubgraphClassifier:
+        return isonn.SubgraphClassifier(k=(1, 2, 3), c=4, epochs=2, random_state=0)
 
     expected = classifier().fit(mutag).predict_proba(mutag)
     bank = tmp_path / "bank"

@@ -14,7 +14,7 @@ RING = np.roll(np.eye(4), 1, axis=1) + np.roll(np.eye(4), -1, axis=1)
 
 @pytest.fixture(scope="module")
 def clf(mutag):
-    return isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+    return isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_reasons_against_the_class_come_last_and_the_rest_by_strength(clf, mutag
 
 
 def test_class_reasons_are_sorted_by_their_effect(clf, mutag):
-    reg = isonn.SubgraphIsoNNRegressor(k=(1, 2), random_state=0).fit(mutag[:60], mutag.sizes[:60] / 3)
+    reg = isonn.SubgraphRegressor(k=(1, 2), random_state=0).fit(mutag[:60], mutag.sizes[:60] / 3)
     for found in (*clf.reasons_.values(), *reg.reasons_.values()):
         effects = [reason.effect for reason in found]
         assert effects == sorted(effects, reverse=True)
@@ -63,7 +63,7 @@ def test_no_piece_is_listed_twice_for_a_class(mutag):
     """Groups of templates in nearly the same graphs overlap; each template is in one of them."""
     for seed in range(3):
         part = mutag[np.random.default_rng(seed).permutation(188)[:90]]
-        clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(part)
+        clf = isonn.SubgraphClassifier(random_state=0).fit(part)
         for reasons in clf.reasons_.values():
             columns = [reason.column for reason in reasons]
             assert len(columns) == len(set(columns))
@@ -76,6 +76,6 @@ def test_pieces_that_are_not_linked_are_told_largest_first_and_equal_ones_once()
 
 
 def test_no_reason_is_half_of_a_molecule_when_a_smaller_piece_is_stronger(mutag):
-    clf = isonn.SubgraphIsoNNClassifier(c=8, random_state=0).fit(mutag)
+    clf = isonn.SubgraphClassifier(c=8, random_state=0).fit(mutag)
     for graph in mutag[:60]:
         assert all(len(reason.nodes) <= max(12, graph.n // 2) for reason in clf.explain(graph).reasons)

@@ -18,10 +18,10 @@ NUMBERS = GRAPHS.sizes.astype(float)
 BASE = {
     "IsoNNClassifier": {"k": 2, "c": 1, "hidden": (4,), "epochs": 1},
     "IsoNNRegressor": {"k": 2, "c": 1, "hidden": (4,), "epochs": 1},
-    "SubgraphIsoNNClassifier": {"k": (1, 2)},
-    "SubgraphIsoNNRegressor": {"k": (1, 2)},
-    "AlignedIsoNNClassifier": {"k": 2, "c": 1, "shuffles": 2},
-    "AlignedIsoNNRegressor": {"k": 2, "c": 1, "shuffles": 2},
+    "SubgraphClassifier": {"k": (1, 2)},
+    "SubgraphRegressor": {"k": (1, 2)},
+    "AlignedClassifier": {"k": 2, "c": 1, "shuffles": 2},
+    "AlignedRegressor": {"k": 2, "c": 1, "shuffles": 2},
 }
 values = st.one_of(
     st.none(),

@@ -26,12 +26,12 @@ class Kept:
         self.folder = folder
         self.graphs = isonn.load("MUTAG")[:30]
         self.windows = isonn.IsoNNClassifier(k=2, c=1, hidden=(4,), epochs=2, random_state=0)
-        self.counting = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0)
+        self.counting = isonn.SubgraphClassifier(k=(1, 2), random_state=0)
         self.windows.fit(self.graphs, checkpoint=folder / "checkpoint" / "file").save(folder / "windows")
         self.counting.fit(isonn.stream(self.graphs, 15), bank=folder / "bank").save(folder / "subgraphs")
-        soft = isonn.SubgraphIsoNNClassifier(k=2, c=2, learn_templates=True, epochs=1, random_state=0)
+        soft = isonn.SubgraphClassifier(k=2, c=2, learn_templates=True, epochs=1, random_state=0)
         soft.fit(self.graphs).save(folder / "soft")
-        isonn.AlignedIsoNNClassifier(k=2, c=1, random_state=0, shuffles=2).fit(
+        isonn.AlignedClassifier(k=2, c=1, random_state=0, shuffles=2).fit(
             self.graphs.dense()[:, :8, :8], self.graphs.y
         ).save(folder / "aligned")
         self.jobs = plan(self.graphs, ["size"], {}, "paper", seeds=1)

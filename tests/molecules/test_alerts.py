@@ -26,7 +26,7 @@ Y = np.array([int("Br" in smiles) for smiles in SMILES])
 
 @pytest.fixture(scope="module")
 def clf():
-    return isonn.SubgraphIsoNNClassifier(view=("elements", "labels"), random_state=0).fit(SMILES[::2], Y[::2])
+    return isonn.SubgraphClassifier(view=("elements", "labels"), random_state=0).fit(SMILES[::2], Y[::2])
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_training_molecules_are_recognised_and_judged_by_models_without_them(clf
 
 def test_alerts_of_pure_noise_promise_nothing(clf):
     noise = np.random.default_rng(0).integers(0, 2, len(SMILES))
-    model = isonn.SubgraphIsoNNClassifier(view="labels", random_state=0).fit(SMILES, noise)
+    model = isonn.SubgraphClassifier(view="labels", random_state=0).fit(SMILES, noise)
     found = model.alerts(SMILES, noise)
     assert found.rule["accuracy"] < 0.62
     assert sum(alert.hits for alert in found) <= 0.65 * max(1, sum(alert.support for alert in found))
@@ -97,14 +97,14 @@ def test_a_saved_model_knows_its_training_molecules(clf, tmp_path):
 
 def test_a_stream_leaves_the_same_hashes(clf):
     graphs = isonn.molecules.from_smiles(SMILES[::2], y=Y[::2])
-    streamed = isonn.SubgraphIsoNNClassifier(view=("elements", "labels"), random_state=0)
+    streamed = isonn.SubgraphClassifier(view=("elements", "labels"), random_state=0)
     streamed.fit(isonn.stream(graphs, at_once=20))
     np.testing.assert_array_equal(streamed.seen_in_training(SMILES), clf.seen_in_training(SMILES))
 
 
 def test_what_smarts_cannot_say_is_said_by_rings():
     smiles = ["CCCC", "C1CC1", "CC1CC1", "CCC", "C1CCC1", "CC(C)C1CC1"]
-    clf = isonn.SubgraphIsoNNClassifier(k=3, view="elements", min_support=1).fit(smiles, [0, 1] * 3)
+    clf = isonn.SubgraphClassifier(k=3, view="elements", min_support=1).fit(smiles, [0, 1] * 3)
     path = next(template for template in clf.templates_ if template.adjacency.sum() == 4)
     triangle = Chem.MolFromSmiles("C1CC1")
     assert triangle.HasSubstructMatch(Chem.MolFromSmarts(template_smarts(path)))
@@ -113,7 +113,7 @@ def test_what_smarts_cannot_say_is_said_by_rings():
 
 
 def test_short_lists_with_wildcards_have_alerts_too():
-    clf = isonn.SubgraphIsoNNClassifier(c=12, view="labels", random_state=0).fit(SMILES, Y)
+    clf = isonn.SubgraphClassifier(c=12, view="labels", random_state=0).fit(SMILES, Y)
     for alert in clf.alerts(SMILES, Y):
         assert Chem.MolFromSmarts(alert.smarts) is not None
         assert alert.differs == 0
@@ -141,13 +141,13 @@ def test_alerts_refuse_what_they_cannot_judge(clf):
         clf.alerts(SMILES[:4], [1, 1, 1, 1])
     with pytest.raises(InputError, match=r"label='x' is not a class of this model; use one of \[0, 1\]"):
         clf.alerts(SMILES, Y, label="x")
-    other = isonn.SubgraphIsoNNClassifier(random_state=0).fit(isonn.load("MUTAG"))
+    other = isonn.SubgraphClassifier(random_state=0).fit(isonn.load("MUTAG"))
     with pytest.raises(InputError, match="alerts need molecules"):
         other.alerts(isonn.load("MUTAG"))
 
 
 def test_a_model_of_numbers_says_what_to_use_instead_of_alerts(tmp_path):
-    model = isonn.SubgraphIsoNNRegressor(random_state=0).fit(SMILES, np.arange(len(SMILES)) / 3)
+    model = isonn.SubgraphRegressor(random_state=0).fit(SMILES, np.arange(len(SMILES)) / 3)
     with pytest.raises(InputError, match="predicts numbers; use reasons_"):
         model.alerts(SMILES, np.arange(len(SMILES)) / 3)
     assert model.reasons_

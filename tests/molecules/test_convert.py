@@ -150,7 +150,7 @@ def test_joining_chunks_equals_reading_at_once():
 def test_a_molecule_of_ten_thousand_atoms_is_read_and_classified():
     long = from_smiles(["C" * 10_000])
     assert long.sizes.tolist() == [10_000]
-    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(["CCC", "CCO", "CCCC", "CCCO"], [0, 1, 0, 1])
+    clf = isonn.SubgraphClassifier(random_state=0).fit(["CCC", "CCO", "CCCC", "CCCO"], [0, 1, 0, 1])
     np.testing.assert_allclose(clf.predict_proba(long).sum(), 1)
 
 
@@ -169,7 +169,7 @@ def test_estimators_take_columns_of_smiles():
     pandas = pytest.importorskip("pandas")
     column = pandas.Series(ACIDS + OTHERS, index=range(50, 62))
     y = np.array([1] * 6 + [0] * 6)
-    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(column, y)
+    clf = isonn.SubgraphClassifier(random_state=0).fit(column, y)
     for same in (column, column.astype("string"), list(column), np.array(list(column)), np.array(column, dtype=object)):
         np.testing.assert_array_equal(clf.predict(same), y)
     assert clf.explain("OC(=O)CCC").label == 1
@@ -183,9 +183,9 @@ def test_smiles_work_in_grid_search_and_pipeline():
 
     pandas = pytest.importorskip("pandas")
     column, y = pandas.Series((ACIDS + OTHERS) * 2), [1] * 6 + [0] * 6
-    search = GridSearchCV(isonn.SubgraphIsoNNClassifier(random_state=0), {"k": [1, (1, 2, 3)]}, cv=2)
+    search = GridSearchCV(isonn.SubgraphClassifier(random_state=0), {"k": [1, (1, 2, 3)]}, cv=2)
     assert search.fit(column, y * 2).best_score_ == 1.0
-    pipeline = make_pipeline(isonn.SubgraphIsoNNClassifier(random_state=0), LogisticRegression())
+    pipeline = make_pipeline(isonn.SubgraphClassifier(random_state=0), LogisticRegression())
     assert pipeline.fit(column, y * 2).score(column, y * 2) == 1.0
 
 

@@ -24,7 +24,7 @@ def test_the_first_reason_is_the_group_that_made_the_classes():
         found[Chem.MolToSmiles(molecule)] = int(molecule.HasSubstructMatch(nitro))
     graphs = isonn.molecules.from_smiles(list(found), y=np.array(list(found.values())))
     train, test = graphs[:160], graphs[160:]
-    clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(train)
+    clf = isonn.SubgraphClassifier(random_state=0).fit(train)
     content = model_content(held_out(clf, test), test, None, quiet=True)
     count = int(test.y.sum())
     others = len(test) - count

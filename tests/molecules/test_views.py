@@ -15,7 +15,7 @@ pytest.importorskip("rdkit")
 def test_a_fragment_is_one_template_however_it_is_attached():
     chlorides = ["CCl", "CCCl", "CC(C)Cl", "CC(C)(C)Cl", "ClC1CCCCC1"]
     others = ["C", "CC", "CCC", "CC(C)C", "C1CCCCC1"]
-    clf = isonn.SubgraphIsoNNClassifier(k=2, view="elements", random_state=0)
+    clf = isonn.SubgraphClassifier(k=2, view="elements", random_state=0)
     clf.fit(chlorides[:4] + others[:4], [1] * 4 + [0] * 4)
     assert clf.predict([chlorides[4], others[4]]).tolist() == [1, 0]
     template = clf.templates_[int(np.argmax(clf.transform(chlorides[:1]).toarray()[0, : len(clf.templates_)]))]
@@ -25,7 +25,7 @@ def test_a_fragment_is_one_template_however_it_is_attached():
 
 def test_a_model_with_this_view_can_be_saved(tmp_path):
     smiles = ["CCl", "CCCl", "CC", "CCC"]
-    clf = isonn.SubgraphIsoNNClassifier(view=("elements", "labels"), random_state=0).fit(smiles, [1, 1, 0, 0])
+    clf = isonn.SubgraphClassifier(view=("elements", "labels"), random_state=0).fit(smiles, [1, 1, 0, 0])
     clf.save(tmp_path / "model")
     same = isonn.load_model(tmp_path / "model")
     np.testing.assert_array_equal(same.predict_proba(smiles), clf.predict_proba(smiles))
@@ -33,6 +33,6 @@ def test_a_model_with_this_view_can_be_saved(tmp_path):
 
 def test_other_graphs_have_no_elements():
     with pytest.raises(InputError, match="is not an atom of isonn.molecules"):
-        isonn.SubgraphIsoNNClassifier(view="elements").fit(isonn.load("MUTAG"))
+        isonn.SubgraphClassifier(view="elements").fit(isonn.load("MUTAG"))
     with pytest.raises(InputError, match="view='elements' needs molecules"):
-        isonn.SubgraphIsoNNClassifier(view="elements").fit([np.ones((2, 2))] * 2, [0, 1])
+        isonn.SubgraphClassifier(view="elements").fit([np.ones((2, 2))] * 2, [0, 1])

@@ -19,7 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def explanation(mutag):
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+    clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
     return clf.explain(mutag[0])
 
 
@@ -127,12 +127,12 @@ def test_a_page_of_one_names_classes_labels_and_numbers_as_the_data_do(mutag, tm
     labels = replace(mutag.with_y(y), class_names={}, target_names=("mutagenic", "large"))
     numbers = replace(mutag.with_y(mutag.sizes / 3), class_names={}, target_names=("weight",))
     for name, graphs, method, said in (
-        ("class", mutag, isonn.SubgraphIsoNNClassifier, "Why is this graph predicted mutagenic?"),
-        ("labels", labels, isonn.SubgraphIsoNNClassifier, "Why is this graph predicted mutagenic?"),
+        ("class", mutag, isonn.SubgraphClassifier, "Why is this graph predicted mutagenic?"),
+        ("labels", labels, isonn.SubgraphClassifier, "Why is this graph predicted mutagenic?"),
         (
             "number",
             numbers,
-            isonn.SubgraphIsoNNRegressor,
+            isonn.SubgraphRegressor,
             r"The strongest reason is [^.]*, which (raises|lowers) weight\.",
         ),
     ):
@@ -148,5 +148,5 @@ def test_prints_of_long_names_and_of_matches_are_short(explanation, mutag):
     assert all(len(repr(match)) < 60 for match in explanation.matches)
     named = replace(mutag[:60], ids=np.array(["n" * 10_000] * 60), class_names={-1: "a", 1: "b" * 10_000})
     assert len(repr(named[0])) < 120
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), random_state=0).fit(named)
+    clf = isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(named)
     assert len(clf.explain(named[0]).summary()) < 2_000

@@ -51,14 +51,14 @@ def test_a_pair_of_leaves_stays():
 
 
 def test_a_folded_model_explains_the_graph_it_was_given(with_hydrogens, tmp_path):
-    clf = isonn.SubgraphIsoNNClassifier(fold=99, random_state=0).fit(with_hydrogens)
+    clf = isonn.SubgraphClassifier(fold=99, random_state=0).fit(with_hydrogens)
     graph = with_hydrogens[0]
     found = clf.explain(graph)
     assert len(found.node_importance) == graph.n
     assert found.node_importance.sum() == pytest.approx(found.score - found.base, abs=1e-9)
     assert (found.node_importance[graph.node_labels == 99] == 0).all()
     isonn.testing.assert_relabelling_invariant(clf, with_hydrogens[:10])
-    streamed = isonn.SubgraphIsoNNClassifier(fold=99, random_state=0).fit(isonn.stream(with_hydrogens, 20))
+    streamed = isonn.SubgraphClassifier(fold=99, random_state=0).fit(isonn.stream(with_hydrogens, 20))
     np.testing.assert_allclose(streamed.predict_proba(with_hydrogens), clf.predict_proba(with_hydrogens), atol=1e-6)
     clf.save(tmp_path / "model")
     again = isonn.load_model(tmp_path / "model")
@@ -66,11 +66,11 @@ def test_a_folded_model_explains_the_graph_it_was_given(with_hydrogens, tmp_path
 
 
 def test_a_label_is_folded_by_its_name_too(mutag, tmp_path):
-    by_code = isonn.SubgraphIsoNNClassifier(fold=2, random_state=0).fit(mutag)
-    by_name = isonn.SubgraphIsoNNClassifier(fold="O", random_state=0).fit(mutag)
+    by_code = isonn.SubgraphClassifier(fold=2, random_state=0).fit(mutag)
+    by_name = isonn.SubgraphClassifier(fold="O", random_state=0).fit(mutag)
     expected = by_code.predict_proba(mutag)
     np.testing.assert_array_equal(by_name.predict_proba(mutag), expected)
-    streamed = isonn.SubgraphIsoNNClassifier(fold="O", random_state=0).fit(isonn.stream(mutag, 50))
+    streamed = isonn.SubgraphClassifier(fold="O", random_state=0).fit(isonn.stream(mutag, 50))
     np.testing.assert_allclose(streamed.predict_proba(mutag), expected, atol=1e-9)
     by_name.save(tmp_path / "model")
     nameless = replace(mutag, node_label_names={}, edge_label_names={})
@@ -80,4 +80,4 @@ def test_a_label_is_folded_by_its_name_too(mutag, tmp_path):
 def test_folding_without_labels_is_refused(mutag):
     bare = replace(mutag, node_labels=None, node_label_names={})
     with pytest.raises(InputError, match="fold=1 needs node labels"):
-        isonn.SubgraphIsoNNClassifier(fold=1).fit(bare)
+        isonn.SubgraphClassifier(fold=1).fit(bare)

@@ -250,7 +250,7 @@ bank.NODES_PER_BLOCK = 1  # a thread for every graph
 
 small = isonn.as_graphset([networkx.gnp_random_graph(16, 0.5, seed=i) for i in range(2)])  # tables grow, too
 dense = isonn.as_graphset([networkx.gnp_random_graph(110, 0.5, seed=0)] * 2)
-clf = isonn.SubgraphIsoNNClassifier(k=6, max_subgraphs=10**12, random_state=0, min_support=1, n_jobs=int(sys.argv[1]))
+clf = isonn.SubgraphClassifier(k=6, max_subgraphs=10**12, random_state=0, min_support=1, n_jobs=int(sys.argv[1]))
 clf.fit(small, [0, 1])
 print("compiled", flush=True)
 clf.fit(dense, [0, 1])

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 import isonn
 from isonn.errors import InputError
 from isonn.graphs.synthetic import planted_motifs
-from isonn.subgraphs.soft import SoftTemplateClassifier as SubgraphIsoNNClassifier
+from isonn.subgraphs.soft import SoftTemplateClassifier as SubgraphClassifier
 from isonn.testing import assert_relabelling_invariant
 
 HEADS = ("linear", "mlp", "ensemble")
@@ -31,14 +31,12 @@ def few_trees(monkeypatch):
 
 
 def small(**settings):
-    return SubgraphIsoNNClassifier(
-        **{"k": (1, 2, 3), "c": 8, "epochs": 3, "hidden": (8,), "random_state": 0, **settings}
-    )
+    return SubgraphClassifier(**{"k": (1, 2, 3), "c": 8, "epochs": 3, "hidden": (8,), "random_state": 0, **settings})
 
 
 def public(**settings):
     """The estimator as people use it, which holds the soft model."""
-    return isonn.SubgraphIsoNNClassifier(
+    return isonn.SubgraphClassifier(
         **{"k": (1, 2, 3), "c": 8, "epochs": 3, "hidden": (8,), "random_state": 0, "learn_templates": True, **settings}
     )
 
@@ -53,7 +51,7 @@ def rich():
 
 @pytest.mark.parametrize("head", HEADS)
 def test_relabelling_mutag_changes_no_prediction(mutag, head):
-    clf = SubgraphIsoNNClassifier(epochs=3, head=head, hidden=(16,), random_state=0).fit(mutag[:120])
+    clf = SubgraphClassifier(epochs=3, head=head, hidden=(16,), random_state=0).fit(mutag[:120])
     assert_relabelling_invariant(clf, mutag, repeats=2)
 
 
@@ -264,7 +262,7 @@ def test_threads_of_other_libraries_do_not_change_the_bits():
     weights = []
     for count in (1, 2):
         with threadpool_limits(count):
-            clf = SubgraphIsoNNClassifier(learn_templates=False, random_state=0).fit(graphs, y)
+            clf = SubgraphClassifier(learn_templates=False, random_state=0).fit(graphs, y)
         weights.append(clf.model_.head[0].weight)
     torch.testing.assert_close(*weights, rtol=0, atol=0)
 
@@ -413,11 +411,11 @@ def test_the_folder_of_a_model_holds_nothing_that_runs(rich, tmp_path):
 
 def test_batches_of_one_graph_are_refused(mutag):
     with pytest.raises(InputError, match="batch_size must be at least 2, or None, got 1"):
-        SubgraphIsoNNClassifier(batch_size=1).fit(mutag, mutag.y)
+        SubgraphClassifier(batch_size=1).fit(mutag, mutag.y)
 
 
 def test_a_template_has_edge_labels_where_it_has_edges(mutag):
-    clf = SubgraphIsoNNClassifier(learn_templates=False, random_state=0).fit(mutag, mutag.y)
+    clf = SubgraphClassifier(learn_templates=False, random_state=0).fit(mutag, mutag.y)
     labelled = [template for template in clf.templates_ if template.edge_labels is not None]
     assert labelled
     for template in labelled:
@@ -428,6 +426,6 @@ def test_a_template_has_edge_labels_where_it_has_edges(mutag):
 @pytest.mark.parametrize("streamed", [False, True])
 def test_soft_templates_know_their_training_graphs(mutag, streamed, tmp_path):
     graphs = mutag[:40]
-    clf = isonn.SubgraphIsoNNClassifier(k=2, c=2, learn_templates=True, epochs=1, random_state=0)
+    clf = isonn.SubgraphClassifier(k=2, c=2, learn_templates=True, epochs=1, random_state=0)
     clf.fit(isonn.stream(graphs, 20) if streamed else graphs).save(tmp_path / "model")
     assert isonn.load_model(tmp_path / "model").seen_in_training(graphs).all()

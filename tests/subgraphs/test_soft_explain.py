@@ -10,7 +10,7 @@ from rich_graphs import rich_graphs
 
 import isonn
 from isonn.explain import template_cards
-from isonn.subgraphs.soft import SoftTemplateClassifier as SubgraphIsoNNClassifier
+from isonn.subgraphs.soft import SoftTemplateClassifier as SubgraphClassifier
 
 HEADS = ("linear", "mlp", "ensemble")
 SAMPLED = "ignore:.* have more subgraphs than max_subgraphs:UserWarning"
@@ -23,7 +23,7 @@ def few_trees(monkeypatch):
 
 def small(**settings):
     few = {"k": (1, 2, 3), "c": 8, "epochs": 3, "hidden": (8,), "random_state": 0}
-    return SubgraphIsoNNClassifier(**{**few, **settings})
+    return SubgraphClassifier(**{**few, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +33,14 @@ def rich():
 
 @pytest.fixture(scope="module")
 def explained(rich):
-    clf = SubgraphIsoNNClassifier(k=(1, 2, 3), c=8, epochs=3, random_state=0).fit(rich)
+    clf = SubgraphClassifier(k=(1, 2, 3), c=8, epochs=3, random_state=0).fit(rich)
     return clf, rich[0], clf.explain(rich[0], top=None)
 
 
 def test_contributions_of_templates_add_up_to_the_score(explained, rich):
     clf, _, explanation = explained
     assert explanation.template_contributions.sum() == pytest.approx(explanation.score - explanation.base)
-    three = SubgraphIsoNNClassifier(k=3, c=6, epochs=2, random_state=0).fit(rich, np.arange(14) % 3)
+    three = SubgraphClassifier(k=3, c=6, epochs=2, random_state=0).fit(rich, np.arange(14) % 3)
     for label in (0, 1, 2):
         again = three.explain(rich[1], label=label)
         assert again.template_contributions.sum() == pytest.approx(again.score - again.base)

@@ -346,7 +346,7 @@ def test_every_view_keeps_the_contract(name, parity):
 
 
 def test_a_view_from_outside_serves_the_estimator(parity, mutag, tmp_path):
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), view=parity, random_state=0).fit(mutag)
+    clf = isonn.SubgraphClassifier(k=(1, 2, 3), view=parity, random_state=0).fit(mutag)
     isonn.testing.assert_relabelling_invariant(clf, mutag[:20])
     assert {text for template in clf.templates_ for text in template.texts} == {"even", "odd"}
     clf.save(tmp_path / "m")

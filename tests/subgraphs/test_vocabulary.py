@@ -75,7 +75,7 @@ def pieces_by_definition(graph, k):
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_features_are_the_normed_log_counts_of_pieces_two_graphs_hold(graphs, k):
-    clf = isonn.SubgraphIsoNNClassifier(k=k, view="labels", random_state=0).fit(graphs)
+    clf = isonn.SubgraphClassifier(k=k, view="labels", random_state=0).fit(graphs)
     counts = [pieces_by_definition(graph, k) for graph in graphs]
     support = Counter(key for own in counts for key in own)
     known = sorted(key for key, held in support.items() if held >= 2)
@@ -91,10 +91,10 @@ def test_features_are_the_normed_log_counts_of_pieces_two_graphs_hold(graphs, k)
 
 @pytest.mark.parametrize("least", [2, 5])
 def test_every_template_is_held_by_enough_graphs(graphs, least):
-    clf = isonn.SubgraphIsoNNClassifier(min_support=least, random_state=0).fit(graphs)
+    clf = isonn.SubgraphClassifier(min_support=least, random_state=0).fit(graphs)
     held = (clf.transform(graphs).toarray()[:, : len(clf.templates_)] > 0).sum(axis=0)
     assert held.min() >= least
-    more = isonn.SubgraphIsoNNClassifier(min_support=least - 1, random_state=0).fit(graphs)
+    more = isonn.SubgraphClassifier(min_support=least - 1, random_state=0).fit(graphs)
     assert len(more.templates_) > len(clf.templates_)
 
 
@@ -120,7 +120,7 @@ Y = {
 
 
 def fitted(graphs, model, kind, **more):
-    cls = isonn.SubgraphIsoNNRegressor if kind.startswith("number") else isonn.SubgraphIsoNNClassifier
+    cls = isonn.SubgraphRegressor if kind.startswith("number") else isonn.SubgraphClassifier
     return cls(**{**MODELS[model], **more}, random_state=0).fit(graphs, Y[kind])
 
 
@@ -162,8 +162,8 @@ def test_a_stream_gives_the_model_that_memory_gives(graphs, model, kind, tmp_pat
 def test_a_folder_read_and_counted_by_two_processes_gives_the_model_that_memory_gives(mutag, tmp_path, at_once):
     (tmp_path / "DS").mkdir()
     folder = write_tu(tmp_path / "DS", mutag, np.arange(mutag.node_offsets[-1]))
-    whole = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(isonn.load(folder))
-    streamed = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0)
+    whole = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(isonn.load(folder))
+    streamed = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0)
     streamed.fit(isonn.stream(folder, at_once), workers=2, bank=tmp_path / "bank")
     assert streamed.encoding_.as_json() == whole.encoding_.as_json()
     for one, other in zip(streamed.vocabulary_.groups, whole.vocabulary_.groups, strict=True):
@@ -181,7 +181,7 @@ def test_what_two_processes_cannot_read_is_told_as_one_tells_it(tmp_path):
     write(
         tmp_path / "DS", graph_indicator=lines, graph_labels=["0", "1", "1"], A=["1, 2", "2, 1", "3, 4", "4, 3", "6, 5"]
     )
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2))
+    clf = isonn.SubgraphClassifier(k=(1, 2))
     with pytest.raises(DatasetError, match=r"line 5 of .* joins node 6 of graph 3 to node 5"):
         clf.fit(isonn.stream(tmp_path / "DS", 1), workers=2)
 
@@ -190,7 +190,7 @@ def test_what_two_processes_cannot_read_is_told_as_one_tells_it(tmp_path):
 @pytest.mark.parametrize("few", [True, False])
 def test_features_from_parts_are_those_from_memory(mutag, tmp_path, row_norm, few, monkeypatch):
     monkeypatch.setattr(vocabulary, "DOUBLE_GRAPHS", 10 if few else 1000)
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+    clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
     coded = clf.encoding_.encode(mutag)
     whole = pieces_of(bank_subgraphs(coded))
     bank_to_folder([coded.part(0, 70), coded.part(70, 188)], tmp_path)
@@ -223,7 +223,7 @@ def test_importances_add_up_to_score_minus_base_for_every_output(graphs, model, 
 @pytest.mark.parametrize("row_norm", [True, False])
 def test_a_regressors_score_is_its_prediction_with_the_norm_and_without(graphs, row_norm):
     y = Y["number"] if row_norm else np.array([graph.n for graph in graphs], dtype=float) ** 2
-    reg = isonn.SubgraphIsoNNRegressor(random_state=0).fit(graphs, y)
+    reg = isonn.SubgraphRegressor(random_state=0).fit(graphs, y)
     for i in range(4):
         e = reg.explain(graphs[i])
         assert e.score == pytest.approx(float(reg.predict(graphs[i : i + 1])[0]))
@@ -298,7 +298,7 @@ def test_templates_that_are_not_measured_would_not_mark_a_class(graphs, kind, mo
 
 def test_different_pieces_read_differently(mutag):
     reasons = [
-        reason for own in isonn.SubgraphIsoNNClassifier(random_state=0).fit(mutag).reasons_.values() for reason in own
+        reason for own in isonn.SubgraphClassifier(random_state=0).fit(mutag).reasons_.values() for reason in own
     ]
     texts = [reason.text for reason in reasons]
     assert len(set(texts)) == len(texts)
@@ -309,9 +309,9 @@ def test_explanations_that_do_not_add_up_say_so(graphs):
     y = Y["classes"]
     assert "need not add up" not in fitted(graphs, "default", "classes").explain(graphs[0]).summary()
     for head in ("forest", "ensemble"):
-        clf = isonn.SubgraphIsoNNClassifier(head=head, random_state=0).fit(graphs, y)
+        clf = isonn.SubgraphClassifier(head=head, random_state=0).fit(graphs, y)
         assert "need not add up" in clf.explain(graphs[0]).summary()
-    both = isonn.SubgraphIsoNNClassifier(regions="both", random_state=0).fit(graphs, y)
+    both = isonn.SubgraphClassifier(regions="both", random_state=0).fit(graphs, y)
     assert f"agrees on {100 * both.agreement_:.0f} %" in both.explain(graphs[0]).summary()
 
 
@@ -334,7 +334,7 @@ def test_a_student_says_how_often_it_agrees(graphs):
 
 def test_a_student_of_numbers_says_how_it_correlates(graphs):
     sizes = np.column_stack([graphs.sizes + 0.5, np.where(np.arange(GRAPHS) % 4, graphs.sizes**2, np.nan)])
-    reg = isonn.SubgraphIsoNNRegressor(regions="both", random_state=0).fit(graphs, sizes)
+    reg = isonn.SubgraphRegressor(regions="both", random_state=0).fit(graphs, sizes)
     assert 0.8 < reg.agreement_ <= 1
     assert f"a correlation of {reg.agreement_:.2f}" in reg.explain(graphs[0]).note
 
@@ -342,12 +342,12 @@ def test_a_student_of_numbers_says_how_it_correlates(graphs):
 def test_a_student_agrees_on_labels_that_were_measured(graphs):
     gaps = np.column_stack([np.arange(GRAPHS) // 2 % 2, np.arange(GRAPHS) % 3 == 0]).astype(float)
     gaps[np.arange(GRAPHS), np.arange(GRAPHS) % 2] = np.nan  # no graph has both
-    clf = isonn.SubgraphIsoNNClassifier(regions="both", random_state=0).fit(graphs, gaps)
+    clf = isonn.SubgraphClassifier(regions="both", random_state=0).fit(graphs, gaps)
     assert 0.5 <= clf.agreement_ <= 1
 
 
 def test_unseen_share_is_that_of_pieces_no_template_is(graphs):
-    clf = isonn.SubgraphIsoNNClassifier(k=(1, 2), view="labels", random_state=0).fit(graphs)
+    clf = isonn.SubgraphClassifier(k=(1, 2), view="labels", random_state=0).fit(graphs)
     counts = [[pieces_by_definition(graph, k) for k in (1, 2)] for graph in graphs]
     support = Counter(key for own in counts for level in own for key in level)
     expected = [
@@ -375,7 +375,7 @@ def test_strange_graphs_are_said_once(graphs):
 @pytest.mark.parametrize(
     ("cls", "params", "y", "complaint"),
     [
-        ("Classifier", {}, np.linspace(0.5, 7, GRAPHS), "SubgraphIsoNNRegressor"),
+        ("Classifier", {}, np.linspace(0.5, 7, GRAPHS), "SubgraphRegressor"),
         ("Classifier", {}, np.zeros(GRAPHS, dtype=int), "one class only"),
         ("Classifier", {}, np.column_stack([np.arange(GRAPHS) % 2, np.full(GRAPHS, np.nan)]), "column 1 of y has no"),
         ("Classifier", {"k": 7}, np.arange(GRAPHS) % 2, "k=7 .* use 1 to 6"),
@@ -389,7 +389,7 @@ def test_strange_graphs_are_said_once(graphs):
 )
 def test_bad_input_is_refused_in_a_sentence(graphs, cls, params, y, complaint):
     with pytest.raises(InputError, match=complaint):
-        getattr(isonn, f"SubgraphIsoNN{cls}")(**params).fit(graphs, y)
+        getattr(isonn, f"Subgraph{cls}")(**params).fit(graphs, y)
 
 
 def test_a_vocabulary_too_large_is_refused_with_settings_that_fit(graphs, monkeypatch):
@@ -407,7 +407,7 @@ def test_a_vocabulary_too_large_is_refused_with_settings_that_fit(graphs, monkey
 def test_dense_graphs_are_sampled_and_the_share_is_said():
     dense = [networkx.gnp_random_graph(25, 0.6, seed=i) for i in range(4)]
     with pytest.warns(IsoNNWarning, match="sample"):
-        clf = isonn.SubgraphIsoNNClassifier(max_subgraphs=300, random_state=0).fit(dense, [0, 1, 0, 1])
+        clf = isonn.SubgraphClassifier(max_subgraphs=300, random_state=0).fit(dense, [0, 1, 0, 1])
     assert sorted(clf.sampled_) == [0, 1, 2, 3]
     assert all(0 < share < 1 for share in clf.sampled_.values())
 

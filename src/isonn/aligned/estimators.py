@@ -1,4 +1,4 @@
-"""`AlignedIsoNNClassifier` and `AlignedIsoNNRegressor`: templates over chosen regions, for graphs on the same nodes."""
+"""`AlignedClassifier` and `AlignedRegressor`: templates over chosen regions, for graphs on the same nodes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ APART = ("connections", "regions", "nothing")
 MAX_PERMUTED_K = 6
 
 
-class _AlignedIsoNN(TransformerMixin, GraphEstimator):
+class AlignedEstimator(TransformerMixin, GraphEstimator):
     """The common base of the classifier and the regressor."""
 
     seed_: int
@@ -301,7 +301,7 @@ class _AlignedIsoNN(TransformerMixin, GraphEstimator):
             raise ValueError("means and regions differ in size")
 
 
-class AlignedIsoNNClassifier(_AlignedIsoNN, GraphClassifier):
+class AlignedClassifier(AlignedEstimator, GraphClassifier):
     """Classify graphs on the same nodes, such as connectomes on one atlas, by sets of regions and their connections.
 
     A template is a set of k regions, anywhere in the atlas, whose connections change together. Sets are found in the
@@ -340,7 +340,7 @@ class AlignedIsoNNClassifier(_AlignedIsoNN, GraphClassifier):
         >>> noise = draw.normal(size=(40, 20, 20))
         >>> matrices = noise + noise.transpose(0, 2, 1)
         >>> matrices[np.ix_(y == 1, [2, 9, 17], [2, 9, 17])] += 2.0
-        >>> clf = isonn.AlignedIsoNNClassifier(random_state=0).fit(matrices, y)
+        >>> clf = isonn.AlignedClassifier(random_state=0).fit(matrices, y)
         >>> sorted(clf.templates_[0].texts)
         ['17', '2', '9']
     """
@@ -383,14 +383,14 @@ class AlignedIsoNNClassifier(_AlignedIsoNN, GraphClassifier):
         check_class_weight(self.class_weight)
 
 
-class AlignedIsoNNRegressor(_AlignedIsoNN, GraphRegressor):
+class AlignedRegressor(AlignedEstimator, GraphRegressor):
     """Predict numbers from graphs on the same nodes, such as age from connectomes, by sets of regions.
 
-    This is `AlignedIsoNNClassifier` for numbers, one per graph or one column per measurement; NaN marks missing values.
+    This is `AlignedClassifier` for numbers, one per graph or one column per measurement; NaN marks missing values.
 
     Args:
-        k, c, connections, ridge, permute, apart: as in `AlignedIsoNNClassifier`.
-        scale, align, diagonal, shuffles, random_state: as in `AlignedIsoNNClassifier`.
+        k, c, connections, ridge, permute, apart: as in `AlignedClassifier`.
+        scale, align, diagonal, shuffles, random_state: as in `AlignedClassifier`.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -398,7 +398,7 @@ class AlignedIsoNNRegressor(_AlignedIsoNN, GraphRegressor):
         >>> noise = draw.normal(size=(60, 20, 20))
         >>> matrices = noise + noise.transpose(0, 2, 1)
         >>> matrices[:, [[2], [9], [17]], [2, 9, 17]] += (age - 50)[:, None, None] / 10
-        >>> reg = isonn.AlignedIsoNNRegressor(random_state=0).fit(matrices, age)
+        >>> reg = isonn.AlignedRegressor(random_state=0).fit(matrices, age)
         >>> sorted(reg.templates_[0].texts)
         ['17', '2', '9']
     """

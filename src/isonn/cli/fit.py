@@ -397,7 +397,7 @@ def _fit_streamed(
 
 
 #: Methods that can be saved, with the prefix of their estimators' names.
-_ESTIMATORS = {"isonn-subgraph": "SubgraphIsoNN", "isonn": "IsoNN", "isonn-aligned": "AlignedIsoNN"}
+_ESTIMATORS = {"isonn-subgraph": "Subgraph", "isonn": "IsoNN", "isonn-aligned": "Aligned"}
 
 
 def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:

@@ -81,7 +81,7 @@ class Findings:
     Example:
         >>> from isonn.connectomes import planted_connectomes
         >>> study = planted_connectomes(n_regions=20, effect=0.6, seed=1)
-        >>> clf = isonn.AlignedIsoNNClassifier(shuffles=19, random_state=0).fit(study.graphs)
+        >>> clf = isonn.AlignedClassifier(shuffles=19, random_state=0).fit(study.graphs)
         >>> found = findings(clf, label="patient")
         >>> set(found.subnetworks[0].regions.split(" + ")) == {f"region {i + 1}" for i in study.regions}
         True
@@ -124,7 +124,7 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
     """Return the decisive connections and sub-networks, by name.
 
     Args:
-        source: an explanation of one subject, or a fitted `AlignedIsoNNClassifier` or `AlignedIsoNNRegressor`.
+        source: an explanation of one subject, or a fitted `AlignedClassifier` or `AlignedRegressor`.
         label: for a model, the class (or column of y) they speak for; None uses the last.
         atlas: anything `as_atlas` takes, for networks; region names must be those of the model.
         top: maximum number of connections.
@@ -132,7 +132,7 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
     Example:
         >>> from isonn.connectomes import planted_connectomes
         >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)
-        >>> clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0).fit(study.graphs)
+        >>> clf = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(study.graphs)
         >>> findings(clf, label="patient").about
         'connections that speak for patient'
     """
@@ -140,9 +140,7 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
     if isinstance(source, Explanation):
         return _of_subject(source, known, top)
     if not hasattr(source, "connections_"):
-        raise InputError(
-            f"{type(source).__name__} has no connections; give an AlignedIsoNNClassifier or an explanation"
-        )
+        raise InputError(f"{type(source).__name__} has no connections; give an AlignedClassifier or an explanation")
     names, column, weights = source.region_names_, _column(source, label), _class_weights(source, label)
     sets = []
     for number in range(len(source.sets_)):
@@ -166,7 +164,7 @@ def stability(
     The model is fitted to all graphs, and again without each fold.
 
     Args:
-        estimator: an `AlignedIsoNNClassifier` or `AlignedIsoNNRegressor`, fitted or not; it is cloned.
+        estimator: an `AlignedClassifier` or `AlignedRegressor`, fitted or not; it is cloned.
         X, y: the graphs and their targets.
         cv: folds, as in scikit-learn.
         label, atlas, top: as in `findings`.
@@ -174,7 +172,7 @@ def stability(
     Example:
         >>> from isonn.connectomes import planted_connectomes
         >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)
-        >>> clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0)
+        >>> clf = isonn.AlignedClassifier(shuffles=9, random_state=0)
         >>> found = stability(clf, study.graphs, label="patient", cv=3)
         >>> print(f"{found.subnetworks[0].share:.0%} of folds")
         100% of folds

@@ -56,7 +56,7 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     Example:
         >>> from isonn.connectomes import planted_connectomes
         >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)
-        >>> clf = isonn.AlignedIsoNNClassifier(shuffles=9, random_state=0).fit(study.graphs)
+        >>> clf = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(study.graphs)
         >>> brain_page(clf, tmp_path / "patients.html")
         >>> "In the brain" in (tmp_path / "patients.html").read_text()  # for that, give an atlas with coordinates
         False

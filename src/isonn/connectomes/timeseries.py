@@ -32,7 +32,7 @@ class Connectivity(TransformerMixin, BaseEstimator):
 
     Example:
         >>> from sklearn.pipeline import make_pipeline
-        >>> model = make_pipeline(Connectivity("tangent"), isonn.AlignedIsoNNClassifier())
+        >>> model = make_pipeline(Connectivity("tangent"), isonn.AlignedClassifier())
     """
 
     def __init__(self, kind: str = "correlation", atlas: Any = None, cov_estimator: Any = None) -> None:

@@ -98,7 +98,7 @@ def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterat
     """Return a function that runs calls on the workers of a cluster and yields once per finished call.
 
     If a worker dies, its call runs on another. Only enough calls to keep the workers busy are submitted at a time, so
-    arguments can be created lazily. Pass the function to `SubgraphIsoNNClassifier.fit` as ``workers``.
+    arguments can be created lazily. Pass the function to `SubgraphClassifier.fit` as ``workers``.
 
     Args:
         address: address of the scheduler, such as ``tcp://10.0.0.5:8786``.

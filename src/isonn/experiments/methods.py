@@ -64,9 +64,9 @@ def _isonn(about: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> 
 
 
 def _subgraph(about: str, **fixed: Any) -> Method:
-    regressor = "" if "learn_templates" in fixed else "SubgraphIsoNNRegressor"
+    regressor = "" if "learn_templates" in fixed else "SubgraphRegressor"
     # version 1 was the model of 0.1.0
-    return Method("isonn", "SubgraphIsoNNClassifier", about, fixed=fixed, version=2, regressor=regressor)
+    return Method("isonn", "SubgraphClassifier", about, fixed=fixed, version=2, regressor=regressor)
 
 
 def _baseline(name: str, about: str, numbers: bool = False, **fixed: Any) -> Method:
@@ -89,9 +89,9 @@ METHODS: dict[str, Method] = {
     "isonn-subgraph-frozen": _subgraph("the same, not trained", learn_templates="frozen"),
     "isonn-aligned": Method(
         "isonn",
-        "AlignedIsoNNClassifier",
+        "AlignedClassifier",
         "sets of regions, for graphs on the same nodes",
-        regressor="AlignedIsoNNRegressor",
+        regressor="AlignedRegressor",
     ),
     "ae": _baseline("AutoEncoder", "codes of an autoencoder, MLP"),
     "cnn": _baseline("CNN", "CNN on the adjacency matrix"),

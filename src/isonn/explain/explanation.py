@@ -45,7 +45,7 @@ class Match:
 
     Example:
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
         >>> match = clf.explain(graphs[0]).matches[0]
         >>> len(match.nodes) == clf.templates_[match.template].k
         True
@@ -99,7 +99,7 @@ class Explanation:
 
     Example:
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
         >>> why = clf.explain(graphs[0])
         >>> [why.node_name(node) for node in why.reasons[0].nodes]  # the nitro group
         ['C 12', 'N 14', 'O 15', 'O 16']
@@ -256,7 +256,7 @@ def explain_matched(
 
     Example:
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
         >>> matched = clf.explain(graphs[0]).source
         >>> len(explain_matched(matched, clf.target_, top=3).matches)
         3
@@ -519,7 +519,7 @@ class MatchedGraph(ABC):
 
     Example:
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphIsoNNClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
         >>> matched = clf.explain(graphs[0]).source
         >>> matched.logits_without(np.array([0])).shape  # without the first match
         (2,)

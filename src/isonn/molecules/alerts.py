@@ -253,7 +253,7 @@ class _Limits(NamedTuple):
 def find_alerts(
     clf: Any, X: Any, y: Any = None, label: Any = None, top: int = TOP, min_support: int = MIN_SUPPORT
 ) -> Alerts:
-    """Find the alerts of a fitted `SubgraphIsoNNClassifier`; see ``clf.alerts``."""
+    """Find the alerts of a fitted `SubgraphClassifier`; see ``clf.alerts``."""
     graphs = as_graphset(X)
     if graphs.kind != "molecules":
         raise InputError(f"alerts need molecules, but {graphs.name} has none; use reasons_ for other graphs")

@@ -99,7 +99,7 @@ def fragment(template: Template) -> Mol:
     """Convert a template to a molecule, with a dummy atom for every neighbour outside the template.
 
     Example:
-        >>> clf = isonn.SubgraphIsoNNClassifier().fit(isonn.molecules.from_smiles(["CO", "CCO"] * 2), [0, 1] * 2)
+        >>> clf = isonn.SubgraphClassifier().fit(isonn.molecules.from_smiles(["CO", "CCO"] * 2), [0, 1] * 2)
         >>> fragment(clf.templates_[0]).GetNumAtoms() >= 1
         True
     """

@@ -94,7 +94,7 @@ def template_smarts(template: Template, induced: bool = False) -> str:
     template does not have are excluded from such rings, which is nearly the same.
 
     Example:
-        >>> clf = isonn.SubgraphIsoNNClassifier(k=2, view="labels").fit(["CO", "CCO", "CC", "CCC"], [1, 1, 0, 0])
+        >>> clf = isonn.SubgraphClassifier(k=2, view="labels").fit(["CO", "CCO", "CC", "CCC"], [1, 1, 0, 0])
         >>> template_smarts(clf.templates_[0])
         '[C;H2;+0;!R;D2]-;!@[C;H3;+0;!R;D1]'
     """

@@ -1,4 +1,4 @@
-"""`SubgraphIsoNNClassifier` and `SubgraphIsoNNRegressor`: templates that are connected subgraphs.
+"""`SubgraphClassifier` and `SubgraphRegressor`: templates that are connected subgraphs.
 
 By default every subgraph of up to four nodes that occurs in two training graphs is a template, and a linear head weighs
 them (`isonn.subgraphs.vocabulary`). ``c=32`` keeps a short list of 32 templates that is easy to read.
@@ -87,7 +87,7 @@ AUTO_VIEWS_OF = {"molecules": ("elements", "labels")}
 Model = tuple[Vocabulary, Head, SizeBlock]
 
 
-class _SubgraphIsoNN(GraphEstimator):
+class SubgraphEstimator(GraphEstimator):
     """The common base of the classifier and the regressor."""
 
     k: int | Sequence[int]
@@ -229,7 +229,7 @@ class _SubgraphIsoNN(GraphEstimator):
 
         Example:
             >>> graphs = isonn.load("MUTAG")
-            >>> clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs)
+            >>> clf = isonn.SubgraphClassifier(random_state=0).fit(graphs)
             >>> e = clf.explain(graphs[0])
             >>> bool(abs(e.node_importance.sum() - (e.score - e.base)) < 1e-9)
             True
@@ -705,7 +705,7 @@ class _SubgraphIsoNN(GraphEstimator):
             raise ValueError("weights and vocabulary differ in size")
 
 
-class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
+class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
     """Classify graphs by the connected subgraphs they contain, and show which of them decide.
 
     Every connected subgraph of the given sizes that occurs in at least two training graphs is a template. The features
@@ -748,7 +748,7 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
 
     Example:
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(graphs)
+        >>> clf = isonn.SubgraphClassifier(random_state=0).fit(graphs)
         >>> isonn.testing.assert_relabelling_invariant(clf, graphs[:20])
     """
 
@@ -827,7 +827,7 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         Example:
             >>> smiles = [f"{'C' * n}{end}" for n in range(3, 15) for end in ("C(=O)O", "CO", "CN", "C(=O)OC")]
             >>> y = [int(s.endswith("(=O)O")) for s in smiles]
-            >>> clf = isonn.SubgraphIsoNNClassifier(random_state=0).fit(smiles, y)
+            >>> clf = isonn.SubgraphClassifier(random_state=0).fit(smiles, y)
             >>> clf.alerts(smiles, y)[0].name
             'carboxylic acid'
         """
@@ -841,10 +841,10 @@ class SubgraphIsoNNClassifier(_SubgraphIsoNN, GraphClassifier):
         check_class_weight(self.class_weight)
 
 
-class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
+class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
     """Predict numbers from the connected subgraphs of a graph, and show each one's effect in the units of ``y``.
 
-    This is the vocabulary model of `SubgraphIsoNNClassifier` for numbers, one per graph or one column per measurement,
+    This is the vocabulary model of `SubgraphClassifier` for numbers, one per graph or one column per measurement,
     with NaN for missing values. Leave-one-out decides whether features are divided by their norm, so that large graphs
     do not count more than small ones.
 
@@ -852,12 +852,12 @@ class SubgraphIsoNNRegressor(_SubgraphIsoNN, GraphRegressor):
         k: nodes per template, 1 to 6, or several sizes.
         c: number of templates; None uses the whole vocabulary.
         view, regions, fold, head, node_labels, edge_labels, node_attributes, edge_weights, min_support, max_subgraphs,
-            wildcards, keep_examples, n_jobs, random_state, verbose: as in `SubgraphIsoNNClassifier`.
+            wildcards, keep_examples, n_jobs, random_state, verbose: as in `SubgraphClassifier`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
         >>> nodes = graphs.sizes.astype(float)
-        >>> isonn.SubgraphIsoNNRegressor(random_state=0).fit(graphs, nodes).score(graphs, nodes) > 0.95
+        >>> isonn.SubgraphRegressor(random_state=0).fit(graphs, nodes).score(graphs, nodes) > 0.95
         True
     """
 

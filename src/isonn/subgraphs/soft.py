@@ -720,7 +720,7 @@ class SoftTemplateClassifier(TorchEstimator, GraphClassifier):
 
     Example:
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphIsoNNClassifier(epochs=5, random_state=0).fit(graphs, graphs.y)
+        >>> clf = isonn.SubgraphClassifier(epochs=5, random_state=0).fit(graphs, graphs.y)
         >>> isonn.testing.assert_relabelling_invariant(clf, graphs[:20])
     """
 

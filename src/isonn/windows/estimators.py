@@ -227,7 +227,7 @@ class IsoNNClassifier(_IsoNN, GraphClassifier):
     """Classify graphs with templates matched against windows of the adjacency matrix (the paper's IsoNN).
 
     Windows are blocks of consecutive node numbers, so use this model for graphs whose node order has a meaning, such as
-    brain atlases. Graphs are padded with zeros at the end to one size. For other graphs, use `SubgraphIsoNNClassifier`.
+    brain atlases. Graphs are padded with zeros at the end to one size. For other graphs, use `SubgraphClassifier`.
 
     Args:
         k: nodes per template. Cost grows as k!.
@@ -321,7 +321,7 @@ class IsoNNRegressor(_IsoNN, GraphRegressor):
     """Predict numbers with templates matched against windows of the adjacency matrix.
 
     This is the paper's IsoNN with the squared error as its loss. ``y`` is one number per graph or one column per
-    measurement, with NaN for missing values. For graphs whose node order has no meaning, use `SubgraphIsoNNRegressor`.
+    measurement, with NaN for missing values. For graphs whose node order has no meaning, use `SubgraphRegressor`.
 
     Args:
         k: nodes per template. Cost grows as k!.
