@@ -155,7 +155,7 @@ def explainers(seed: int) -> dict[str, object]:
         "isonn, edge removal": EdgeRemoval(windows),
     }
     if hasattr(isonn, "SubgraphClassifier"):
-        subgraphs = Model(isonn.SubgraphClassifier(k=(3, 4, 5), random_state=seed))
+        subgraphs = Model(isonn.SubgraphClassifier(max_nodes=5, random_state=seed))
         rows["isonn-subgraph, shares"] = OurMatches(subgraphs, "edge_importance")
         rows["isonn-subgraph, means"] = OurMatches(subgraphs, "edge_means")
         rows["isonn-subgraph, edge removal"] = EdgeRemoval(subgraphs)

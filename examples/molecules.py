@@ -10,7 +10,7 @@ graphs = isonn.load("MUTAG")  # y is 1 for mutagenic compounds, -1 for the other
 print(graphs)
 
 train, test = stratified_folds(graphs.y, n_folds=3, seed=0)[0]
-clf = isonn.SubgraphClassifier(c=8, random_state=0).fit(graphs[train], graphs.y[train])
+clf = isonn.SubgraphClassifier(n_templates=8, random_state=0).fit(graphs[train], graphs.y[train])
 accuracy = clf.score(graphs[test], graphs.y[test])
 majority = (graphs.y[test] == 1).mean()
 print(f"accuracy on {len(test)} unseen compounds {accuracy:.2f}; always saying mutagenic gets {majority:.2f}\n")

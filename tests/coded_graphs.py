@@ -1,13 +1,21 @@
-"""Random graphs as the codes that subgraphs are counted on."""
+"""Graphs for the tests of subgraphs, as the codes that are counted, and counting by its definition."""
 
 from __future__ import annotations
+
+import itertools
+from collections import Counter
 
 import networkx
 import numpy as np
 
-from isonn.subgraphs.bank import CodedGraphs, Codes
+import isonn
+from isonn.subgraphs.count import count_in_threads
+from isonn.subgraphs.encode import CodedGraphs, Codes
+from isonn.subgraphs.table import join_chunks
 
 SIZES = (1, 2, 3, 4)
+MANY = 10**6
+PLANTED = 26
 
 
 def labelled(n, p, seed, labels=2, bonds=2):
@@ -19,11 +27,12 @@ def labelled(n, p, seed, labels=2, bonds=2):
 
 
 def coded(graphs, sizes=SIZES, second=None):
+    """NetworkX graphs as codes; a second view has the degrees."""
     edges = [sorted(map(sorted, graph.edges)) for graph in graphs]
     views = [
         Codes(
-            np.array([graph.nodes[v]["code"] for graph in graphs for v in range(len(graph))], dtype=np.int64),
-            np.array([graph.edges[e]["code"] for graph, es in zip(graphs, edges, strict=True) for e in es], dtype=int),
+            np.array([graph.nodes[v].get("code", 0) for graph in graphs for v in range(len(graph))], dtype=np.int64),
+            np.array([g.edges[e].get("code", 1) for g, es in zip(graphs, edges, strict=True) for e in es], dtype=int),
             sizes,
         )
     ]
@@ -36,3 +45,108 @@ def coded(graphs, sizes=SIZES, second=None):
         np.array([e for es in edges for e in es], dtype=np.int64).reshape(-1, 2),
         tuple(views),
     )
+
+
+def subsets_by_definition(n, edges, k):
+    """All sets of k nodes that induce a connected subgraph."""
+    neighbours = {v: set() for v in range(n)}
+    for a, b in edges:
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    found = []
+    for nodes in itertools.combinations(range(n), k):
+        reached, new = {nodes[0]}, {nodes[0]}
+        while new:
+            new = set().union(*(neighbours[v] for v in new)) & set(nodes) - reached
+            reached |= new
+        if len(reached) == k:
+            found.append(nodes)
+    return found
+
+
+def row_by_definition(nodes, node_codes, edge_codes):
+    """The smallest row of codes over all orders of the nodes; ``edge_codes`` are by (smaller, larger) node."""
+    return min(
+        (
+            *(node_codes[v] for v in order),
+            *(edge_codes.get((min(pair), max(pair)), 0) for pair in itertools.combinations(order, 2)),
+        )
+        for order in itertools.permutations(nodes)
+    )
+
+
+def counts_by_definition(given):
+    """The sorted canonical rows and the counts in each graph, by view and size."""
+    found = {}
+    for number, view in enumerate(given.views):
+        for k in view.sizes:
+            counts = []
+            for i in range(len(given)):
+                one = given.slice(i, i + 1)
+                edges, codes = list(map(tuple, np.sort(one.edges, axis=1).tolist())), one.views[number]
+                kinds = dict(zip(edges, codes.edge_codes.tolist(), strict=True))
+                subsets = subsets_by_definition(int(one.node_offsets[-1]), edges, k)
+                counts.append(Counter(row_by_definition(s, codes.node_codes.tolist(), kinds) for s in subsets))
+            rows = sorted(set().union(*counts))
+            found[number, k] = (
+                np.array(rows, dtype=np.int64).reshape(-1, k * (k + 1) // 2),
+                np.array([[count[row] for row in rows] for count in counts], dtype=float).reshape(len(given), -1),
+            )
+    return found
+
+
+def count_tables(given, limit=MANY, **settings):
+    return join_chunks(count_in_threads(given, limit, **settings))
+
+
+def as_counts(tables):
+    """Tables in the form of `counts_by_definition`."""
+    return {(table.view, table.size): (table.rows, table.counts.toarray()) for table in tables}
+
+
+def assert_same_counts(found, expected, rtol=0.0, graphs=None):
+    """Compare two results of `as_counts`, with the graphs of the first in another order."""
+    assert found.keys() == expected.keys()
+    for key, (rows, counts) in found.items():
+        np.testing.assert_array_equal(rows, expected[key][0])
+        wanted = expected[key][1] if graphs is None else expected[key][1][graphs]
+        np.testing.assert_allclose(counts, wanted, rtol=rtol)
+
+
+def planted():
+    """Small labelled graphs; class 1 has a triangle with a label of its own."""
+    generator, made = np.random.default_rng(0), []
+    for i in range(PLANTED):
+        graph = networkx.gnp_random_graph(int(generator.integers(5, 9)), 0.3, seed=i)
+        for v in graph:
+            graph.nodes[v]["label"] = str(generator.choice(["C", "N"]))
+        if i % 2:
+            n = len(graph)
+            graph.add_edges_from([(0, n), (n, n + 1), (n + 1, n + 2), (n, n + 2)])
+            for v in range(n, n + 3):
+                graph.nodes[v]["label"] = "O"
+        for edge in graph.edges:
+            graph.edges[edge]["label"] = str(generator.choice(["-", "="]))
+        made.append(graph)
+    return isonn.as_graphset(made, np.arange(PLANTED) % 2)
+
+
+_NUMBER = np.arange(PLANTED)
+#: Targets of every kind for the planted graphs, some with gaps.
+TARGETS = {
+    "classes": _NUMBER % 2,
+    "three classes": _NUMBER % 3,
+    "labels": np.column_stack([_NUMBER % 2, np.where(_NUMBER % 5, _NUMBER % 3 == 0, np.nan)]),
+    "number": np.linspace(0, 9, PLANTED) % 4.3,
+    "numbers": np.column_stack([np.linspace(0, 9, PLANTED), np.where(_NUMBER % 4, _NUMBER / 7, np.nan)]),
+}
+
+
+def fitted(graphs, kind="classes", **settings):
+    """The estimator of this kind of targets, fitted to the planted graphs."""
+    cls = isonn.SubgraphRegressor if kind.startswith("number") else isonn.SubgraphClassifier
+    return cls(**{"random_state": 0, **settings}).fit(graphs, TARGETS[kind])
+
+
+def answers(model, graphs):
+    return model.predict_proba(graphs) if hasattr(model, "predict_proba") else model.predict(graphs)

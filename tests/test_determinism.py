@@ -59,10 +59,15 @@ def test_hashes_of_graphs(mutag):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_codes_of_subgraphs(mutag, n_jobs):
-    model = isonn.SubgraphClassifier(k=(1, 2, 3), n_jobs=n_jobs, random_state=0).fit(mutag)
+    model = isonn.SubgraphClassifier(max_nodes=3, n_jobs=n_jobs, random_state=0).fit(mutag)
     counts = model.count(mutag[:50]).tocsr()
     counts.sort_indices()
-    same("codes", *(group.rows for group in model.vocabulary_.groups), counts.indices, counts.data.astype(np.int64))
+    same(
+        "codes",
+        *(block.rows for block in model.vectorizer_.vocabulary_.blocks),
+        counts.indices,
+        counts.data.astype(np.int64),
+    )
 
 
 @pytest.mark.parametrize("protocol", ["fair", "paper", "random"])

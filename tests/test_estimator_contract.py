@@ -41,13 +41,9 @@ ESTIMATORS = {
         k=2, c=2, normalize="templates", hidden=(16,), epochs=5, size=20, batch_size=8, random_state=0
     ),
     "isonn-deep": isonn.IsoNNClassifier(layers=((2, 3), (2, 3)), hidden=(16,), epochs=3, size=20, random_state=0),
-    "subgraph": isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0),
-    "subgraph-short": isonn.SubgraphClassifier(k=(1, 2, 3), c=6, random_state=0),
-    "subgraph-ensemble": isonn.SubgraphClassifier(k=(2, 3), c=4, head="ensemble", random_state=0),
-    "subgraph-learned": isonn.SubgraphClassifier(k=3, c=4, learn_templates=True, epochs=2, random_state=0),
-    "subgraph-mlp": isonn.SubgraphClassifier(
-        k=3, c=4, learn_templates=True, head="mlp", hidden=(8,), epochs=2, random_state=0
-    ),
+    "subgraph": isonn.SubgraphClassifier(max_nodes=3, random_state=0),
+    "subgraph-short": isonn.SubgraphClassifier(max_nodes=3, n_templates=6, random_state=0),
+    "subgraph-ensemble": isonn.SubgraphClassifier(max_nodes=3, n_templates=4, head="ensemble", random_state=0),
     "aligned": isonn.AlignedClassifier(align="order", shuffles=9, random_state=0),
     "ae": AutoEncoderClassifier(encoder=(16, 8), hidden=(16,), size=20, epochs=3, random_state=0),
     "cnn": CNNClassifier(channels=4, hidden=(16,), size=20, epochs=3, random_state=0),

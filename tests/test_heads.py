@@ -157,7 +157,7 @@ def test_every_head_keeps_the_contract(name, kind, toy, monkeypatch):
 
 
 def test_a_head_from_outside_serves_the_estimator(toy, mutag, tmp_path):
-    clf = isonn.SubgraphClassifier(k=(1, 2), head=toy.name, random_state=0).fit(mutag)
+    clf = isonn.SubgraphClassifier(max_nodes=2, head=toy.name, random_state=0).fit(mutag)
     assert set(clf.predict(mutag).tolist()) == {1}  # the larger class
     clf.save(tmp_path / "m")
     np.testing.assert_array_equal(isonn.load_model(tmp_path / "m").predict_proba(mutag), clf.predict_proba(mutag))

@@ -13,7 +13,7 @@ from isonn.errors import InputError, ModelFileError
 
 @pytest.fixture
 def model(mutag, tmp_path):
-    isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(mutag).save(tmp_path / "model")
+    isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(mutag).save(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -29,7 +29,7 @@ def edit(path, change):
     [
         lambda content: content["target"]["classes"]["values"].reverse(),
         lambda content: content["params"].update(n_jobs=100_000),
-        lambda content: content["params"].update(k=10**9),
+        lambda content: content["params"].update(max_nodes=10**9),
         lambda content: content["details"]["encoding"].update(views=["refined", "labels"]),
         lambda content: content["label_names"].update(node=[[0, "gold"]]),
         lambda content: content.pop("digest"),
@@ -44,18 +44,22 @@ def test_an_edited_description_is_refused_in_one_sentence(model, change):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda content: content["params"].update(fold=[[1]]),
+        lambda content: content["params"].update(view=[[1]]),
         lambda content: content["params"].update(verbose=None),
         lambda content: content.update(seed=None),
         lambda content: content["label_names"].pop("edge"),
         lambda content: content["details"]["encoding"].update(sizes=[[1, 2]]),
         lambda content: content["details"]["encoding"].update(sizes=[[10**9], [1, 2]]),
-        lambda content: content["details"]["encoding"]["node_labels"].update(dtype=[]),
-        lambda content: content["details"]["encoding"]["node_labels"].update(dtype="<U1000000000", values=["a"]),
-        lambda content: content["details"]["encoding"]["node_labels"].update(values="100000"),
-        lambda content: content["details"]["encoding"]["edge_labels"].update(values=[[1], [2]]),
-        lambda content: content["details"]["groups"][1].__setitem__(2, 1),
-        lambda content: content["details"]["groups"][0].__setitem__(0, None),
+        lambda content: content["details"]["encoding"]["labels"]["node_labels"].update(dtype=[]),
+        lambda content: content["details"]["encoding"]["labels"]["node_labels"].update(
+            dtype="<U1000000000", values=["a"]
+        ),
+        lambda content: content["details"]["encoding"]["labels"]["node_labels"].update(values="100000"),
+        lambda content: content["details"]["encoding"]["labels"]["edge_labels"].update(values=[[1], [2]]),
+        lambda content: content["details"]["encoding"]["views"][0].update(view="pickle"),
+        lambda content: content["details"]["encoding"]["labels"].pop("node_labels"),
+        lambda content: content["details"]["blocks"][1].__setitem__(1, 1),
+        lambda content: content["details"]["blocks"][0].__setitem__(0, None),
     ],
 )
 def test_a_forged_description_is_refused_before_it_is_used(model, change):
@@ -66,7 +70,7 @@ def test_a_forged_description_is_refused_before_it_is_used(model, change):
 
 
 def test_a_forged_mean_is_refused_before_it_is_used(mutag, tmp_path):
-    isonn.SubgraphRegressor(k=1, random_state=0).fit(mutag, mutag.sizes).save(tmp_path / "model")
+    isonn.SubgraphRegressor(max_nodes=1, random_state=0).fit(mutag, mutag.sizes).save(tmp_path / "model")
     edit(tmp_path / "model", lambda content: content["target"].update(mean=[[1.0]]))
     edit(tmp_path / "model", lambda content: content.update(digest=estimator._digest(content)))
     with pytest.raises(ModelFileError, match="does not describe"):
@@ -79,7 +83,7 @@ def test_nested_brackets_are_refused_in_one_sentence(model):
         isonn.load_model(model)
 
 
-@pytest.mark.parametrize("settings", [{"n_jobs": 10**6}, {"c": 10**9}, {"max_subgraphs": 10**30}])
+@pytest.mark.parametrize("settings", [{"n_jobs": 10**6}, {"n_templates": 10**9}, {"max_subgraphs": 10**30}])
 def test_values_that_would_exhaust_the_machine_are_refused(mutag, settings):
     with pytest.raises(InputError, match="is too large; use at most"):
         isonn.SubgraphClassifier(**settings).fit(mutag)
@@ -87,18 +91,19 @@ def test_values_that_would_exhaust_the_machine_are_refused(mutag, settings):
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_names_of_classes_travel_with_the_model(mutag, tmp_path, streamed):
-    clf = isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(isonn.stream(mutag) if streamed else mutag)
+    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(isonn.stream(mutag) if streamed else mutag)
     clf.save(tmp_path / "model")
     nameless = isonn.as_graphset(list(mutag[:1]))
     assert nameless.class_names == {}
     said = isonn.load_model(tmp_path / "model").explain(nameless[0]).summary()
     assert said.startswith(("mutagenic with probability", "not mutagenic with probability"))
-    own = isonn.SubgraphClassifier(k=(1, 2), random_state=0)
+    own = isonn.SubgraphClassifier(max_nodes=2, random_state=0)
     own.fit(isonn.stream(mutag) if streamed else mutag, ["yes", "no"] * 94)
     assert own.explain(nameless[0]).summary().startswith(("class yes with", "class no with"))
 
 
-def test_a_model_of_0_1_0_is_refused_in_one_sentence(model):
-    edit(model, lambda content: content.update(format="isonn-model-1"))
-    with pytest.raises(ModelFileError, match=r"was saved by isonn 0\.1\.0, .*; fit it again$"):
+@pytest.mark.parametrize(("name", "version"), [("isonn-model-1", "0.1.0"), ("isonn-model-2", "0.2.0")])
+def test_a_model_of_an_earlier_version_is_refused_in_one_sentence(model, name, version):
+    edit(model, lambda content: content.update(format=name))
+    with pytest.raises(ModelFileError, match=rf"was saved by isonn {version}, .*; fit it again$"):
         isonn.load_model(model)

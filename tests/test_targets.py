@@ -107,8 +107,8 @@ def test_an_estimator_learns_and_explains_a_target_from_outside(mutag):
             return Decades.fit(y)
 
     y = 10.0 ** (mutag.sizes / 5)
-    own = DecadesRegressor(k=(1, 2), random_state=0).fit(mutag, y)
-    plain = isonn.SubgraphRegressor(k=(1, 2), random_state=0).fit(mutag, np.log10(y))
+    own = DecadesRegressor(max_nodes=2, random_state=0).fit(mutag, y)
+    plain = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(mutag, np.log10(y))
     np.testing.assert_allclose(np.log10(own.predict(mutag)), plain.predict(mutag), atol=1e-9)
     assert own.held_out_score_["decades"] == pytest.approx(plain.held_out_score_["mae"], abs=1e-9)
     assert own.score(mutag, y) == pytest.approx(plain.score(mutag, np.log10(y)))

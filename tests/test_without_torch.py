@@ -20,20 +20,20 @@ import isonn
 
 SUBGRAPHS = """
 graphs = isonn.load("MUTAG")
-clf = isonn.SubgraphClassifier(k=(2, 3), random_state=0).fit(graphs[:60])
+clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs[:60])
 assert clf.predict(graphs[60:70]).shape == (10,)
 explanation = clf.explain(graphs[60])
 assert explanation.reasons
 clf.save(sys.argv[1] + "/model")
 assert (isonn.load_model(sys.argv[1] + "/model").predict(graphs) == clf.predict(graphs)).all()
-isonn.SubgraphRegressor(k=2, random_state=0).fit(graphs[:60], graphs.sizes[:60].astype(float)).predict(graphs[:3])
+isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(graphs[:60], graphs.sizes[:60].astype(float)).predict(graphs[:3])
 """
 
 ARRAYS = """
 rng = np.random.default_rng(0)
 adjacency = [np.triu(rng.random((6, 6)) < 0.4, 1).astype(float) for _ in range(12)]
 graphs = isonn.as_graphset([a + a.T for a in adjacency])
-isonn.SubgraphClassifier(k=2, random_state=0).fit(graphs, np.arange(12) % 2).predict(graphs)
+isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs, np.arange(12) % 2).predict(graphs)
 isonn.report, isonn.experiments, isonn.audit, isonn.explain
 """
 
@@ -49,7 +49,7 @@ for name in ("IsoNNClassifier", "IsoNNRegressor", "nn", "matching"):
 
 PAGES = """
 graphs = isonn.load("MUTAG")
-isonn.SubgraphClassifier(k=2, random_state=0).fit(graphs).save(sys.argv[1] + "/explained")
+isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs).save(sys.argv[1] + "/explained")
 from isonn.cli import main
 folder = sys.argv[1]
 sys.argv = ["isonn", "explain", folder + "/explained", "MUTAG", "--graph", "0", "--out", folder + "/page.html"]

@@ -48,7 +48,7 @@ def write(path: str) -> None:
     for name in CLASSES:
         graphs = load(name)
         found |= facts_of(isonn.SubgraphClassifier(random_state=0).fit(graphs), graphs, name)
-        short = isonn.SubgraphClassifier(c=32, wildcards=False, random_state=0).fit(graphs)
+        short = isonn.SubgraphClassifier(n_templates=32, random_state=0).fit(graphs)
         found |= facts_of(short, graphs, f"{name} 32 templates")
     graphs = load(NUMBERS)
     found |= facts_of(isonn.SubgraphRegressor(random_state=0).fit(graphs), graphs, NUMBERS)

@@ -516,10 +516,10 @@ def _stored(place: Path, graphs: Any) -> dict[str, tuple[list[Path], Callable[[]
     from isonn.experiments.run import execute
     from isonn.experiments.store import Store
 
-    isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(graphs).save(place / "subgraph")
+    isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs).save(place / "subgraph")
     windows = isonn.IsoNNClassifier(k=2, c=1, hidden=(8,), epochs=2, random_state=0)
     windows.fit(graphs, checkpoint=place / "checkpoint").save(place / "windows")
-    counted = isonn.SubgraphClassifier(k=(1, 2), random_state=0)
+    counted = isonn.SubgraphClassifier(max_nodes=2, random_state=0)
     counted.fit(isonn.stream(graphs, 20), bank=place / "bank")
     jobs = plan(graphs, ["size"], {}, "paper", seeds=1)
     for _ in execute(jobs, {graphs.name: graphs}, Store(place / "store")):
@@ -666,7 +666,7 @@ def campaign(name: str, share: float, out: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     graphs = isonn.load("MUTAG")
-    for method in (isonn.SubgraphClassifier(k=(1, 2, 3)), isonn.IsoNNClassifier(k=3, c=1, epochs=1)):
+    for method in (isonn.SubgraphClassifier(max_nodes=3), isonn.IsoNNClassifier(max_nodes=3, n_templates=1, epochs=1)):
         method.fit(graphs).explain(graphs[0])  # imports and compiles everything that forks need
     for part in ("__main__", "cli", "experiments.run", "experiments.study", "experiments.tables", "subgraphs.soft"):
         importlib.import_module(f"isonn.{part}")

@@ -20,6 +20,7 @@ _HOME = {
     "IsoNNRegressor": "isonn.windows.estimators",
     "SubgraphClassifier": "isonn.subgraphs.estimators",
     "SubgraphRegressor": "isonn.subgraphs.estimators",
+    "SubgraphVectorizer": "isonn.subgraphs.vectorizer",
     "load_model": "isonn.estimator",
 }
 
@@ -32,6 +33,7 @@ __all__ = [
     "IsoNNRegressor",
     "SubgraphClassifier",
     "SubgraphRegressor",
+    "SubgraphVectorizer",
     "__version__",
     "as_graphset",
     "audit",
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from isonn.graphs import Graph, GraphSet, as_graphset, load
     from isonn.graphs.stream import stream
     from isonn.subgraphs.estimators import SubgraphClassifier, SubgraphRegressor
+    from isonn.subgraphs.vectorizer import SubgraphVectorizer
     from isonn.windows.estimators import IsoNNClassifier, IsoNNRegressor
 
 

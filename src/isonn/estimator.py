@@ -37,8 +37,10 @@ from isonn.packing import mix64
 from isonn.params import check_sample_weight
 from isonn.targets import Classes, Labels, Numbers, Target, as_y, target_from
 
-FORMAT = "isonn-model-2"
+FORMAT = "isonn-model-3"
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
+#: Formats of earlier versions.
+OLD_FORMATS = {"isonn-model-1": "0.1.0", "isonn-model-2": "0.2.0"}
 #: The tensor with the hashes of the training graphs.
 TRAINED_ON = "trained_on"
 #: Largest size of a description, in bytes.
@@ -122,7 +124,7 @@ class GraphEstimator(BaseEstimator):
 
         Example:
             >>> graphs = isonn.load("MUTAG")
-            >>> clf = isonn.SubgraphClassifier(k=2, random_state=0).fit(graphs[:100])
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs[:100])
             >>> int(clf.seen_in_training(graphs).sum()) >= 100
             True
         """
@@ -162,6 +164,11 @@ class GraphEstimator(BaseEstimator):
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         raise TypeError(f"{type(self).__name__} does not implement _answers")
+
+    @classmethod
+    def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:
+        """Restore the parameters of a saved model."""
+        return {name: _frozen(value) for name, value in stored.items()}
 
     def _description(self) -> dict[str, Any]:
         """Return what `_restore` needs besides parameters and tensors, as JSON."""
@@ -381,7 +388,7 @@ def load_model(path: str | Path) -> Any:
             raise ModelFileError(f"{path} does not describe a model: its {entry} is not one; save the model again")
     cls = getattr(importlib.import_module(SAVED[name]), name)
     try:
-        model: GraphEstimator = cls(**{key: _frozen(value) for key, value in description["params"].items()})
+        model: GraphEstimator = cls(**cls._params_from_json(description["params"]))
         model._check_params()
         model.target_ = target_from(description["target"])
         model.size_ = int(description["size"])
@@ -447,8 +454,10 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path / JSON_NAME} is damaged ({error}); save the model again") from error
     found = description.get("format") if isinstance(description, dict) else description
-    if found == "isonn-model-1":
-        raise ModelFileError(f"{path} was saved by isonn 0.1.0, whose models this version cannot read; fit it again")
+    if found in OLD_FORMATS:
+        raise ModelFileError(
+            f"{path} was saved by isonn {OLD_FORMATS[found]}, whose models this version cannot read; fit it again"
+        )
     if found != FORMAT:
         raise ModelFileError(
             f"{path / JSON_NAME} has format {found!r} where {FORMAT!r} is needed; save the model again"
@@ -472,7 +481,9 @@ def _digest(description: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Convert NumPy numbers and arrays, as from a parameter grid, to Python types."""
+    """Convert NumPy numbers and arrays, as from a parameter grid, and views to JSON."""
+    if hasattr(value, "as_json"):
+        return value.as_json()
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):

@@ -16,6 +16,7 @@ from isonn.errors import InputError
 LIMITS = {
     "n_jobs": 1024,
     "c": 1_000_000,
+    "n_templates": 1_000_000,
     "epochs": 10_000_000,
     "max_subgraphs": 2**53,
     "seeds": 10_000,
@@ -57,18 +58,11 @@ def sizes_of(k: Any) -> tuple[Any, ...]:
     return tuple(np.atleast_1d(np.asarray(k, dtype=object)).tolist())
 
 
-def check_subgraph_sizes(k: Any) -> None:
-    """Raise `InputError` unless ``k`` is at least one size of subgraphs that can be enumerated."""
-    if not sizes_of(k):
-        raise InputError("k=() is empty; give at least one number of nodes")
-    for size in sizes_of(k):
-        check_subgraph_size(size)
-
-
-def check_subgraph_size(k: int) -> None:
-    """Raise `InputError` if subgraphs of this size cannot be enumerated."""
-    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MAX_SUBGRAPH_NODES:
-        raise InputError(f"k={k!r} is not a valid subgraph size; use 1 to {MAX_SUBGRAPH_NODES}")
+def check_subgraph_size(max_nodes: Any) -> None:
+    """Raise `InputError` if subgraphs of this size cannot be listed."""
+    is_integer = isinstance(max_nodes, (int, np.integer)) and not isinstance(max_nodes, bool)
+    if not is_integer or not 1 <= max_nodes <= MAX_SUBGRAPH_NODES:
+        raise InputError(f"max_nodes={_short(max_nodes)} is not valid; use 1 to {MAX_SUBGRAPH_NODES}")
 
 
 def check_plain(settings: Mapping[str, Any]) -> None:

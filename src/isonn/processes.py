@@ -7,12 +7,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any
 
-from joblib import parallel_config
+from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import ThreadpoolController
 
 
@@ -36,6 +36,31 @@ def workers(**settings: Any) -> Iterator[None]:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+#: A function with its arguments, and a function that runs such calls and yields their results in order.
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+Run = Callable[[Iterable[Call]], Iterator[Any]]
+
+
+def run_in_order(calls: Iterable[Call], jobs: int | Run) -> Iterator[Any]:
+    """Run calls in this process, in several processes, or by a function of the user; yield their results in order.
+
+    Args:
+        jobs: number of processes, or a function that runs calls elsewhere, such as the result of
+            `isonn.experiments.cluster.calls_on_cluster`.
+    """
+    if callable(jobs):
+        yield from jobs(calls)
+    elif jobs == 1:
+        for function, given in calls:
+            yield function(*given)
+    else:
+        with workers():  # they start with the first call
+            outcomes = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(
+                delayed(function)(*given) for function, given in calls
+            )
+        yield from outcomes
 
 
 def _end_with(parent: int) -> None:

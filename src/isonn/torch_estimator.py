@@ -21,7 +21,7 @@ from isonn import progress
 from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphEstimator
 from isonn.explain import Explanation, MatchedGraph, explain_matched
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream

@@ -98,7 +98,7 @@ def violations() -> Any:
 
 #: Every page kind, by the fixture that writes it.
 KINDS = ("report", "small_model_page", "explained", "matrix_page", "molecule_page", "one_molecule", "alerts_page",
-         "connectome_page", "regression_page", "window_page", "soft_page", "comparison")  # fmt: skip
+         "connectome_page", "regression_page", "window_page", "comparison")  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -134,7 +134,7 @@ def clf(mutag: Any) -> Any:
     """A model of all molecules of MUTAG."""
     import isonn
 
-    return isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+    return isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(mutag)
 
 
 @pytest.fixture(scope="session")
@@ -224,7 +224,7 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> Any:
     example = Path(__file__).parents[2] / "examples" / "alerts.py"
     runpy.run_path(str(example))["write_molecules"](path, 240)
     graphs = isonn.load(path)
-    clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs[:200])
+    clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs[:200])
     return clf, graphs[:200], graphs[200:240]
 
 
@@ -274,7 +274,7 @@ def regression_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     graphs = isonn.load("MUTAG")
     path = tmp_path_factory.mktemp("regression") / "report.html"
-    clf = isonn.SubgraphRegressor(k=(1, 2), random_state=0).fit(graphs[:60], graphs.sizes[:60] / 3)
+    clf = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(graphs[:60], graphs.sizes[:60] / 3)
     clf.report(graphs[60:66], graphs.sizes[60:66] / 3, path)
     return path
 
@@ -287,17 +287,5 @@ def window_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graphs = isonn.load("MUTAG")
     path = tmp_path_factory.mktemp("window") / "report.html"
     clf = isonn.IsoNNClassifier(k=3, c=2, epochs=3, random_state=0).fit(graphs[:60])
-    clf.report(graphs[120:126], None, path)
-    return path
-
-
-@pytest.fixture(scope="session")
-def soft_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of a model whose templates are learned."""
-    import isonn
-
-    graphs = isonn.load("MUTAG")
-    path = tmp_path_factory.mktemp("soft") / "report.html"
-    clf = isonn.SubgraphClassifier(k=3, c=4, learn_templates=True, epochs=5, random_state=0).fit(graphs[:60])
     clf.report(graphs[120:126], None, path)
     return path

@@ -18,14 +18,14 @@ def models(tmp_path_factory):
     """A window model and a subgraph model of MUTAG, made by the command."""
     folder = tmp_path_factory.mktemp("models")
     windows = run("fit", "MUTAG", "--out", folder / "windows", "--method", "isonn", "--k", 2, "--epochs", 30)
-    subgraph = run("fit", "MUTAG", "--out", folder / "sub", "--k", "1,2,3")
+    subgraph = run("fit", "MUTAG", "--out", folder / "sub", "--max-nodes", 3)
     assert windows.returncode == subgraph.returncode == 0
     return folder
 
 
 def test_a_fitted_subgraph_model_is_the_one_the_library_fits(models):
     graphs = isonn.load("MUTAG")
-    same = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs, graphs.y)
+    same = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs, graphs.y)
     np.testing.assert_array_equal(isonn.load_model(models / "sub").predict_proba(graphs), same.predict_proba(graphs))
 
 
@@ -47,16 +47,12 @@ def test_options_that_belong_to_another_method_are_refused(models, tmp_path):
     fit = ("fit", "MUTAG", "--out", tmp_path / "m")
     windows = (*fit, "--method", "isonn")
     refused(run(*windows, "--head", "linear"), "--head is not an option of IsoNNClassifier")
-    refused(run(*windows, "--regions", "both"), "--regions is not an option of IsoNNClassifier")
-    refused(run(*windows, "--frozen"), "--frozen is not an option of IsoNNClassifier")
-    refused(run(*windows, "--learned"), "--learned is not an option of IsoNNClassifier")
-    refused(run(*windows, "--k", "2,3"), "several sizes", "isonn-subgraph")
+    refused(run(*windows, "--max-nodes", 3), "--max-nodes is not an option of IsoNNClassifier")
+    refused(run(*windows, "--k", "2,3"), "several sizes")
     refused(run(*fit, "--k", "two"), "'two' is not a number of nodes")
     refused(run(*fit, "--layers", "2x3"), "--layers is not an option of SubgraphClassifier")
-    refused(run(*fit, "--numbers", "--learned"), "--learned is not an option of SubgraphRegressor")
-    refused(run(*fit, "--k", 7), "k=7", "use 1 to 6")
-    refused(run(*fit, "--c", "many"), "--c 'many' is not a number of templates", "32, or auto")
-    refused(run(*fit, "--learned", "--frozen"), "--learned and --frozen exclude each other")
+    refused(run(*fit, "--max-nodes", 7), "max_nodes=7", "use 1 to 6")
+    refused(run(*fit, "--templates", "many"), "--templates 'many' is not a number", "32, or auto")
     refused(run(*fit, "--matching", "fast"), "--matching is not an option of SubgraphClassifier")
     refused(run("audit", models / "sub", "MUTAG", "--repeats", 0), "repeats must be at least 1, got 0")
 

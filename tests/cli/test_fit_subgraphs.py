@@ -1,4 +1,4 @@
-"""`isonn fit` with its default, the vocabulary model: the library's model, whatever the options."""
+"""`isonn fit` with its default, the subgraph model: the library's model, whatever the options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def default(tmp_path_factory):
     return path, result.stdout
 
 
-def test_the_default_is_the_librarys_vocabulary_model(default, mutag):
+def test_the_default_is_the_librarys_subgraph_model(default, mutag):
     path, said = default
     expected = isonn.SubgraphClassifier(random_state=0).fit(mutag)
     loaded = isonn.load_model(path)
@@ -37,23 +37,22 @@ def test_the_default_is_the_librarys_vocabulary_model(default, mutag):
 @pytest.mark.parametrize(
     ("options", "params"),
     [
-        (("--c", "8"), {"c": 8}),
-        (("--c", "auto"), {"c": "auto"}),
+        (("--templates", "8"), {"n_templates": 8}),
+        (("--templates", "auto"), {"n_templates": "auto"}),
         (("--view", "labels"), {"view": "labels"}),
         (
-            ("--view", "labels,degrees", "--fold", "O", "--class-weight", "balanced"),
-            {"view": ("labels", "degrees"), "fold": "O", "class_weight": "balanced"},
+            ("--view", "labels,degrees", "--class-weight", "balanced"),
+            {"view": ("labels", "degrees"), "class_weight": "balanced"},
         ),
-        (("--regions", "both"), {"regions": "both"}),
         (("--head", "ensemble"), {"head": "ensemble"}),
     ],
     ids=lambda given: "".join(map(str, given)) if isinstance(given, tuple) else "",
 )
 def test_every_option_reaches_the_model(options, params, mutag, tmp_path):
-    result = run("fit", "MUTAG", "--out", tmp_path / "m", "--k", "1,2", "--json", *options)
+    result = run("fit", "MUTAG", "--out", tmp_path / "m", "--max-nodes", 2, "--json", *options)
     assert result.returncode == 0, result.stderr
     model = isonn.load_model(tmp_path / "m")
-    expected = isonn.SubgraphClassifier(k=(1, 2), **params, random_state=0).fit(mutag)
+    expected = isonn.SubgraphClassifier(max_nodes=2, **params, random_state=0).fit(mutag)
     saved = model.get_params()
     assert {name: tuple(saved[name]) if isinstance(saved[name], list) else saved[name] for name in params} == params
     np.testing.assert_equal(model.predict_proba(mutag), expected.predict_proba(mutag))
@@ -61,7 +60,7 @@ def test_every_option_reaches_the_model(options, params, mutag, tmp_path):
     assert facts["graphs"] == 188
     assert facts["templates"] == len(expected.templates_)
     assert ("held_out" in facts) == (expected.held_out_score_ is not None)
-    assert ("coverage" in facts) == (model.c is not None)
+    assert ("coverage" in facts) == (model.n_templates is not None)
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +74,11 @@ def measured(tmp_path_factory, mutag):
 
 @pytest.mark.parametrize("option", [(), ("--numbers",)], ids=["guessed", "asked for"])
 def test_numbers_are_fitted_and_predicted_with_a_regressor(option, measured, tmp_path):
-    result = run("fit", measured, "--out", tmp_path / "m", "--k", "1,2", *option)
+    result = run("fit", measured, "--out", tmp_path / "m", "--max-nodes", 2, *option)
     assert result.returncode == 0, result.stderr
     assert "leave-one-out: RMSE" in result.stdout
     graphs = isonn.load(measured)
-    expected = isonn.SubgraphRegressor(k=(1, 2), random_state=0).fit(graphs)
+    expected = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(graphs)
     predicted = run("predict", tmp_path / "m", measured)
     assert predicted.returncode == 0, predicted.stderr
     rows = list(csv.DictReader(io.StringIO(predicted.stdout)))
@@ -89,7 +88,7 @@ def test_numbers_are_fitted_and_predicted_with_a_regressor(option, measured, tmp
 
 
 def test_whole_numbers_are_classes_unless_numbers_are_asked_for(mutag, tmp_path):
-    assert run("fit", "MUTAG", "--out", tmp_path / "m", "--k", 1, "--numbers").returncode == 0
+    assert run("fit", "MUTAG", "--out", tmp_path / "m", "--max-nodes", 1, "--numbers").returncode == 0
     model = isonn.load_model(tmp_path / "m")
     assert isinstance(model, isonn.SubgraphRegressor)
     assert model.predict(mutag).shape == (188,)
@@ -98,10 +97,10 @@ def test_whole_numbers_are_classes_unless_numbers_are_asked_for(mutag, tmp_path)
 def test_bad_input_is_one_sentence_and_leaves_nothing(measured, tmp_path):
     fit = ("fit", "MUTAG", "--out", tmp_path / "m")
     refused(run(*fit, "--view", "colours"), "colours", "labels")
-    refused(run(*fit, "--regions", "all"), "regions='all' is unknown; use 'subgraphs' or 'both'")
-    refused(run(*fit, "--regions", "both", "--c", 8), "whole vocabulary")
     refused(run(*fit, "--head", "mlp"), "head='mlp' is unknown", "'linear'")
-    refused(run(*fit, "--c", 0), "c=0")
-    refused(run(*fit, "--learned", "--c", "auto"), "c='auto' is for the vocabulary model")
+    refused(run(*fit, "--templates", 0), "n_templates=0")
+    refused(run(*fit, "--templates", "few"), "--templates 'few' is not a number")
+    refused(run(*fit, "--max-nodes", 7), "max_nodes=7 is not valid; use 1 to 6")
+    refused(run(*fit, "--c", 2), "--c is not an option of SubgraphClassifier")
     refused(run("fit", measured, "--out", tmp_path / "m", "--classes"), "measurements such as", "regressor")
     assert not list(tmp_path.iterdir())

@@ -24,7 +24,7 @@ from isonn.graphs import GraphStream
 
 streams = _sys.modules["isonn.graphs.stream"]
 
-MODEL = ("--k", "1,2,3", "--c", 6, "--learned", "--epochs", 3)
+MODEL = ("--max-nodes", 3, "--templates", 6)
 OPTIONS = (*MODEL, "--jobs", 1)
 
 
@@ -38,7 +38,7 @@ def folder(tmp_path_factory, mutag):
 @pytest.fixture(scope="module")
 def expected(folder):
     graphs = isonn.load(folder)
-    return isonn.SubgraphClassifier(k=(1, 2, 3), c=6, learn_templates=True, epochs=3, random_state=0).fit(graphs)
+    return isonn.SubgraphClassifier(max_nodes=3, n_templates=6, random_state=0).fit(graphs)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_bank_gives_the_same_model_and_is_kept(folder, expected, tmp_path, sma
     result = run("fit", folder, "--out", tmp_path / "model", "--bank", tmp_path / "bank", *OPTIONS)
     assert result.returncode == 0, result.stderr
     assert "DS: 188 graphs" in result.stdout
-    assert "3 epochs" in result.stdout
+    assert "templates" in result.stdout
     assert_same(tmp_path / "model", expected, folder)
     assert len(list((tmp_path / "bank").glob("part-*"))) == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bank", "model"]
@@ -81,7 +81,7 @@ def test_lines_that_are_not_sorted_are_read_whole_unless_a_bank_is_asked_for(tmp
     monkeypatch.setattr(streams, "AT_ONCE", 1)
     cells = ["3, 4", "4, 3", "4, 5", "5, 4", "1, 2", "2, 1"]
     write(tmp_path, A=cells)
-    options = ("--k", 1)
+    options = ("--max-nodes", 1)
     assert run("fit", tmp_path, "--out", tmp_path / "m", *options).returncode == 0
     result = run("fit", tmp_path, "--out", tmp_path / "n", "--bank", tmp_path / "bank", *options)
     refused(result, "line 5 of", "goes back to node 1", "sort them")
@@ -111,10 +111,10 @@ def test_a_folder_of_many_files_is_fitted_and_predicted(mutag, tmp_path, small_p
 def test_ctrl_c_while_cutting_keeps_parts_and_the_same_command_goes_on(folder, expected, tmp_path, small_pieces):
     slow = (
         "import sys, time\nfrom isonn.cli import main, options as large\n"
-        "import isonn.graphs.stream, isonn.subgraphs.store as files\n"
-        "large.LARGE = 1\nsys.modules['isonn.graphs.stream'].AT_ONCE = 50\nreal = files.bank_block\n"
-        "def bank_block(*given):\n    time.sleep(0.5)\n    return real(*given)\n"
-        "files.bank_block = bank_block\nmain()"
+        "import isonn.graphs.stream, isonn.subgraphs.bank as files\n"
+        "large.LARGE = 1\nsys.modules['isonn.graphs.stream'].AT_ONCE = 50\nreal = files.count_chunk\n"
+        "def count_chunk(*given):\n    time.sleep(0.5)\n    return real(*given)\n"
+        "files.count_chunk = count_chunk\nmain()"
     )
     command = ("fit", folder, "--out", tmp_path / "m", "--bank", tmp_path / "bank", *OPTIONS)
     process = subprocess.Popen(
@@ -153,7 +153,7 @@ def test_bad_input_is_one_sentence(folder, mutag, tmp_path):
     result = run("fit", folder, *other, *bank, *OPTIONS, "--seed", 1)
     refused(result, "was cut from other graphs or with other settings", "remove its folder")
     part = tmp_path / "bank" / "part-000000.safetensors"
-    part.write_bytes(part.read_bytes().replace(b"isonn-bank-3", b"isonn-bank-0"))
+    part.write_bytes(part.read_bytes().replace(b"isonn-bank-4", b"isonn-bank-0"))
     refused(run("fit", folder, *other, *bank, *OPTIONS), "format 'isonn-bank-0'", "remove its folder")
     cut = tmp_path / "cut"
     cut.mkdir()

@@ -111,17 +111,17 @@ def test_dask_logs_no_traceback_of_a_lost_scheduler(two_workers):
 
 def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, two_workers: Cluster, tmp_path: Path) -> None:
     def classifier() -> isonn.SubgraphClassifier:
-        return isonn.SubgraphClassifier(k=(1, 2, 3), c=4, epochs=2, random_state=0)
+        return isonn.SubgraphClassifier(max_nodes=3, n_templates=4, random_state=0)
 
     expected = classifier().fit(mutag).predict_proba(mutag)
     bank = tmp_path / "bank"
     with cluster.calls_on_cluster(two_workers.address) as run:
-        found = classifier().fit(isonn.stream(mutag, 20), bank=bank, workers=run)
+        found = classifier().fit(isonn.stream(mutag, 20, bank=bank, workers=run))
     assert len(list(bank.glob("part-*"))) == 10
     np.testing.assert_allclose(found.predict_proba(mutag), expected, atol=1e-6)
     with distributed.Client(two_workers.address, set_as_default=False) as watcher:
-        written = watcher.run(lambda: len(sys.modules.get("isonn.subgraphs.store", sys).__name__))
-    assert set(written.values()) == {len("isonn.subgraphs.store")}  # it was they who cut
+        written = watcher.run(lambda: len(sys.modules.get("isonn.subgraphs.bank", sys).__name__))
+    assert set(written.values()) == {len("isonn.subgraphs.bank")}  # it was they who cut
 
 
 def test_a_worker_killed_half_way_changes_no_number_and_loses_nothing(

@@ -116,7 +116,7 @@ def test_a_deep_or_multi_label_model_has_cards_too(graphs):
 def test_subgraphs_equal_to_the_nearest_one_are_counted_in_every_graph():
     draws = [networkx.gnp_random_graph(8, 0.35, seed=seed) for seed in range(12)]
     graphs = isonn.as_graphset(draws, y=np.arange(12) % 2)
-    clf = isonn.SubgraphClassifier(k=3, c=4, view="labels", learn_templates=True, epochs=2, random_state=0).fit(graphs)
+    clf = isonn.SubgraphClassifier(max_nodes=3, n_templates=4, view="labels", random_state=0).fit(graphs)
     for card in template_cards(clf, graphs):
         nearest = networkx.from_numpy_array(card.nearest.cells)
         counts = [0, 0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.explain.reasons import formula
+from isonn.explain.text import formula
 
 PATH = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
 RING = np.roll(np.eye(4), 1, axis=1) + np.roll(np.eye(4), -1, axis=1)
@@ -14,7 +14,7 @@ RING = np.roll(np.eye(4), 1, axis=1) + np.roll(np.eye(4), -1, axis=1)
 
 @pytest.fixture(scope="module")
 def clf(mutag):
-    return isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+    return isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(mutag)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_reasons_against_the_class_come_last_and_the_rest_by_strength(clf, mutag
 
 
 def test_class_reasons_are_sorted_by_their_effect(clf, mutag):
-    reg = isonn.SubgraphRegressor(k=(1, 2), random_state=0).fit(mutag[:60], mutag.sizes[:60] / 3)
+    reg = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(mutag[:60], mutag.sizes[:60] / 3)
     for found in (*clf.reasons_.values(), *reg.reasons_.values()):
         effects = [reason.effect for reason in found]
         assert effects == sorted(effects, reverse=True)
@@ -76,6 +76,6 @@ def test_pieces_that_are_not_linked_are_told_largest_first_and_equal_ones_once()
 
 
 def test_no_reason_is_half_of_a_molecule_when_a_smaller_piece_is_stronger(mutag):
-    clf = isonn.SubgraphClassifier(c=8, random_state=0).fit(mutag)
+    clf = isonn.SubgraphClassifier(n_templates=8, random_state=0).fit(mutag)
     for graph in mutag[:60]:
         assert all(len(reason.nodes) <= max(12, graph.n // 2) for reason in clf.explain(graph).reasons)

@@ -18,8 +18,8 @@ NUMBERS = GRAPHS.sizes.astype(float)
 BASE = {
     "IsoNNClassifier": {"k": 2, "c": 1, "hidden": (4,), "epochs": 1},
     "IsoNNRegressor": {"k": 2, "c": 1, "hidden": (4,), "epochs": 1},
-    "SubgraphClassifier": {"k": (1, 2)},
-    "SubgraphRegressor": {"k": (1, 2)},
+    "SubgraphClassifier": {"max_nodes": 2},
+    "SubgraphRegressor": {"max_nodes": 2},
     "AlignedClassifier": {"k": 2, "c": 1, "shuffles": 2},
     "AlignedRegressor": {"k": 2, "c": 1, "shuffles": 2},
 }

@@ -81,11 +81,6 @@ def test_parts_that_are_read_by_themselves_are_the_chunks(folder, at_once, monke
     assert_same([part() for part in reversed(parts)][::-1], isonn.load(folder), at_once)
 
 
-def test_changed_chunks_are_changed_in_parts_too(folder):
-    stream = isonn.stream(folder, 50).map(lambda chunk: chunk.with_y(-chunk.y))
-    assert [part().y.tolist() for part in stream.parts()] == [chunk.y.tolist() for chunk in stream]
-
-
 def test_only_a_single_tu_folder_comes_in_parts(folder, mutag):
     assert isonn.stream(folder, 50).parts() is not None
     assert isonn.stream(mutag, 50).parts() is None

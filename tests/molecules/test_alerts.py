@@ -104,7 +104,7 @@ def test_a_stream_leaves_the_same_hashes(clf):
 
 def test_what_smarts_cannot_say_is_said_by_rings():
     smiles = ["CCCC", "C1CC1", "CC1CC1", "CCC", "C1CCC1", "CC(C)C1CC1"]
-    clf = isonn.SubgraphClassifier(k=3, view="elements", min_support=1).fit(smiles, [0, 1] * 3)
+    clf = isonn.SubgraphClassifier(max_nodes=3, view="elements", min_support=1).fit(smiles, [0, 1] * 3)
     path = next(template for template in clf.templates_ if template.adjacency.sum() == 4)
     triangle = Chem.MolFromSmiles("C1CC1")
     assert triangle.HasSubstructMatch(Chem.MolFromSmarts(template_smarts(path)))
@@ -113,7 +113,7 @@ def test_what_smarts_cannot_say_is_said_by_rings():
 
 
 def test_short_lists_with_wildcards_have_alerts_too():
-    clf = isonn.SubgraphClassifier(c=12, view="labels", random_state=0).fit(SMILES, Y)
+    clf = isonn.SubgraphClassifier(n_templates=12, view="labels", random_state=0).fit(SMILES, Y)
     for alert in clf.alerts(SMILES, Y):
         assert Chem.MolFromSmarts(alert.smarts) is not None
         assert alert.differs == 0

@@ -183,7 +183,7 @@ def test_smiles_work_in_grid_search_and_pipeline():
 
     pandas = pytest.importorskip("pandas")
     column, y = pandas.Series((ACIDS + OTHERS) * 2), [1] * 6 + [0] * 6
-    search = GridSearchCV(isonn.SubgraphClassifier(random_state=0), {"k": [1, (1, 2, 3)]}, cv=2)
+    search = GridSearchCV(isonn.SubgraphClassifier(random_state=0), {"max_nodes": [1, 3]}, cv=2)
     assert search.fit(column, y * 2).best_score_ == 1.0
     pipeline = make_pipeline(isonn.SubgraphClassifier(random_state=0), LogisticRegression())
     assert pipeline.fit(column, y * 2).score(column, y * 2) == 1.0

@@ -12,7 +12,7 @@ import pytest
 
 import isonn
 from isonn.errors import InputError
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 from isonn.report import draw
 from isonn.report.draw import Drawer, Drawing, Mark, draw_graph, find_drawer, register_drawer
 

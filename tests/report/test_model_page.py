@@ -51,7 +51,7 @@ def named(mutag):
 
 @pytest.fixture(scope="module")
 def clf(named):
-    return isonn.SubgraphClassifier(k=(2, 3), view="labels", random_state=0).fit(named)
+    return isonn.SubgraphClassifier(max_nodes=3, view="labels", random_state=0).fit(named)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_every_count_of_the_answer_is_a_direct_count(clf, named, content):
 def test_an_answer_about_a_piece_that_few_others_have_counts_the_graphs(mutag):
     fluorine = np.array([int((graph.node_labels == 3).any()) for graph in mutag])
     labelled = replace(mutag.with_y(fluorine), class_names={})
-    clf = isonn.SubgraphClassifier(k=(1, 2), view="labels", random_state=0).fit(labelled)
+    clf = isonn.SubgraphClassifier(max_nodes=2, view="labels", random_state=0).fit(labelled)
     content = model_content(held_out(clf, labelled), labelled, None, most=20, quiet=True)
     held = np.array([occurrences(graph, clf.reasons_[1][0].template) > 0 for graph in mutag])
     positive = fluorine == 1
@@ -160,7 +160,7 @@ def test_a_page_of_a_handful_of_graphs_has_no_trivial_method(clf, named, tmp_pat
 
 def test_a_model_knows_its_training_graphs_and_reports_them_cross_fitted(mutag, tmp_path: Path):
     train, test = mutag[:40], mutag[40:80]
-    clf = isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(train)
+    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(train)
     assert clf.seen_in_training(train).all()
     equal = {piece_key(graph, range(graph.n)) for graph in train}
     for graph, seen in zip(test, clf.seen_in_training(test), strict=True):
@@ -176,7 +176,7 @@ def test_a_model_knows_its_training_graphs_and_reports_them_cross_fitted(mutag, 
 def test_numbers_are_reported_as_errors_beside_the_mean(named, tmp_path: Path):
     nodes = named.sizes.astype(float)
     few = named[:60].with_y(nodes[:60])
-    reg = isonn.SubgraphRegressor(k=(1, 2), random_state=0).fit(few)
+    reg = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(few)
     reg.report(few, None, tmp_path / "numbers.html", cross_fit=False)
     text = unescape((tmp_path / "numbers.html").read_text())
     assert "What decides the value in MUTAG?" in text
@@ -192,7 +192,7 @@ def test_numbers_are_reported_as_errors_beside_the_mean(named, tmp_path: Path):
 
 
 def test_a_few_training_graphs_are_left_out_of_a_held_out_page(mutag, tmp_path: Path):
-    clf = isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(mutag[:60])
+    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(mutag[:60])
     few = isonn.GraphSet.concat([mutag[100:130], mutag[:3]])
     kept = int((~clf.seen_in_training(few)).sum())
     clf.report(few, None, tmp_path / "page.html")
@@ -205,7 +205,7 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
     y = np.column_stack([mutag.y == 1, mutag.sizes > 12]).astype(float)
     y[::7, 0] = np.nan
     graphs = mutag.with_y(y)
-    clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs[:120])
+    clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs[:120])
     held_graphs = graphs[120:]
     content = model_content(held_out(clf, held_graphs), held_graphs, trivial_tile(held_graphs, clf), quiet=True)
     features = clf.transform(held_graphs).toarray() > 0
@@ -223,7 +223,7 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
 @pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
 def test_a_reason_without_which_a_label_is_gone_says_so(mutag):
     graphs = mutag.with_y(np.column_stack([mutag.y == 1, mutag.sizes > 15]).astype(float))
-    clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+    clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
     flips = set()
     for panel in panels(clf, graphs, range(30)):
         found = clf.explain(graphs[panel.number])
@@ -292,7 +292,7 @@ def test_the_first_reason_of_a_planted_motif_lies_in_it():
 
 def test_graphs_that_no_piece_tells_apart_have_no_reason_and_the_page_says_so(tmp_path: Path):
     same = isonn.as_graphset(np.stack([np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)] * 6), y=[0, 1] * 3)
-    clf = isonn.SubgraphClassifier(k=2, random_state=0).fit(same)
+    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(same)
     assert clf.explain(same[0]).reasons == []
     clf.report(same, None, tmp_path / "same.html")
     assert "No piece of these graphs speaks for class 1" in (tmp_path / "same.html").read_text()
@@ -301,7 +301,7 @@ def test_graphs_that_no_piece_tells_apart_have_no_reason_and_the_page_says_so(tm
 
 
 def test_a_stream_is_reported_as_its_graphs_are(mutag, tmp_path: Path):
-    clf = isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(mutag[:100])
+    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(mutag[:100])
     clf.report(isonn.stream(mutag[100:130], at_once=7), None, tmp_path / "stream.html")
     clf.report(mutag[100:130], None, tmp_path / "set.html")
     assert (tmp_path / "stream.html").read_text() == (tmp_path / "set.html").read_text()
@@ -310,25 +310,23 @@ def test_a_stream_is_reported_as_its_graphs_are(mutag, tmp_path: Path):
 
 
 @pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
-def test_windows_and_learned_templates_speak_of_labels_by_name(mutag, tmp_path: Path):
-    window = isonn.IsoNNClassifier(k=2, c=2, epochs=1, random_state=0).fit(mutag[:40])
-    soft = isonn.SubgraphClassifier(k=2, c=2, learn_templates=True, epochs=1, random_state=0).fit(mutag[:40])
-    for clf in (window, soft):
-        for reason in clf.explain(mutag[50]).reasons:
-            assert reason.names[0].split()[0] in ("C", "N", "O")
-        content = model_content(held_out(clf, mutag[60:90]), mutag[60:90], None, quiet=True)
-        found = re.search(r"the strongest reason is (.*)\.$", content["answer"])
-        assert found is None or content["hero"]["text"].startswith(found[1])  # the picture shows what the answer says
+def test_windows_speak_of_labels_by_name(mutag, tmp_path: Path):
+    clf = isonn.IsoNNClassifier(k=2, c=2, epochs=1, random_state=0).fit(mutag[:40])
+    for reason in clf.explain(mutag[50]).reasons:
+        assert reason.names[0].split()[0] in ("C", "N", "O")
+    content = model_content(held_out(clf, mutag[60:90]), mutag[60:90], None, quiet=True)
+    found = re.search(r"the strongest reason is (.*)\.$", content["answer"])
+    assert found is None or content["hero"]["text"].startswith(found[1])  # the picture shows what the answer says
 
 
 def test_an_answer_about_labels_and_about_a_class_that_is_there(mutag):
     y = np.stack([mutag.y == 1, mutag.sizes > 18], axis=1).astype(float)
     several = replace(mutag.with_y(y), class_names={}, target_names=("mutagenic", "large"))
-    clf = isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(several)
+    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(several)
     content = model_content(held_out(clf, several), several, None, most=5, quiet=True)
     assert re.search(r"graphs that have label (mutagenic|large) contain", content["answer"])
     three = mutag.with_y(np.digitize(mutag.sizes, (15, 20)))
-    clf = isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(three)
+    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(three)
     two = three[three.y > 0]
     content = model_content(held_out(clf, two), two, None, most=5, quiet=True)
     assert re.search(r"graphs that are of class [12] contain", content["answer"])

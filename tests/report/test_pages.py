@@ -19,7 +19,7 @@ from isonn.errors import InputError, MissingDependencyError
 from isonn.experiments.jobs import plan
 from isonn.experiments.run import execute
 from isonn.experiments.store import Store
-from isonn.explain.explanation import Template
+from isonn.explain.template import EdgeFacts, NodeFacts, Template
 from isonn.graphs import load, planted_motifs
 from isonn.report.cards import template_pictures
 from isonn.report.draw import symbols
@@ -189,7 +189,7 @@ def test_without_jinja2_the_extra_is_named_before_any_work(run, monkeypatch):
 
 def test_templates_of_atoms_are_drawn_as_formulas(mutag):
     graphs = mutag[:40]
-    clf = isonn.SubgraphClassifier(k=(2, 3), c=6, epochs=2, random_state=0).fit(graphs, graphs.y)
+    clf = isonn.SubgraphClassifier(max_nodes=3, n_templates=6, random_state=0).fit(graphs, graphs.y)
     text, (panel,) = explain_page(clf, graphs, [0], quiet=True)
     cards = text[text.index('<section id="templates"') : text.index('<section id="provenance"')]
     assert 'class="elN"' in cards
@@ -201,7 +201,7 @@ def test_a_run_of_subgraph_templates_shows_those(mutag, tmp_path: Path):
     graphs = mutag[:60]
     np.savez(tmp_path / "few.npz", adjacency=graphs.dense(), labels=graphs.y)
     few = load(tmp_path / "few.npz")
-    settings = {"isonn-subgraph": {"k": [2, 3], "c": 4, "epochs": 2}, "isonn": {"k": 2, "c": 1, "epochs": 1}}
+    settings = {"isonn-subgraph": {"max_nodes": 3, "n_templates": 4}, "isonn": {"k": 2, "c": 1, "epochs": 1}}
     jobs = plan(few, ["isonn", "isonn-subgraph"], settings, "paper", 1)
     list(execute(jobs, {few.name: few}, Store(tmp_path / "run")))
     page = report_page(tmp_path / "run", data=str(tmp_path / "few.npz"), graphs_shown=4, quiet=True)
@@ -211,9 +211,11 @@ def test_a_run_of_subgraph_templates_shows_those(mutag, tmp_path: Path):
 
 
 def test_the_bonds_of_a_template_are_drawn(mutag):
-    adjacency = np.array([[0.0, 0.9, -0.001], [0.9, 0.0, 0.8], [-0.001, 0.8, 0.0]], dtype=np.float32)
+    adjacency = np.array([[0.0, 0.9, 0.0], [0.9, 0.0, 0.8], [0.0, 0.8, 0.0]], dtype=np.float32)
     bonds = np.array([[None, 2, None], [2, None, 0], [None, 0, None]], dtype=object)  # double, aromatic
-    template = Template(adjacency, node_labels=np.array([1, 2, 0]), edge_labels=bonds)
+    nodes = tuple(map(NodeFacts, (1, 2, 0)))
+    edges = {(i, j): EdgeFacts(bonds[i, j]) for i, j in np.argwhere(np.triu(adjacency)).tolist()}
+    template = Template(adjacency, nodes, edges, "labels")
     ((number, drawing, values, degrees),) = template_pictures([template], symbols(mutag), [0])
     edges = re.search(r'<g class="edges">(.*?)</g>', drawing.svg).group(1)
     assert sorted(path.count("M") for path in re.findall(r' d="([^"]+)"', edges)) == [1, 1, 2]

@@ -19,7 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def explanation(mutag):
-    clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(mutag)
+    clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(mutag)
     return clf.explain(mutag[0])
 
 
@@ -51,9 +51,7 @@ def test_a_set_of_numbers_has_no_classes(mutag):
 def test_a_template_is_a_drawing_with_the_names_of_its_labels(explanation):
     root = parsed(explanation.templates[5]._repr_html_())
     assert {text.text for text in root.iter(f"{SVG}text")} <= {"C", "N", "O", "F", "I", "Cl", "Br"}
-    assert root.find("figcaption").text == explanation.templates[5].text(
-        explanation.label_names, explanation.edge_label_names
-    )
+    assert root.find("figcaption").text == explanation.templates[5].text()
 
 
 def test_edges_of_a_set_are_counted_as_those_of_a_graph(mutag):
@@ -136,7 +134,7 @@ def test_a_page_of_one_names_classes_labels_and_numbers_as_the_data_do(mutag, tm
             r"The strongest reason is [^.]*, which (raises|lowers) weight\.",
         ),
     ):
-        found = method(k=(1, 2), random_state=0).fit(graphs).explain(mutag[0])
+        found = method(max_nodes=2, random_state=0).fit(graphs).explain(mutag[0])
         found.to_html(tmp_path / f"{name}.html")
         assert re.search(said, re.sub(r"</?span[^>]*>", "", (tmp_path / f"{name}.html").read_text())), name
     assert found._repr_html_().startswith("<div><p>Predicted weight ")
@@ -148,5 +146,5 @@ def test_prints_of_long_names_and_of_matches_are_short(explanation, mutag):
     assert all(len(repr(match)) < 60 for match in explanation.matches)
     named = replace(mutag[:60], ids=np.array(["n" * 10_000] * 60), class_names={-1: "a", 1: "b" * 10_000})
     assert len(repr(named[0])) < 120
-    clf = isonn.SubgraphClassifier(k=(1, 2), random_state=0).fit(named)
+    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(named)
     assert len(clf.explain(named[0]).summary()) < 2_000

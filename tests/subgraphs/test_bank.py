@@ -1,191 +1,208 @@
+"""The folder of counts: the tables of memory, never counted twice, and refused in a sentence if it is wrong."""
+
 from __future__ import annotations
 
-import itertools
-from collections import Counter
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
-import networkx
 import numpy as np
 import pytest
-from coded_graphs import SIZES, coded, labelled
+from coded_graphs import as_counts, assert_same_counts
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from rich_graphs import rich_graphs
+from safetensors.numpy import load, save
 
-from isonn.subgraphs import bank as subgraph_bank
-from isonn.subgraphs import enumerate as enumeration
-from isonn.subgraphs.bank import bank_subgraphs
-from isonn.subgraphs.enumerate import canonical_regions
+import isonn
+from isonn.errors import DatasetError, InputError, IsoNNError
+from isonn.graphs.graph import GraphSet
+from isonn.subgraphs import bank
+from isonn.subgraphs.bank import Limits, count_to_folder, read_bank
+from isonn.subgraphs.count import count_in_threads
+from isonn.subgraphs.encode import Encoding
+from isonn.subgraphs.survey import DistinctValues
+from isonn.subgraphs.table import join_chunks, join_sampled
+from isonn.subgraphs.views import views_of
 
-
-def as_graph(region, k):
-    graph = networkx.Graph()
-    for v in range(k):
-        graph.add_node(v, code=int(region[v]))
-    for (a, b), code in zip(itertools.combinations(range(k), 2), region[k:].tolist(), strict=True):
-        if code:
-            graph.add_edge(a, b, code=code)
-    return graph
-
-
-def equal(one, other):
-    same = networkx.algorithms.isomorphism
-    return networkx.is_isomorphic(
-        one,
-        other,
-        same.categorical_node_match("code", None),
-        same.categorical_edge_match("code", None),
-    )
+LIMIT = 25  # some of the graphs have more subgraphs of four nodes
+GRAPHS = rich_graphs(40)
+ENCODING = Encoding.fit(DistinctValues().add(GRAPHS), views_of(("labels", "degrees")), 4)
 
 
-def relabelled(graph, generator):
-    order = generator.permutation(len(graph)).tolist()
-    moved = networkx.Graph()
-    moved.add_nodes_from(range(len(graph)))
-    for v, data in graph.nodes(data=True):
-        moved.nodes[order[v]].update(data)
-    moved.add_edges_from((order[a], order[b], data) for a, b, data in graph.edges(data=True))
-    return moved
+def count(folder, graphs=GRAPHS, size=10, limit=LIMIT, seed=0, **settings):
+    source = isonn.stream(graphs, size)
+    return count_to_folder(source, ENCODING, Path(folder), Limits(limit, seed), **settings)
+
+
+def same(chunks, expected):
+    assert join_sampled(chunks) == pytest.approx(join_sampled(expected))
+    assert_same_counts(as_counts(join_chunks(chunks)), as_counts(join_chunks(expected)), rtol=1e-6)
 
 
 @pytest.fixture(scope="module")
-def graphs():
-    shapes = [(8, 0.3), (7, 0.5), (3, 0.9), (9, 0.25), (2, 1), (1, 0)]
-    return [labelled(n, p, seed) for seed, (n, p) in enumerate(shapes)]
+def expected():
+    return count_in_threads(ENCODING.encode(GRAPHS), LIMIT)
 
 
-def same_banks(one, other, rows=None):
-    for banks, others in zip(one.banks, other.banks, strict=True):
-        for k, bank in banks.items():
-            np.testing.assert_equal(bank.regions, others[k].regions)
-            counts = bank.counts.toarray()
-            np.testing.assert_equal(counts if rows is None else counts[rows], others[k].counts.toarray())
+@pytest.fixture
+def counted(monkeypatch):
+    """How many graphs each chunk that was counted in this test had."""
+    calls = []
+    real = bank.count_chunk
+    monkeypatch.setattr(bank, "count_chunk", lambda graphs, *rest: calls.append(len(graphs)) or real(graphs, *rest))
+    return calls
 
 
-@pytest.mark.parametrize("k", [*SIZES, 5])
-def test_regions_are_the_isomorphism_classes_and_counts_are_how_often_each_graph_has_them(graphs, k):
-    bank = bank_subgraphs(coded(graphs, (k,))).banks[0][k]
-    kinds = [as_graph(region, k) for region in bank.regions]
-    for one, other in itertools.combinations(kinds, 2):
-        assert not equal(one, other)
-    expected = np.zeros((len(graphs), len(kinds)))
-    for g, graph in enumerate(graphs):
-        for subset in itertools.combinations(range(len(graph)), k):
-            part = graph.subgraph(subset)
-            if networkx.is_connected(part):
-                (place,) = [i for i, other in enumerate(kinds) if equal(part, other)]
-                expected[g, place] += 1
-    np.testing.assert_equal(bank.counts.toarray(), expected)
-    assert (expected.sum(0) > 0).all()
-
-
-def test_a_second_view_merges_the_same_subgraphs_by_its_own_codes(graphs):
-    banked = bank_subgraphs(coded(graphs, (1, 2, 3), second=(2, 3)))
-    assert [sorted(banks) for banks in banked.banks] == [[1, 2, 3], [2, 3]]
-    for k in (2, 3):
-        one, other = (banks[k].counts.sum(axis=1) for banks in banked.banks)
-        np.testing.assert_equal(one, other)
-    often = Counter()
-    for graph in graphs:
-        often.update(tuple(sorted((graph.degree[a], graph.degree[b]))) for a, b in graph.edges)
-    bank = banked.banks[1][2]
-    assert {(a, b): n for (a, b, _), n in zip(bank.regions.tolist(), bank.counts.sum(axis=0), strict=True)} == often
-
-
-def test_neither_blocks_nor_processes_change_anything(graphs, monkeypatch):
-    given = coded(graphs * 3, second=(2, 3))
-    whole = bank_subgraphs(given, limit=9)
-    assert whole.sampled
-    monkeypatch.setattr(subgraph_bank, "NODES_PER_BLOCK", 6)
-    assert len(subgraph_bank.blocks(given, n_jobs=2)) > 5
-    for jobs in (1, 2):
-        parts = bank_subgraphs(given, limit=9, n_jobs=jobs)
-        assert parts.sampled == whole.sampled
-        for banks, others in zip(whole.banks, parts.banks, strict=True):
-            for k, bank in banks.items():
-                np.testing.assert_equal(bank.regions, others[k].regions)
-                np.testing.assert_allclose(bank.counts.toarray(), others[k].counts.toarray(), rtol=1e-12)
-
-
-def test_the_order_of_graphs_changes_the_order_of_rows_only(graphs):
-    order = np.random.default_rng(0).permutation(len(graphs))
-    same_banks(bank_subgraphs(coded(graphs)), bank_subgraphs(coded([graphs[i] for i in order])), rows=order)
-
-
-@pytest.mark.parametrize("limit", [10**6, 8])
-def test_relabelling_the_nodes_changes_nothing(graphs, limit):
-    generator = np.random.default_rng(0)
-    before = bank_subgraphs(coded(graphs[:4], second=(3,)), limit=limit)
-    after = bank_subgraphs(coded([relabelled(graph, generator) for graph in graphs[:4]], second=(3,)), limit=limit)
-    assert before.sampled == pytest.approx(after.sampled)
-    assert bool(before.sampled) == (limit == 8)
-    for banks, others in zip(before.banks, after.banks, strict=True):
-        for k, bank in banks.items():
-            np.testing.assert_equal(bank.regions, others[k].regions)
-            np.testing.assert_allclose(bank.counts.toarray(), others[k].counts.toarray(), rtol=1e-12)
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6])
-@pytest.mark.parametrize("largest", [1, 5, 2**20, 2**40])
-def test_a_canonical_region_is_the_smallest_of_its_orders_and_has_all_its_codes(k, largest):
-    generator = np.random.default_rng(k)
-    region = generator.choice([0, largest // 2, largest], k + k * (k - 1) // 2)
-    orders = region[enumeration._places(k)]
-    expected = min(orders.tolist())
-    some = generator.choice(len(orders), min(len(orders), 40), replace=False)
-    np.testing.assert_equal(canonical_regions(orders[some], k), np.tile(expected, (len(some), 1)))
-
-
-def test_canonical_regions_differ_for_graphs_that_are_not_isomorphic():
-    k = 4
-    rows = np.array(list(itertools.product([0, 1], repeat=6)))
-    regions = np.concatenate([np.zeros((len(rows), k), dtype=np.int64), rows], axis=1)
-    assert len(np.unique(canonical_regions(regions, k), axis=0)) == 11  # graphs of four nodes up to isomorphism
-
-
-def test_many_orders_are_looked_at_in_parts(monkeypatch):
-    regions = np.random.default_rng(0).integers(0, 3, (20, 10))
-    whole = canonical_regions(regions, 4)
-    monkeypatch.setattr(enumeration, "PERMUTATIONS_AT_ONCE", 50)
-    np.testing.assert_equal(canonical_regions(regions, 4), whole)
-
-
-def test_codes_too_large_for_one_integer_are_told_apart():
-    """Six nodes with codes of forty bits each; two graphs differ in the first code only, one in the last."""
-    big = 2**40
-    path = networkx.path_graph(6)
-    networkx.set_edge_attributes(path, 1, "code")
-    made = []
-    for codes in ([big, 0, 0, 0, 0, 1], [big - 1, 0, 0, 0, 0, 1], [big, 0, 0, 0, 0, 2], [1, 0, 0, 0, 0, big]):
-        graph = path.copy()
-        networkx.set_node_attributes(graph, dict(enumerate(codes)), "code")
-        made.append(graph)
-    bank = bank_subgraphs(coded(made, (6,))).banks[0][6]
-    assert len(bank.regions) == 3
-    columns = bank.counts.toarray().argmax(axis=1)
-    assert columns[0] == columns[3]
-    assert len(set(columns.tolist())) == 3
-
-
-@pytest.mark.parametrize("graph", [networkx.empty_graph(3), networkx.path_graph(2)], ids=["no edges", "a pair"])
-def test_graphs_without_subgraphs_of_a_size_have_an_empty_bank(graph):
-    networkx.set_node_attributes(graph, 0, "code")
-    networkx.set_edge_attributes(graph, 1, "code")
-    banked = bank_subgraphs(coded([graph, graph], (1, 3, 4)))
-    for k in (3, 4):
-        bank = banked.banks[0][k]
-        assert bank.regions.shape == (0, k + k * (k - 1) // 2)
-        assert bank.counts.shape == (2, 0)
-    np.testing.assert_equal(banked.banks[0][1].counts.toarray(), [[len(graph)]] * 2)
-    assert banked.sampled == {}
-
-
-def test_what_was_sampled_is_recorded_by_graph_and_size(graphs, monkeypatch):
-    monkeypatch.setattr(subgraph_bank, "NODES_PER_BLOCK", 6)
-    true = {k: bank.counts.sum(axis=1) for k, bank in bank_subgraphs(coded(graphs)).banks[0].items()}
-    sampled = bank_subgraphs(coded(graphs), limit=10).sampled
-    assert set(sampled) == {(g, k) for k in (3, 4) for g in range(len(graphs)) if true[k][g] > 10}
-    for (g, k), share in sampled.items():
-        assert share == pytest.approx(10 / true[k][g], rel=0.6)
-
-
-def test_progress_is_told_in_graphs(graphs):
+@pytest.mark.parametrize("size", [1, 10, 40])
+def test_chunks_on_disk_are_the_tables_in_memory(tmp_path, expected, size):
     told = []
-    bank_subgraphs(coded(graphs), report=lambda done, text: told.append((done, text)))
-    assert told == [(len(graphs), "graphs cut")]
+    found = count(tmp_path, size=size, report=lambda done, text: told.append(done))
+    same(found, expected)
+    same(read_bank(tmp_path), expected)
+    assert expected[0].sampled
+    assert told == list(range(size, 41, size))
+    for chunk in found:
+        for key in chunk.keys:
+            np.testing.assert_array_equal(chunk.support(key), (chunk.counts(key).toarray() > 0).sum(axis=0))
+
+
+def test_processes_write_to_a_folder_that_is_named_from_where_we_are(tmp_path, expected, monkeypatch):
+    for name in ("one", "other"):  # the processes of the first go on to serve the second
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        count("bank", workers=2)
+        same(read_bank(tmp_path / name / "bank"), expected)
+
+
+def test_chunks_that_are_there_are_not_counted_again(tmp_path, expected, counted):
+    def stops():
+        yield GRAPHS[:20]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        count(tmp_path, stops)
+    with pytest.raises(DatasetError, match=r"has no complete bank; run this again to cut the rest"):
+        read_bank(tmp_path)
+    assert counted == [10, 10]
+    same(count(tmp_path), expected)
+    same(count(tmp_path), expected)
+    assert counted == [10] * 4
+
+
+def test_a_run_that_was_killed_goes_on(tmp_path, expected, counted):
+    code = (
+        "import os, signal, sys\n"
+        f"sys.path[:0] = {[os.path.dirname(__file__), os.path.dirname(os.path.dirname(__file__))]!r}\n"
+        "import test_bank as t\n"
+        "def chunks():\n"
+        "    yield t.GRAPHS[:30]\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"t.count({str(tmp_path)!r}, chunks)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    whole = len(list(tmp_path.glob("part-*")))
+    assert whole >= 2
+    (tmp_path / ".part-000003.safetensors.x1x1x1x1").write_bytes(b"half a file")
+    same(count(tmp_path), expected)
+    assert len(counted) == 4 - whole
+    assert not list(tmp_path.glob(".part-*"))
+
+
+def test_half_a_file_is_counted_again(tmp_path, expected, counted):
+    count(tmp_path)
+    path = tmp_path / "part-000001.safetensors"
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(DatasetError, match=r"part-000001\.safetensors is damaged; remove it and run this again"):
+        read_bank(tmp_path)
+    counted.clear()
+    same(count(tmp_path), expected)
+    assert counted == [10]
+
+
+def test_an_altered_file_is_not_read(tmp_path):
+    count(tmp_path)
+    path = tmp_path / "part-000002.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DatasetError, match=r"part-000002\.safetensors is damaged"):
+        as_counts(join_chunks(read_bank(tmp_path)))
+
+
+def test_a_missing_file_and_a_folder_without_a_bank_are_named(tmp_path):
+    count(tmp_path / "bank")
+    (tmp_path / "bank" / "part-000002.safetensors").unlink()
+    with pytest.raises(DatasetError, match=r"part-000002\.safetensors is missing"):
+        read_bank(tmp_path / "bank")
+    with pytest.raises(DatasetError, match="has no bank; give a folder that a stream was counted into"):
+        read_bank(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"format": "isonn-bank-4"}', '{"format": "isonn-bank-4", "parts": [1.5]}']
+)
+def test_a_damaged_summary_is_refused_in_a_sentence_and_written_again(tmp_path, text, counted):
+    count(tmp_path)
+    (tmp_path / "bank.json").write_text(text)
+    with pytest.raises(DatasetError, match=r"bank\.json (is damaged.*; run this again to rewrite it|has format None)"):
+        read_bank(tmp_path)
+    counted.clear()
+    count(tmp_path)
+    assert (len(read_bank(tmp_path)), counted) == (4, [])
+
+
+@pytest.mark.parametrize(
+    "change", [{"limit": LIMIT + 1}, {"seed": 1}, {"graphs": GRAPHS[1:]}], ids=lambda c: next(iter(c))
+)
+def test_files_of_something_else_are_refused(tmp_path, change):
+    count(tmp_path)
+    with pytest.raises(InputError, match="was cut from other graphs or with other settings; remove its folder"):
+        count(tmp_path, **change)
+
+
+def test_a_bank_of_another_version_is_refused(tmp_path):
+    count(tmp_path)
+    for path in (tmp_path / "part-000000.safetensors", tmp_path / "bank.json"):
+        if path.suffix == ".json":
+            path.write_text(json.dumps({"format": "isonn-bank-0"}))
+        else:
+            path.write_bytes(save(load(path.read_bytes()), {"format": "isonn-bank-0"}))
+        with pytest.raises(DatasetError, match="has format 'isonn-bank-0' but this version of isonn reads"):
+            read_bank(tmp_path)
+    with pytest.raises(DatasetError, match="remove its folder to cut the graphs again"):
+        count(tmp_path)
+
+
+def test_no_graphs_are_refused(tmp_path):
+    with pytest.raises(InputError, match="there are no graphs to count for"):
+        count(tmp_path, list[GraphSet]())
+
+
+def test_a_full_disk_keeps_what_is_whole(tmp_path, expected, monkeypatch):
+    written = []
+
+    def full(*args):
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(1)
+        return save(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bank, "save", full)
+        with pytest.raises(IsoNNError, match=r"is full; 2 complete parts are kept, so free some space and run this"):
+            count(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"part-00000{i}.safetensors" for i in (0, 1)]
+    same(count(tmp_path), expected)
+
+
+def test_a_worker_that_dies_is_said_in_a_sentence(tmp_path, monkeypatch):
+    def dying(calls, workers):
+        yield next(iter(calls))
+        raise TerminatedWorkerError("killed")
+
+    monkeypatch.setattr(bank, "run_in_order", dying)
+    with pytest.raises(IsoNNError, match=r"a process that cut subgraphs died.*1 parts are kept.*fewer than 2 processe"):
+        count(tmp_path, workers=2)

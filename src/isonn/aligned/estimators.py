@@ -17,7 +17,8 @@ from isonn.aligned.model import ColumnModel, Geometry, SetTemplate, Settings, fi
 from isonn.aligned.select import RegionSet
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
-from isonn.explain.explanation import Explanation, Template, explain_matched
+from isonn.explain.explanation import Explanation, explain_matched
+from isonn.explain.template import Template
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.heads import temperature

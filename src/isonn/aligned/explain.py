@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from isonn.aligned.model import Geometry, SetTemplate
-from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Regions, Template
+from isonn.explain.matched import Logits, MatchedGraph, Occurrences, Regions
+from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.packing import Floats, IntArray
 from isonn.targets import Target

@@ -14,7 +14,7 @@ from isonn.cli.options import AsJson, Quiet
 #: Packages of the core and of each extra, with the purpose of the extra.
 CORE = ("numpy", "scipy", "scikit-learn", "numba", "igraph", "joblib", "pooch", "safetensors", "typer", "rich")
 EXTRAS = {
-    "torch": ("the paper's IsoNN, soft templates", ("torch",)),
+    "torch": ("the paper's IsoNN", ("torch",)),
     "baselines": ("Freq, GCN, GIN and the other networks", ("torch", "torch_geometric", "fast-gspan")),
     "molecules": ("SMILES, SDF, structural alerts", ("rdkit",)),
     "connectomes": ("time series, the interactive brain", ("nilearn",)),

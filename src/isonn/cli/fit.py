@@ -24,7 +24,7 @@ from isonn.cli.options import (
     reading,
 )
 
-_MODEL, _SUBGRAPHS, _PAPER = "Model", "Subgraph models (isonn-subgraph)", "The paper's model and soft templates"
+_MODEL, _SUBGRAPHS, _PAPER = "Model", "Subgraph models (isonn-subgraph)", "The paper's model (isonn)"
 _LARGE = "Large data"
 
 
@@ -42,21 +42,26 @@ def fit(
             rich_help_panel=_MODEL,
         ),
     ] = "isonn-subgraph",
+    max_nodes: Annotated[
+        int | None,
+        typer.Option(help="Nodes of the largest subgraphs, 1 to 6.", show_default="4", rich_help_panel=_SUBGRAPHS),
+    ] = None,
+    templates: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep a short list of this many subgraphs, or auto for the fewest with nearly the same score.",
+            show_default="all",
+            rich_help_panel=_SUBGRAPHS,
+        ),
+    ] = None,
     k: Annotated[
         str | None,
         typer.Option(
-            help="Nodes per template; several sizes for isonn-subgraph.",
-            show_default="1,2,3,4; isonn: 4",
-            rich_help_panel=_MODEL,
+            help="Nodes per template; several sizes for isonn-aligned.", show_default="4", rich_help_panel=_PAPER
         ),
     ] = None,
     c: Annotated[
-        str | None,
-        typer.Option(
-            help="Number of templates, or auto for the fewest with nearly the same score.",
-            show_default="all; isonn: 2",
-            rich_help_panel=_MODEL,
-        ),
+        int | None, typer.Option(help="Number of templates.", show_default="2", rich_help_panel=_PAPER)
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", rich_help_panel=_MODEL)] = 0,
     view: Annotated[
@@ -66,17 +71,6 @@ def fit(
             rich_help_panel=_SUBGRAPHS,
         ),
     ] = None,
-    fold: Annotated[
-        str | None,
-        typer.Option(
-            help="A node label, such as H, whose leaf nodes become a count on their neighbours.",
-            rich_help_panel=_SUBGRAPHS,
-        ),
-    ] = None,
-    regions: Annotated[
-        str | None,
-        typer.Option(help="subgraphs, or both to add neighbourhoods.", rich_help_panel=_SUBGRAPHS),
-    ] = None,
     class_weight: Annotated[
         str | None,
         typer.Option(
@@ -85,15 +79,8 @@ def fit(
     ] = None,
     head: Annotated[
         str | None,
-        typer.Option(help="linear, forest or ensemble; mlp with --learned.", rich_help_panel=_SUBGRAPHS),
+        typer.Option(help="linear, forest or ensemble.", rich_help_panel=_SUBGRAPHS),
     ] = None,
-    learned: Annotated[
-        bool, typer.Option("--learned", help="Train soft templates by gradient.", rich_help_panel=_SUBGRAPHS)
-    ] = False,
-    frozen: Annotated[
-        bool,
-        typer.Option("--frozen", help="Do not train the soft templates.", rich_help_panel=_SUBGRAPHS),
-    ] = False,
     matching: Annotated[
         str | None,
         typer.Option(
@@ -126,11 +113,11 @@ def fit(
         int | None, typer.Option(help="Nodes to reserve, if new graphs may be larger.", rich_help_panel=_PAPER)
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Training epochs.", show_default="100; soft: 40", rich_help_panel=_PAPER)
+        int | None, typer.Option(help="Training epochs.", show_default="100", rich_help_panel=_PAPER)
     ] = None,
     learning_rate: Annotated[
         float | None,
-        typer.Option(help="Step size of Adam.", show_default="0.001; soft: 0.005", rich_help_panel=_PAPER),
+        typer.Option(help="Step size of Adam.", show_default="0.001", rich_help_panel=_PAPER),
     ] = None,
     batch_size: Annotated[
         int | None, typer.Option(help="Graphs per step; default: all.", rich_help_panel=_PAPER)
@@ -179,8 +166,6 @@ def fit(
     if (out.exists() and not finished) or not out.name:
         raise InputError(f"{out} exists already; choose another --out, or remove it first")
     check_either(layers, k, c)
-    if learned and frozen:
-        raise InputError("--learned and --frozen exclude each other; give one of them")
     asked = {"--bank": bank, "--jobs": jobs, "--scheduler": scheduler}
     banked = [option for option, value in asked.items() if value is not None]
     if banked and method != "isonn-subgraph":
@@ -190,14 +175,13 @@ def fit(
     if checkpoint.exists() and not resume and not finished and graphs is None:
         raise InputError(f"{checkpoint} holds a stopped run; add --resume to continue, or remove it")
     settings = {
+        "max_nodes": max_nodes,
+        "n_templates": _templates(templates),
         "k": parse_sizes(k),
-        "c": _templates(c),
+        "c": c,
         "view": tuple(view.split(",")) if view is not None and "," in view else view,
-        "fold": fold,
         "class_weight": class_weight,
-        "regions": regions,
         "head": head,
-        "learn_templates": True if learned else "frozen" if frozen else None,
         "matching": matching,
         "layers": parse_layers(layers),
         "normalize": normalize,
@@ -220,7 +204,7 @@ def fit(
         if graphs is not None:
             model = _estimator(method, given, _streams_numbers(graphs) if numbers is None else numbers)
             try:
-                _fit_streamed(model, graphs, bank, out, checkpoint, jobs, scheduler)
+                _fit_streamed(model, graphs, bank, out, jobs, scheduler)
             except UnsortedError:
                 if banked:
                     raise
@@ -297,7 +281,9 @@ def _templates(text: str | None) -> int | str | None:
     except ValueError:
         from isonn.errors import InputError
 
-        raise InputError(f"--c {text!r} is not a number of templates; write a number such as 32, or auto") from None
+        raise InputError(
+            f"--templates {text!r} is not a number of templates; write a number such as 32, or auto"
+        ) from None
 
 
 def _facts(model: Any, held: Any) -> dict[str, Any]:
@@ -371,12 +357,12 @@ def _bank_beside(out: Path) -> Path:
 
 
 def _fit_streamed(
-    model: Any, graphs: Any, bank: Path | None, out: Path, checkpoint: Path, jobs: int | None, scheduler: str | None
+    model: Any, graphs: Any, bank: Path | None, out: Path, jobs: int | None, scheduler: str | None
 ) -> None:
     """Fit a model to a stream; Ctrl-C reports what is kept and exits with 130."""
     from isonn.cli.options import processes
 
-    folder = _bank_beside(out) if bank is None else bank
+    graphs.bank = folder = _bank_beside(out) if bank is None else bank
     workers: AbstractContextManager[Any] = nullcontext(processes(jobs))
     if scheduler is not None:
         from isonn.experiments.cluster import calls_on_cluster
@@ -384,13 +370,12 @@ def _fit_streamed(
         workers = calls_on_cluster(scheduler)
     try:
         with workers as run:
-            model.fit(graphs, checkpoint=checkpoint, resume=True, bank=folder, workers=run)
+            graphs.workers = run
+            model.fit(graphs)
     except KeyboardInterrupt:
         parts = len(list(folder.glob("part-*.safetensors")))
-        also = f", and the run in {checkpoint}" if checkpoint.exists() else ""
         print(
-            f"isonn: stopped; {parts} parts of subgraphs are kept in {folder}{also}; run the same command again "
-            "to continue",
+            f"isonn: stopped; {parts} parts of subgraphs are kept in {folder}; run the same command again to continue",
             file=sys.stderr,
         )
         raise typer.Exit(130) from None
@@ -410,9 +395,7 @@ def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
     settings = dict(settings)
     if method == "isonn" and "k" in settings:
         if len(settings["k"]) > 1:
-            raise InputError(
-                f"--k {settings['k']} are several sizes, but isonn has one; give one, or use --method isonn-subgraph"
-            )
+            raise InputError(f"--k {settings['k']} are several sizes, but isonn has one; give one")
         settings["k"] = settings["k"][0]
     name = _ESTIMATORS[method] + ("Regressor" if numbers else "Classifier")
     model = getattr(isonn, name)()  # imported by name, because only some need torch
@@ -421,7 +404,6 @@ def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
         settings.pop("verbose", None)
     unknown = sorted(set(settings) - set(known))
     if unknown:
-        given = settings[unknown[0]]
-        option = ("frozen" if given == "frozen" else "learned") if unknown[0] == "learn_templates" else unknown[0]
-        raise InputError(f"--{option.replace('_', '-')} is not an option of {name}; leave it out")
+        option = unknown[0].removeprefix("n_").replace("_", "-")
+        raise InputError(f"--{option} is not an option of {name}; leave it out")
     return model.set_params(**settings)

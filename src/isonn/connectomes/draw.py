@@ -10,7 +10,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.report.draw import Drawing, Mark, Symbols, register_drawer, shortened

@@ -26,7 +26,7 @@ from isonn.experiments.store import failure
 from isonn.graphs.graph import GraphSet
 
 if TYPE_CHECKING:
-    from isonn.subgraphs.store import Call
+    from isonn.processes import Call
 
 #: Seconds a scheduler may take for its first answer; the error then comes within 10 s, imports included.
 FIRST_ANSWER_SECONDS = 4.0

@@ -64,9 +64,8 @@ def _isonn(about: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> 
 
 
 def _subgraph(about: str, **fixed: Any) -> Method:
-    regressor = "" if "learn_templates" in fixed else "SubgraphRegressor"
     # version 1 was the model of 0.1.0
-    return Method("isonn", "SubgraphClassifier", about, fixed=fixed, version=2, regressor=regressor)
+    return Method("isonn", "SubgraphClassifier", about, fixed=fixed, version=2, regressor="SubgraphRegressor")
 
 
 def _baseline(name: str, about: str, numbers: bool = False, **fixed: Any) -> Method:
@@ -82,11 +81,8 @@ METHODS: dict[str, Method] = {
     "isonn-deep": _isonn("the paper's deep IsoNN", _deep),
     "isonn-deep-relative": _isonn("the same, maps relative to their mean", _deep_relative),
     "isonn-subgraph": _subgraph("every connected subgraph of up to 4 nodes, linear head"),
-    "isonn-subgraph-both": _subgraph("subgraphs and neighbourhoods, linear head", regions="both"),
-    "isonn-subgraph-short": _subgraph("the 32 most informative subgraphs, linear head", c=32),
+    "isonn-subgraph-short": _subgraph("the 32 most informative subgraphs, linear head", n_templates=32),
     "isonn-subgraph-ensemble": _subgraph("every subgraph, linear head and forest", head="ensemble"),
-    "isonn-subgraph-learned": _subgraph("32 soft templates trained by gradient", learn_templates=True),
-    "isonn-subgraph-frozen": _subgraph("the same, not trained", learn_templates="frozen"),
     "isonn-aligned": Method(
         "isonn",
         "AlignedClassifier",
@@ -116,7 +112,7 @@ METHODS: dict[str, Method] = {
 
 #: Default methods of `isonn evaluate`, by `GraphSet.kind`.
 DEFAULTS: dict[str, tuple[str, ...]] = {
-    "": ("isonn-subgraph", "isonn-subgraph-both", "isonn-subgraph-short", "wl-svm", "size", "majority"),
+    "": ("isonn-subgraph", "isonn-subgraph-short", "wl-svm", "size", "majority"),
     "molecules": (
         "isonn-subgraph",
         "isonn-subgraph-short",

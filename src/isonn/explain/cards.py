@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError
-from isonn.explain.explanation import Logits, MatchedGraph, Template, matches_of
+from isonn.explain.explanation import matches_of
+from isonn.explain.matched import Logits, MatchedGraph
+from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.seeding import torch_threads

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.errors import InputError, MissingDependencyError
-from isonn.explain.reasons import Reason, find_reasons, formula, link_name
+from isonn.errors import InputError
+from isonn.explain.importance import edge_means, edge_shares, node_shares
+from isonn.explain.matched import Logits, MatchedGraph, Regions
+from isonn.explain.reasons import Reason, find_reasons
+from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
 from isonn.targets import Target
-
-if TYPE_CHECKING:
-    import networkx
 
 #: Default number of matches to list; importances always count all.
 LISTED = 100
@@ -45,7 +44,7 @@ class Match:
 
     Example:
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
         >>> match = clf.explain(graphs[0]).matches[0]
         >>> len(match.nodes) == clf.templates_[match.template].k
         True
@@ -94,12 +93,10 @@ class Explanation:
         single_nodes: contribution of single-node pieces; 0 for models without any.
         exact: whether contributions add up. Node importances then sum to ``score - base``, and so do edge importances
             (every undirected edge once) plus ``single_nodes``.
-        method: "contribution" or "evidence".
-        note: a further remark in one sentence, or "".
 
     Example:
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
         >>> why = clf.explain(graphs[0])
         >>> [why.node_name(node) for node in why.reasons[0].nodes]  # the nitro group
         ['C 12', 'N 14', 'O 15', 'O 16']
@@ -125,14 +122,13 @@ class Explanation:
     target: Target
     source: MatchedGraph = field(repr=False)
     rows: IntArray = field(repr=False)
+    contributions: tuple[IntArray, NDArray[np.float64]] = field(repr=False)
     regions: Regions = field(repr=False)
     single_nodes: float = 0.0
     exact: bool = False
     label_names: dict[Any, str] = field(default_factory=dict, repr=False)
     edge_label_names: dict[Any, str] = field(default_factory=dict, repr=False)
     class_names: dict[Any, str] = field(default_factory=dict, repr=False)
-    method: str = "contribution"
-    note: str = ""
 
     @property
     def column(self) -> int:
@@ -211,9 +207,7 @@ class Explanation:
             rows = ", ".join(map(self.node_name, match.nodes))
             columns = "" if match.columns is None else " to " + ", ".join(map(self.node_name, match.columns))
             lines.append(f"  {match.contribution:+.3f}  template {match.template} at {rows}{columns}")
-        if self.note:
-            lines.append(f"  {self.note}")
-        if not self.exact and self.method == "contribution":
+        if not self.exact:
             lines.append("  Contributions are computed by removal and need not add up.")
         return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 1]}\u2026" for line in lines)
 
@@ -256,7 +250,7 @@ def explain_matched(
 
     Example:
         >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
+        >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
         >>> matched = clf.explain(graphs[0]).source
         >>> len(explain_matched(matched, clf.target_, top=3).matches)
         3
@@ -264,14 +258,13 @@ def explain_matched(
     if top is not None and (isinstance(top, bool) or top < 0):
         raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
     classes = target.classes
-    logits, model = matched.logits(), matched.model_logits()
-    predicted = 0 if target.numeric else int(model.argmax())
+    logits = matched.logits()
+    predicted = 0 if target.numeric else int(logits.argmax())
     column = predicted if label is None else _column(classes, label)
 
     def score(values: Logits) -> NDArray[np.float64]:
         return target.margin(values, column)
 
-    matched.target = target
     rows, contributions = matched.contributions(column)
     order = np.argsort(-np.abs(contributions), kind="stable")[:top]
     regions = matched.region_contributions(column, rows, contributions)
@@ -286,7 +279,7 @@ def explain_matched(
         label=classes[predicted],
         explained=classes[column],
         classes=classes,
-        probabilities=target.link(model),
+        probabilities=target.link(logits),
         score=float(score(logits)),
         base=float(score(matched.base_logits())),
         padding=float(score(logits) - score(matched.padding_logits())),
@@ -305,31 +298,9 @@ def explain_matched(
         edge_label_names=dict((names or {}).get("edge", {})),
         class_names=dict((names or {}).get("class" if target.exclusive else "target", {})),
         rows=rows[order],
+        contributions=(rows, contributions),
         regions=regions,
     )
-
-
-def with_evidence(explanation: Explanation, nodes: IntArray, evidence: NDArray[np.float64]) -> Explanation:
-    """Return importances as the sum of standard scores of contributions and of the evidence of each piece.
-
-    Args:
-        nodes: nodes of each piece, ``(R, k)``, padded with -1.
-        evidence: evidence of each piece, ``(R,)``.
-    """
-    graph = explanation.graph
-    means = edge_means(graph.adjacency, Regions(nodes, None, evidence, np.ones(len(nodes))))
-    there = graph.adjacency != 0
-
-    def standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray((values - values.mean()) / max(float(values.std()), 1e-12)) if values.size else values
-
-    edges = np.zeros_like(means)
-    edges[there] = standard(explanation.edge_importance[there]) + standard(means[there])
-    real = nodes >= 0
-    counts = np.bincount(nodes[real], minlength=graph.n)
-    sums = np.bincount(nodes[real], np.broadcast_to(evidence[:, None], nodes.shape)[real], minlength=graph.n)
-    at_nodes = standard(explanation.node_importance) + standard(sums / np.maximum(counts, 1))
-    return replace(explanation, edge_importance=edges, node_importance=at_nodes, exact=False, method="evidence")
 
 
 def matches_of(matched: MatchedGraph, rows: IntArray, contributions: NDArray[np.float64]) -> list[Match]:
@@ -367,312 +338,3 @@ def _column(classes: NDArray[Any], label: Any) -> int:
 
 def _key(match: Match) -> tuple[Any, ...]:
     return match.template, match.nodes, match.columns
-
-
-# The public form of a learned template.
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Template:
-    """One learned template.
-
-    Attributes:
-        adjacency: ndarray of shape (k, k).
-        node_labels: ndarray of shape (k,), the most likely label of each node, or None for a template without labels.
-        edge_labels: ndarray of shape (k, k), the most likely label of each edge (value above 0.5), else None; or None.
-        degrees: ndarray of shape (k,), the degrees its nodes should have in the whole graph, or None.
-        label_weights: ndarray of shape (k, labels), the weight of each label at each node, or None.
-        texts: each node in words ("ring C with 3 neighbours") for templates that are subgraphs, or None.
-        view: the name of the view it belongs to, or "".
-        others: for a template with a wildcard, the other subgraphs it accepts.
-        label_names, edge_label_names: the names of labels, where known.
-    """
-
-    adjacency: NDArray[np.float32]
-    node_labels: NDArray[Any] | None = None
-    edge_labels: NDArray[Any] | None = None
-    degrees: NDArray[np.float32] | None = None
-    label_weights: NDArray[np.float32] | None = None
-    texts: tuple[str, ...] | None = None
-    view: str = ""
-    others: tuple[Template, ...] = ()
-    label_names: Mapping[Any, str] = field(default_factory=dict)
-    edge_label_names: Mapping[Any, str] = field(default_factory=dict)
-
-    @property
-    def k(self) -> int:
-        """Number of nodes."""
-        return len(self.adjacency)
-
-    def text(
-        self, label_names: Mapping[Any, str] | None = None, edge_label_names: Mapping[Any, str] | None = None
-    ) -> str:
-        """Describe the template in words: its nodes by label, and their links; None uses its own names of labels."""
-        if self.texts and not self.view:  # certain nodes, or a neighbourhood
-            return ", ".join(self.texts)
-        names, labels = label_names or self.label_names, self.node_labels
-        edge_label_names = edge_label_names or self.edge_label_names
-        shown = None if labels is None else [str(names.get(label, label)) for label in labels.tolist()]
-        if shown is not None and self.texts and self.view != "refined":
-            shown = list(self.texts)
-        links = None
-        if self.edge_labels is not None:
-            links = np.array(
-                [[link_name(label, edge_label_names) for label in row] for row in self.edge_labels.tolist()]
-            )
-        elif self.view == "refined" and edge_label_names:  # all its links lie on cycles
-            links = np.full(self.adjacency.shape, None)
-        neighbours: list[str] = []
-        if self.view == "refined" and self.texts:
-            neighbours = [text.rpartition(" with ")[2].rpartition(" ")[0] for text in self.texts]
-            # a link without a label lies on a ring, so its ends need not be called so
-            plain = [self.adjacency[node] > 0.5 for node in range(self.k)]
-            told = [
-                links is not None and any(link is None for link in links[node][own]) for node, own in enumerate(plain)
-            ]
-            shown = shown and [
-                f"ring {name}" if text.startswith(f"ring {name} with ") and not known else name
-                for name, text, known in zip(shown, self.texts, told, strict=True)
-            ]
-        words = formula(self.adjacency > 0.5, shown, links, neighbours)
-        if self.others:
-            words += " or a similar piece" if len(self.others) == 1 else f" or one of {len(self.others)} similar pieces"
-        return words
-
-    def __repr__(self) -> str:
-        return f"Template({self.text()})"
-
-    def to_networkx(self, threshold: float = 0.5) -> networkx.DiGraph:
-        """Convert the template to a NetworkX graph with an edge for each cell above the threshold, weighted by it."""
-        try:
-            import networkx
-        except ImportError as error:
-            raise MissingDependencyError("to_networkx needs networkx; pip install networkx") from error
-        graph = networkx.DiGraph()
-        for node in range(self.k):
-            graph.add_node(node, **({} if self.node_labels is None else {"label": self.node_labels[node]}))
-        for row, column in np.argwhere(self.adjacency > threshold).tolist():
-            graph.add_edge(row, column, weight=float(self.adjacency[row, column]))
-        return graph
-
-    def _repr_html_(self) -> str:
-        from isonn.report.show import template_html
-
-        return template_html(self)
-
-
-# One graph as the model sees it: its matches, and the model's outputs without some of them. Explanations need nothing
-# else from a model. Each kind of region has its own subclass.
-
-
-Logits = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Occurrences:
-    """All matches of all templates in one graph: r matches in R regions.
-
-    Attributes:
-        nodes: the graph nodes of each region in the order of its rows, shape (R, k), padded with -1 if regions differ
-            in size.
-        columns: the graph nodes of each region's columns, shape (R, k), or None if they are its rows.
-        region: the region of each match, shape (r,).
-        template: the template of each match, shape (r,).
-        distance: the distance between template and region of each match, shape (r,).
-
-    Example:
-        >>> found = Occurrences(  # both templates match nodes 4 and 7
-        ...     nodes=np.array([[4, 7]]),
-        ...     columns=None,
-        ...     region=np.array([0, 0]),
-        ...     template=np.array([0, 1]),
-        ...     distance=np.array([0.0, 1.0]),
-        ... )
-        >>> len(found)
-        2
-    """
-
-    nodes: IntArray
-    columns: IntArray | None
-    region: IntArray
-    template: IntArray
-    distance: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.region)
-
-
-@dataclass(frozen=True, eq=False)
-class Regions:
-    """Regions of a graph with the total contribution and the number of their matches."""
-
-    nodes: IntArray
-    columns: IntArray | None
-    total: NDArray[np.float64]
-    count: NDArray[np.float64]
-
-
-class MatchedGraph(ABC):
-    """A graph with the matches of a fitted model, and the model's outputs without some of them.
-
-    Matches are given by their rows in ``occurrences``. Logits are float64, one per class or label.
-
-    Example:
-        >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphClassifier(k=(1, 2, 3), random_state=0).fit(graphs)
-        >>> matched = clf.explain(graphs[0]).source
-        >>> matched.logits_without(np.array([0])).shape  # without the first match
-        (2,)
-    """
-
-    graph: Graph
-    templates: Sequence[Template]
-    occurrences: Occurrences
-    target: Target
-    #: Whether edges have no direction, so that an edge's importance is in both of its cells.
-    undirected: bool = False
-
-    @property
-    def exact(self) -> bool:
-        """Whether the contributions of all matches sum to score - base."""
-        return False
-
-    @abstractmethod
-    def logits(self) -> Logits:
-        """Return the outputs for the graph as it is, shape (outputs,)."""
-
-    @abstractmethod
-    def base_logits(self) -> Logits:
-        """Return the outputs without any matches, shape (outputs,)."""
-
-    @abstractmethod
-    def logits_without(self, rows: IntArray) -> Logits:
-        """Return the outputs without all these matches, shape (outputs,)."""
-
-    @abstractmethod
-    def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """Return the outputs without one match, for each: match rows, and logits of shape (rows, outputs).
-
-        If this is too expensive for all matches, the least important ones are left out.
-        """
-
-    @abstractmethod
-    def logits_without_template(self) -> Logits:
-        """Return the outputs with one template switched off, shape (templates, outputs)."""
-
-    @abstractmethod
-    def order(self, row: int) -> IntArray | None:
-        """Return the position in the region of each template node of a match, shape (k,), or None if unknown."""
-
-    @abstractmethod
-    def cells(self, row: int) -> NDArray[np.float64]:
-        """Return the adjacency matrix of a match's region, rows by columns, shape (k, k)."""
-
-    @abstractmethod
-    def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """Return how many regions of this graph equal the region of another graph's match, up to relabelling."""
-
-    def model_logits(self) -> Logits:
-        """Return the outputs of the model itself, if ``logits`` are those of a simpler student."""
-        return self.logits()
-
-    def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
-        """Return match rows and their contributions to the margin of one output, by removal unless overridden."""
-        rows, without = self.logits_without_each()
-        return rows, self.target.margin(self.logits(), column) - self.target.margin(without, column)
-
-    def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
-        """Sum the contributions of matches (by their rows) over each region."""
-        found = self.occurrences
-        total, count = np.zeros(len(found.nodes)), np.zeros(len(found.nodes))
-        np.add.at(total, found.region[rows], contributions)
-        np.add.at(count, found.region[rows], 1)
-        return Regions(found.nodes, found.columns, total, count)
-
-    def template_contributions(
-        self, column: int, rows: IntArray, contributions: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the margin minus the margin with a template switched off, shape (templates,)."""
-        without = self.target.margin(self.logits_without_template(), column)
-        return np.asarray(self.target.margin(self.logits(), column) - without)
-
-    def padding_logits(self) -> Logits:
-        """Return the outputs without any input that is not a node of the graph, shape (outputs,)."""
-        return self.logits()
-
-
-# Importances of nodes and edges: the contributions of regions, shared among them.
-
-
-#: Numbers shared at a time: 64 MB of float64.
-BLOCK_NUMBERS = 2**23
-
-
-def node_shares(
-    n: int, nodes: IntArray, columns: IntArray | None, contributions: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Share every contribution equally among the nodes of its region, those of rows and columns alike.
-
-    Args:
-        n: number of nodes of the graph.
-        nodes: nodes of each region, shape (R, k), padded with -1.
-        columns: the same for columns, or None if they are the same nodes.
-        contributions: contribution of each region, shape (R,).
-
-    Returns:
-        ndarray of shape (n,) with the sum of ``contributions``.
-    """
-    both = nodes if columns is None else np.concatenate([nodes, columns], axis=1)
-    real = both >= 0
-    share = np.broadcast_to((contributions / np.maximum(real.sum(axis=1), 1))[:, None], both.shape)
-    return np.bincount(both[real], weights=share[real], minlength=n).astype(np.float64)
-
-
-def edge_shares(
-    adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None, contributions: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Share every contribution among the cells of its region in proportion to their absolute weight.
-
-    A region without edges shares equally among all its cells, because the absence of edges was matched.
-
-    Returns:
-        ndarray of shape (n, n) with the sum of ``contributions``.
-    """
-    n = len(adjacency)
-    total = np.zeros(n * n)
-    for block, cell, real, share in _cells(adjacency, nodes, columns):
-        empty = share.sum(axis=1) == 0
-        share[empty] = real[empty]
-        share *= (contributions[block] / np.maximum(share.sum(axis=1), np.finfo(float).tiny))[:, None]
-        total += np.bincount(cell[real], weights=share[real], minlength=n * n)
-    return total.reshape(n, n)
-
-
-def edge_means(adjacency: NDArray[np.float64], regions: Regions) -> NDArray[np.float64]:
-    """Return the mean contribution of the matches that contain each edge.
-
-    Returns:
-        ndarray of shape (n, n), 0 where there is no edge. It does not add up to the score.
-    """
-    n = len(adjacency)
-    total, count = np.zeros(n * n), np.zeros(n * n)
-    for block, cell, _, weight in _cells(adjacency, regions.nodes, regions.columns):
-        held = weight != 0
-        for sums, values in ((total, regions.total[block]), (count, regions.count[block])):
-            sums += np.bincount(cell[held], weights=np.broadcast_to(values[:, None], cell.shape)[held], minlength=n * n)
-    return (total / np.maximum(count, 1)).reshape(n, n)
-
-
-def _cells(
-    adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None
-) -> Iterator[tuple[slice, IntArray, NDArray[np.bool_], NDArray[np.float64]]]:
-    """Yield blocks of regions with their cells in the flat matrix, whether each is valid, and its absolute weight."""
-    n, (count, k) = len(adjacency), nodes.shape
-    weight = np.abs(adjacency).reshape(-1)
-    step = max(1, BLOCK_NUMBERS // (k * k))
-    for start in range(0, count, step):
-        block = slice(start, start + step)
-        row, column = nodes[block, :, None], (nodes if columns is None else columns)[block, None, :]
-        real = ((row >= 0) & (column >= 0)).reshape(-1, k * k)
-        cell = (row * n + column).reshape(-1, k * k)
-        yield block, cell, real, np.where(real, weight[np.where(real, cell, 0)], 0.0)

@@ -332,6 +332,23 @@ class GraphSet(Sequence[Graph]):
 
         save(self, Path(path))
 
+    def fold_leaves(self, label: Any) -> GraphSet:
+        """Remove leaf nodes with one label and add their number to the label of their neighbour.
+
+        This turns explicit hydrogens into CH, CH2 and CH3. A leaf whose neighbour is also such a leaf stays.
+
+        Args:
+            label: a node label or its name, such as "H".
+
+        Example:
+            >>> methane = isonn.Graph(3, [[0, 1], [0, 2], [1, 0], [2, 0]], node_labels=["C", "H", "H"])
+            >>> isonn.as_graphset([methane]).fold_leaves("H").node_labels.tolist()
+            ['C+2xH']
+        """
+        from isonn.graphs.fold import fold_leaves
+
+        return fold_leaves(self, label)
+
     def relabelled(self, random_state: int | np.random.Generator | None = None) -> GraphSet:
         """Relabel every graph at random; labels, attributes, names and weights move with their nodes.
 

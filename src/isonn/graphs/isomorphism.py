@@ -135,11 +135,31 @@ def _colours(graphs: GraphSet, nodes: _Hashes | None = None, cells: _Hashes | No
     colours = np.zeros(int(graphs.node_offsets[-1]), dtype=np.uint64) if nodes is None else nodes.copy()
     loops = rows == columns
     np.add.at(colours, rows[loops], weight[loops])
-    for _ in range(ROUNDS):
-        # sums of hashes do not depend on the order of neighbours; outgoing and incoming cells are hashed differently
+    return refine_colours(colours, rows, columns, weight)
+
+
+def refine_colours(
+    colours: _Hashes, rows: IntArray, columns: IntArray, cells: _Hashes, rounds: int = ROUNDS
+) -> _Hashes:
+    """Refine node colours by those of their neighbours (Weisfeiler-Lehman), as hashes of 64 bits.
+
+    Sums of hashes do not depend on the order of neighbours; outgoing and incoming cells are hashed differently.
+
+    Args:
+        colours: initial colour of each node, ``(n,)``.
+        rows, columns: the nodes of each cell.
+        cells: the colour of each cell.
+
+    Example:
+        >>> path = np.array([0, 1, 1, 2]), np.array([1, 0, 2, 1])
+        >>> ends = refine_colours(np.zeros(3, dtype=np.uint64), *path, np.zeros(4, dtype=np.uint64))
+        >>> bool(ends[0] == ends[2]), bool(ends[0] == ends[1])
+        (True, False)
+    """
+    for _ in range(rounds):
         around = np.zeros_like(colours)
-        np.add.at(around, rows, mix64(colours[columns] ^ weight))
-        np.add.at(around, columns, mix64(~colours[rows] ^ weight))
+        np.add.at(around, rows, mix64(colours[columns] ^ cells))
+        np.add.at(around, columns, mix64(~colours[rows] ^ cells))
         colours = mix64(colours + mix64(around))
     return colours
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from isonn.errors import InputError
+from isonn.graphs.convert import as_graphset
 from isonn.graphs.datasets.registry import fetch, known, load
 from isonn.graphs.graph import GraphSet, difference
 from isonn.graphs.io.registry import Part, name_of, path_parts, path_pieces
+from isonn.processes import Run
 
 #: Default number of graphs per chunk: a few megabytes of molecules.
 AT_ONCE = 4096
@@ -27,6 +29,9 @@ class GraphStream:
         name: the name of the set in tables and errors.
         at_once: number of graphs per chunk; the last may have fewer.
         graphs: the number of graphs, known after the first complete iteration.
+        whole: the graphs if all are in memory as one chunk, else None.
+        bank: the folder for counted subgraphs, or None.
+        workers: number of processes that read and count graphs, a function that runs them elsewhere, or None.
 
     Example:
         >>> chunks = isonn.stream("MUTAG", at_once=100)
@@ -35,6 +40,9 @@ class GraphStream:
     """
 
     graphs: int | None = None
+    whole: GraphSet | None = None
+    bank: Path | None = None
+    workers: int | Run | None = None
 
     def __init__(
         self, pieces: Pieces, name: str, at_once: int, parts: Callable[[int], Sequence[Part] | None] | None = None
@@ -50,15 +58,6 @@ class GraphStream:
         """
         found = None if self._parts is None else self._parts(self.at_once)
         return None if found is None else [_Changed(part, partial(replace, name=self.name)) for part in found]
-
-    def map(self, change: Callable[[GraphSet], GraphSet]) -> GraphStream:
-        """Return a stream with every chunk changed; ``change`` keeps the number of graphs."""
-
-        def parts(at_once: int) -> Sequence[Part] | None:
-            found = None if self._parts is None else self._parts(at_once)
-            return None if found is None else [_Changed(part, change) for part in found]
-
-        return GraphStream(lambda: (change(piece) for piece in self._pieces()), self.name, self.at_once, parts)
 
     def __iter__(self) -> Iterator[GraphSet]:
         waiting: list[GraphSet] = []
@@ -93,7 +92,28 @@ class _Changed:
         return self._change(self._part())
 
 
-def stream(source: Any, at_once: int | None = None, **options: Any) -> GraphStream:
+def as_stream(X: Any) -> GraphStream:
+    """Return a stream as it is, and graphs in memory as a stream of one chunk.
+
+    Args:
+        X: a stream, a `GraphSet`, or anything `isonn.as_graphset` takes.
+    """
+    if isinstance(X, GraphStream):
+        return X
+    graphs = as_graphset(X)
+    chunk = GraphStream(lambda: [graphs], graphs.name, max(1, len(graphs)))
+    chunk.graphs, chunk.whole = len(graphs), graphs
+    return chunk
+
+
+def stream(
+    source: Any,
+    at_once: int | None = None,
+    *,
+    bank: str | os.PathLike[str] | None = None,
+    workers: int | Run | None = None,
+    **options: Any,
+) -> GraphStream:
     """Read graphs a few thousand at a time, for data that does not fit in memory.
 
     Chunks are slices of the set that :func:`isonn.load` would return. A TU folder is read line by line and must be
@@ -103,13 +123,22 @@ def stream(source: Any, at_once: int | None = None, **options: Any) -> GraphStre
         source: a name or path as in `isonn.load`; a `GraphSet`; a list of them; or a function that returns a new
             iterator over them on each call.
         at_once: number of graphs per chunk; None means 4,096.
+        bank: a folder in which ``fit`` keeps the subgraphs it counted, so that a stopped run does not count them again;
+            None uses a temporary folder.
+        workers: number of processes that read and count graphs in ``fit``, or a function that runs them on a cluster
+            (`isonn.experiments.cluster.calls_on_cluster`); None uses the estimator's ``n_jobs``.
         options: options for a name or path, as in `isonn.load`.
 
     Example:
         >>> [len(chunk) for chunk in stream("MUTAG", at_once=100)]
         [100, 88]
     """
-    at_once = AT_ONCE if at_once is None else at_once
+    graphs = _stream(source, AT_ONCE if at_once is None else at_once, options)
+    graphs.bank, graphs.workers = None if bank is None else Path(bank), workers
+    return graphs
+
+
+def _stream(source: Any, at_once: int, options: dict[str, Any]) -> GraphStream:
     if isinstance(source, GraphStream):
         return GraphStream(source._pieces, source.name, at_once, source._parts)
     if isinstance(source, (str, os.PathLike)):

@@ -24,7 +24,7 @@ from scipy.sparse import csc_array
 from sklearn.base import clone
 
 from isonn.errors import InputError, IsoNNWarning
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
@@ -520,12 +520,8 @@ def _searched(template: Template, counted: NDArray[np.float64], molecules: _Mole
         query = Chem.MolFromSmarts(smarts)
         if query is None:
             continue
-        if template.others:  # a wildcard is one atom in SMARTS, so only presence is compared
-            found = [molecules[i].HasSubstructMatch(query) for i in range(len(molecules))]
-            differs = int((np.array(found) != (counted > 0)).sum())
-        else:
-            found = [len(molecules[i].GetSubstructMatches(query, maxMatches=100_000)) for i in range(len(molecules))]
-            differs = int((np.array(found) != counted).sum())
+        found = [len(molecules[i].GetSubstructMatches(query, maxMatches=100_000)) for i in range(len(molecules))]
+        differs = int((np.array(found) != counted).sum())
         if differs < best[1]:
             best = (smarts, differs)
         if differs == 0:

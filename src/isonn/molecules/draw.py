@@ -17,7 +17,7 @@ from rdkit import Chem
 from rdkit.Chem import Mol
 from rdkit.Chem.Draw import rdMolDraw2D
 
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.molecules.convert import rdkit_atom, silence, to_mol
 from isonn.molecules.labels import read_atom, read_bond

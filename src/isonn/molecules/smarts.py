@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -14,7 +13,7 @@ from rdkit.Chem import Mol
 from rdkit.Chem.FilterCatalog import FilterCatalog, FilterCatalogParams
 
 from isonn.errors import InputError
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 
 #: Functional groups by name, more specific ones first.
 GROUPS = {
@@ -94,13 +93,10 @@ def template_smarts(template: Template, induced: bool = False) -> str:
     template does not have are excluded from such rings, which is nearly the same.
 
     Example:
-        >>> clf = isonn.SubgraphClassifier(k=2, view="labels").fit(["CO", "CCO", "CC", "CCC"], [1, 1, 0, 0])
-        >>> template_smarts(clf.templates_[0])
+        >>> clf = isonn.SubgraphClassifier(max_nodes=2, view="labels").fit(["CO", "CCO", "CC", "CCC"], [1, 1, 0, 0])
+        >>> template_smarts(clf.templates_[-1])
         '[C;H2;+0;!R;D2]-;!@[C;H3;+0;!R;D1]'
     """
-    if template.others:
-        own = [template_smarts(one, induced) for one in (replace(template, others=()), *template.others)]
-        return f"[{','.join(f'$({one})' for one in own)}]"
     if template.node_labels is None:
         raise InputError("this template has no labels, so it has no SMARTS; use view='labels' or 'elements'")
     atoms = [str(label) for label in template.node_labels]

@@ -6,19 +6,25 @@ one template, independent of what its atoms are connected to.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from isonn.errors import InputError
+from isonn.explain.template import EdgeFacts, NodeFacts
 from isonn.molecules.labels import BONDS, Atom, bond_words, read_atom, read_bond
 from isonn.packing import IntArray
-from isonn.subgraphs.views import Encoding, Structure, View, register_view
+from isonn.subgraphs.encode import Encoding, Structure
+from isonn.subgraphs.views import View, register_view
 
 _BOND_TYPES = list(BONDS)
 
 
-class ElementView(View):
+@register_view
+@dataclass(frozen=True)
+class ElementsView(View):
     """Elements and bond orders of molecules."""
 
     name = "elements"
@@ -38,21 +44,19 @@ class ElementView(View):
         types = [1 + _BOND_TYPES.index(read_bond(str(label))[0]) for label in labels]
         return nodes, np.array(types, dtype=np.int64)[number.reshape(-1)]
 
-    def node_label(self, code: int, encoding: Encoding) -> Any:
+    def node_facts(self, code: int, encoding: Encoding) -> NodeFacts:
         """Return the atom as SMARTS: ``[c]``."""
-        return Atom(code // 2, bool(code % 2)).smarts
+        return NodeFacts(Atom(code // 2, bool(code % 2)).smarts)
 
-    def edge_label(self, code: int, encoding: Encoding) -> Any:
+    def edge_facts(self, code: int, encoding: Encoding) -> EdgeFacts:
         """Return the bond as SMARTS: ``:``."""
-        return BONDS[_BOND_TYPES[code - 1]][0]
+        return EdgeFacts(BONDS[_BOND_TYPES[code - 1]][0])
 
-    def node_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """Return the element, with "aromatic" if it is."""
-        return Atom(code // 2, bool(code % 2)).words
-
-    def edge_text(self, code: int, encoding: Encoding, names: dict[Any, str]) -> str:
-        """Return the bond in a word."""
-        return bond_words(self.edge_label(code, encoding))
+    def label_names(self, encoding: Encoding) -> tuple[Mapping[Any, str], Mapping[Any, str]]:
+        """Return the elements, with "aromatic" where they are, and the bonds in words."""
+        return _ATOM_NAMES, _BOND_NAMES
 
 
-register_view(ElementView())
+#: Names of all atoms and bonds of the view.
+_ATOM_NAMES = {atom.smarts: atom.words for number in range(119) for atom in (Atom(number, False), Atom(number, True))}
+_BOND_NAMES = {smarts: bond_words(smarts) for smarts, _ in BONDS.values()}

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
+from isonn.explain.text import degree_text
 from isonn.graphs.graph import GraphSet
 from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, draw_template, symbols
 from isonn.report.pieces import Naming
@@ -46,7 +47,7 @@ class Card:
 
 def readable(templates: Sequence[Template]) -> bool:
     """Return whether cards tell something: few templates, and none of them bound to certain nodes."""
-    return len(templates) <= READABLE and not any(one.texts and not one.view for one in templates)
+    return len(templates) <= READABLE and not any(template.texts for template in templates)
 
 
 def cards(found: Sequence[Any], graphs: GraphSet, numbers: NDArray[np.int64] | None = None) -> list[Card]:
@@ -90,10 +91,8 @@ def _short(value: float) -> str:
 
 def _degrees(template: Template) -> str:
     """Describe the degrees of the nodes in the whole graph, for templates that have them."""
-    degrees = template.degrees
-    if degrees is None:
-        return ""
-    return f"Degrees in the whole graph: {', '.join(f'{degree:.1f}' for degree in degrees.tolist())}."
+    degrees = [degree_text(facts) for facts in template.nodes if facts.degree is not None]
+    return f"Degrees in the whole graph: {', '.join(degrees)}." if degrees else ""
 
 
 def _card(card: Any, graphs: GraphSet, look: Symbols, numbers: NDArray[np.int64] | None) -> Card:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 from isonn.graphs.graph import Graph, GraphSet
 
 #: Number of steps of importance in a colour scale, on each side.

@@ -11,7 +11,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.report.draw import Drawer, Drawing, Mark, Symbols, level_class, levels, register_drawer
 from isonn.report.node_link import NodeLinkDrawer

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 from isonn.graphs.graph import Graph, graphset_from_cells
 from isonn.report.draw import (
     Drawer,

@@ -222,10 +222,7 @@ def _json(path: Path) -> dict[str, Any]:
 EXPLAINED = (
     "isonn-subgraph",
     "isonn-aligned",
-    "isonn-subgraph-both",
     "isonn-subgraph-short",
-    "isonn-subgraph-learned",
-    "isonn-subgraph-frozen",
     "isonn-subgraph-ensemble",
     "isonn",
     "isonn-assigned",

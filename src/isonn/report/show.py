@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isonn.explain.explanation import Explanation, Template
+from isonn.explain.explanation import Explanation
+from isonn.explain.template import Template
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.draw import (
     count_edges,

@@ -15,7 +15,7 @@ from typing_extensions import Self
 
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphRegressor
-from isonn.explain.explanation import Template
+from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.matching import matcher_named
@@ -220,7 +220,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         return [Template(matrix) for matrix in first.templates.detach().cpu().numpy()]
 
     def _matched(self, graphs: GraphSet) -> WindowMatches:
-        return WindowMatches(self.model_, self._inputs(graphs), graphs[0])
+        return WindowMatches(self.model_, self._inputs(graphs), graphs[0], self.target_)
 
 
 class IsoNNClassifier(_IsoNN, GraphClassifier):

@@ -17,11 +17,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from isonn.explain.explanation import Logits, MatchedGraph, Occurrences, Template
+from isonn.explain.matched import Logits, MatchedGraph, Occurrences
+from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.matching import matcher_named
 from isonn.matching.permutations import MAX_ENUMERABLE_K
 from isonn.packing import IntArray
+from isonn.targets import Target
 from isonn.torch_estimator import MLP
 from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_windows
@@ -48,10 +50,11 @@ class WindowMatches(MatchedGraph):
         model: the fitted model.
         inputs: the padded graph as the model's input, a batch of one.
         graph: the graph.
+        target: the kind of prediction.
     """
 
-    def __init__(self, model: IsoNN, inputs: Tensor | WindowBank, graph: Graph) -> None:
-        self.graph, self._head = graph, model.head
+    def __init__(self, model: IsoNN, inputs: Tensor | WindowBank, graph: Graph, target: Target) -> None:
+        self.graph, self.target, self._head = graph, target, model.head
         layer, *later = (layer for layer in model.features if isinstance(layer, IsoLayer))
         self._layer, self._later = layer, [copy.deepcopy(one).double() for one in later]
         self.templates = [Template(matrix) for matrix in layer.templates.detach().cpu().numpy()]

@@ -1,0 +1,84 @@
+"""Importances of nodes and edges: the contributions of regions, shared among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.explain.matched import Regions
+from isonn.packing import IntArray
+
+#: Numbers shared at a time: 64 MB of float64.
+BLOCK_NUMBERS = 2**23
+
+
+def node_shares(
+    n: int, nodes: IntArray, columns: IntArray | None, contributions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Share every contribution equally among the nodes of its region, those of rows and columns alike.
+
+    Args:
+        n: number of nodes of the graph.
+        nodes: nodes of each region, shape (R, k), padded with -1.
+        columns: the same for columns, or None if they are the same nodes.
+        contributions: contribution of each region, shape (R,).
+
+    Returns:
+        ndarray of shape (n,) with the sum of ``contributions``.
+    """
+    both = nodes if columns is None else np.concatenate([nodes, columns], axis=1)
+    real = both >= 0
+    share = np.broadcast_to((contributions / np.maximum(real.sum(axis=1), 1))[:, None], both.shape)
+    return np.bincount(both[real], weights=share[real], minlength=n).astype(np.float64)
+
+
+def edge_shares(
+    adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None, contributions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Share every contribution among the cells of its region in proportion to their absolute weight.
+
+    A region without edges shares equally among all its cells, because the absence of edges was matched.
+
+    Returns:
+        ndarray of shape (n, n) with the sum of ``contributions``.
+    """
+    n = len(adjacency)
+    total = np.zeros(n * n)
+    for block, cell, real, share in _cells(adjacency, nodes, columns):
+        empty = share.sum(axis=1) == 0
+        share[empty] = real[empty]
+        share *= (contributions[block] / np.maximum(share.sum(axis=1), np.finfo(float).tiny))[:, None]
+        total += np.bincount(cell[real], weights=share[real], minlength=n * n)
+    return total.reshape(n, n)
+
+
+def edge_means(adjacency: NDArray[np.float64], regions: Regions) -> NDArray[np.float64]:
+    """Return the mean contribution of the matches that contain each edge.
+
+    Returns:
+        ndarray of shape (n, n), 0 where there is no edge. It does not add up to the score.
+    """
+    n = len(adjacency)
+    total, count = np.zeros(n * n), np.zeros(n * n)
+    for block, cell, _, weight in _cells(adjacency, regions.nodes, regions.columns):
+        held = weight != 0
+        for sums, values in ((total, regions.total[block]), (count, regions.count[block])):
+            sums += np.bincount(cell[held], weights=np.broadcast_to(values[:, None], cell.shape)[held], minlength=n * n)
+    return (total / np.maximum(count, 1)).reshape(n, n)
+
+
+def _cells(
+    adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None
+) -> Iterator[tuple[slice, IntArray, NDArray[np.bool_], NDArray[np.float64]]]:
+    """Yield blocks of regions with their cells in the flat matrix, whether each is valid, and its absolute weight."""
+    n, (count, k) = len(adjacency), nodes.shape
+    weight = np.abs(adjacency).reshape(-1)
+    step = max(1, BLOCK_NUMBERS // (k * k))
+    for start in range(0, count, step):
+        block = slice(start, start + step)
+        row, column = nodes[block, :, None], (nodes if columns is None else columns)[block, None, :]
+        real = ((row >= 0) & (column >= 0)).reshape(-1, k * k)
+        cell = (row * n + column).reshape(-1, k * k)
+        yield block, cell, real, np.where(real, weight[np.where(real, cell, 0)], 0.0)

@@ -1,0 +1,150 @@
+"""`MatchedGraph`: one graph as a model sees it, with its matches and the model's outputs without some of them.
+
+Explanations need nothing else from a model. Each kind of region has its own subclass.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.explain.template import Template
+from isonn.graphs.graph import Graph
+from isonn.packing import IntArray
+from isonn.targets import Target
+
+Logits = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrences:
+    """All matches of all templates in one graph: r matches in R regions.
+
+    Attributes:
+        nodes: the graph nodes of each region in the order of its rows, shape (R, k), padded with -1 if regions differ
+            in size.
+        columns: the graph nodes of each region's columns, shape (R, k), or None if they are its rows.
+        region: the region of each match, shape (r,).
+        template: the template of each match, shape (r,).
+        distance: the distance between template and region of each match, shape (r,).
+
+    Example:
+        >>> found = Occurrences(  # both templates match nodes 4 and 7
+        ...     nodes=np.array([[4, 7]]),
+        ...     columns=None,
+        ...     region=np.array([0, 0]),
+        ...     template=np.array([0, 1]),
+        ...     distance=np.array([0.0, 1.0]),
+        ... )
+        >>> len(found)
+        2
+    """
+
+    nodes: IntArray
+    columns: IntArray | None
+    region: IntArray
+    template: IntArray
+    distance: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.region)
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Regions of a graph with the total contribution and the number of their matches."""
+
+    nodes: IntArray
+    columns: IntArray | None
+    total: NDArray[np.float64]
+    count: NDArray[np.float64]
+
+
+class MatchedGraph(ABC):
+    """A graph with the matches of a fitted model, and the model's outputs without some of them.
+
+    A subclass sets the attributes below. Matches are given by their rows in ``occurrences``. Logits are float64,
+    one per class or label.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
+        >>> matched = clf.explain(graphs[0]).source
+        >>> matched.logits_without(np.array([0])).shape  # without the first match
+        (2,)
+    """
+
+    graph: Graph
+    templates: Sequence[Template]
+    occurrences: Occurrences
+    target: Target
+    #: Whether edges have no direction, so that an edge's importance is in both of its cells.
+    undirected: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether the contributions of all matches sum to score - base."""
+        return False
+
+    @abstractmethod
+    def logits(self) -> Logits:
+        """Return the outputs for the graph as it is, shape (outputs,)."""
+
+    @abstractmethod
+    def base_logits(self) -> Logits:
+        """Return the outputs without any matches, shape (outputs,)."""
+
+    @abstractmethod
+    def logits_without(self, rows: IntArray) -> Logits:
+        """Return the outputs without all these matches, shape (outputs,)."""
+
+    @abstractmethod
+    def logits_without_each(self) -> tuple[IntArray, Logits]:
+        """Return the outputs without one match, for each: match rows, and logits of shape (rows, outputs).
+
+        If this is too expensive for all matches, the least important ones are left out.
+        """
+
+    @abstractmethod
+    def logits_without_template(self) -> Logits:
+        """Return the outputs with one template switched off, shape (templates, outputs)."""
+
+    @abstractmethod
+    def order(self, row: int) -> IntArray | None:
+        """Return the position in the region of each template node of a match, shape (k,), or None if unknown."""
+
+    @abstractmethod
+    def cells(self, row: int) -> NDArray[np.float64]:
+        """Return the adjacency matrix of a match's region, rows by columns, shape (k, k)."""
+
+    @abstractmethod
+    def count_equal(self, other: MatchedGraph, row: int) -> int:
+        """Return how many regions of this graph equal the region of another graph's match, up to relabelling."""
+
+    def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
+        """Return match rows and their contributions to the margin of one output, by removal unless overridden."""
+        rows, without = self.logits_without_each()
+        return rows, self.target.margin(self.logits(), column) - self.target.margin(without, column)
+
+    def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
+        """Sum the contributions of matches (by their rows) over each region."""
+        found = self.occurrences
+        total, count = np.zeros(len(found.nodes)), np.zeros(len(found.nodes))
+        np.add.at(total, found.region[rows], contributions)
+        np.add.at(count, found.region[rows], 1)
+        return Regions(found.nodes, found.columns, total, count)
+
+    def template_contributions(
+        self, column: int, rows: IntArray, contributions: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the margin minus the margin with a template switched off, shape (templates,)."""
+        without = self.target.margin(self.logits_without_template(), column)
+        return np.asarray(self.target.margin(self.logits(), column) - without)
+
+    def padding_logits(self) -> Logits:
+        """Return the outputs without any input that is not a node of the graph, shape (outputs,)."""
+        return self.logits()

@@ -1,0 +1,289 @@
+"""Words and formulas of pieces and templates. Everything else hands over facts; this module alone writes English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    from isonn.explain.template import EdgeFacts, NodeFacts, Template
+
+#: Largest number of nodes of a piece that is written as a formula.
+MOST_IN_FORMULA = 12
+#: Larger pieces whose nodes all have one name are counted: "9 linked C with 2 rings".
+MOST_OF_ONE_NAME = 6
+#: The sign of a link by the last word of its name: "double" in "ring double", "=" in "=;@". A link without a name lies
+#: on a cycle and may be of any kind.
+LINK_SIGNS = {"single": "\u2013", "double": "=", "triple": "\u2261", "aromatic": ":"}
+LINK_SIGNS |= {"-": "\u2013", "=": "=", "#": "\u2261", ":": ":", "": "~"}
+
+
+def template_text(template: Template) -> str:
+    """Describe a template in words: its nodes by label, and their links.
+
+    Example:
+        >>> from isonn.explain.template import EdgeFacts, NodeFacts, Template
+        >>> nodes = NodeFacts("C", degree=3, ring=True), NodeFacts("O", degree=1, ring=False)
+        >>> template_text(Template(1 - np.eye(2), nodes, {(0, 1): EdgeFacts("double")}, "refined"))
+        'O=ring C (neighbours: 1, 3)'
+    """
+    if template.texts:
+        return ", ".join(template.texts)
+    links = _link_names(template)
+    names = _node_names(template, links)
+    neighbours = [degree_text(facts) for facts in template.nodes if facts.degree is not None]
+    return formula(template.linked, names, links, neighbours)
+
+
+def template_name(template: Template) -> str:
+    """Return everything a template requires in one line; different templates have different lines.
+
+    Nodes are written as a walk from the first node; ``{-2}`` is a link back to the second node of the walk.
+
+    Example:
+        >>> from isonn.explain.template import EdgeFacts, NodeFacts, Template
+        >>> nodes = NodeFacts("C", degree=3, ring=True), NodeFacts("O", degree=1, ring=False)
+        >>> template_name(Template(1 - np.eye(2), nodes, {(0, 1): EdgeFacts("double")}, "refined"))
+        '[C degree 3 ring]-double-[O degree 1 not ring]'
+    """
+    linked, place = template.linked, dict[int, int]()
+
+    def link(node: int, other: int) -> str:
+        words = _edge_words(template.edges[min(node, other), max(node, other)], template.edge_label_names)
+        return f"-{words}-" if words else "-"
+
+    def walk(node: int, parent: int) -> str:
+        place[node] = len(place) + 1
+        text = f"[{_node_words(template.nodes[node], template.label_names)}]"
+        branches = []
+        for other in np.flatnonzero(linked[node]).tolist():
+            if other not in place:
+                branches.append(link(node, other) + walk(other, node))
+            elif place[other] < place[node] and other != parent:
+                text += f"{{{link(node, other)}{place[other]}}}"
+        return text + "".join(f"({branch})" for branch in branches[:-1]) + "".join(branches[-1:])
+
+    return walk(0, -1)
+
+
+def _node_words(facts: NodeFacts, names: Mapping[Any, str]) -> str:
+    words = [] if facts.label is None else [str(names.get(facts.label, facts.label))]
+    if facts.values is not None:
+        words.append(" ".join(f"{value:.6g}" for value in facts.values))
+    if facts.degree is not None:
+        words.append(f"degree {degree_text(facts)}")
+    if facts.ring is not None:
+        words.append("ring" if facts.ring else "not ring")
+    return " ".join(words)
+
+
+def _edge_words(facts: EdgeFacts, names: Mapping[Any, str]) -> str:
+    words = ["ring"] if facts.ring else []
+    words += [] if facts.label is None else [str(names.get(facts.label, facts.label))]
+    return " ".join(words + ([] if facts.weight is None else [f"{facts.weight:.6g}"]))
+
+
+def degree_text(facts: NodeFacts) -> str:
+    """Return the number of neighbours in words."""
+    return f"about {facts.degree}" if facts.about else f"{facts.degree}"
+
+
+def _node_names(template: Template, links: NDArray[Any] | None) -> list[str] | None:
+    """Return a name for each node of a formula, or None if nodes carry neither labels nor values."""
+    labelled = template.node_labels is not None
+    weighted = any(facts.weight is not None for facts in template.edges.values())
+    if not labelled and not weighted and all(facts.values is None for facts in template.nodes):
+        return None
+    names = []
+    for node, (facts, linked) in enumerate(zip(template.nodes, template.linked, strict=True)):
+        name = str(template.label_names.get(facts.label, facts.label)) if labelled else "node"
+        if facts.values is not None:
+            name += f"[{', '.join(f'{value:.3g}' for value in facts.values)}]"
+        # a link without a name lies on a cycle, so its ends need not be called so
+        told = links is not None and any(link is None for link in links[node][linked])
+        names.append(f"ring {name}" if facts.ring and not told else name)
+    return names
+
+
+def _link_names(template: Template) -> NDArray[Any] | None:
+    """Return the name of each link, shape (k, k), None for a link that only must lie on a cycle; None if unnamed."""
+    edges = template.edges
+    named = any(facts.label is not None or facts.weight is not None for facts in edges.values())
+    if not named and not (template.edge_label_names and any(facts.ring for facts in edges.values())):
+        return None
+    links = np.full((template.k, template.k), None, dtype=object)
+    for (i, j), facts in edges.items():
+        name = link_name(facts.label, template.edge_label_names)
+        if facts.weight is not None:
+            name = f"{name or ''} {facts.weight:.3g}".strip()
+        links[i, j] = links[j, i] = name
+    return links
+
+
+#: Texts for pieces of n nodes, by `Graph.kind`, for kinds whose nodes and links would be too long.
+PIECE_TEXTS: dict[str, Callable[[int], str]] = {
+    # nearly all regions are linked, so only their names matter
+    "connectomes": lambda n: f"connections among {n} regions" if n > 2 else "connection",
+}
+
+
+def piece_text(
+    graph: Graph,
+    nodes: Sequence[int],
+    label_names: Mapping[Any, str],
+    edge_label_names: Mapping[Any, str] | None = None,
+) -> str:
+    """Describe a piece of a graph in words: its labelled nodes as a formula, or its shape if nodes have no labels."""
+    if graph.kind in PIECE_TEXTS:
+        return PIECE_TEXTS[graph.kind](len(nodes))
+    labels = None if graph.node_labels is None else graph.node_labels[list(nodes)].tolist()
+    names = None if labels is None else [str(label_names.get(label, label)) for label in labels]
+    links = None
+    if graph.edge_labels is not None:
+        links = np.full((graph.n, graph.n), None, dtype=object)
+        links[tuple(graph.edges.T)] = [link_name(label, edge_label_names) for label in graph.edge_labels.tolist()]
+        links = links[np.ix_(nodes, nodes)]
+    return formula(graph.adjacency[np.ix_(nodes, nodes)] != 0, names, links)
+
+
+def link_name(label: Any, names: Mapping[Any, str] | None) -> str | None:
+    """Return the name of an edge label, or None for an edge without one."""
+    return None if label is None else str((names or {}).get(label, label))
+
+
+def formula(
+    adjacency: NDArray[Any],
+    names: Sequence[str] | None,
+    links: NDArray[Any] | None = None,
+    neighbours: Sequence[str] = (),
+) -> str:
+    """Write a small connected graph as one line, as chemists write structures: ``O=N(=O)\u2013C``.
+
+    Links that are not bonds, and numbers of neighbours, follow in the order of the formula. What the formula shows is
+    not repeated: atoms with an aromatic bond are not called aromatic, and atoms of a whole ring not "ring".
+
+    Args:
+        adjacency: shape (n, n).
+        names: one per node, or None for the shape alone.
+        links: the name of each link, shape (n, n), None for a link that is only known to lie on a cycle; or None if
+            links have no labels.
+        neighbours: the number of neighbours of each node in the whole graph, as text.
+
+    Example:
+        >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> formula(path, ["O", "N", "O"])
+        'O\u2013N\u2013O'
+        >>> formula(path, ["O", "N", "O"], np.array([["", "double", ""], ["double", "", "single"], ["", "single", ""]]))
+        'O=N\u2013O'
+        >>> formula(path, ["A", "B", "A"], np.full((3, 3), "likes"))
+        'A\u2013B\u2013A (2 \u00d7 link likes)'
+        >>> formula(path, ["C", "C", "O"], neighbours=["2", "3", "1"])
+        'C\u2013C\u2013O (neighbours: 2, 3, 1)'
+        >>> formula(path, ["aromatic C"] * 3, np.full((3, 3), "aromatic"))
+        'C:C:C'
+        >>> formula(np.ones((3, 3)) - np.eye(3), None)
+        'a ring of 3 nodes'
+    """
+    n = len(adjacency)
+    linked = (np.asarray(adjacency) != 0) & ~np.eye(n, dtype=bool)
+    count = int(np.triu(linked | linked.T, 1).sum())
+    if names is None:
+        counted = sorted(neighbours)  # a shape has no first node
+        degree = (linked | linked.T).sum(axis=1)
+        shape = f"{n} nodes, {count} links"
+        if n == 1:
+            shape = "1 node"
+        elif count >= n - 1 and degree.min() > 0 and degree.max() <= 2:  # connected, as templates and reasons are
+            shape = f"a ring of {n} nodes" if degree.min() == 2 else f"a path of {n} nodes"
+            shape = "2 linked nodes" if n == 2 else shape
+        elif count == n * (n - 1) // 2:
+            shape = f"{n} nodes, all linked"
+        return f"{shape} ({_counted(counted)})" if counted else shape
+    if n > MOST_IN_FORMULA:
+        counts = {name: list(names).count(name) for name in names}
+        return f"{n} nodes: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    degree = linked.sum(axis=1)
+    told_as = _short_names(names, linked, links)
+    # start at a node with few links and a rare name, so that equal pieces mostly get the same text
+    start = min(range(n), key=lambda v: (degree[v] > 1, names[v], v))
+    seen: dict[int, None] = {}  # in the order they are written
+    closing: dict[tuple[int, int], int] = {}
+    written: list[str] = []  # the names of links, in the same order
+
+    def sign(node: int, other: int) -> str:
+        if links is None:
+            return "\u2013"
+        name = links[node, other] if links[node, other] is not None else links[other, node]
+        written.append(name or "")
+        return LINK_SIGNS.get(_kind_of_link(written[-1]), "\u2013")
+
+    def walk(node: int, parent: int) -> str:
+        seen[node] = None
+        branches = []
+        text = told_as[node]
+        for other in sorted(np.flatnonzero(linked[node]).tolist(), key=lambda v: (degree[v], names[v], v)):
+            if other == parent:
+                continue
+            if other in seen:
+                pair = (min(node, other), max(node, other))
+                closing.setdefault(pair, len(closing) + 1)
+            else:
+                branches.append(sign(node, other) + walk(other, node))
+        for branch in branches[:-1]:
+            text += f"({branch})"
+        return text + (branches[-1] if branches else "")
+
+    parts = [walk(start, -1)]
+    for node in range(n):
+        if node not in seen:
+            parts.append(walk(node, -1))
+    # pieces of a window need not be linked: the largest first, equal ones once
+    counts = {part: parts.count(part) for part in sorted(parts, key=lambda part: -len(part))}
+    text = " and ".join(part if times == 1 else f"{times} {part}" for part, times in counts.items())
+    if n > MOST_OF_ONE_NAME and len(set(told_as)) == len(parts) == 1:
+        text = f"{n} linked {told_as[0]}"
+    text += f" with {len(closing)} ring{'s' * (len(closing) != 1)}" if closing else ""
+    told = [_counted([neighbours[node] for node in seen])] if neighbours else []
+    if any(_kind_of_link(name) not in LINK_SIGNS for name in written):
+        told = _repeated([f"link {name}" if name else "ring link" for name in written]) + told
+    return f"{text} ({'; '.join(told)})" if told else text
+
+
+def _counted(neighbours: Sequence[str]) -> str:
+    """Return numbers of neighbours in words: "neighbours: 2, 3", "3 neighbours each"."""
+    if len(set(neighbours)) > 1:
+        return f"neighbours: {', '.join(neighbours)}"
+    words = f"{neighbours[0]} neighbour{'s' * (neighbours[0] != '1')}"
+    return f"{words} each" if len(neighbours) > 1 else words
+
+
+def _short_names(names: Sequence[str], linked: NDArray[np.bool_], links: NDArray[Any] | None) -> list[str]:
+    """Return the names without what the formula shows: "aromatic" beside ":", "ring" in a whole ring."""
+    on_ring = np.ones(len(names), dtype=bool)
+    for _ in names:  # take away ends until only rings, and what joins them, are left
+        on_ring &= linked[:, on_ring].sum(axis=1) > 1
+    short = []
+    for node, name in enumerate(names):
+        kinds = (
+            [] if links is None else [_kind_of_link(str(links[node, v] or "")) for v in np.flatnonzero(linked[node])]
+        )
+        if "aromatic" in kinds or ":" in kinds:
+            name = name.removeprefix("aromatic ")
+        short.append(name.removeprefix("ring ") if on_ring[node] else name)
+    return short
+
+
+def _repeated(texts: Sequence[str]) -> list[str]:
+    """Join equal neighbouring texts: "2 \u00d7 C"."""
+    return [text if (times := len(list(same))) == 1 else f"{times} \u00d7 {text}" for text, same in groupby(texts)]
+
+
+def _kind_of_link(name: str) -> str:
+    """Return the part of a link's name that has a sign: "double" in "ring double", "=" in "=;@"."""
+    return name.partition(";")[0].rpartition(" ")[2]

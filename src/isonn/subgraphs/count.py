@@ -1,0 +1,215 @@
+"""Count the connected subgraphs of coded graphs, in this process or in threads."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import warnings
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from isonn.errors import InputError, IsoNNWarning
+from isonn.packing import Floats, IntArray
+from isonn.progress import Report, silent
+from isonn.subgraphs.counter import Counter, counts_by_group, joint_codes
+from isonn.subgraphs.encode import CodedGraphs
+from isonn.subgraphs.kernels import MAX_EDGE_CODE, MAX_NODE_CODE
+from isonn.subgraphs.sample import Sample, sample_subgraphs
+from isonn.subgraphs.table import Counted, Key, MemoryChunk, compact, smallest_type
+
+#: Number of nodes below which another thread costs more than it saves.
+NODES_PER_BLOCK = 2**14
+
+
+def count_in_threads(
+    graphs: CodedGraphs, limit: int = 100_000, seed: int = 0, n_jobs: int = 1, report: Report = silent
+) -> list[MemoryChunk]:
+    """Count the connected subgraphs of graphs; the chunks follow each other.
+
+    Args:
+        limit: subgraphs per size and graph above which they are sampled.
+        seed: seed of the samples.
+        n_jobs: number of threads; it does not change the result.
+        report: called with the number of graphs that are done.
+    """
+    bounds = _blocks(graphs, n_jobs)
+    chunks: list[MemoryChunk] = []
+    stop = threading.Event()
+
+    def count(bound: tuple[int, int]) -> MemoryChunk:
+        return count_chunk(graphs.slice(*bound), limit, seed, stop)
+
+    def gather(counted: Iterable[MemoryChunk]) -> None:
+        for chunk in counted:
+            chunks.append(chunk)
+            report(bounds[len(chunks) - 1][1], "graphs cut")
+
+    if len(bounds) == 1:  # in this thread, which receives Ctrl-C
+        gather(map(count, bounds))
+    else:
+        with ThreadPoolExecutor(n_jobs) as threads:
+            try:
+                gather(threads.map(count, bounds))
+            except BaseException:
+                stop.set()
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
+    return chunks
+
+
+def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None) -> MemoryChunk:
+    """Count the subgraphs of some graphs; after another thread sets ``stop``, it ends within a second."""
+    counter = counter_of(graphs, limit, by_code=True)
+    stops, columns, counts, skipped = counter.count(stop=stop)
+    owner = np.repeat(np.arange(len(graphs), dtype=np.int32), np.diff(stops, prepend=0))
+    more, sampled = _sampled_counts(graphs, counter, skipped, limit, seed)
+    if more:
+        owner = np.concatenate([owner, *(part[0].astype(np.int32) for part in more)])
+        columns = np.concatenate([columns, *(part[1] for part in more)])
+        counts = np.concatenate([counts, *(part[2] for part in more)])
+    # columns are ordered by view, size and code, so that each view and size is a run of them
+    met = np.flatnonzero(np.bincount(columns, minlength=len(counter.columns)))  # sampling may leave unused columns
+    order = met[np.lexsort(counter.columns[met].T[::-1])]
+    rows, places = counter.rows(order), np.empty(len(counter.columns), dtype=np.int32)
+    places[order] = np.arange(len(order))
+    keys = [(number, k) for number, view in enumerate(graphs.views) for k in view.sizes]
+    numbers = np.zeros((len(graphs.views), graphs.sizes[-1] + 1), dtype=np.int64)
+    numbers[tuple(np.transpose(keys))] = np.arange(len(keys))
+    group_of = numbers[rows[:, 0], rows[:, 1]]
+    bounds = np.searchsorted(group_of, np.arange(len(keys) + 1))
+    tables = counts_by_group(owner, places[columns], counts, group_of, len(keys), len(graphs))
+    counted: dict[Key, Counted] = {}
+    for key, table, (start, end) in zip(keys, tables, itertools.pairwise(bounds), strict=True):
+        codes = rows[start:end, 2 : 2 + key[1] * (key[1] + 1) // 2]
+        counted[key] = Counted(smallest_type(codes), compact(csr_array(table, shape=(len(graphs), end - start))))
+    return MemoryChunk(len(graphs), counted, sampled)
+
+
+#: Graph, column and weight of sampled subgraphs.
+_Weighted = tuple[IntArray, IntArray, NDArray[np.float64]]
+
+
+def _sampled_counts(
+    graphs: CodedGraphs, counter: Counter, skipped: Sequence[tuple[int, int]], limit: int, seed: int
+) -> tuple[list[_Weighted], dict[Key, float]]:
+    """Sample the subgraphs of graphs that have too many; return their counts and the share sampled."""
+    more: list[_Weighted] = []
+    shares: dict[Key, float] = {}
+    samples: dict[Key, tuple[Sample, IntArray]] = {}  # equal graphs have equal samples
+    least = {i: min(size for graph, size in skipped if graph == i) for i, _ in skipped}
+    for i, smallest in least.items():
+        for k in (k for k in graphs.sizes if k >= smallest):
+            twin = int(counter.twins[i])
+            if twin == i:
+                sample = sample_subgraphs(graphs, i, k, limit, seed)
+                columns = counter.columns_of(sample.nodes + graphs.node_offsets[i]).astype(np.int64)
+                samples[i, k] = sample, columns
+            sample, columns = samples[twin, k]
+            shares[i, k] = sample.share
+            for number, view in enumerate(graphs.views):
+                if k in view.sizes:
+                    distinct, which = np.unique(columns[:, number], return_inverse=True)
+                    weights = np.bincount(which.reshape(-1), sample.weights, minlength=len(distinct))
+                    more.append((np.full(len(distinct), i), distinct, weights.astype(np.float64)))
+    return more, shares
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """All subgraphs of one graph, in every view.
+
+    Attributes:
+        nodes: nodes of each subgraph, padded with -1, ``(R, k)``.
+        piece: the number of its distinct piece, ``(R,)``.
+        weights: number of subgraphs it stands for; 1 unless they were sampled.
+        rows: view, size and canonical codes of each distinct piece, ``(d, 2 + width)``.
+    """
+
+    nodes: IntArray
+    piece: IntArray
+    weights: Floats
+    rows: IntArray
+
+
+def list_subgraphs(graph: CodedGraphs, limit: int, seed: int) -> Listed:
+    """List the subgraphs of a single graph with their nodes, in one pass."""
+    widest = graph.sizes[-1]
+    counter = counter_of(graph, limit)
+    _, _, _, skipped = counter.count(emit=True)
+    nodes, columns = [counter.found_nodes.astype(np.int64)], [counter.found_columns.astype(np.int64)]
+    weights = [np.ones(len(columns[0]))]
+    smallest = min((size for _, size in skipped), default=widest + 1)
+    for k in (k for k in graph.sizes if k >= smallest):
+        sample = sample_subgraphs(graph, 0, k, limit, seed)
+        found = counter.columns_of(sample.nodes).astype(np.int64)
+        for number, view in enumerate(graph.views):
+            if k in view.sizes:
+                nodes.append(np.pad(sample.nodes, ((0, 0), (0, widest - k)), constant_values=-1))
+                columns.append(found[:, number])
+                weights.append(sample.weights)
+    every = np.concatenate(nodes)
+    every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell after a small piece is marked
+    distinct, piece = np.unique(np.concatenate(columns), return_inverse=True)
+    return Listed(every, piece.reshape(-1), np.concatenate(weights), counter.rows(distinct).astype(np.int64))
+
+
+def counter_of(graphs: CodedGraphs, limit: int, by_code: bool = False) -> Counter:
+    """Create the compiled counter of coded graphs."""
+    _check_codes(graphs)
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
+    ends = graphs.edges + graphs.node_offsets[owner, None]
+    codes = [view.edge_codes for view in graphs.views]
+    if len(ends) and ((ends[:, 0] > ends[:, 1]).any() or (np.diff(ends[:, 0]) < 0).any() or _unsorted(ends)):
+        ends = np.sort(ends, axis=1)
+        order = np.lexsort((ends[:, 1], ends[:, 0]))
+        ends, codes = ends[order], [column[order] for column in codes]
+    node_codes = np.stack([view.node_codes for view in graphs.views])
+    sizes = tuple(view.sizes for view in graphs.views)
+    return Counter(graphs.node_offsets, ends, node_codes, np.stack(codes), sizes, limit, by_code=by_code)
+
+
+def _check_codes(graphs: CodedGraphs) -> None:
+    """Raise `InputError` if nodes or edges are of more kinds than the compiled loops can tell apart."""
+    largest = [int(view.edge_codes.max(initial=0)) for view in graphs.views]
+    if np.prod(largest, dtype=np.float64) > MAX_EDGE_CODE:  # the views are coded together
+        kinds = joint_codes(np.stack([view.edge_codes for view in graphs.views]))[1].shape[1]
+        if max(*largest, kinds) > MAX_EDGE_CODE:
+            raise InputError(
+                f"the edges are of {max(*largest, kinds):,} kinds, more than {MAX_EDGE_CODE:,}; merge rare edge "
+                "labels, or leave them out with view=LabelsView(edge_labels=False)"
+            )
+    if any(view.node_codes.max(initial=0) > MAX_NODE_CODE for view in graphs.views):
+        raise InputError("the nodes are of too many kinds to count; merge rare node labels")
+
+
+def _unsorted(ends: IntArray) -> bool:
+    step = np.diff(ends, axis=0)
+    return bool(((step[:, 0] == 0) & (step[:, 1] <= 0)).any())
+
+
+def _blocks(graphs: CodedGraphs, n_jobs: int) -> list[tuple[int, int]]:
+    """Return bounds of runs of graphs: a few per thread, so that threads end together, and none tiny."""
+    nodes = int(graphs.node_offsets[-1])
+    wanted = 1 if n_jobs == 1 else min(4 * n_jobs, max(1, nodes // NODES_PER_BLOCK))
+    stops = np.searchsorted(graphs.node_offsets, np.linspace(0, nodes, wanted + 1)[1:]).tolist()
+    return list(itertools.pairwise(sorted({0, *stops[:-1], len(graphs)})))
+
+
+def warn_of_samples(sampled: dict[Key, float], graphs: int, name: str) -> dict[int, float]:
+    """Return the graphs whose subgraphs were sampled with the smallest share of any size, and warn once."""
+    shares: dict[int, float] = {}
+    for (graph, _), share in sampled.items():
+        shares[graph] = min(share, shares.get(graph, 1.0))
+    if shares:
+        warnings.warn(
+            f"{len(shares)} of {graphs} graphs of {name} have more subgraphs than max_subgraphs and were "
+            f"sampled, the largest at {100 * min(shares.values()):.2g}%; expected counts stay correct",
+            IsoNNWarning,
+            stacklevel=2,
+        )
+    return shares

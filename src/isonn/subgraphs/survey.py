@@ -1,0 +1,242 @@
+"""`Survey`: one pass over the training graphs collects everything that must be known before they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Self
+
+from isonn import progress
+from isonn.errors import DatasetError, InputError
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.registry import Part
+from isonn.graphs.isomorphism import graph_hashes
+from isonn.graphs.stream import GraphStream
+from isonn.processes import run_in_order
+from isonn.progress import Report
+from isonn.subgraphs.levels import DistinctRows
+from isonn.subgraphs.terms import size_counts
+from isonn.subgraphs.views import COLUMNS, View
+
+#: Weights of the two directions of an edge may differ by this share: matrices of `numpy.corrcoef` do, by rounding.
+SYMMETRY = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What one pass over graphs finds.
+
+    Attributes:
+        values: labels and values.
+        y: the targets, or None if the graphs have none.
+        sizes: their `size_counts`, ``(g, 13)``.
+        largest: number of nodes of the largest graph.
+        label_names: names of node and edge labels, targets and classes.
+        hashes: their `graph_hashes`, ``(g,)``, equal for equal graphs.
+        ids: their ids, or None.
+        kind: the kind of the graphs.
+        directed: the number of the first directed graph, or None.
+    """
+
+    values: DistinctValues
+    y: NDArray[Any] | None
+    sizes: NDArray[np.float32]
+    largest: int
+    label_names: dict[str, dict[Any, str]]
+    hashes: NDArray[np.uint64]
+    ids: NDArray[Any] | None
+    kind: str
+    directed: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    @classmethod
+    def of(cls, graphs: GraphStream, views: tuple[View, ...], show: bool = False) -> Survey:
+        """Read graphs once.
+
+        Args:
+            graphs: the graphs; their ``workers`` read them if there are several.
+            views: the views that will look at them.
+            show: whether to show a progress bar.
+        """
+        with progress.bar("reading", None, show=show) as report:
+            if isinstance(graphs.workers, int) and graphs.workers > 1 and (parts := graphs.parts()) is not None:
+                try:
+                    survey = partial(_survey_part, columns=columns_of(views, parts[0]()))
+                    return _joined(run_in_order(((survey, (part,)) for part in parts), graphs.workers), graphs, report)
+                except DatasetError:
+                    pass  # reading in order has the error message
+            return _joined(_in_order(graphs, views), graphs, report)
+
+    def names_for(self, y: Any) -> dict[str, dict[Any, str]]:
+        """Return the names; a ``y`` that does not come from the graphs has none."""
+        return {
+            kind: {} if y is not None and kind in ("target", "class") else names
+            for kind, names in self.label_names.items()
+        }
+
+
+def columns_of(views: tuple[View, ...], graphs: GraphSet) -> list[str]:
+    """Return the columns to look at, given the first graphs."""
+    has = DistinctValues(()).add(graphs).has
+    has["edge_weights"] = True  # later graphs may have weights
+    wanted = set()
+    for view in views:
+        use = {name: has[name] if getattr(view, name) == "auto" else bool(getattr(view, name)) for name in COLUMNS}
+        if view.node_attributes == "auto" and use["node_labels"]:
+            use["node_attributes"] = False
+        wanted |= {name for name in COLUMNS if use[name]}
+    return sorted(wanted)
+
+
+def _in_order(graphs: GraphStream, views: tuple[View, ...]) -> Iterator[Survey]:
+    columns: list[str] | None = None
+    for chunk in graphs:
+        columns = columns_of(views, chunk) if columns is None else columns
+        yield survey_of(chunk, columns)
+
+
+def _survey_part(part: Part, columns: list[str]) -> Survey:
+    return survey_of(part(), columns)
+
+
+def survey_of(graphs: GraphSet, columns: Collection[str]) -> Survey:
+    """Return the survey of graphs in memory."""
+    names = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
+    names.update(target=dict(enumerate(graphs.target_names)), **{"class": dict(graphs.class_names)})
+    return Survey(
+        DistinctValues(columns).add(graphs),
+        graphs.y,
+        size_counts(graphs),
+        int(graphs.sizes.max()),
+        names,
+        graph_hashes(graphs),
+        graphs.ids,
+        graphs.kind,
+        directed_graph(graphs),
+    )
+
+
+def _joined(surveys: Iterable[Survey], graphs: GraphStream, report: Report) -> Survey:
+    """Join the surveys of all chunks."""
+    chunks: list[Survey] = []
+    count = 0
+    for chunk in surveys:
+        if chunk.directed is not None:
+            of = graphs.name if graphs.whole is None else len(graphs.whole)
+            raise InputError(directed_error(count + chunk.directed, of))
+        # the values are joined at once, because they may be large
+        chunks.append(chunk if not chunks else replace(chunk, values=chunks[0].values.join(chunk.values)))
+        count += len(chunk)
+        report(count, "graphs read")
+    if not chunks:
+        raise InputError(f"{graphs.name} has no graphs; give at least one")
+    graphs.graphs = count
+    names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}, "target": {}, "class": {}}
+    for chunk in chunks:
+        for what, given in chunk.label_names.items():
+            names[what].update(given)
+    return Survey(
+        chunks[0].values,
+        _all([chunk.y for chunk in chunks]),
+        np.concatenate([chunk.sizes for chunk in chunks]),
+        max(chunk.largest for chunk in chunks),
+        names,
+        np.concatenate([chunk.hashes for chunk in chunks]),
+        _all([chunk.ids for chunk in chunks]),
+        chunks[-1].kind,
+    )
+
+
+def _all(columns: list[NDArray[Any] | None]) -> NDArray[Any] | None:
+    given = [column for column in columns if column is not None]
+    return np.concatenate(given) if len(given) == len(columns) else None
+
+
+class DistinctValues:
+    """The labels and values of graphs; neither the order of the graphs nor their batches matter.
+
+    Args:
+        wanted: which of COLUMNS to look at.
+
+    Attributes:
+        has: whether the graphs have each of COLUMNS.
+        labels: the distinct labels of each column, sorted.
+        values: the distinct rows of numbers of each column; weights default to 1.
+    """
+
+    def __init__(self, wanted: Collection[str] = COLUMNS) -> None:
+        self.has = dict.fromkeys(COLUMNS, False)
+        self.labels: dict[str, NDArray[Any]] = {}
+        self.values: dict[str, DistinctRows] = {}
+        self._wanted = wanted
+
+    def add(self, graphs: GraphSet) -> Self:
+        """Add the labels and values of some graphs, ignoring self-loops."""
+        proper = graphs.edges[:, 0] != graphs.edges[:, 1]
+        for name in COLUMNS:
+            column = graphs.weights if name == "edge_weights" else getattr(graphs, name)
+            self.has[name] |= column is not None
+            if name not in self._wanted:
+                continue
+            if name == "edge_weights":
+                values = self.values.setdefault(name, DistinctRows(1))
+                if column is None:
+                    values.add(np.ones((int(proper.any()), 1)), int(proper.sum()))
+                else:
+                    values.add(column[proper, None])
+            elif column is None:
+                continue
+            elif name == "node_attributes":
+                self.values.setdefault(name, DistinctRows(column.shape[1])).add(column)
+            else:
+                labels = np.unique(column if name == "node_labels" else column[proper])
+                known = self.labels.get(name, labels[:0])
+                self.labels[name] = np.unique(np.concatenate([known, labels]))
+        return self
+
+    def join(self, other: DistinctValues) -> Self:
+        """Add the labels and values of other graphs, for the same columns."""
+        for name in COLUMNS:
+            self.has[name] |= other.has[name]
+        for name, labels in other.labels.items():
+            self.labels[name] = np.unique(np.concatenate([self.labels.get(name, labels[:0]), labels]))
+        for name, values in other.values.items():
+            own = self.values.setdefault(name, DistinctRows(values.rows.shape[1]))
+            own.add(values.rows, values.often)
+            own.largest = np.maximum(own.largest, values.largest)
+        return self
+
+
+def directed_graph(graphs: GraphSet) -> int | None:
+    """Return the first graph with an edge that differs between the two directions, or None."""
+    edges, owner = graphs.edges, graphs.graph_of_cell
+    turned = np.lexsort((edges[:, 0], edges[:, 1], owner))
+    differs = (edges[turned][:, ::-1] != edges).any(axis=1)
+    if graphs.weights is not None:
+        there, back = graphs.weights, graphs.weights[turned]
+        differs |= np.abs(there - back) > SYMMETRY * np.maximum(np.abs(there), np.abs(back))
+    if graphs.edge_labels is not None:
+        differs |= graphs.edge_labels[turned] != graphs.edge_labels
+    return int(owner[differs][0]) if differs.any() else None
+
+
+def check_undirected(graphs: GraphSet) -> None:
+    """Raise `InputError` if a graph is directed."""
+    i = directed_graph(graphs)
+    if i is not None:
+        raise InputError(directed_error(i, len(graphs)))
+
+
+def directed_error(number: int, of: object) -> str:
+    """Return the error for a directed graph; ``of`` is the size or the name of its set."""
+    return (
+        f"graph {number} of {of} is directed, and subgraphs need undirected graphs; make it symmetric, or use "
+        f"IsoNNClassifier"
+    )

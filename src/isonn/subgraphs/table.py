@@ -1,0 +1,217 @@
+"""`CountTable`: how often each graph contains each distinct subgraph of one view and size.
+
+Graphs are counted in chunks. The tables of a chunk are in memory (`Chunk`), or in a file of a folder, so that a stopped
+run does not count them again (`isonn.subgraphs.bank`). `join_chunks` joins them without copying the counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from isonn.packing import IntArray, merge_equal, row_words
+
+#: A view and a size.
+Key = tuple[int, int]
+#: Number of rows that are merged at once with the distinct ones.
+ROWS_AT_ONCE = 2**20
+
+
+class Counted(NamedTuple):
+    """The distinct subgraphs of one view and size in some graphs.
+
+    Attributes:
+        rows: canonical rows, sorted, ``(d, k + k*(k-1)/2)``: node codes, then edge codes in the order of the upper
+            triangle.
+        counts: how often each graph contains each of them, ``(g, d)``.
+    """
+
+    rows: IntArray
+    counts: csr_array
+
+
+class Chunk(Protocol):
+    """The tables of a run of graphs, in memory or in a file."""
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """The views and sizes."""
+
+    @property
+    def sampled(self) -> dict[Key, float]:
+        """The share of subgraphs that was sampled, by graph and size."""
+
+    def __len__(self) -> int:
+        """Return the number of graphs."""
+
+    def rows(self, key: Key) -> IntArray:
+        """Return `Counted.rows`."""
+
+    def counts(self, key: Key) -> csr_array:
+        """Return `Counted.counts`."""
+
+    def support(self, key: Key) -> IntArray:
+        """Return the number of graphs that contain each subgraph."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryChunk:
+    """Tables in memory."""
+
+    graphs: int
+    tables: dict[Key, Counted]
+    sampled: dict[Key, float]
+
+    def __len__(self) -> int:
+        return self.graphs
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """The views and sizes."""
+        return list(self.tables)
+
+    def rows(self, key: Key) -> IntArray:
+        """Return the distinct subgraphs."""
+        return self.tables[key].rows
+
+    def counts(self, key: Key) -> csr_array:
+        """Return their counts."""
+        return self.tables[key].counts
+
+    def support(self, key: Key) -> IntArray:
+        """Return the number of graphs that contain each of them."""
+        rows, counts = self.tables[key]
+        return np.bincount(counts.indices, minlength=len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """The distinct subgraphs of one view and size in some graphs, and their counts.
+
+    Attributes:
+        view, size: number of the view, and nodes of a subgraph.
+        rows: canonical rows, sorted, ``(d, width)``.
+        graphs: number of graphs.
+        support: number of graphs that contain each subgraph, ``(d,)``.
+        chunks: returns `counts` in runs of graphs, which may be read from disk.
+    """
+
+    view: int
+    size: int
+    rows: IntArray
+    graphs: int
+    support: IntArray
+    chunks: Callable[[], Iterable[csr_array]]
+
+    @property
+    def counts(self) -> csr_array:
+        """How often each graph contains each subgraph, ``(g, d)``."""
+        return stack_rows(self.chunks(), self.graphs, int(self.support.sum()))
+
+
+def join_chunks(chunks: Sequence[Chunk]) -> list[CountTable]:
+    """Join the tables of runs of graphs; counts are read when needed, chunk by chunk.
+
+    Counts from several chunks are float32 (exact up to 2**24), or float64 if any are estimates.
+    """
+    graphs = sum(map(len, chunks))
+    dtype = np.float64 if any(chunk.sampled for chunk in chunks) else np.float32
+
+    def table(key: Key) -> CountTable:
+        rows, places = merge_rows(chunk.rows(key) for chunk in chunks)
+        support = np.zeros(len(rows), dtype=np.int64)
+        for chunk, place in zip(chunks, places, strict=True):
+            support[place] += chunk.support(key)
+
+        def read() -> Iterator[csr_array]:
+            for chunk, place in zip(chunks, places, strict=True):
+                counts = chunk.counts(key)
+                if len(chunks) == 1:
+                    yield counts
+                else:
+                    data = counts.data.astype(dtype), place[counts.indices], counts.indptr
+                    yield csr_array(data, shape=(len(chunk), len(rows)))
+
+        return CountTable(*key, rows, graphs, support, read)
+
+    return [table(key) for key in chunks[0].keys]
+
+
+def join_sampled(chunks: Sequence[Chunk]) -> dict[Key, float]:
+    """Return the sampled shares of all chunks, by graph and size."""
+    starts = itertools.accumulate(map(len, chunks), initial=0)
+    return {
+        (start + graph, size): share
+        for start, chunk in zip(starts, chunks, strict=False)
+        for (graph, size), share in chunk.sampled.items()
+    }
+
+
+def merge_rows(parts: Iterable[IntArray]) -> tuple[IntArray, list[NDArray[np.int32]]]:
+    """Return the distinct rows, sorted by their codes, and the position of each part's rows among them.
+
+    Parts are merged a few at a time, so memory holds little more than the distinct rows.
+    """
+    distinct: IntArray | None = None
+    places: list[NDArray[np.int32]] = []
+    waiting: list[IntArray] = []
+
+    def merge() -> None:
+        nonlocal distinct
+        before = 0 if distinct is None else len(distinct)
+        rows = np.concatenate(waiting if distinct is None else [distinct, *waiting])
+        number, first = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        if len(rows):
+            number, first = merge_equal(row_words(rows))
+        number32 = number.astype(np.int32)
+        places[:] = [number32[earlier] for earlier in places]
+        places.extend(np.split(number32, np.cumsum([before, *map(len, waiting)]))[1:-1])
+        distinct = rows[first]
+        waiting.clear()
+
+    for part in parts:
+        waiting.append(part)
+        if sum(map(len, waiting)) > max(ROWS_AT_ONCE, 0 if distinct is None else len(distinct)):
+            merge()
+    if waiting:
+        merge()
+    assert distinct is not None
+    return distinct, places
+
+
+def stack_rows(parts: Iterable[csr_array], g: int, room: int) -> csr_array:
+    """Join runs of rows with at most ``room`` numbers, one by one, because they would not fit into memory twice."""
+    parts = iter(parts)
+    first = next(parts)
+    if first.shape[0] == g:
+        return first
+    data, indices = np.empty(room, dtype=first.dtype), np.empty(room, dtype=np.int32)
+    indptr = np.zeros(g + 1, dtype=np.int64 if room > np.iinfo(np.int32).max else np.int32)
+    row = 0
+    for part in itertools.chain([first], parts):
+        start, rows = indptr[row], part.shape[0]
+        data[start : start + part.nnz], indices[start : start + part.nnz] = part.data, part.indices
+        indptr[row + 1 : row + rows + 1] = start + part.indptr[1:]
+        row += rows
+    return csr_array((data[: indptr[-1]], indices[: indptr[-1]], indptr), shape=(g, first.shape[1]))
+
+
+def smallest_type(codes: NDArray[Any]) -> IntArray:
+    """Convert nonnegative integers to the smallest type that holds them."""
+    largest = int(codes.max(initial=0))
+    small = next((kind for kind in (np.uint8, np.uint16, np.uint32) if largest <= np.iinfo(kind).max), np.int64)
+    return codes.astype(small)
+
+
+def compact(counts: csr_array) -> csr_array:
+    """Convert counts to small types; weights of samples stay as they are."""
+    data, largest = counts.data, np.iinfo(np.uint16).max
+    if data.max(initial=0) <= largest and (data.dtype.kind in "iu" or (data == np.rint(data)).all()):
+        data = data.astype(np.uint16)
+    return csr_array((data, counts.indices.astype(np.int32), counts.indptr.astype(np.int32)), shape=counts.shape)

@@ -1,0 +1,308 @@
+"""`SubgraphVectorizer`: graphs to counts of subgraphs, as `CountVectorizer` turns texts to counts of words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+from sklearn.base import BaseEstimator, TransformerMixin
+from typing_extensions import Self
+
+from isonn import progress
+from isonn.errors import InputError, IsoNNWarning, NotFittedError
+from isonn.explain.template import Template
+from isonn.explain.text import template_name
+from isonn.graphs.convert import as_graphset, as_one_graph
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.stream import GraphStream, as_stream
+from isonn.packing import IntArray
+from isonn.params import check_count, check_subgraph_size
+from isonn.seeding import derive_seed, resolve_seed
+from isonn.subgraphs.bank import Limits, bank_folder, count_to_folder
+from isonn.subgraphs.count import count_in_threads, list_subgraphs, warn_of_samples
+from isonn.subgraphs.encode import Encoding
+from isonn.subgraphs.survey import Survey
+from isonn.subgraphs.table import Chunk, CountTable, join_chunks, join_sampled
+from isonn.subgraphs.views import View, views_of
+from isonn.subgraphs.vocabulary import Templates, Vocabulary
+
+#: Number of graphs counted together when they are transformed.
+GRAPHS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrence:
+    """One template at certain nodes of a graph.
+
+    Attributes:
+        column: the number of the template.
+        nodes: the graph nodes that match the template's nodes, as a set.
+        weight: number of subgraphs it stands for; 1 unless the graph's subgraphs were sampled.
+    """
+
+    column: int
+    nodes: tuple[int, ...]
+    weight: float
+
+
+class SubgraphVectorizer(TransformerMixin, BaseEstimator):
+    """Convert graphs to counts of small connected subgraphs.
+
+    Every connected induced subgraph of up to ``max_nodes`` nodes that occurs in at least ``min_support`` training
+    graphs is a template, and becomes a column. Counts do not depend on node numbering. Graphs must be undirected, and
+    may have any size and be disconnected. Self-loops are ignored.
+
+    Args:
+        max_nodes: nodes of the largest templates, 1 to 6.
+        view: the information that nodes and edges carry: one or several names from `isonn.subgraphs.views.VIEWS`, or
+            `View` objects such as ``LabelsView(edge_labels=False)``. "auto" uses labels together with labels refined by
+            degree and cycles; for molecules, elements and labels.
+        min_support: minimum number of training graphs that contain a template.
+        max_subgraphs: subgraphs per size and graph above which they are sampled; nodes and edges never are.
+        n_jobs: number of threads that count subgraphs. It does not change the result.
+        random_state: seed of the samples; None draws one.
+        verbose: 1 shows a progress bar.
+
+    Attributes set by ``fit``:
+        templates_: the templates, one per column.
+        sampled_: training graphs whose subgraphs were sampled, with the share sampled.
+
+    Example:
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.pipeline import make_pipeline
+        >>> graphs = isonn.load("MUTAG")
+        >>> model = make_pipeline(isonn.SubgraphVectorizer(max_nodes=3), LogisticRegression(max_iter=10_000))
+        >>> model.fit(graphs, graphs.y).score(graphs, graphs.y) > 0.9
+        True
+    """
+
+    encoding_: Encoding
+    vocabulary_: Vocabulary
+    sampled_: dict[int, float]
+    label_names_: dict[str, dict[Any, str]]
+    seed_: int
+
+    def __init__(
+        self,
+        max_nodes: int = 4,
+        *,
+        view: str | View | Sequence[str | View] = "auto",
+        min_support: int = 2,
+        max_subgraphs: int = 100_000,
+        n_jobs: int = 1,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.max_nodes = max_nodes
+        self.view = view
+        self.min_support = min_support
+        self.max_subgraphs = max_subgraphs
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the templates of graphs.
+
+        Args:
+            X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream (`isonn.stream`).
+            y: ignored.
+        """
+        graphs = as_stream(X)
+        self.check_params()
+        with self.tables(graphs, self.survey(graphs)) as tables:
+            self.learn(tables, graphs.name)
+        return self
+
+    def transform(self, X: Any) -> csr_array:
+        """Return how often each graph contains each template, sparse, shape (g, templates).
+
+        Args:
+            X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
+        """
+        self._require_fit()
+        chunks = X if isinstance(X, GraphStream) else in_chunks(as_graphset(X))
+        counts = [self.vocabulary_.counts(self.count(chunk)) for chunk in chunks]
+        return csr_array(vstack(counts, format="csr"))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return a unique name for each column that says everything its template requires.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> isonn.SubgraphVectorizer(max_nodes=2, view="labels").fit(graphs).get_feature_names_out()[-1]
+            'labels [N]-double-[O]'
+        """
+        self._require_fit()
+        names: dict[str, int] = {}
+        for template in self.templates_:
+            name = f"{template.view} {template_name(template)}"
+            while name in names:  # labels of the user may have equal names
+                names[name] += 1
+                name = f"{name} ({names[name]})"
+            names[name] = 1
+        return np.array(list(names), dtype=object)
+
+    def occurrences(self, graph: Any) -> list[Occurrence]:
+        """Return every occurrence of a template in one graph.
+
+        Args:
+            graph: a `Graph`, a NetworkX graph, a matrix, a SMILES string, or a set of one.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> vectorizer = isonn.SubgraphVectorizer(max_nodes=2).fit(graphs)
+            >>> len(vectorizer.occurrences(graphs[0])), int(vectorizer.transform(graphs[:1]).sum())
+            (74, 74)
+        """
+        self._require_fit()
+        coded = self.encoding_.encode(as_one_graph(graph))
+        listed = list_subgraphs(coded, self.max_subgraphs, self.cut_seed)
+        columns = self.columns_of(listed.rows)[listed.piece]
+        return [
+            Occurrence(column, tuple(node for node in nodes if node >= 0), weight)
+            for column, nodes, weight in zip(
+                columns.tolist(), listed.nodes.tolist(), listed.weights.tolist(), strict=True
+            )
+            if column >= 0
+        ]
+
+    @property
+    def templates_(self) -> Sequence[Template]:
+        """The templates, in the order of columns."""
+        self._require_fit()
+        return Templates(self.vocabulary_, self.encoding_, self.label_names_)
+
+    def check_params(self) -> None:
+        """Validate parameters."""
+        check_subgraph_size(self.max_nodes)
+        for name in ("max_subgraphs", "min_support", "n_jobs"):
+            check_count(name, getattr(self, name))
+        views_of(self.view)
+
+    def survey(self, graphs: GraphStream) -> Survey:
+        """Read the graphs once, and learn the encoding."""
+        self.seed_ = resolve_seed(self.random_state)
+        graphs.workers = self.n_jobs if graphs.workers is None else graphs.workers
+        survey = Survey.of(graphs, views_of(self.view), self.verbose > 0 and graphs.whole is None)
+        views = views_of(self.view, survey.kind)
+        self.encoding_ = Encoding.fit(survey.values, views, self.max_nodes, graphs.name)
+        if not self.encoding_.views:
+            raise self._nothing_to_count(graphs.name)
+        self.label_names_ = {kind: survey.label_names[kind] for kind in ("node", "edge")}
+        return survey
+
+    @contextmanager
+    def tables(self, graphs: GraphStream, survey: Survey) -> Iterator[list[CountTable]]:
+        """Count the subgraphs of the training graphs: in memory, or in a folder for a stream."""
+        chunks: Sequence[Chunk]
+        if graphs.whole is not None and graphs.bank is None:
+            chunks = self._count_in_memory(graphs.whole)
+            yield self._joined(chunks, graphs.name)
+            return
+        with bank_folder(graphs.bank) as folder:
+            limits = Limits(self.max_subgraphs, self.cut_seed)
+            with progress.bar("cutting", len(survey), show=self.verbose > 0) as report:
+                workers = 1 if graphs.workers is None else graphs.workers
+                chunks = count_to_folder(graphs, self.encoding_, folder, limits, workers, report)
+            if sum(map(len, chunks)) != len(survey):
+                raise InputError(
+                    f"{graphs.name} held {len(survey)} graphs when first read and {sum(map(len, chunks))} afterwards; "
+                    f"do not change it while it is being read"
+                )
+            yield self._joined(chunks, graphs.name)
+
+    def learn(self, tables: Sequence[CountTable], name: str) -> list[NDArray[np.int32]]:
+        """Choose the templates; return the places of the tables' rows among them."""
+        if not any(len(table.rows) for table in tables):
+            raise self._nothing_to_count(name)
+        self.vocabulary_, places = Vocabulary.learn(tables, self.min_support)
+        if not len(self.vocabulary_):
+            raise InputError(f"no subgraph occurs in {self.min_support} graphs of {name}; use a lower min_support")
+        return places
+
+    def count(self, graphs: GraphSet) -> list[CountTable]:
+        """Count the subgraphs of new graphs."""
+        return join_chunks(self._count_in_memory(graphs))
+
+    def with_vocabulary(self, vocabulary: Vocabulary) -> Self:
+        """Return a vectorizer with the same encoding and other templates."""
+        if vocabulary is self.vocabulary_:
+            return self
+        other = copy(self)
+        other.vocabulary_ = vocabulary
+        return other
+
+    def columns_of(self, rows: IntArray) -> IntArray:
+        """Return the column of each distinct piece of `list_subgraphs`, or -1."""
+        columns = np.full(len(rows), -1, dtype=np.int64)
+        for block in self.vocabulary_.blocks:
+            inside = np.flatnonzero((rows[:, 0] == block.view) & (rows[:, 1] == block.size))
+            place = block.find(rows[inside, 2 : 2 + block.size * (block.size + 1) // 2])
+            columns[inside] = np.where(place >= 0, place + block.first, -1)
+        return columns
+
+    def warn_of_unseen(self, graphs: GraphSet, strange: int = 0) -> None:
+        """Warn once about labels never seen in training, and about graphs of mostly unseen subgraphs.
+
+        Args:
+            strange: number of graphs that consist mostly of subgraphs that no training graph has; 0 to say nothing.
+        """
+        facts = []
+        if unseen := self.encoding_.unseen_labels(graphs):
+            facts.append(
+                f"{' and '.join(unseen)} of {graphs.name} have a label never seen in training; they are matched as if "
+                f"they had none"
+            )
+        if strange:
+            facts.append(
+                f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training "
+                f"graph has; predictions for them are guesses (see unseen_share)"
+            )
+        if facts:
+            warnings.warn("; ".join(facts), IsoNNWarning, stacklevel=2)
+
+    @property
+    def cut_seed(self) -> int:
+        """The seed of samples."""
+        return derive_seed(self.seed_, "cut")
+
+    def _count_in_memory(self, graphs: GraphSet) -> Sequence[Chunk]:
+        coded = self.encoding_.encode(graphs)
+        with progress.bar("counting", len(graphs), show=self.verbose > 0) as report:
+            return count_in_threads(coded, self.max_subgraphs, self.cut_seed, self.n_jobs, report)
+
+    def _nothing_to_count(self, name: str) -> InputError:
+        return InputError(
+            f"no graph of {name} has a connected subgraph of at most {self.max_nodes} nodes in view={self.view!r}; use "
+            "a larger max_nodes or view='auto'"
+        )
+
+    def _joined(self, chunks: Sequence[Chunk], name: str) -> list[CountTable]:
+        self.sampled_ = warn_of_samples(join_sampled(chunks), sum(map(len, chunks)), name)
+        return join_chunks(chunks)
+
+    def _require_fit(self) -> None:
+        if not hasattr(self, "vocabulary_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit first")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.no_validation = True
+        return tags
+
+
+def in_chunks(graphs: GraphSet) -> list[GraphSet]:
+    """Return the graphs a few thousand at a time."""
+    if len(graphs) <= GRAPHS_AT_ONCE:
+        return [graphs]
+    return [graphs[start : start + GRAPHS_AT_ONCE] for start in range(0, len(graphs), GRAPHS_AT_ONCE)]

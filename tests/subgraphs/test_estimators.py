@@ -1,0 +1,257 @@
+"""The estimators: streams, threads, files and weights, and what they refuse."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import replace
+
+import networkx
+import numpy as np
+import pytest
+from coded_graphs import PLANTED, TARGETS, answers, fitted, planted
+from scipy.sparse import csr_array
+from sklearn.utils.class_weight import compute_sample_weight
+from tu_folder import write_tu
+
+import isonn
+from isonn.errors import InputError, IsoNNWarning, NotFittedError
+from isonn.subgraphs import bank, vocabulary
+from isonn.subgraphs import count as counting
+from isonn.subgraphs.views import LabelsView
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return planted()
+
+
+MODELS = {
+    "default": {},
+    "short": {"n_templates": 8},
+    "auto": {"n_templates": "auto"},
+    "forest": {"head": "forest", "max_nodes": 2},
+    "ensemble": {"head": "ensemble", "max_nodes": 2},
+}
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_saved_model_is_the_same(graphs, model, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("isonn.heads.TREES", 10)
+    saved = fitted(graphs, kind, keep_examples=True, **MODELS[model])
+    saved.save(tmp_path / "m")
+    loaded = isonn.load_model(tmp_path / "m")
+    assert loaded.get_params() == saved.get_params()
+    np.testing.assert_array_equal(answers(loaded, graphs), answers(saved, graphs))
+    np.testing.assert_array_equal(loaded.transform(graphs).toarray(), saved.transform(graphs).toarray())
+    before, after = saved.explain(graphs[1]), loaded.explain(graphs[1])
+    np.testing.assert_array_equal(after.edge_importance, before.edge_importance)
+    assert [reason.nodes for reason in after.reasons] == [reason.nodes for reason in before.reasons]
+    told = [[(str(r), r.examples) for found in m.reasons_.values() for r in found] for m in (saved, loaded)]
+    assert told[0] == told[1]
+    assert loaded.held_out_score_ == saved.held_out_score_
+    assert getattr(loaded, "coverage_", None) == getattr(saved, "coverage_", None)
+    assert loaded.get_feature_names_out().tolist() == saved.get_feature_names_out().tolist()
+    assert loaded.seen_in_training(graphs).all()
+
+
+@pytest.mark.parametrize("model", ["default", "short"])
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_relabelling_nodes_changes_no_prediction(graphs, model, kind):
+    clf = fitted(graphs, kind, **MODELS[model])
+    isonn.testing.assert_relabelling_invariant(clf, graphs)
+    again = fitted(graphs.relabelled(5), kind, **MODELS[model])
+    np.testing.assert_allclose(answers(again, graphs), answers(clf, graphs), atol=1e-9)
+
+
+@pytest.mark.parametrize("model", ["default", "short", "auto"])
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+@pytest.mark.parametrize("at_once", [7, 26])
+def test_a_stream_gives_the_model_that_memory_gives(graphs, model, kind, at_once, tmp_path):
+    whole = fitted(graphs, kind, **MODELS[model])
+    streamed = fitted(isonn.stream(graphs.with_y(None), at_once, bank=tmp_path), kind, **MODELS[model])
+    assert streamed.get_feature_names_out().tolist() == whole.get_feature_names_out().tolist()
+    np.testing.assert_allclose(answers(streamed, graphs), answers(whole, graphs), rtol=1e-9)
+    assert repr(streamed.reasons_) == repr(whole.reasons_)
+    np.testing.assert_array_equal(answers(whole, isonn.stream(graphs, at_once)), answers(whole, graphs))
+
+
+@pytest.mark.parametrize("at_once", [50, 188])
+def test_a_folder_read_and_counted_by_two_processes_gives_the_model_that_memory_gives(mutag, tmp_path, at_once):
+    (tmp_path / "DS").mkdir()
+    folder = write_tu(tmp_path / "DS", mutag, np.arange(mutag.node_offsets[-1]))
+    whole = isonn.SubgraphClassifier(3, random_state=0).fit(isonn.load(folder))
+    streamed = isonn.SubgraphClassifier(3, random_state=0)
+    streamed.fit(isonn.stream(folder, at_once, workers=2, bank=tmp_path / "bank"))
+    assert streamed.get_feature_names_out().tolist() == whole.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(streamed.transform(mutag).toarray(), whole.transform(mutag).toarray())
+    np.testing.assert_allclose(streamed.predict_proba(mutag), whole.predict_proba(mutag), rtol=1e-9)
+    assert streamed.seen_in_training(mutag).all()
+    assert repr(streamed.reasons_) == repr(whole.reasons_)
+
+
+def test_sampled_graphs_give_the_same_model_from_a_stream(graphs):
+    with pytest.warns(IsoNNWarning, match=r"of 26 graphs of graphs have more subgraphs than max_subgraphs"):
+        found = fitted(isonn.stream(graphs, 11), max_subgraphs=12)
+    with pytest.warns(IsoNNWarning, match="were sampled, the largest at .*%; expected counts stay correct"):
+        expected = fitted(graphs, max_subgraphs=12)
+    assert found.sampled_ == pytest.approx(expected.sampled_)
+    assert found.sampled_
+    np.testing.assert_allclose(found.predict_proba(graphs), expected.predict_proba(graphs), atol=1e-6)
+
+
+def test_a_bank_that_is_kept_is_not_counted_again(graphs, tmp_path, monkeypatch):
+    first = fitted(isonn.stream(graphs, 10, bank=tmp_path))
+    assert len(list(tmp_path.glob("part-*"))) == 3
+    monkeypatch.setattr(bank, "count_chunk", None)  # whoever counts fails
+    again = fitted(isonn.stream(graphs, 10, bank=tmp_path))
+    np.testing.assert_array_equal(again.predict_proba(graphs), first.predict_proba(graphs))
+
+
+def test_a_bank_of_other_graphs_is_refused(graphs, tmp_path):
+    fitted(isonn.stream(graphs, 10, bank=tmp_path))
+    other = isonn.stream(graphs.relabelled(0), 10, bank=tmp_path)
+    with pytest.raises(InputError, match="was cut from other graphs or with other settings; remove its folder"):
+        fitted(other)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_threads_change_no_bit(graphs, kind, monkeypatch):
+    monkeypatch.setattr(counting, "NODES_PER_BLOCK", 6)
+    one, three = (fitted(graphs, kind, n_jobs=n_jobs) for n_jobs in (1, 3))
+    np.testing.assert_array_equal(answers(three, graphs), answers(one, graphs))
+    np.testing.assert_array_equal(three.head_.coef, one.head_.coef)
+
+
+def test_equal_weights_are_no_weights_and_balanced_classes_are_weights_of_graphs(graphs):
+    y = (np.arange(PLANTED) % 4 == 0).astype(int)
+    clf = isonn.SubgraphClassifier(2, random_state=0)
+    plain = clf.fit(graphs, y).predict_proba(graphs)
+    equal = clf.fit(graphs, y, sample_weight=np.full(PLANTED, 3.0)).predict_proba(graphs)
+    np.testing.assert_allclose(equal, plain, atol=1e-9)
+    weights = compute_sample_weight("balanced", y)
+    weighted = clf.fit(graphs, y, sample_weight=weights).predict_proba(graphs)
+    balanced = clf.set_params(class_weight="balanced").fit(graphs, y).predict_proba(graphs)
+    np.testing.assert_allclose(balanced, weighted, atol=1e-9)
+    assert balanced[:, 1].mean() > plain[:, 1].mean() + 0.01
+    by_class = {int(value): float(weights[y == value][0]) for value in (0, 1)}
+    given = clf.set_params(class_weight=by_class).fit(graphs, y).predict_proba(graphs)
+    np.testing.assert_allclose(given, balanced, atol=1e-9)
+
+
+def test_a_regressor_follows_its_weights(graphs):
+    y = np.where(np.arange(PLANTED) < 13, graphs.sizes, -graphs.sizes).astype(float)
+    weights = np.where(np.arange(PLANTED) < 13, 1.0, 1e-6)
+    reg = isonn.SubgraphRegressor(2, random_state=0).fit(graphs, y, sample_weight=weights)
+    assert (reg.predict(graphs[13:]) > 0).all()
+
+
+def test_the_held_out_score_is_honest_and_only_of_the_whole_vocabulary(mutag):
+    score = isonn.SubgraphClassifier(3, random_state=0).fit(mutag).held_out_score_
+    assert 0.8 < score["accuracy"] < 0.95
+    assert isonn.SubgraphClassifier(2, head="forest", random_state=0).fit(mutag).held_out_score_ is None
+
+
+def test_examples_are_ids_of_training_graphs_that_hold_the_piece(graphs):
+    ids = np.array([f"graph-{i}" for i in range(PLANTED)])
+    named = replace(graphs, ids=ids)
+    clf = isonn.SubgraphClassifier(3, keep_examples=True, random_state=0).fit(named)
+    held = clf.count(named).toarray() > 0
+    for reason in (reason for reasons in clf.reasons_.values() for reason in reasons):
+        assert 1 <= len(reason.examples) <= 6
+        assert all(held[ids.tolist().index(example), reason.column] for example in reason.examples)
+    clf.set_params(keep_examples=False).fit(named)
+    assert all(reason.examples == () for reasons in clf.reasons_.values() for reason in reasons)
+
+
+def test_unseen_share_is_that_of_pieces_no_template_is(graphs):
+    clf = isonn.SubgraphClassifier(2, view="labels", random_state=0).fit(graphs)
+    every = isonn.SubgraphVectorizer(2, view="labels", min_support=1).fit(graphs)
+    total = every.transform(graphs).sum(axis=1)
+    np.testing.assert_allclose(clf.unseen_share(graphs), 1 - clf.count(graphs).sum(axis=1) / total)
+    assert clf.unseen_share(graphs).max() < 0.5
+
+
+def test_strange_graphs_are_said_once(graphs):
+    clf = fitted(graphs)
+    other = networkx.complete_graph(7)
+    networkx.set_node_attributes(other, "Xe", "label")
+    networkx.set_edge_attributes(other, "#", "label")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        share = clf.unseen_share([other, other])
+        clf.predict([other, other])
+    assert (share > 0.5).all()
+    (text,) = (str(warning.message) for warning in said if isinstance(warning.message, IsoNNWarning))
+    assert "2 of 2 graphs of graphs consist mostly of subgraphs that no training graph has" in text
+    assert "14 of 14 nodes" in text
+
+
+def test_transform_is_what_the_head_sees_and_count_what_graphs_hold(graphs):
+    clf = fitted(graphs)
+    features = clf.transform(graphs)
+    assert isinstance(features, csr_array)
+    assert features.shape == (PLANTED, len(clf.get_feature_names_out()))
+    np.testing.assert_allclose(clf.target_.link(clf.head_.outputs(features)), clf.predict_proba(graphs))
+    held = features[:, : len(clf.templates_)].toarray() > 0
+    np.testing.assert_array_equal(clf.count(graphs).toarray() > 0, held)
+
+
+@pytest.mark.parametrize("call", ["transform", "count", "explain", "unseen_share"])
+def test_an_unfitted_model_says_so(graphs, call):
+    with pytest.raises(NotFittedError, match="this SubgraphClassifier is not fitted; call fit first"):
+        getattr(isonn.SubgraphClassifier(), call)(graphs[0:1])
+
+
+@pytest.mark.parametrize(
+    ("cls", "params", "y", "complaint"),
+    [
+        ("Classifier", {}, np.linspace(0.5, 7, PLANTED), "SubgraphRegressor"),
+        ("Classifier", {}, np.zeros(PLANTED, dtype=int), "one class only"),
+        ("Classifier", {}, np.column_stack([np.arange(PLANTED) % 2, np.full(PLANTED, np.nan)]), "column 1 of y has no"),
+        ("Classifier", {}, [0, 1, 0], "y has 3 entries for 26 graphs"),
+        ("Classifier", {"max_nodes": 7}, TARGETS["classes"], "max_nodes=7 .* use 1 to 6"),
+        ("Classifier", {"n_templates": 0}, TARGETS["classes"], "n_templates=0 is not a count"),
+        ("Classifier", {"head": "magic"}, TARGETS["classes"], "head='magic' is unknown"),
+        ("Classifier", {"class_weight": "some"}, TARGETS["classes"], "class_weight='some' is unknown"),
+        ("Classifier", {"class_weight": "balanced"}, TARGETS["labels"], "class_weight is for one class per graph"),
+        ("Classifier", {"view": np.array(["labels"])}, TARGETS["classes"], "view is an array of shape"),
+        ("Classifier", {"verbose": "yes"}, TARGETS["classes"], "verbose='yes' is not a number"),
+        ("Regressor", {}, np.array(["a", "b"] * (PLANTED // 2)), "text such as 'a', not numbers; use a classifier"),
+        ("Regressor", {}, np.full(PLANTED, np.nan), "no measured value"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(graphs, cls, params, y, complaint):
+    with pytest.raises(InputError, match=complaint):
+        getattr(isonn, f"Subgraph{cls}")(**params).fit(graphs, y)
+
+
+def test_missing_targets_and_bad_weights_are_refused(graphs):
+    with pytest.raises(InputError, match="SubgraphClassifier.fit needs y; pass it, or graphs that have it"):
+        isonn.SubgraphClassifier().fit(isonn.stream(graphs.with_y(None)))
+    for weights, complaint in (([1.0], r"has shape \(1,\)"), (-np.ones(PLANTED), "finite numbers >= 0")):
+        with pytest.raises(InputError, match=complaint):
+            isonn.SubgraphClassifier().fit(graphs, sample_weight=weights)
+    with pytest.raises(InputError, match="alerts warn of a class, and this model predicts numbers"):
+        fitted(graphs, "number").alerts(graphs)
+
+
+def test_labels_with_another_name_than_in_training_are_refused(mutag):
+    clf = isonn.SubgraphClassifier(2, view=LabelsView(), random_state=0).fit(mutag)
+    names = dict(mutag.node_label_names)
+    names[0], names[1] = names[1], names[0]
+    with pytest.raises(InputError, match="and was .* in training; code the labels as in training"):
+        clf.predict(replace(mutag, node_label_names=names))
+
+
+def test_a_vocabulary_too_large_is_refused_with_settings_that_fit(graphs, monkeypatch):
+    whole = len(fitted(graphs).templates_)
+    monkeypatch.setattr(vocabulary, "MAX_COLUMNS", 50)
+    with pytest.raises(InputError, match=f"has {whole} subgraphs, more than 50; use max_nodes=") as refused:
+        fitted(graphs)
+    nodes, support = map(int, re.findall(r"max_nodes=(\d+), or min_support=(\d+)", str(refused.value))[0])
+    assert len(fitted(graphs, max_nodes=nodes).templates_) <= 50
+    assert len(fitted(graphs, min_support=support).templates_) <= 50
+    with pytest.raises(InputError, match="use max_nodes="):
+        fitted(graphs, max_nodes=nodes + 1)

@@ -1,0 +1,170 @@
+"""Explanations of the subgraph model: contributions add up, and removing a piece is counting without it."""
+
+from __future__ import annotations
+
+import networkx
+import numpy as np
+import pytest
+from coded_graphs import TARGETS, fitted, planted
+from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
+
+import isonn
+from isonn.errors import InputError, IsoNNWarning
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def clf(graphs):
+    return fitted(graphs)
+
+
+def networkx_of(graph):
+    found = networkx.Graph()
+    for v in range(graph.n):
+        found.add_node(v, label=graph.node_labels[v])
+    for (a, b), label in zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True):
+        found.add_edge(a, b, label=label)
+    return found
+
+
+def assert_adds_up(e):
+    gap = e.score - e.base
+    assert e.exact
+    assert e.node_importance.sum() == pytest.approx(gap, abs=1e-9)
+    assert np.triu(e.edge_importance).sum() + e.single_nodes == pytest.approx(gap, abs=1e-9)
+    np.testing.assert_array_equal(e.edge_importance, e.edge_importance.T)
+    assert not e.edge_importance[e.graph.adjacency == 0].any()
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("n_templates", [None, 8, "auto"])
+def test_contributions_add_up_to_score_minus_base_for_every_output(graphs, n_templates, kind):
+    model = fitted(graphs, kind, n_templates=n_templates)
+    for i in (0, 1, 5):
+        for label in model.target_.classes.tolist():
+            assert_adds_up(model.explain(graphs[i], label))
+
+
+@pytest.mark.parametrize("row_norm", [True, False])
+def test_a_regressors_score_is_its_prediction_with_the_norm_and_without(graphs, row_norm):
+    share = [np.mean(graph.node_labels == "N") for graph in graphs]
+    y = np.array(share) if row_norm else graphs.sizes.astype(float) ** 2
+    reg = isonn.SubgraphRegressor(random_state=0).fit(graphs, y)
+    assert reg.features_.row_norm == row_norm
+    for i in range(4):
+        e = reg.explain(graphs[i])
+        assert e.score == pytest.approx(float(reg.predict(graphs[i : i + 1])[0]))
+        assert_adds_up(e)
+
+
+def test_contributions_of_sampled_graphs_add_up():
+    dense = [networkx.gnp_random_graph(20, 0.5, seed=i) for i in range(6)]
+    with pytest.warns(IsoNNWarning, match="sampled"):
+        clf = isonn.SubgraphClassifier(max_subgraphs=300, random_state=0).fit(dense, [0, 1] * 3)
+    e = clf.explain(dense[0])
+    assert_adds_up(e)
+    np.testing.assert_allclose(e.probabilities, clf.predict_proba(dense[:1])[0], rtol=1e-9)
+
+
+def test_a_contribution_is_the_formula_of_the_docstring(graphs, clf):
+    e, vectorizer = clf.explain(graphs[1], 1, top=None), clf.vectorizer_
+    features, coef = clf.transform(graphs[1:2]).toarray()[0], clf.head_.coef[1] - clf.head_.coef[0]
+    counts, tables = clf.count(graphs[1:2]).toarray()[0], vectorizer.count(graphs[1:2])
+    rows, found = e.contributions
+    for block, table in zip(vectorizer.vocabulary_.blocks, tables, strict=True):
+        scale = clf.features_.scales[block.first]
+        unit = features[block.columns] / scale
+        worth = coef[block.columns] * scale * unit
+        every = table.counts.sum()
+        each = (worth - worth.sum() * unit**2) / np.maximum(counts[block.columns], 1) + worth.sum() / every
+        template = e.source.occurrences.template[rows]
+        inside = (template >= block.first) & (template < block.first + len(block))
+        np.testing.assert_allclose(found[inside], each[template[inside] - block.first], atol=1e-12)
+
+
+def test_the_score_is_the_models_and_without_subtracts_counts(graphs, clf):
+    e = clf.explain(graphs[1], label=1, top=None)
+    proba = clf.predict_proba(graphs[1:2])[0]
+    np.testing.assert_allclose(e.probabilities, proba, rtol=1e-9)
+    assert e.score == pytest.approx(np.log(proba[1] / proba[0]))
+    np.testing.assert_allclose(e.without([]), proba, rtol=1e-9)
+    assert np.abs(e.without(list(range(len(e.matches)))) - proba).max() > 1e-3
+    np.testing.assert_allclose(e.without(e.matches[0]), e.without(0))
+    with pytest.raises(InputError, match="is not listed"):
+        e.without(10**6)
+
+
+@pytest.mark.parametrize("head", ["linear", "forest"])
+def test_removals_one_by_one_are_those_of_without(graphs, head):
+    source = fitted(graphs, max_nodes=3, head=head).explain(graphs[1], top=None).source
+    rows, without = source.logits_without_each()
+    for row in rows[::17].tolist():
+        np.testing.assert_allclose(without[row], source.logits_without(np.array([row])), rtol=1e-9, atol=1e-12)
+    off = source.logits_without_template()
+    held = np.unique(source.occurrences.template)
+    others = np.setdiff1d(np.arange(len(source.templates)), held)
+    np.testing.assert_array_equal(off[others], np.tile(source.logits(), (len(others), 1)))
+
+
+def test_matches_are_the_occurrences_of_the_vectorizer(graphs, clf):
+    occurrences = clf.vectorizer_.occurrences(graphs[1])
+    found = clf.explain(graphs[1], top=None).source.occurrences
+    nodes = found.nodes[found.region]
+    matches = [
+        (t, frozenset(v for v in row if v >= 0)) for t, row in zip(found.template.tolist(), nodes.tolist(), strict=True)
+    ]
+    assert sorted(matches, key=str) == sorted(((o.column, frozenset(o.nodes)) for o in occurrences), key=str)
+
+
+def test_reasons_are_few_disjoint_and_say_what_removing_them_does(graphs, clf):
+    for i in range(8):
+        e = clf.explain(graphs[i])
+        assert 1 <= len(e.reasons) <= 5
+        every = [node for reason in e.reasons for node in reason.nodes]
+        assert len(every) == len(set(every))
+        for reason in e.reasons:
+            logits = e.source.logits_without(reason.matches)
+            np.testing.assert_allclose(reason.answers, clf.target_.link(logits))
+            np.testing.assert_allclose(e.without(reason), reason.answers)
+            found = e.source.occurrences
+            for row in reason.matches.tolist():
+                assert {v for v in found.nodes[found.region[row]].tolist() if v >= 0} <= set(reason.nodes)
+        sizes = [abs(reason.contribution) for reason in e.reasons]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+def test_the_planted_triangle_is_the_reason(graphs, clf):
+    for i in (1, 3, 5):
+        first = clf.explain(graphs[i], label=1).reasons[0]
+        assert set(np.flatnonzero(graphs[i].node_labels == "O").tolist()) & set(first.nodes)
+
+
+def test_found_in_is_what_networkx_finds(graphs, clf):
+    reason = clf.explain(graphs[1]).reasons[0]
+    piece = networkx_of(graphs[1]).subgraph(reason.nodes)
+    match = {"node_match": categorical_node_match("label", None), "edge_match": categorical_edge_match("label", None)}
+    expected = [GraphMatcher(networkx_of(graph), piece, **match).subgraph_is_monomorphic() for graph in graphs]
+    found = reason.found_in(graphs)
+    assert found.tolist() == expected
+    assert found[1]
+
+
+def test_explanations_that_do_not_add_up_say_so(graphs, clf, monkeypatch):
+    monkeypatch.setattr("isonn.heads.TREES", 10)
+    assert "need not add up" not in clf.explain(graphs[0]).summary()
+    for head in ("forest", "ensemble"):
+        e = fitted(graphs, head=head, max_nodes=3).explain(graphs[0])
+        assert not e.exact
+        assert "need not add up" in e.summary()
+
+
+def test_one_graph_is_explained_at_a_time(graphs, clf):
+    with pytest.raises(InputError, match="X holds 26 graphs where one is wanted"):
+        clf.explain(graphs)
+    np.testing.assert_array_equal(
+        clf.explain(graphs[3:4]).node_importance, clf.explain(networkx_of(graphs[3])).node_importance
+    )

@@ -1,0 +1,52 @@
+"""Tables of counts: chunks join to the whole, however they are cut and merged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from coded_graphs import as_counts, assert_same_counts, coded, count_tables, labelled
+
+from isonn.subgraphs import table as tables
+from isonn.subgraphs.count import count_chunk
+from isonn.subgraphs.table import join_chunks, join_sampled, merge_rows
+
+
+@pytest.fixture(scope="module")
+def given():
+    return coded([labelled(n, 0.35, n) for n in (8, 5, 1, 9, 2, 7, 10)], (1, 2, 3), second=(2, 3))
+
+
+@pytest.mark.parametrize("limit", [15, 10**6])
+@pytest.mark.parametrize("cuts", [(3,), (1, 2, 6)])
+@pytest.mark.parametrize("rows_at_once", [1, 2**20])
+def test_chunks_that_are_joined_are_the_whole(given, cuts, limit, rows_at_once, monkeypatch):
+    monkeypatch.setattr(tables, "ROWS_AT_ONCE", rows_at_once)
+    bounds = zip((0, *cuts), (*cuts, len(given)), strict=True)
+    chunks = [count_chunk(given.slice(*bound), limit, 0) for bound in bounds]
+    whole = count_chunk(given, limit, 0)
+    assert join_sampled(chunks) == whole.sampled
+    assert bool(whole.sampled) == (limit == 15)
+    joined = join_chunks(chunks)
+    assert_same_counts(as_counts(joined), as_counts(join_chunks([whole])))
+    for table, expected in zip(joined, join_chunks([whole]), strict=True):
+        np.testing.assert_array_equal(table.support, expected.support)
+        kind = np.float64 if whole.sampled else np.float32  # weights of samples keep all digits
+        assert {counts.dtype for counts in table.chunks()} == {np.dtype(kind)}
+
+
+def test_rows_of_parts_are_found_again_among_the_distinct_ones(monkeypatch):
+    generator = np.random.default_rng(0)
+    parts = [np.unique(generator.integers(0, 4, (n, 3)).astype(kind), axis=0)
+             for n, kind in ((30, np.uint8), (1, np.int64), (20, np.uint16))]  # fmt: skip
+    parts.insert(1, np.zeros((0, 3), dtype=np.uint8))
+    for rows_at_once in (1, 100):
+        monkeypatch.setattr(tables, "ROWS_AT_ONCE", rows_at_once)
+        distinct, places = merge_rows(iter(parts))
+        np.testing.assert_array_equal(distinct, np.unique(np.concatenate(parts), axis=0))
+        for part, place in zip(parts, places, strict=True):
+            np.testing.assert_array_equal(distinct[place], part)
+
+
+def test_counts_can_be_read_again_and_again(given):
+    for table in count_tables(given):
+        np.testing.assert_array_equal(table.counts.toarray(), table.counts.toarray())
