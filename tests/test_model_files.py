@@ -41,6 +41,10 @@ def test_an_edited_description_is_refused_in_one_sentence(model, change):
         isonn.load_model(model)
 
 
+def labels_of(content, kind):
+    return content["details"]["encoding"]["labels"][f"{kind}_labels"]
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -50,12 +54,10 @@ def test_an_edited_description_is_refused_in_one_sentence(model, change):
         lambda content: content["label_names"].pop("edge"),
         lambda content: content["details"]["encoding"].update(sizes=[[1, 2]]),
         lambda content: content["details"]["encoding"].update(sizes=[[10**9], [1, 2]]),
-        lambda content: content["details"]["encoding"]["labels"]["node_labels"].update(dtype=[]),
-        lambda content: content["details"]["encoding"]["labels"]["node_labels"].update(
-            dtype="<U1000000000", values=["a"]
-        ),
-        lambda content: content["details"]["encoding"]["labels"]["node_labels"].update(values="100000"),
-        lambda content: content["details"]["encoding"]["labels"]["edge_labels"].update(values=[[1], [2]]),
+        lambda content: labels_of(content, "node").update(dtype=[]),
+        lambda content: labels_of(content, "node").update(dtype="<U1000000000", values=["a"]),
+        lambda content: labels_of(content, "node").update(values="100000"),
+        lambda content: labels_of(content, "edge").update(values=[[1], [2]]),
         lambda content: content["details"]["encoding"]["views"][0].update(view="pickle"),
         lambda content: content["details"]["encoding"]["labels"].pop("node_labels"),
         lambda content: content["details"]["blocks"][1].__setitem__(1, 1),

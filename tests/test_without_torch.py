@@ -26,7 +26,8 @@ explanation = clf.explain(graphs[60])
 assert explanation.reasons
 clf.save(sys.argv[1] + "/model")
 assert (isonn.load_model(sys.argv[1] + "/model").predict(graphs) == clf.predict(graphs)).all()
-isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(graphs[:60], graphs.sizes[:60].astype(float)).predict(graphs[:3])
+reg = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(graphs[:60], graphs.sizes[:60].astype(float))
+reg.predict(graphs[:3])
 """
 
 ARRAYS = """

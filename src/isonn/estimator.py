@@ -454,7 +454,7 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path / JSON_NAME} is damaged ({error}); save the model again") from error
     found = description.get("format") if isinstance(description, dict) else description
-    if found in OLD_FORMATS:
+    if isinstance(found, str) and found in OLD_FORMATS:
         raise ModelFileError(
             f"{path} was saved by isonn {OLD_FORMATS[found]}, whose models this version cannot read; fit it again"
         )
