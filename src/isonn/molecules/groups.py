@@ -26,12 +26,15 @@ N-nitrosourea                             [NX3]C(=[OX1])[NX3][NX2]=[OX1]
 N-nitrosocarbamate                        [OX2]C(=[OX1])[NX3][NX2]=[OX1]
 N-nitrosamide                             [CX3](=[OX1])[NX3][NX2]=[OX1]
 N-nitrosoguanidine                        [OX1]=[NX2][NX3][CX3](=[NX2])[NX3]
+N-nitrosohydroxylamine                    [OX2][NX3][NX2]=[OX1]
 N-nitroso                                 [NX3,n][NX2]=[OX1]
+S-nitroso                                 [SX2][NX2]=[OX1]
 nitrite ester                             [OX2][NX2]=[OX1]
 nitroso on an aromatic ring               [NX2;$(N-a)]=[OX1]
 nitroso on a carbon                       [NX2;$(N-C)]=[OX1]
 nitrate ester                             [OX2;$(O-[#6])][NX3+](=[OX1])[OX1-]
 nitrate ion                               [OX1-,OX2H][NX3+](=[OX1])[OX1-]
+nitronate                                 C=[NX3+]([OX1-])[OX1-,OX2H]
 nitroalkene                               C=C[NX3+](=[OX1])[OX1-]
 nitro on an aromatic ring                 [NX3+;$(N-a)](=[OX1])[OX1-]
 nitro on an aliphatic carbon              [NX3+;$(N-C)](=[OX1])[OX1-]
@@ -44,6 +47,7 @@ azoxy                                     [NX2]=[NX3+][OX1-]
 triazene                                  [NX3][NX2]=[NX2]
 azo between aromatic rings                [NX2;$(N-a)]=[NX2;$(N-a)]
 azo                                       [NX2;$(N-[#6])]=[NX2;$(N-[#6])]
+aminoguanidine                            [NX3][CX3](=[NX2])[NX3][NX3]
 semicarbazone                             [NX3]C(=[OX1])[NX3][NX2]=C
 thiosemicarbazone                         [NX3]C(=[SX1])[NX3][NX2]=C
 semicarbazide                             [NX3]C(=[OX1])[NX3][NX3]
@@ -54,17 +58,22 @@ diacylhydrazine                           [CX3](=[OX1])[NX3][NX3][CX3]=[OX1]
 sulfonyl hydrazide                        [SX4](=[OX1])(=[OX1])[NX3][NX3]
 guanylhydrazone                           C=[NX2][NX3][CX3](=[NX2])[NX3]
 azine                                     C=[NX2][NX2]=C
-hydrazone                                 C=[NX2][NX3]
+hydrazone                                 C=[NX2][#7X3]
 hydrazine on an aromatic ring             [NX3;$(N-a);!$(N-*=[O,N,S])][NX3;!$(N-*=[O,N,S])]
 hydrazine                                 [NX3;!$(N-*=[O,N,S])][NX3;!$(N-*=[O,N,S])]
 hydrazinium                               [NX3][NX4+]
-hydroxamic acid                           [CX3](=[OX1])[NX3][OX2H1,OX1-]
-hydroxamic ester                          [CX3](=[OX1])[NX3][OX2H0]
+N-hydroxyurea                             [NX3]C(=[OX1])[NX3][OX2H]
+N-alkoxyurea                              [NX3]C(=[OX1])[NX3][OX2H0]
+hydroxamic acid                           [CX3;$(C-[#6]),H1](=[OX1])[NX3][OX2H1,OX1-]
+hydroxamic ester                          [CX3;$(C-[#6]),H1](=[OX1])[NX3][OX2H0]
+N-sulfooxy amine                          [NX3][OX2][SX4](=[OX1])(=[OX1])[OX2,OX1-]
+O-carbamoyl hydroxylamine                 [NX3][OX2][CX3](=[OX1])[NX3]
 N-acyloxy amine                           [NX3][OX2][CX3]=[OX1]
 N-hydroxy on an aromatic amine            [NX3;$(N-a)][OX2H]
 hydroxylamine                             [NX3;!$(N-*=[O,N,S])][OX2H]
 N-alkoxy amine                            [NX3;!$(N-*=[O,N,S])][OX2H0;$(O-[#6;!$(C=[O,S,N])])]
-N-hydroxy on a ring nitrogen              [O;!$(O-[#7]-[CX3]=O);$([OX2H]-[#7;R])]
+N-hydroxy on a ring nitrogen              [OX2H;$(O-[#7;R])]
+N-amino on a ring nitrogen                [NX3H2;$(N-[#7;R])]
 alkoxy on an aromatic nitrogen            [OX2H0;$(O(-n)-[#6])]
 N-hydroxyguanidine                        [NX3][CX3](=[NX2][OX2])[NX3]
 amidoxime                                 [NX3][CX3](=[NX2][OX2])
@@ -77,11 +86,8 @@ N-oxide of an aromatic ring               [OX1-;$(O-[n+])]
 amine N-oxide                             [NX4+][OX1-]
 nitrogen mustard                          [Cl,Br,I][CX4][CX4][NX3][CX4][CX4][Cl,Br,I]
 sulfur mustard                            [Cl,Br,I][CX4][CX4][SX2;$(S([CX4])[CX4])]
-2-haloethylamine                          [Cl,Br,I][CX4;H2][CX4;H2][NX3,nX3]
-2-haloethyl nitrogen                      [Cl,Br,I][CX4;!R][CX4;!R][NX3,NX4+]
-sulfonylguanidine                         [SX4](=[OX1])(=[OX1])[NX2]=[CX3]([NX3])[NX3]
+2-haloethylamine                          [Cl,Br,I][CX4;H2][CX4;H2][NX3,NX4+;!$(N-*=[O,N,S])]
 biguanide                                 [NX3][CX3](=[NX2])[NX3,NX2][CX3](~[NX3,NX2])~[NX3,NX2]
-nitroguanidine                            [NX3][CX3](=[NX2,NX3+])[NX3;$(N-[N+](=O)[O-])]
 cyanoguanidine                            [NX3][CX3](=[NX2]C#[NX1])[NX3]
 guanidine                                 [NX3][CX3](=[NX2,NX3+])[NX3]
 isothiourea                               [NX3][CX3](=[NX2,NX3+])[SX2]
@@ -95,10 +101,10 @@ isothiocyanate                            [NX2;$(N-[#6])]=[CX2]=[SX1]
 carbodiimide                              [NX2]=[CX2]=[NX2]
 ketene                                    C=[CX2]=[OX1]
 thiocyanate                               [SX2][CX2]#[NX1]
-cyanate                                   [OX2][CX2]#[NX1]
 cyanamide                                 [NX3,n][CX2]#[NX1]
 cyanohydrin                               [OX2H][CX4][CX2]#[NX1]
 α-aminonitrile                            [NX3;!$(N-C=[O,S])][CX4][CX2]#[NX1]
+ylidene malononitrile                     [CX3]=[CX3]([CX2]#[NX1])[CX2]#[NX1]
 malononitrile                             [NX1]#[CX2][CX4,CX3][CX2]#[NX1]
 α,β-unsaturated nitrile                   [CX3]=[CX3][CX2]#[NX1]
 nitrile on an aromatic ring               [CX2;$(C-a)]#[NX1]
@@ -109,18 +115,15 @@ chloroformate                             [OX2]C(=[OX1])[Cl,Br,F]
 carbamoyl halide                          [NX3]C(=[OX1])[Cl,Br,F]
 acyl chloride                             [CX3;$(C-[#6,#1]),H1](=[OX1])[Cl]
 acyl halide                               [CX3](=[OX1])[F,Br,I,Cl]
-thioacyl halide                           [CX3](=[SX1])[F,Br,I,Cl]
 sulfonyl halide                           [SX4](=[OX1])(=[OX1])[F,Cl,Br,I]
+diacyl peroxide                           [CX3](=[OX1])[OX2][OX2][CX3]=[OX1]
 peroxy acid or ester                      [CX3](=[OX1])[OX2][OX2]
 anhydride                                 [CX3;!R](=[OX1])[OX2;!R][CX3](=[OX1])
 cyclic anhydride                          [OX1]=[#6]@[OX2]@[#6]=[OX1]
-dicarbonate                               [OX2]C(=[OX1])[OX2]C(=[OX1])[OX2]
 sulfonylurea                              [SX4](=[OX1])(=[OX1])[NX3][CX3](=[OX1])[NX3]
 N-acylsulfonamide                         [SX4](=[OX1])(=[OX1])[NX3;!$(N(S)(C)C)][CX3]=[OX1]
 acylurea                                  [CX3;$(C-[#6])](=[OX1])[NX3][CX3](=[OX1])[NX3]
-biuret                                    [NX3][CX3](=[OX1])[NX3][CX3](=[OX1])[NX3]
 N-acylcarbamate                           [CX3;$(C-[#6])](=[OX1])[NX3][CX3](=[OX1])[OX2]
-cyclic carbonate                          [OX1]=C(@[OX2])@[OX2]
 cyclic carbamate                          [OX1]=C(@[OX2])@[NX3]
 cyclic urea                               [OX1]=C(@[NX3])@[NX3]
 cyclic thiourea                           [SX1]=C(@[NX3])@[NX3]
@@ -132,11 +135,10 @@ thiolactam                                [SX1]=C@[NX3,NX2]
 carbonate                                 [OX2]C(=[OX1])[OX2,OX1-]
 thiocarbonate                             [OX2,SX2]C(=[OX1])[SX2]
 carbamate                                 [NX3,n]C(=[OX1])[OX2H0]
-carbamic acid                             [NX3]C(=[OX1])[OX2H1,OX1-]
+thiuram disulfide                         [NX3]C(=[SX1])[SX2][SX2]C(=[SX1])[NX3]
 thiocarbamate                             [NX3,n]C(=[OX1])[SX2]
 thionocarbamate                           [NX3]C(=[SX1])[OX2]
 dithiocarbamate                           [NX3]C(=[SX1])[SX2,SX1-]
-thiuram disulfide                         [NX3]C(=[SX1])[SX2][SX2]C(=[SX1])[NX3]
 xanthate                                  [OX2]C(=[SX1])[SX2,SX1-]
 acylthiourea                              [CX3;$(C-[#6])](=[OX1])[NX3][CX3](=[SX1])[NX3]
 urea                                      [NX3,n;!$(N-N)]C(=[OX1])[NX3,n;!$(N-N)]
@@ -153,11 +155,8 @@ glyoxal or α-diketone                     [CX3;!$(C[O,N,S])](=[OX1])[CX3;!$(C[O
 α,β-unsaturated acid                      [CX3]=[CX3][CX3](=[OX1])[OX2H1,OX1-]
 α,β-unsaturated amide                     [CX3]=[CX3][CX3](=[OX1])[NX3]
 enone                                     [CX3]=[CX3][CX3;$(C([#6])[#6])]=[OX1]
-vinyl sulfone                             [CX3]=[CX3][SX4](=[OX1])=[OX1]
+vinyl sulfone                             [CX3]=[CX3][SX4;$(S(-[#6])-[#6])](=[OX1])=[OX1]
 thioester                                 [CX3](=[OX1])[SX2H0]
-thioacid                                  [CX3](=[OX1,SX1])[SX2H1,SX1-]
-dithioester                               [CX3;$(C-[#6])](=[SX1])[SX2H0]
-thionoester                               [CX3;$(C-[#6])](=[SX1])[OX2]
 thioamide                                 [CX3;$(C-[#6]),H1](=[SX1])[NX3]
 carboxylic acid                           [CX3;$(C-[#6]),H1](=[OX1])[OX2H1,OX1-]
 ester                                     [CX3;$(C-[#6]),H1](=[OX1])[OX2H0;$(O-[#6])]
@@ -165,7 +164,6 @@ N-acyl azole                              [CX3;$(C-n)]=[OX1]
 primary amide                             [CX3;$(C-[#6]),H1](=[OX1])[NX3H2]
 secondary amide                           [CX3;$(C-[#6]),H1](=[OX1])[NX3H1;!$(N-[N,O])]
 tertiary amide                            [CX3;$(C-[#6]),H1](=[OX1])[NX3H0;!$(N-[N,O])]
-acyl silane                               [CX3;$(C-[Si])]=[OX1]
 aromatic aldehyde                         [CX3H1;$(C-a)]=[OX1]
 aldehyde                                  [CX3;H2,$([CX3H1]-[#6])]=[OX1]
 aryl ketone                               [CX3;$(C(-a)-[#6])]=[OX1]
@@ -189,7 +187,6 @@ thiosulfate                               [SX4](=[OX1])(=[OX1])([OX2H1,OX1-])[SX
 sulfone                                   [SX4;$(S(-[#6])-[#6])](=[OX1])=[OX1]
 sulfite ester                             [OX2][SX3](=[OX1])[OX2]
 sulfinic acid                             [SX3;$(S-[#6])](=[OX1])[OX2,OX1-]
-thiosulfinate                             [SX3;$(S-[#6])](=[OX1])[SX2]
 sulfoxide                                 [SX3;$(S(-[#6])-[#6])](=[OX1])
 sulfoxide (charged form)                  [SX3+;$(S(-[#6])-[#6])][OX1-]
 sulfinamide                               [SX3;$(S-[#6])](=[OX1])[NX3]
@@ -206,7 +203,6 @@ diphosphate                               [PX4](=[OX1])([OX2,OX1-])([OX2,OX1-])[
 phosphoryl halide                         [PX4](=[OX1,SX1])[F,Cl,Br]
 phosphorodithioate                        [PX4](=[SX1])([OX2])([OX2])[SX2,SX1-]
 phosphorothiolate                         [PX4](=[OX1])([OX2])([OX2])[SX2,SX1-]
-phosphorotrithioate                       [PX4](=[OX1,SX1])([SX2])([SX2])[SX2]
 phosphorothioate                          [PX4](=[SX1])([OX2,OX1-])([OX2,OX1-])[OX2,OX1-]
 phosphate triester                        [PX4](=[OX1])([OX2H0])([OX2H0])[OX2H0]
 phosphate                                 [PX4](=[OX1])([OX2,OX1-])([OX2,OX1-])[OX2,OX1-]
@@ -218,10 +214,11 @@ phosphonothioate                          [PX4;$(P-[#6])](=[SX1])([OX2,SX2])[OX2
 phosphonate                               [PX4;$(P-[#6])](=[OX1])([OX2,OX1-])[OX2,OX1-]
 phosphinate                               [PX4;$(P(-[#6])-[#6])](=[OX1])[OX2,OX1-]
 phosphine oxide                           [PX4;$(P(-[#6])(-[#6])-[#6])]=[OX1]
-phosphine sulfide                         [PX4;$(P(-[#6])(-[#6])-[#6])]=[SX1]
 phosphonium                               [PX4+]
 phosphite                                 [PX3]([OX2])([OX2])[OX2]
 phosphine                                 [PX3;$(P-[#6])]
+organophosphorus group                    [PX4](=[OX1,SX1])([#7,#8,#16])[#7,#8,#16]
+phosphorus ester oxygen                   [OX2;$(O(-[#6])-[#15])]
 hydroperoxide                             [OX2H][OX2]
 peroxide                                  [OX2;$(O-[#6])][OX2;$(O-[#6])]
 boronic acid                              [BX3;$(B-[#6])]([OX2H])[OX2H]
@@ -234,7 +231,6 @@ silanol                                   [SiX4][OX2H]
 silane                                    [SiX4]
 organotin                                 [Sn;$([Sn]-[#6])]
 organomercury                             [Hg;$([Hg]-[#6])]
-organolead                                [Pb;$([Pb]-[#6])]
 arsonic acid                              [As](=[OX1])([OX2H,OX1-])[OX2H,OX1-]
 organoarsenic                             [As;$([As]-[#6])]
 selenide                                  [SeX2]
@@ -263,8 +259,7 @@ alkyl fluoride                            [F;$(F-[CX4])]
 alkyl chloride                            [Cl;$([Cl]-[CX4])]
 alkyl bromide                             [Br;$(Br-[CX4])]
 alkyl iodide                              [I;$(I-[CX4])]
-N-halogen                                 [F,Cl,Br,I;$(*-[#7])]
-perchlorate                               [Cl](=[OX1])(=[OX1])(=[OX1])[O]
+N-halogen                                 [F,Cl,Br,I][#7]
 catechol                                  [OX2H]c:c[OX2H]
 phenol                                    [O;$([OX2H]-c1ccccc1),$([OX1-]-c1ccccc1)]
 hydroxy on an aromatic heteroring         [O;$([OX2H]-c),$([OX1-]-c)]
@@ -285,7 +280,7 @@ ammonium ion                              [NH4+]
 quaternary ammonium                       [NX4+;H0;$(N-[#6])]
 protonated aromatic amine                 [NX4+;!H0;$(N-a)]
 protonated amine                          [NX4+;!H0;$(N-[#6])]
-iminium                                   C=[NX3+]
+iminium                                   [#6]=[NX3+]
 primary aromatic amine                    [NX3;H2;$(N-a)]
 diarylamine                               [NX3;H1;$(N(-a)-a)]
 secondary aromatic amine                  [NX3;H1;$(N(-a)-[CX4])]
@@ -302,6 +297,9 @@ conjugated triene                         [CX3]=[CX3][CX3]=[CX3][CX3]=[CX3]
 conjugated diene                          [CX3]=[CX3][CX3]=[CX3]
 terminal alkene                           [CX3H2]=[CX3]
 alkene                                    [CX3]=[CX3]
+sulfonyl                                  [SX4](=[OX1])=[OX1]
+sulfinyl                                  [SX3]=[OX1]
+carbonyl                                  [CX3]=[OX1]
 """
 
 #: Small reactive rings, which claim their ring atoms.
@@ -311,11 +309,7 @@ _WHOLE = """
 epoxide       C1OC1
 aziridine     C1[#7]C1
 thiirane      C1SC1
-oxaziridine   C1NO1
-dioxirane     C1OO1
 diazirine     C1N=N1
-diaziridine   C1NN1
-azirine       C1=NC1
 """
 
 #: Ring systems, as SMILES without hydrogens and charges; the whole system has to match.
@@ -327,12 +321,9 @@ pyrazine                    c1cnccn1
 pyridazine                  c1ccnnc1
 1,3,5-triazine              c1ncncn1
 1,2,4-triazine              c1cnncn1
-1,2,3-triazine              c1cnnnc1
-1,2,4,5-tetrazine           c1nncnn1
 pyrrole                     c1ccnc1
 furan                       c1ccoc1
 thiophene                   c1ccsc1
-selenophene                 c1cc[se]c1
 imidazole                   c1cncn1
 pyrazole                    c1cnnc1
 oxazole                     c1cocn1
@@ -351,16 +342,15 @@ tetrazole                   c1nnnn1
 1,2,5-thiadiazole           c1cnsn1
 1,2,3-thiadiazole           c1csnn1
 indole                      c1ccc2nccc2c1
-isoindole                   c1ccc2cncc2c1
 indolizine                  c1ccn2cccc2c1
 indazole                    c1ccc2nncc2c1
 benzimidazole               c1ccc2ncnc2c1
 benzofuran                  c1ccc2occc2c1
-isobenzofuran               c1ccc2cocc2c1
 benzothiophene              c1ccc2sccc2c1
 benzothiazole               c1ccc2ncsc2c1
 benzoxazole                 c1ccc2ncoc2c1
 benzisoxazole               c1ccc2oncc2c1
+2,1-benzisothiazole         c1ccc2nscc2c1
 benzisothiazole             c1ccc2sncc2c1
 benzotriazole               c1ccc2nnnc2c1
 benzofurazan                c1ccc2nonc2c1
@@ -371,7 +361,6 @@ pyrazolopyrimidine          c1ncc2cnnc2n1
 imidazopyridine             c1ccn2ccnc2c1
 imidazo[4,5-b]pyridine      c1cnc2ncnc2c1
 imidazo[4,5-c]pyridine      c1cc2ncnc2cn1
-thienopyridine              c1cc2ccncc2s1
 thienopyrimidine            c1ncc2ccsc2n1
 imidazothiazole             c1cn2ccsc2n1
 quinoline                   c1ccc2ncccc2c1
@@ -391,7 +380,6 @@ carbazole                   c1ccc2c(c1)nc1ccccc12
 β-carboline                 c1ccc2c(c1)nc1cnccc12
 α-carboline                 c1ccc2c(c1)nc1ncccc12
 γ-carboline                 c1ccc2c(c1)nc1ccncc12
-imidazoquinoline            c1ccc2c(c1)ccc1ncnc12
 imidazoquinoxaline          c1cnc2c(n1)ccc1ncnc12
 dibenzofuran                c1ccc2c(c1)oc1ccccc12
 dibenzothiophene            c1ccc2c(c1)sc1ccccc12
@@ -434,7 +422,6 @@ benzazepine                 c1ccc2c(c1)CCNCC2
 1,4-benzodiazepine          C1=Nc2ccccc2C=NC1
 1,4-benzodiazepine          C1CN=Cc2ccccc2N1
 1,4-benzodiazepine          C1CNCc2ccccc2N1
-1,4-benzodiazepine          C1C=Nc2ccccc2C=N1
 1,5-benzodiazepine          C1CNc2ccccc2NC1
 1,5-benzodiazepine          C1C=Nc2ccccc2NC1
 triazolobenzodiazepine      c1ccc2c(c1)C=NCc1nncn1-2
@@ -454,8 +441,6 @@ dihydrophenanthrene         c1ccc2c(c1)CCc1ccccc1-2
 dihydroacridine             c1ccc2c(c1)Cc1ccccc1N2
 phenothiazine               c1ccc2c(c1)Nc1ccccc1S2
 phenoxazine                 c1ccc2c(c1)Nc1ccccc1O2
-phenoxathiin                c1ccc2c(c1)Oc1ccccc1S2
-thianthrene                 c1ccc2c(c1)Sc1ccccc1S2
 tetrahydrocarbazole         c1ccc2c(c1)nc1c2CCCC1
 tetrahydro-β-carboline      c1ccc2c(c1)nc1c2CCNC1
 tetrahydrothienopyridine    c1cc2c(s1)CCNC2
@@ -493,15 +478,12 @@ isoxazoline                 C1=NOCC1
 thiazolidine                C1CSCN1
 thiazoline                  C1=NCCS1
 thiazoline                  C1=CSCN1
-1,3,4-thiadiazoline         C1=NNCS1
 hexahydropyrimidine         C1CNCNC1
 tetrahydropyrimidine        C1=NCCCN1
 1,3,5-triazinane            C1NCNCN1
 hexamethylenetetramine      C1N2CN3CN1CN(C2)C3
-oxazine                     C1CNCOC1
 thiazine                    C1CNCSC1
 oxetane                     C1COC1
-thietane                    C1CSC1
 furanose (sugar ring)       [C;$(C-!@[#8,#7,#16])]1C[C;$(C-!@[#8,#7])][C;$(C-!@C-[#8,#7])]O1
 tetrahydrofuran             C1CCOC1
 dihydrofuran                C1=CCCO1
@@ -512,14 +494,11 @@ dihydropyran                C1=CCCCO1
 dihydropyran                C1=CCOCC1
 pyran                       C1=CCC=CO1
 pyran                       C1=CCOC=C1
-oxepane                     C1CCCOCC1
 1,3-dioxolane               C1COCO1
 1,3-dioxane                 C1COCOC1
 1,4-dioxane                 C1COCCO1
 1,4-dioxin                  C1=COCCO1
 1,3,5-trioxane              C1OCOCO1
-1,2-dioxolane               C1COOC1
-1,2,4-trioxolane            C1OCOO1
 tetrahydrothiophene         C1CCSC1
 dihydrothiophene            C1=CCSC1
 thiane                      C1CCSCC1
@@ -527,7 +506,6 @@ thiane                      C1CCSCC1
 1,2-dithiolane              C1CSSC1
 1,3-dithiane                C1CSCSC1
 1,4-dithiane                C1CSCCS1
-1,4-oxathiane               C1CSCCO1
 1,3-oxathiolane             C1CSCO1
 cyclopropane                C1CC1
 cyclopropene                C1=CC1
@@ -544,7 +522,6 @@ cycloheptane                C1CCCCCC1
 cycloheptene                C1=CCCCCC1
 cycloheptatriene            C1=CC=CCC=C1
 cyclooctane                 C1CCCCCCC1
-cyclooctadiene              C1=CCCC=CCC1
 cyclododecane               C1CCCCCCCCCCC1
 decalin                     C1CCC2CCCCC2C1
 hydrindane                  C1CCC2CCCC2C1
@@ -554,13 +531,14 @@ pinane                      C1CC2CC(C1)C2
 pinene                      C1=CC2CC(C1)C2
 bicyclo[2.2.2]octane        C1CC2CCC1CC2
 adamantane                  C1C2CC3CC1CC(C2)C3
-cubane                      C12C3C4C1C5C2C3C45
 7-oxanorbornane             C1CC2CCC1O2
 steroid skeleton            [#6]1~[#6]~[#6]~[#6]2~[#6](~[#6]~1)~[#6]~[#6]~[#6]1~[#6]~2~[#6]~[#6]~[#6]2~[#6]~[#6]~[#6]~[#6]~1~2
 morphinan                   [#6]1~[#6]~[#6]~[#6]2~[#6](~[#6]~1)~[#6]~[#6]1~[#6]3~[#6]~[#6]~[#6]~[#6]~[#6]~2~3~[#6]~[#6]~[#7]~1
 morphine skeleton           [#6]1~[#6]~[#6]2~[#6]~[#6]3~[#6]4~[#6]~[#6]~[#6]~[#6]5~[#6]~4(~[#6]~[#6]~[#7]~3)~[#6]~2~[#6](~[#6]~1)~[#8]~5
 cyclodiene pesticide cage   [#6]1~[#6]~[#6]2~[#6]~[#6]1~[#6]1~[#6]~2~[#6]2~[#6]~[#6]~[#6]~1~[#6]~2
 aporphine                   c1ccc2c(c1)CC1NCCc3cccc-2c31
+β-lactam                    O=C1CCN1
+β-lactone                   O=C1CCO1
 penam (penicillin core)     O=C1CC2SCCN12
 penam sulfone               O=C1CC2S(=O)(=O)CCN12
 cephem (cephalosporin core) O=C1CC2SCC=CN12
@@ -572,7 +550,6 @@ carbapenem                  O=C1CC2CC=CN12
 anthraquinone               O=C1c2ccccc2C(=O)c2ccccc21
 phenanthrenequinone         O=C1C(=O)c2ccccc2-c2ccccc21
 tetracenequinone            O=C1c2ccccc2C(=O)c2cc3c(cc21)CCCC3
-quinone of a polycycle      O=C1c2ccccc2C(=O)c2c1ccc1ccccc21
 quinone methide             C=C1C=CC(=O)C=C1
 quinone imine               N=C1C=CC(=O)C=C1
 quinone imine               N=C1C=CC(=N)C=C1
@@ -585,10 +562,8 @@ coumarin                    O=c1ccc2ccccc2o1
 furocoumarin (psoralen)     O=c1ccc2cc3ccoc3cc2o1
 furocoumarin (angelicin)    O=c1ccc2ccc3occc3c2o1
 dihydrocoumarin             O=C1CCc2ccccc2O1
-isocoumarin                 O=c1occc2ccccc12
 chromone                    O=c1ccoc2ccccc12
 chromanone                  O=C1CCOc2ccccc21
-thiochromone                O=c1ccsc2ccccc12
 pyranone                    O=c1ccocc1
 pyranone                    O=c1cccco1
 tropone                     O=c1cccccc1
@@ -597,7 +572,6 @@ pyridone                    O=c1ccncc1
 pyrimidinone                O=c1ccncn1
 pyrimidinone                O=c1ncccn1
 pyridazinone                O=c1cccnn1
-pyrazinone                  O=c1cnccn1
 uracil                      O=c1ccnc(=O)n1
 thiouracil                  O=c1ccnc(=S)n1
 triazinone                  O=c1cnncn1
@@ -628,7 +602,6 @@ oxadiazolone                O=c1ncno1
 oxadiazolone                O=c1nnco1
 thiazolone                  O=c1nccs1
 isothiazolone               O=c1ccsn1
-isoxazolone                 O=c1ccon1
 oxazolone                   O=C1CN=CO1
 benzimidazolone             O=c1nc2ccccc2n1
 benzoxazolone               O=c1nc2ccccc2o1
@@ -637,12 +610,10 @@ benzisothiazolone           O=c1nsc2ccccc12
 saccharin                   O=C1NS(=O)(=O)c2ccccc21
 benzothiadiazine dioxide    O=S1(=O)N=CNc2ccccc21
 dihydrobenzothiadiazine dioxide O=S1(=O)NCNc2ccccc21
-bentazone                   O=C1NS(=O)(=O)Nc2ccccc21
 benzodiazepinone            O=C1CN=Cc2ccccc2N1
 benzodiazepinone            O=C1CNCc2ccccc2N1
 benzodiazepinedione         O=C1CNC(=O)c2ccccc2N1
 benzodiazepinedione         O=C1CC(=O)Nc2ccccc2N1
-pyrrolobenzodiazepine       O=C1c2ccccc2N=CC2CCCN12
 dibenzodiazepinone          O=C1Nc2ccccc2Nc2ccccc21
 dibenzodiazepinone          O=C1Nc2ccccc2Nc2ncccc21
 oxindole                    O=C1Cc2ccccc2N1
@@ -665,7 +636,6 @@ tetrahydrophthalimide       O=C1NC(=O)C2CC=CCC12
 hexahydrophthalimide        O=C1NC(=O)C2CCCCC12
 barbiturate                 O=C1CC(=O)NC(=O)N1
 thiobarbiturate             O=C1CC(=O)NC(=S)N1
-primidone ring              O=C1CC(=O)NCN1
 hydantoin                   O=C1CNC(=O)N1
 thiohydantoin               O=C1CNC(=S)N1
 imidazolidinone             O=C1NCCN1
@@ -675,10 +645,8 @@ oxazolidinedione            O=C1COC(=O)N1
 thiazolidinone              O=C1CSCN1
 thiazolidinedione           O=C1CSC(=O)N1
 rhodanine                   O=C1CSC(=S)N1
-thiadiazinane thione        S=C1NCNCS1
 thiadiazole thione          S=c1nncs1
 triazole thione             S=c1ncnn1
-oxadiazole thione           S=c1nnco1
 imidazole thione            S=c1nccn1
 pyrimidine thione           S=c1ncccn1
 pyrimidine thione           S=c1ccncn1
@@ -695,14 +663,12 @@ caprolactam (ε-lactam)      O=C1CCCCCN1
 4-piperidone                O=C1CCNCC1
 γ-lactone                   O=C1CCCO1
 butenolide                  O=C1C=CCO1
-tetronic acid ring          O=C1CC(=O)CO1
 2-furanone                  O=C1CC=CO1
 δ-lactone                   O=C1CCCCO1
 dihydropyranone             O=C1C=CCCO1
 dihydropyranone             O=C1C=COCC1
 ε-lactone                   O=C1CCCCCO1
 ethylene carbonate ring     O=C1OCCO1
-vinylene carbonate ring     O=c1occo1
 maleic anhydride            O=C1C=CC(=O)O1
 succinic anhydride          O=C1CCC(=O)O1
 glutaric anhydride          O=C1CCCC(=O)O1
@@ -727,7 +693,6 @@ cyclohexenone               O=C1C=CCCC1
 cyclohexadienone            O=C1C=CCC=C1
 cyclohexanedione            O=C1CCCC(=O)C1
 cyclobutanone               O=C1CCC1
-cyclobutenedione            O=C1C=CC1=O
 camphor skeleton            O=C1CC2CCC1C2
 """
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from rdkit import Chem
 from rdkit.Chem import BondType, Mol
@@ -26,8 +26,10 @@ Kind = Literal["group", "ring", "other", "chain"]
 _HYDROGEN, _CARBON = 1, 6
 _HALIDES = {9: "fluoride", 17: "chloride", 35: "bromide", 53: "iodide"}
 _NONMETALS = frozenset({0, 1, 2, 5, 6, 7, 8, 9, 10, 14, 15, 16, 17, 18, 32, 33, 34, 35, 36, 51, 52, 53, 54, 85, 86})
-#: Names of chains by the SMILES of the fragment.
-_CHAINS = {"*C": "methyl", "*CC": "ethyl", "*C(C)C": "isopropyl", "*C(C)(C)C": "tert-butyl", "*C*": "methylene"}
+#: Names of single carbons by the number of their neighbours, and of chains by the numbers of carbons, of bonds to the rest
+#: and of carbons beside the one that bears the bond.
+_CARBONS = ("methane", "methyl", "methylene", "branching carbon", "quaternary carbon")
+_CHAINS = {(2, 1, 1): "ethyl", (3, 1, 1): "propyl", (3, 1, 2): "isopropyl", (4, 1, 3): "tert-butyl"}
 
 
 @dataclass(frozen=True)
@@ -148,38 +150,35 @@ class _Partition:
             first, second, order = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), bond.GetBondType()
             self.neighbors[first][second] = self.neighbors[second][first] = order
         self.rings = [frozenset(ring) for ring in molecule.GetRingInfo().AtomRings()]
-        self.in_ring = frozenset().union(*self.rings)
+        self.in_ring = frozenset().union(*self.rings)  # these stay with their ring
         self.free = {atom for atom, number in enumerate(self.numbers) if number != _HYDROGEN}
         self.claimed: list[Unit] = []
         self.matches: dict[str, set[frozenset[int]]] = {}
 
     def units(self) -> list[Unit]:
         self._claim_named_rings()
-        self._claim_groups()
+        self._claim_groups(whole=True)
         self._claim_named_rings()  # those that lost a neighbour to an epoxide
+        broken = frozenset(atom for unit in self.claimed if unit.kind == "group" for atom in unit.atoms)
+        self.in_ring = frozenset().union(*(ring for ring in self.rings if not ring & broken))
+        self._claim_groups(whole=False)
         for system in self._systems():
             self._claim(system, "ring", self._ring_name(system))
         for atoms in self._components(self._marked()):
             self._claim(atoms, "other", self._atom_name(atoms))
         for atoms in self._components(self.free):
-            self._claim(atoms, "chain", None)
+            self._claim(atoms, "chain", self._chain_name(atoms))
         self._share_hydrogens()
         return sorted(self.claimed, key=lambda unit: unit.atoms)
 
     def _claim(self, atoms: Iterable[int], kind: Kind, name: str | None, group: Group | None = None) -> None:
         atoms = tuple(sorted(atoms))
         self.free.difference_update(atoms)
-        unit = Unit(atoms, kind, name, group, self.molecule)
-        self.claimed.append(_named_chain(unit, self) if kind == "chain" else unit)
+        self.claimed.append(Unit(atoms, kind, name, group, self.molecule))
 
     def _systems(self) -> list[frozenset[int]]:
         """Rings of free atoms, joined where they share an atom."""
-        systems: list[frozenset[int]] = []
-        for ring in self.rings:
-            if ring <= self.free:
-                apart = [system for system in systems if not system & ring]
-                systems = [*apart, ring.union(*(system for system in systems if system & ring))]
-        return systems
+        return _joined(ring for ring in self.rings if ring <= self.free)
 
     def _claim_named_rings(self) -> None:
         for system in self._systems():
@@ -218,13 +217,19 @@ class _Partition:
             self.matches[group.smarts] = {frozenset(match) for match in found}
         return self.matches[group.smarts]
 
-    def _claim_groups(self) -> None:
-        elements, bonds = frozenset(self.numbers), self._bond_keys()
-        for group, needed, needed_bonds, terminal in _patterns():
-            if needed <= elements and needed_bonds <= bonds and terminal <= self._free_elements():
-                self._claim_matches(group)
+    def _claim_groups(self, whole: bool) -> None:
+        free = self._free_elements()
+        for group, elements, bonds, terminal in _patterns():
+            if group.whole == whole and elements <= self.elements and bonds <= self.bonds and terminal <= free:
+                if self._claim_matches(group):
+                    free = self._free_elements()
 
-    def _bond_keys(self) -> frozenset[tuple[int, int, int]]:
+    @cached_property
+    def elements(self) -> frozenset[int]:
+        return frozenset(self.numbers)
+
+    @cached_property
+    def bonds(self) -> frozenset[tuple[int, int, int]]:
         keys = set()
         for atom, near in enumerate(self.neighbors):
             for other, order in near.items():
@@ -236,10 +241,11 @@ class _Partition:
     def _free_elements(self) -> frozenset[int]:
         return frozenset(self.numbers[atom] for atom in self.free)
 
-    def _claim_matches(self, group: Group) -> None:
+    def _claim_matches(self, group: Group) -> bool:
+        """Claim the matches of a group whose atoms are free; return whether there were any."""
         found = self.molecule.GetSubstructMatches(group.query, maxMatches=100_000)
         if not found:
-            return
+            return False
         kept = frozenset() if group.whole else self.in_ring
         claims = {frozenset(match) - kept for match in found}
         claims = {atoms for atoms in claims if atoms and atoms <= self.free}
@@ -248,6 +254,7 @@ class _Partition:
         for atoms in claims:
             if atoms <= self.free:
                 self._claim(atoms, "group", group.name, group)
+        return bool(claims)
 
     @cached_property
     def rank(self) -> list[int]:
@@ -259,7 +266,7 @@ class _Partition:
 
     def _is_marked_carbon(self, atom: int) -> bool:
         near = self.neighbors[atom]
-        if any(order in (BondType.DOUBLE, BondType.TRIPLE) and other in self.free for other, order in near.items()):
+        if any(order != BondType.SINGLE for order in near.values()):
             return True
         return sum(other in self.free and self.numbers[other] in (7, 8, 16) for other in near) >= 2
 
@@ -299,18 +306,14 @@ class _Partition:
             for other, order in self.neighbors[atom].items()
             if other in system and (order == BondType.AROMATIC or not aromatic)
         }
-        atoms = set().union(*bonds)
-        parts = 1
-        if aromatic:
-            parts = len(_joined(bonds))
-        return len(bonds) - len(atoms) + parts
+        return len(bonds) - len(frozenset().union(*bonds)) + len(_joined(bonds))
 
     def _joint(self, system: frozenset[int]) -> str:
         inside = [ring for ring in self.rings if ring <= system]
         shared = [len(ring & other) for k, ring in enumerate(inside) for other in inside[:k] if ring & other]
-        if max(shared, default=0) > 2:
+        if max(shared) > 2:
             return "bridged"
-        return "spiro" if max(shared, default=0) == 1 else "fused"
+        return "spiro" if len(_joined(inside, 2)) > 1 else "fused"
 
     def _atom_name(self, atoms: set[int]) -> str | None:
         """Name of a single atom: an ion, a metal, an attachment point."""
@@ -330,6 +333,15 @@ class _Partition:
             element = Chem.GetPeriodicTable().GetElementName(number).lower()
             return f"{element} ion" if alone and atom.GetFormalCharge() else f"{element} atom"
         return None
+
+    def _chain_name(self, atoms: set[int]) -> str:
+        heavy = {atom: [n for n in self.neighbors[atom] if self.numbers[n] != _HYDROGEN] for atom in atoms}
+        cut = [atom for atom, near in heavy.items() for other in near if other not in atoms]
+        if len(atoms) == 1:
+            return _CARBONS[min(len(cut), 4)]
+        beside = len(atoms.intersection(heavy[cut[0]])) if cut else 0
+        ending = "alkane" if not cut else "alkyl chain"
+        return _CHAINS.get((len(atoms), len(cut), beside), f"{ending} of {len(atoms)} carbons")
 
     def _share_hydrogens(self) -> None:
         """Give each hydrogen atom to the unit of its neighbour; those without one are units."""
@@ -353,11 +365,12 @@ class _Partition:
             self._claim(component, "other", "hydrogen")
 
 
-def _joined(bonds: set[frozenset[int]]) -> list[frozenset[int]]:
+def _joined(sets: Iterable[frozenset[int]], shared: int = 1) -> list[frozenset[int]]:
+    """Merge sets that have atoms in common, at least ``shared``."""
     parts: list[frozenset[int]] = []
-    for bond in bonds:
-        apart = [part for part in parts if not part & bond]
-        parts = [*apart, bond.union(*(part for part in parts if part & bond))]
+    for atoms in sets:
+        near = [part for part in parts if len(part & atoms) >= shared]
+        parts = [*(part for part in parts if part not in near), atoms.union(*near)]
     return parts
 
 
@@ -365,20 +378,28 @@ def _symbol(number: int) -> str:
     return str(Chem.GetPeriodicTable().GetElementSymbol(number)) if number else "*"
 
 
-def _named_chain(unit: Unit, partition: _Partition) -> Unit:
-    """Name a chain of carbons: "methyl", "alkyl chain of 4 carbons"."""
-    name = f"alkyl chain of {len(unit.atoms)} carbons"
-    if len(unit.atoms) <= 4:
-        atoms = set(unit.atoms)
-        cut = sum(other not in atoms for atom in atoms for other in partition.neighbors[atom])
-        name = _SMALL_CHAINS.get((len(atoms), cut, 0), name)
-    return Unit(unit.atoms, unit.kind, name, None, unit.molecule)
-
-
 def _fragment_smiles(molecule: Mol, atoms: tuple[int, ...]) -> str:
+    heavy = [atom for atom in atoms if molecule.GetAtomWithIdx(atom).GetAtomicNum() != _HYDROGEN] or list(atoms)
     fragment = Chem.RWMol()
-    places: dict[int, int] = {}
-    for atom in atoms:
-        copy = Chem.Atom(molecule.GetAtomWithIdx(atom))
-        places[atom] = fragment.AddAtom(copy)
-    return ""
+    places = {number: fragment.AddAtom(_bare(molecule.GetAtomWithIdx(number))) for number in heavy}
+    for number in heavy:
+        for bond in molecule.GetAtomWithIdx(number).GetBonds():
+            other = bond.GetOtherAtom(molecule.GetAtomWithIdx(number))
+            if other.GetIdx() not in places and other.GetAtomicNum() != _HYDROGEN:
+                fragment.AddBond(places[number], fragment.AddAtom(Chem.Atom(0)), bond.GetBondType())
+            elif places.get(other.GetIdx(), -1) > places[number]:
+                fragment.AddBond(places[number], places[other.GetIdx()], bond.GetBondType())
+    for bond in fragment.GetBonds():
+        bond.SetIsAromatic(bond.GetBondType() == BondType.AROMATIC)
+    fragment.UpdatePropertyCache(strict=False)
+    return str(Chem.MolToSmiles(fragment))
+
+
+def _bare(atom: Chem.Atom) -> Chem.Atom:
+    """Copy an atom without stereochemistry and isotope; hydrogens become a number."""
+    copy = Chem.Atom(atom.GetAtomicNum())
+    copy.SetFormalCharge(atom.GetFormalCharge())
+    copy.SetIsAromatic(atom.GetIsAromatic())
+    copy.SetNoImplicit(True)
+    copy.SetNumExplicitHs(0 if atom.GetAtomicNum() == _HYDROGEN else atom.GetTotalNumHs(includeNeighbors=True))
+    return copy
