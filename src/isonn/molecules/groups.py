@@ -6,6 +6,8 @@ as epoxides claim ring atoms (``whole``). A ring's skeleton is written as SMILES
 ``=O`` where carbonyls belong to the name (coumarin, succinimide).
 """
 
+# ruff: noqa: RUF001  (Greek letters belong to the names)
+
 from __future__ import annotations
 
 import re
@@ -312,7 +314,7 @@ thiirane      C1SC1
 diazirine     C1N=N1
 """
 
-#: Ring systems, as SMILES without hydrogens and charges; the whole system has to match.
+#: Ring systems, as SMILES without hydrogens and charges, most specific first; the whole system has to match.
 _RINGS = """
 benzene                     c1ccccc1
 pyridine                    c1ccncc1
@@ -694,7 +696,7 @@ cyclohexadienone            O=C1C=CCC=C1
 cyclohexanedione            O=C1CCCC(=O)C1
 cyclobutanone               O=C1CCC1
 camphor skeleton            O=C1CC2CCC1C2
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True)

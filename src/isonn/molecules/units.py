@@ -3,8 +3,8 @@
 Every atom belongs to exactly one unit, so contributions of units add up. Atoms are claimed in this order: rings and
 groups that the table of :mod:`isonn.molecules.groups` names, most specific first; other ring systems; other groups, by
 the idea of Ertl (J. Cheminform. 2017, 9:36): heteroatoms, carbons in multiple bonds and acetal carbons are marked, and
-neighbouring marked atoms merged; chains of what is left. Overlaps are settled by canonical rank, so the numbering of the
-atoms changes no unit.
+neighbouring marked atoms merged; chains of what is left. Overlaps are settled by canonical rank, so the numbering of
+the atoms changes no unit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Kind = Literal["group", "ring", "other", "chain"]
 _HYDROGEN, _CARBON = 1, 6
 _HALIDES = {9: "fluoride", 17: "chloride", 35: "bromide", 53: "iodide"}
 _NONMETALS = frozenset({0, 1, 2, 5, 6, 7, 8, 9, 10, 14, 15, 16, 17, 18, 32, 33, 34, 35, 36, 51, 52, 53, 54, 85, 86})
-#: Names of single carbons by the number of their neighbours, and of chains by the numbers of carbons, of bonds to the rest
-#: and of carbons beside the one that bears the bond.
+#: Names of single carbons by the number of their neighbours, and of chains by the numbers of carbons, of bonds to the
+#: rest and of carbons beside the one that bears the bond.
 _CARBONS = ("methane", "methyl", "methylene", "branching carbon", "quaternary carbon")
 _CHAINS = {(2, 1, 1): "ethyl", (3, 1, 1): "propyl", (3, 1, 2): "isopropyl", (4, 1, 3): "tert-butyl"}
 
@@ -40,8 +40,8 @@ class Unit:
         atoms: numbers of its atoms, sorted.
         kind: "group" (named), "ring" (a ring system), "other" (marked atoms without a name) or "chain".
         name: the name of the table or one made from its size ("fused aromatic system of 5 rings"); None if it has none.
-        group: the entry of the table, where the name is one of them.
         molecule: the molecule it belongs to.
+        group: the entry of the table, where the name is one of them.
 
     Example:
         >>> from rdkit import Chem
@@ -52,8 +52,8 @@ class Unit:
     atoms: tuple[int, ...]
     kind: Kind
     name: str | None
+    molecule: Mol = field(repr=False, compare=False)
     group: Group | None = field(default=None, repr=False)
-    molecule: Mol = field(default=None, repr=False, compare=False)
 
     @cached_property
     def smiles(self) -> str:
@@ -124,8 +124,8 @@ def _pattern(group: Group) -> _Pattern:
     for bond in group.query.GetBonds():
         pair = sorted((numbers[bond.GetBeginAtomIdx()], numbers[bond.GetEndAtomIdx()]))
         if pair[0]:
-            order = _ORDERS[bond.GetBondType()] if bond.GetSmarts() in ("=", "#") else 0
-            bonds.add((pair[0], pair[1], order))
+            order = _ORDERS.get(bond.GetBondType(), 0)
+            bonds.add((pair[0], pair[1], order if order > 1 else 0))  # a bond without a sign may be aromatic
     last = len(atoms) == 1 and not group.whole
     terminal = {n for n, atom in zip(numbers, atoms, strict=True) if n and (last or "X1" in atom.GetSmarts())}
     return _Pattern(group, frozenset(numbers) - {0}, frozenset(bonds), frozenset(terminal))
@@ -174,7 +174,7 @@ class _Partition:
     def _claim(self, atoms: Iterable[int], kind: Kind, name: str | None, group: Group | None = None) -> None:
         atoms = tuple(sorted(atoms))
         self.free.difference_update(atoms)
-        self.claimed.append(Unit(atoms, kind, name, group, self.molecule))
+        self.claimed.append(Unit(atoms, kind, name, self.molecule, group))
 
     def _systems(self) -> list[frozenset[int]]:
         """Rings of free atoms, joined where they share an atom."""
@@ -220,9 +220,9 @@ class _Partition:
     def _claim_groups(self, whole: bool) -> None:
         free = self._free_elements()
         for group, elements, bonds, terminal in _patterns():
-            if group.whole == whole and elements <= self.elements and bonds <= self.bonds and terminal <= free:
-                if self._claim_matches(group):
-                    free = self._free_elements()
+            possible = group.whole == whole and elements <= self.elements and bonds <= self.bonds and terminal <= free
+            if possible and self._claim_matches(group):
+                free = self._free_elements()
 
     @cached_property
     def elements(self) -> frozenset[int]:
@@ -247,10 +247,9 @@ class _Partition:
         if not found:
             return False
         kept = frozenset() if group.whole else self.in_ring
-        claims = {frozenset(match) - kept for match in found}
-        claims = {atoms for atoms in claims if atoms and atoms <= self.free}
-        if len(claims) > 1 and len(frozenset().union(*claims)) < sum(map(len, claims)):
-            claims = sorted(claims, key=lambda atoms: (-len(atoms), sorted(self.rank[atom] for atom in atoms)))
+        claims = [atoms for atoms in {frozenset(match) - kept for match in found} if atoms and atoms <= self.free]
+        if len(frozenset().union(*claims)) < sum(map(len, claims)):
+            claims.sort(key=lambda atoms: (-len(atoms), sorted(self.rank[atom] for atom in atoms)))
         for atoms in claims:
             if atoms <= self.free:
                 self._claim(atoms, "group", group.name, group)
@@ -360,7 +359,7 @@ class _Partition:
         for k, atoms in extra.items():
             unit = self.claimed[k]
             both = tuple(sorted((*unit.atoms, *atoms)))
-            self.claimed[k] = Unit(both, unit.kind, unit.name, unit.group, self.molecule)
+            self.claimed[k] = Unit(both, unit.kind, unit.name, self.molecule, unit.group)
         for component in self._components(lone):
             self._claim(component, "other", "hydrogen")
 
