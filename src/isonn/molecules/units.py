@@ -62,10 +62,11 @@ class Unit:
 
     @cached_property
     def smarts(self) -> str:
-        """Pattern of the unit: that of the table if the name is from there, otherwise its atoms and bonds."""
+        """Pattern of the unit: that of the table if the name is from there, otherwise its atoms, bonds and cut bonds."""
         if self.group is not None:
             return self.group.smarts
-        return str(Chem.MolToSmarts(Chem.MolFromSmiles(self.smiles, sanitize=False)))
+        pattern: str = Chem.MolToSmarts(Chem.MolFromSmiles(self.smiles, sanitize=False))
+        return pattern.replace("[#0]", "*")
 
 
 def units(molecule: Mol) -> list[Unit]:
