@@ -62,9 +62,10 @@ class Unit:
 
     @cached_property
     def smarts(self) -> str:
-        """Pattern of the unit: that of the table if the name is from there, otherwise its atoms, bonds and cut bonds."""
+        """Pattern of the unit: that of the table if the name is from there, otherwise its atoms and bonds."""
         if self.group is not None:
-            return self.group.smarts
+            whole = self.kind == "group" or self.molecule.HasSubstructMatch(Chem.MolFromSmarts(self.group.smarts))
+            return self.group.smarts if whole else self.group.skeleton  # an epoxide broke the ring beside it
         pattern: str = Chem.MolToSmarts(Chem.MolFromSmiles(self.smiles, sanitize=False))
         return pattern.replace("[#0]", "*")
 
