@@ -137,6 +137,7 @@ acylthiourea | Cc1cccc(C(=O)NC(=S)NC(C)C)c1 | Cc1cccc(NO)c1
 urea | CNC(=O)NC | CNC(=O)CNC
 thiourea | CNC(=S)NC | CNC(=O)NC
 imide | CC(=O)NC(=O)c1ccccc1O | O=C(NO)c1ccccc1O
+quinone | O=C1C=CC(=O)c2c1ccc1ccccc21 | O=C1CCC(=O)c2c1ccc1ccccc21
 enal | CC=CC=O | CC=CCC=O
 ynone | C#CC(=O)c1ccccc1 | CC(=O)c1ccccc1
 α-halo ketone or aldehyde | CC(=O)CCl | O=C(O)CCl

@@ -148,6 +148,8 @@ acylthiourea                              [CX3;$(C-[#6])](=[OX1])[NX3][CX3](=[SX
 urea                                      [NX3,n;!$(N-N)]C(=[OX1])[NX3,n;!$(N-N)]
 thiourea                                  [NX3,n]C(=[SX1])[NX3,n]
 imide                                     [CX3](=[OX1])[NX3][CX3]=[OX1]
+quinone                                   [OX1]=[#6]1[#6]=,:[#6][#6](=[OX1])[#6]=,:[#6]1
+quinone                                   [OX1]=[#6]1[#6](=[OX1])[#6]=,:[#6][#6]=,:[#6]1
 enal                                      [CX3]=[CX3][CX3;H1]=[OX1]
 ynone                                     [CX2]#[CX2][CX3;!$(C[O,N,S])]=[OX1]
 α-halo ketone or aldehyde                 [Cl,Br,I][CX4][CX3;!$(C[O,N,S,F,Cl,Br,I])]=[OX1]
