@@ -10,5 +10,18 @@ from isonn.errors import naming_the_extra
 
 with naming_the_extra("isonn.molecules"):
     from isonn.molecules.convert import canonical_smiles, from_smiles, scaffolds, to_mol
+    from isonn.molecules.groups import find_group
+    from isonn.molecules.terms import term_table, terms
+    from isonn.molecules.units import Unit, units
 
-__all__ = ["canonical_smiles", "from_smiles", "scaffolds", "to_mol"]
+__all__ = [
+    "Unit",
+    "canonical_smiles",
+    "find_group",
+    "from_smiles",
+    "scaffolds",
+    "term_table",
+    "terms",
+    "to_mol",
+    "units",
+]

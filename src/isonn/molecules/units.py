@@ -1,0 +1,406 @@
+"""Partition of a molecule into units: functional groups, ring systems, other groups and chains.
+
+Every atom belongs to exactly one unit, so contributions of units add up. Atoms are claimed in this order: rings and
+groups that the table of :mod:`isonn.molecules.groups` names, most specific first; other ring systems; other groups, by
+the idea of Ertl (J. Cheminform. 2017, 9:36): heteroatoms, carbons in multiple bonds and acetal carbons are marked, and
+neighbouring marked atoms merged; chains of what is left. Overlaps are settled by canonical rank, so the numbering of
+the atoms changes no unit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple
+
+from rdkit import Chem
+from rdkit.Chem import BondType, Mol
+
+from isonn.errors import InputError
+from isonn.molecules.groups import GROUPS, RINGS, Group, Signature
+
+Kind = Literal["group", "ring", "other", "chain"]
+
+_HYDROGEN, _CARBON = 1, 6
+_HALIDES = {9: "fluoride", 17: "chloride", 35: "bromide", 53: "iodide"}
+_NONMETALS = frozenset({0, 1, 2, 5, 6, 7, 8, 9, 10, 14, 15, 16, 17, 18, 32, 33, 34, 35, 36, 51, 52, 53, 54, 85, 86})
+#: Names of single carbons by the number of their neighbours, and of chains by the numbers of carbons, of bonds to the
+#: rest and of carbons beside the one that bears the bond.
+_CARBONS = ("methane", "methyl", "methylene", "branching carbon", "quaternary carbon")
+_CHAINS = {(2, 1, 1): "ethyl", (3, 1, 1): "propyl", (3, 1, 2): "isopropyl", (4, 1, 3): "tert-butyl"}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A part of a molecule that belongs together.
+
+    Args:
+        atoms: numbers of its atoms, sorted.
+        kind: "group" (named), "ring" (a ring system), "other" (marked atoms without a name) or "chain".
+        name: the name of the table or one made from its size ("fused aromatic system of 5 rings"); None if it has none.
+        molecule: the molecule it belongs to.
+        group: the entry of the table, where the name is one of them.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> [(unit.name, unit.smiles) for unit in units(Chem.MolFromSmiles("O=[N+]([O-])c1ccccc1"))]
+        [('nitro on an aromatic ring', '*[N+](=O)[O-]'), ('benzene', '*c1ccccc1')]
+    """
+
+    atoms: tuple[int, ...]
+    kind: Kind
+    name: str | None
+    molecule: Mol = field(repr=False, compare=False)
+    group: Group | None = field(default=None, repr=False)
+
+    @cached_property
+    def smiles(self) -> str:
+        """Canonical SMILES of the unit; ``*`` stands where a bond to the rest was cut."""
+        return _fragment_smiles(self.molecule, self.atoms)
+
+    @cached_property
+    def smarts(self) -> str:
+        """Pattern of the unit: that of the table if the name is from there, otherwise its atoms and bonds."""
+        if self.group is not None:
+            whole = self.kind == "group" or self.molecule.HasSubstructMatch(Chem.MolFromSmarts(self.group.smarts))
+            return self.group.smarts if whole else self.group.skeleton  # an epoxide broke the ring beside it
+        pattern: str = Chem.MolToSmarts(Chem.MolFromSmiles(self.smiles, sanitize=False))
+        return pattern.replace("[#0]", "*")
+
+
+def units(molecule: Mol) -> list[Unit]:
+    """Return the units of a molecule; every atom is in exactly one.
+
+    Args:
+        molecule: an RDKit molecule. Hydrogens that are atoms belong to the unit of their neighbour.
+
+    Returns:
+        Units ordered by their first atom.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> [unit.name for unit in units(Chem.MolFromSmiles("CC(=O)N1CCCCC1"))]
+        ['methyl', 'tertiary amide', 'piperidine']
+    """
+    if not isinstance(molecule, Mol):
+        raise InputError(f"units need an RDKit molecule, got {type(molecule).__name__}; use Chem.MolFromSmiles")
+    if molecule.NeedsUpdatePropertyCache() or not _knows_rings(molecule):
+        molecule = Mol(molecule)
+        molecule.UpdatePropertyCache(strict=False)
+        Chem.GetSymmSSSR(molecule)
+    return _Partition(molecule).units()
+
+
+def _knows_rings(molecule: Mol) -> bool:
+    try:
+        molecule.GetRingInfo().NumRings()
+    except RuntimeError:
+        return False
+    return True
+
+
+class _Pattern(NamedTuple):
+    """A group with what a molecule needs to hold it; the other molecules are not searched."""
+
+    group: Group
+    elements: frozenset[int]
+    bonds: frozenset[tuple[int, int, int]]  # two elements and the bond's order, 0 for any
+    terminal: frozenset[int]  # elements of atoms that are never in a ring, so have to be free
+
+
+#: Bond orders as small numbers.
+_ORDERS = {BondType.SINGLE: 1, BondType.DOUBLE: 2, BondType.TRIPLE: 3}
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[_Pattern, ...]:
+    return tuple(_pattern(group) for group in GROUPS)
+
+
+def _pattern(group: Group) -> _Pattern:
+    atoms = list(group.query.GetAtoms())
+    numbers = [atom.GetAtomicNum() for atom in atoms]  # 0 for a choice of elements
+    bonds = set()
+    for bond in group.query.GetBonds():
+        pair = sorted((numbers[bond.GetBeginAtomIdx()], numbers[bond.GetEndAtomIdx()]))
+        if pair[0]:
+            order = _ORDERS.get(bond.GetBondType(), 0)
+            bonds.add((pair[0], pair[1], order if order > 1 else 0))  # a bond without a sign may be aromatic
+    last = len(atoms) == 1 and not group.whole
+    terminal = {n for n, atom in zip(numbers, atoms, strict=True) if n and (last or "X1" in atom.GetSmarts())}
+    return _Pattern(group, frozenset(numbers) - {0}, frozenset(bonds), frozenset(terminal))
+
+
+@lru_cache(maxsize=1)
+def _rings() -> dict[Signature, list[Group]]:
+    table: dict[Signature, list[Group]] = {}
+    for ring in RINGS:
+        table.setdefault(ring.signature, []).append(ring)
+    return table
+
+
+class _Partition:
+    """Claims the atoms of one molecule, step by step."""
+
+    def __init__(self, molecule: Mol) -> None:
+        self.molecule = molecule
+        self.numbers = [atom.GetAtomicNum() for atom in molecule.GetAtoms()]
+        self.neighbors: list[dict[int, BondType]] = [{} for _ in self.numbers]
+        for bond in molecule.GetBonds():
+            first, second, order = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), bond.GetBondType()
+            self.neighbors[first][second] = self.neighbors[second][first] = order
+        self.rings = [frozenset(ring) for ring in molecule.GetRingInfo().AtomRings()]
+        self.in_ring = frozenset().union(*self.rings)  # these stay with their ring
+        self.free = {atom for atom, number in enumerate(self.numbers) if number != _HYDROGEN}
+        self.claimed: list[Unit] = []
+        self.matches: dict[str, set[frozenset[int]]] = {}
+
+    def units(self) -> list[Unit]:
+        self._claim_named_rings()
+        self._claim_groups(whole=True)
+        self._claim_named_rings()  # those that lost a neighbour to an epoxide
+        broken = frozenset(atom for unit in self.claimed if unit.kind == "group" for atom in unit.atoms)
+        self.in_ring = frozenset().union(*(ring for ring in self.rings if not ring & broken))
+        self._claim_groups(whole=False)
+        for system in self._systems():
+            self._claim(system, "ring", self._ring_name(system))
+        for atoms in self._components(self._marked()):
+            self._claim(atoms, "other", self._atom_name(atoms))
+        for atoms in self._components(self.free):
+            self._claim(atoms, "chain", self._chain_name(atoms))
+        self._share_hydrogens()
+        return sorted(self.claimed, key=lambda unit: unit.atoms)
+
+    def _claim(self, atoms: Iterable[int], kind: Kind, name: str | None, group: Group | None = None) -> None:
+        atoms = tuple(sorted(atoms))
+        self.free.difference_update(atoms)
+        self.claimed.append(Unit(atoms, kind, name, self.molecule, group))
+
+    def _systems(self) -> list[frozenset[int]]:
+        """Rings of free atoms, joined where they share an atom."""
+        return _joined(ring for ring in self.rings if ring <= self.free)
+
+    def _claim_named_rings(self) -> None:
+        for system in self._systems():
+            for atoms in self._with_double_bonds(system):
+                ring = self._ring_of(atoms)
+                if ring is not None:
+                    self._claim(atoms, "ring", ring.name, ring)
+                    break
+
+    def _with_double_bonds(self, system: frozenset[int]) -> Iterator[frozenset[int]]:
+        """Yield a ring system with atoms doubly bonded to it: all, those of some elements, none."""
+        outside = {
+            other
+            for atom in system
+            for other, order in self.neighbors[atom].items()
+            if order == BondType.DOUBLE and other not in system and other in self.free
+        }
+        last = None
+        for elements in ((6, 7, 8, 16), (7, 8, 16), (8, 16), ()):
+            atoms = system.union(other for other in outside if self.numbers[other] in elements)
+            if atoms != last:
+                yield atoms
+            last = atoms
+
+    def _ring_of(self, atoms: frozenset[int]) -> Group | None:
+        bonds = sum(other in atoms for atom in atoms for other in self.neighbors[atom]) // 2
+        elements = tuple(sorted(self.numbers[atom] for atom in atoms))
+        for ring in _rings().get((len(atoms), bonds - len(atoms) + 1, elements), ()):
+            if atoms in self._matches_of(ring):
+                return ring
+        return None
+
+    def _matches_of(self, group: Group) -> set[frozenset[int]]:
+        if group.smarts not in self.matches:
+            found = self.molecule.GetSubstructMatches(group.query, maxMatches=100_000)
+            self.matches[group.smarts] = {frozenset(match) for match in found}
+        return self.matches[group.smarts]
+
+    def _claim_groups(self, whole: bool) -> None:
+        free = self._free_elements()
+        for group, elements, bonds, terminal in _patterns():
+            possible = group.whole == whole and elements <= self.elements and bonds <= self.bonds and terminal <= free
+            if possible and self._claim_matches(group):
+                free = self._free_elements()
+
+    @cached_property
+    def elements(self) -> frozenset[int]:
+        return frozenset(self.numbers)
+
+    @cached_property
+    def bonds(self) -> frozenset[tuple[int, int, int]]:
+        keys = set()
+        for atom, near in enumerate(self.neighbors):
+            for other, order in near.items():
+                first, second = self.numbers[atom], self.numbers[other]
+                if first <= second:
+                    keys |= {(first, second, 0), (first, second, _ORDERS.get(order, 0))}
+        return frozenset(keys)
+
+    def _free_elements(self) -> frozenset[int]:
+        return frozenset(self.numbers[atom] for atom in self.free)
+
+    def _claim_matches(self, group: Group) -> bool:
+        """Claim the matches of a group whose atoms are free; return whether there were any."""
+        found = self.molecule.GetSubstructMatches(group.query, maxMatches=100_000)
+        if not found:
+            return False
+        kept = frozenset() if group.whole else self.in_ring
+        claims = [atoms for atoms in {frozenset(match) - kept for match in found} if atoms and atoms <= self.free]
+        if len(frozenset().union(*claims)) < sum(map(len, claims)):
+            claims.sort(key=lambda atoms: (-len(atoms), sorted(self.rank[atom] for atom in atoms)))
+        for atoms in claims:
+            if atoms <= self.free:
+                self._claim(atoms, "group", group.name, group)
+        return bool(claims)
+
+    @cached_property
+    def rank(self) -> list[int]:
+        return list(Chem.CanonicalRankAtoms(self.molecule, breakTies=True, includeChirality=False))
+
+    def _marked(self) -> set[int]:
+        """Free atoms of groups: heteroatoms, carbons in multiple bonds, carbons with two single-bonded heteroatoms."""
+        return {atom for atom in self.free if self.numbers[atom] != _CARBON or self._is_marked_carbon(atom)}
+
+    def _is_marked_carbon(self, atom: int) -> bool:
+        near = self.neighbors[atom]
+        if any(order != BondType.SINGLE for order in near.values()):
+            return True
+        return sum(other in self.free and self.numbers[other] in (7, 8, 16) for other in near) >= 2
+
+    def _components(self, atoms: set[int]) -> list[set[int]]:
+        left, components = set(atoms), []
+        while left:
+            stack = [left.pop()]
+            component = set(stack)
+            while stack:
+                near = left.intersection(self.neighbors[stack.pop()])
+                left -= near
+                component |= near
+                stack.extend(near)
+            components.append(component)
+        return components
+
+    def _ring_name(self, system: frozenset[int]) -> str:
+        """Name a ring system by its size: "fused aromatic system of 5 rings with 1 N"."""
+        rings = self._cycles(system, aromatic=False)
+        aromatic = self._cycles(system, aromatic=True)
+        counts = Counter(self.numbers[atom] for atom in system if self.numbers[atom] != _CARBON)
+        symbols = ", ".join(f"{count} {_symbol(number)}" for number, count in sorted(counts.items()))
+        ending = f" with {symbols}" if symbols else ""
+        if rings == 1:
+            sort = "aromatic ring" if aromatic else "ring" if symbols else "carbon ring"
+            return f"{len(system)}-membered {sort}{ending}"
+        if aromatic == rings:
+            return f"fused aromatic system of {rings} rings{ending}"
+        middle = f", {aromatic} of them aromatic," if aromatic and symbols else f", {aromatic} of them aromatic"
+        return f"{self._joint(system)} system of {rings} rings{middle if aromatic else ''}{ending}"
+
+    def _cycles(self, system: frozenset[int], aromatic: bool) -> int:
+        """Number of independent rings, of aromatic bonds alone or of all bonds."""
+        bonds = {
+            frozenset((atom, other))
+            for atom in system
+            for other, order in self.neighbors[atom].items()
+            if other in system and (order == BondType.AROMATIC or not aromatic)
+        }
+        return len(bonds) - len(frozenset().union(*bonds)) + len(_joined(bonds))
+
+    def _joint(self, system: frozenset[int]) -> str:
+        inside = [ring for ring in self.rings if ring <= system]
+        shared = [len(ring & other) for k, ring in enumerate(inside) for other in inside[:k] if ring & other]
+        if max(shared) > 2:
+            return "bridged"
+        return "spiro" if len(_joined(inside, 2)) > 1 else "fused"
+
+    def _atom_name(self, atoms: set[int]) -> str | None:
+        """Name of a single atom: an ion, a metal, an attachment point."""
+        if len(atoms) != 1:
+            return None
+        atom = self.molecule.GetAtomWithIdx(next(iter(atoms)))
+        number, alone = atom.GetAtomicNum(), not self.neighbors[atom.GetIdx()]
+        if number == 0:
+            return "attachment point"
+        if alone and number in _HALIDES and atom.GetFormalCharge() == -1:
+            return f"{_HALIDES[number]} ion"
+        if alone and number in _HALIDES and atom.GetTotalNumHs() == 1:
+            return f"hydrogen {_HALIDES[number]}"
+        if alone and number == 8:
+            return "water" if atom.GetTotalNumHs() == 2 else "hydroxide ion" if atom.GetTotalNumHs() else "oxide ion"
+        if number not in _NONMETALS:
+            element = Chem.GetPeriodicTable().GetElementName(number).lower()
+            return f"{element} ion" if alone and atom.GetFormalCharge() else f"{element} atom"
+        return None
+
+    def _chain_name(self, atoms: set[int]) -> str:
+        heavy = {atom: [n for n in self.neighbors[atom] if self.numbers[n] != _HYDROGEN] for atom in atoms}
+        cut = [atom for atom, near in heavy.items() for other in near if other not in atoms]
+        if len(atoms) == 1:
+            return _CARBONS[min(len(cut), 4)]
+        beside = len(atoms.intersection(heavy[cut[0]])) if cut else 0
+        ending = "alkane" if not cut else "alkyl chain"
+        return _CHAINS.get((len(atoms), len(cut), beside), f"{ending} of {len(atoms)} carbons")
+
+    def _share_hydrogens(self) -> None:
+        """Give each hydrogen atom to the unit of its neighbour; those without one are units."""
+        hydrogens = [atom for atom, number in enumerate(self.numbers) if number == _HYDROGEN]
+        if not hydrogens:
+            return
+        place = {atom: k for k, unit in enumerate(self.claimed) for atom in unit.atoms}
+        extra: dict[int, list[int]] = {}
+        lone = set()
+        for atom in hydrogens:
+            homes = sorted((self.claimed[place[n]].atoms, place[n]) for n in self.neighbors[atom] if n in place)
+            if homes:
+                extra.setdefault(homes[0][1], []).append(atom)
+            else:
+                lone.add(atom)
+        for k, atoms in extra.items():
+            unit = self.claimed[k]
+            both = tuple(sorted((*unit.atoms, *atoms)))
+            self.claimed[k] = Unit(both, unit.kind, unit.name, self.molecule, unit.group)
+        for component in self._components(lone):
+            self._claim(component, "other", "hydrogen")
+
+
+def _joined(sets: Iterable[frozenset[int]], shared: int = 1) -> list[frozenset[int]]:
+    """Merge sets that have atoms in common, at least ``shared``."""
+    parts: list[frozenset[int]] = []
+    for atoms in sets:
+        near = [part for part in parts if len(part & atoms) >= shared]
+        parts = [*(part for part in parts if part not in near), atoms.union(*near)]
+    return parts
+
+
+def _symbol(number: int) -> str:
+    return str(Chem.GetPeriodicTable().GetElementSymbol(number)) if number else "*"
+
+
+def _fragment_smiles(molecule: Mol, atoms: tuple[int, ...]) -> str:
+    heavy = [atom for atom in atoms if molecule.GetAtomWithIdx(atom).GetAtomicNum() != _HYDROGEN] or list(atoms)
+    fragment = Chem.RWMol()
+    places = {number: fragment.AddAtom(_bare(molecule.GetAtomWithIdx(number))) for number in heavy}
+    for number in heavy:
+        for bond in molecule.GetAtomWithIdx(number).GetBonds():
+            other = bond.GetOtherAtom(molecule.GetAtomWithIdx(number))
+            if other.GetIdx() not in places and other.GetAtomicNum() != _HYDROGEN:
+                fragment.AddBond(places[number], fragment.AddAtom(Chem.Atom(0)), bond.GetBondType())
+            elif places.get(other.GetIdx(), -1) > places[number]:
+                fragment.AddBond(places[number], places[other.GetIdx()], bond.GetBondType())
+    for bond in fragment.GetBonds():
+        bond.SetIsAromatic(bond.GetBondType() == BondType.AROMATIC)
+    fragment.UpdatePropertyCache(strict=False)
+    return str(Chem.MolToSmiles(fragment))
+
+
+def _bare(atom: Chem.Atom) -> Chem.Atom:
+    """Copy an atom without stereochemistry and isotope; hydrogens become a number."""
+    copy = Chem.Atom(atom.GetAtomicNum())
+    copy.SetFormalCharge(atom.GetFormalCharge())
+    copy.SetIsAromatic(atom.GetIsAromatic())
+    copy.SetNoImplicit(True)
+    copy.SetNumExplicitHs(0 if atom.GetAtomicNum() == _HYDROGEN else atom.GetTotalNumHs(includeNeighbors=True))
+    return copy
