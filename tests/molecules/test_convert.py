@@ -7,6 +7,7 @@ import pytest
 
 import isonn
 from isonn.errors import InputError
+from isonn.graphs.convert import readable_rows
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -37,7 +38,7 @@ SMILES = [
 @pytest.mark.parametrize("smiles", SMILES)
 def test_every_label_finds_exactly_the_atoms_and_bonds_that_have_it(smiles):
     molecule = Chem.MolFromSmiles(smiles)
-    graph = from_smiles([smiles])[0]
+    graph = from_smiles([smiles], standardize="none")[0]
     assert graph.n == molecule.GetNumAtoms()
     for label in set(graph.node_labels.tolist()):
         hits = {atom for (atom,) in molecule.GetSubstructMatches(Chem.MolFromSmarts(label))}
@@ -50,7 +51,7 @@ def test_every_label_finds_exactly_the_atoms_and_bonds_that_have_it(smiles):
 @pytest.mark.parametrize("smiles", SMILES)
 def test_a_molecule_comes_back_with_its_atoms_in_place(smiles):
     molecule = Chem.MolFromSmiles(smiles)
-    back = to_mol(from_smiles([smiles])[0])
+    back = to_mol(from_smiles([smiles], standardize="none")[0])
     assert [atom.GetSymbol() for atom in back.GetAtoms()] == [atom.GetSymbol() for atom in molecule.GetAtoms()]
     expected = Chem.Mol(molecule)
     for atom in expected.GetAtoms():
@@ -80,8 +81,9 @@ def test_labels_of_other_graphs_are_refused():
         to_mol(isonn.as_graphset([np.ones((2, 2))])[0])
 
 
-def test_stereo_and_isotopes_make_no_difference_and_salts_stay():
-    graphs = from_smiles(["C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "[13CH3]C(N)C(=O)O", "CC(N)C(=O)O.Cl"])
+def test_without_standardisation_stereo_and_isotopes_make_no_difference_and_salts_stay():
+    smiles = ["C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "[13CH3]C(N)C(=O)O", "CC(N)C(=O)O.Cl"]
+    graphs = from_smiles(smiles, standardize="none")
     assert len(set(canonical_smiles(graphs[:3]).tolist())) == 1
     assert graphs.sizes.tolist() == [6, 6, 6, 7]
 
@@ -189,9 +191,33 @@ def test_smiles_work_in_grid_search_and_pipeline():
     assert pipeline.fit(column, y * 2).score(column, y * 2) == 1.0
 
 
-def test_a_single_smiles_is_not_a_list():
-    with pytest.raises(InputError, match="is of type str, not a list of graphs"):
-        isonn.as_graphset("CCO")
+def test_a_single_smiles_a_column_and_a_table_of_one_column_are_molecules():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"SMILES": ["CCO", "CCN"], "y": [1, 2]})
+    assert isonn.as_graphset("CCO").digest == from_smiles(["CCO"]).digest
+    for given in (frame["SMILES"], frame[["SMILES"]], frame[["SMILES"]].to_numpy(), ("CCO", "CCN")):
+        assert isonn.as_graphset(given).digest == from_smiles(["CCO", "CCN"]).digest
+    with pytest.raises(
+        InputError, match=r"X is a table of 2 columns; give the column of SMILES, such as X\['SMILES'\]"
+    ):
+        isonn.as_graphset(frame.astype(str))
+
+
+def test_text_that_is_no_smiles_is_no_molecule():
+    with pytest.raises(InputError, match="X='MUTAG' is of type str, not a list of graphs; .*isonn.load reads names"):
+        isonn.as_graphset("MUTAG")
+
+
+def test_rows_that_cannot_be_read_are_returned_as_problems():
+    pandas = pytest.importorskip("pandas")
+    for given in (["C(", "CCO", None, 7], pandas.Series(["C(", "CCO", None, 7])):
+        graphs, problems = readable_rows(given)
+        assert graphs.digest == from_smiles(["CCO"]).digest
+        assert [problem.row for problem in problems] == [0, 2, 3]
+    assert readable_rows("C(")[0] is None
+    assert readable_rows(["CN.Cl"], standardize="none")[0].sizes.tolist() == [3]
+    matrices, problems = readable_rows(np.ones((2, 3, 3)))
+    assert (len(matrices), problems) == (2, [])
 
 
 def test_a_gap_in_a_column_is_named():

@@ -2,13 +2,14 @@
 
 A molecule is a graph with a node per atom, in RDKit's order. A node label is the SMARTS of the atom
 (``[c;H1;+0;R;D2]``: element, aromatic or not, hydrogens, charge, ring, neighbours), an edge label that of the bond
-(``:;@``: bond order, ring), so every template is a SMARTS pattern. Salts are kept as further components. Isotopes and
-stereochemistry are ignored, so molecules that differ only in these are equal graphs.
+(``:;@``: bond order, ring), so every template is a SMARTS pattern. Molecules are standardised first: a base and its
+salts are one graph (`standardize`). Stereochemistry is ignored, so stereoisomers are equal graphs.
 """
 
 from isonn.errors import naming_the_extra
 
 with naming_the_extra("isonn.molecules"):
     from isonn.molecules.convert import canonical_smiles, from_smiles, scaffolds, to_mol
+    from isonn.molecules.standardizer import on_input_atoms, standardize
 
-__all__ = ["canonical_smiles", "from_smiles", "scaffolds", "to_mol"]
+__all__ = ["canonical_smiles", "from_smiles", "on_input_atoms", "scaffolds", "standardize", "to_mol"]

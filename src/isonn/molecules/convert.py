@@ -18,6 +18,7 @@ from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
 from isonn.graphs.io.registry import Problem, listed
 from isonn.molecules.labels import BONDS, Atom, bond_smarts, bond_words, read_atom, read_bond
+from isonn.molecules.standardizer import DEFAULT, Standardized, check_mode, standard_columns, standard_form
 
 #: Reads an item of a list, with RDKit's log in the second argument. Returns the molecule, or the reason why it cannot
 #: be read, and the text to show.
@@ -25,22 +26,31 @@ Parse = Callable[[Any, list[str]], tuple[Mol | str, str]]
 
 
 def from_smiles(
-    smiles: Iterable[Any], y: ArrayLike | None = None, *, ids: ArrayLike | None = None, name: str = "molecules"
+    smiles: Iterable[Any],
+    y: ArrayLike | None = None,
+    *,
+    ids: ArrayLike | None = None,
+    name: str = "molecules",
+    standardize: str = DEFAULT,
 ) -> GraphSet:
     """Convert molecules to graphs with a node per atom, numbered as in RDKit, and an edge per bond.
+
+    Molecules are standardised, so that a base and its salts are the same graph. ``table["smiles"]`` keeps them as
+    given, ``table["changes"]`` says what changed, and `on_input_atoms` gives values of nodes to the atoms of the input.
 
     Args:
         smiles: SMILES strings or RDKit ``Mol`` objects: a list, an array or a pandas column.
         y: target of each molecule.
         ids: name of each molecule.
         name: name of the set in tables and errors.
+        standardize: "salts", "full" (also canonical tautomers) or "none", as in `isonn.molecules.standardize`.
 
     Example:
         >>> graphs = from_smiles(["CCO", "c1ccccc1"], y=[0, 1])
         >>> graphs[0].node_labels.tolist()
         ['[C;H3;+0;!R;D1]', '[C;H2;+0;!R;D2]', '[O;H1;+0;!R;D1]']
     """
-    graphs, problems = read_molecules(smiles, name)
+    graphs, problems = read_molecules(smiles, name, standardize=standardize)
     if problems:
         count = f"{len(problems)} molecule{'s' * (len(problems) > 1)}"
         raise InputError(f"{count} of {name} cannot be read: {listed(problems, len(problems))}; correct or drop them")
@@ -52,16 +62,24 @@ def from_smiles(
 
 
 def read_molecules(
-    given: Iterable[Any], name: str = "molecules", parse: Parse | None = None, groups: bool = False
+    given: Iterable[Any],
+    name: str = "molecules",
+    parse: Parse | None = None,
+    groups: bool = False,
+    standardize: str = DEFAULT,
 ) -> tuple[GraphSet | None, list[Problem]]:
     """Return the readable molecules as graphs (None if there are none), and the problems of the others.
 
     Args:
         parse: reads one item of ``given``; None reads SMILES and RDKit molecules.
         groups: add the column ``groups``, the canonical SMILES, to the table; equal for equal graphs.
+        standardize: as in `from_smiles`.
     """
+    check_mode(standardize)
     parse = parse_smiles if parse is None else parse
-    molecules, texts, problems = [], [], []
+    forms: list[Standardized] = []
+    texts: list[str] = []
+    problems: list[Problem] = []
     with collected_log() as log:
         for row, item in enumerate(given):
             log.clear()
@@ -74,15 +92,16 @@ def read_molecules(
             elif not molecule.GetNumAtoms():
                 problems.append(Problem(row, text[:60], "the molecule has no atoms"))
             else:
-                molecules.append(molecule)
+                forms.append(standard_form(molecule, text, standardize, repeats=isinstance(item, str) and item == text))
                 texts.append(text)
-    if not molecules:
+    if not forms:
         return None, problems
-    graphs = _graphs_of(molecules, texts, name)
+    table = {"smiles": np.array(texts, dtype=np.str_)}
+    table |= standard_columns(forms, standardize)
+    molecules = [form.mol for form in forms]
     if groups:
-        flat = np.array([Chem.MolToSmiles(molecule, isomericSmiles=False) for molecule in molecules])
-        graphs = replace(graphs, table={**graphs.table, "groups": flat})
-    return graphs, problems
+        table["groups"] = np.array([Chem.MolToSmiles(molecule, isomericSmiles=False) for molecule in molecules])
+    return _graphs_of(molecules, table, name), problems
 
 
 def canonical_smiles(graphs: GraphSet) -> NDArray[np.str_]:
@@ -155,7 +174,19 @@ def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
     return (_why_not(text, log) if molecule is None else molecule), text
 
 
-def _graphs_of(molecules: list[Mol], texts: list[str], name: str) -> GraphSet:
+def is_smiles(text: str) -> bool:
+    """Return whether RDKit reads a text as a molecule with atoms.
+
+    Example:
+        >>> is_smiles("CCO"), is_smiles("MUTAG")
+        (True, False)
+    """
+    with silence():
+        molecule, _ = parse_smiles(text, [])
+    return not isinstance(molecule, str) and molecule.GetNumAtoms() > 0
+
+
+def _graphs_of(molecules: list[Mol], table: dict[str, NDArray[Any]], name: str) -> GraphSet:
     """Convert molecules in one pass over atoms and bonds, with array operations for all at once."""
     atoms: list[int] = []  # flat, because the garbage collector would scan a million tuples repeatedly
     bonds: list[int] = []
@@ -195,7 +226,7 @@ def _graphs_of(molecules: list[Mol], texts: list[str], name: str) -> GraphSet:
         node_labels=node_labels,
         node_label_names=node_names,
         edge_label_names={label: bond_words(label) for label in every_bond.tolist()},
-        table={"smiles": np.array(texts, dtype=np.str_)},
+        table=table,
         kind="molecules",
         name=name,
     )
