@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import DatasetError, InputError
+from isonn.targets import MOST_CLASSES
 
 #: Texts that mean a missing value.
 MISSING = {"", "na", "nan", "n/a", "none", "null", "?", "#n/a", "#value!", "#div/0!"}
-#: Maximum number of distinct values of a column of classes; whole numbers with more are numbers.
-MOST_CLASSES = 20
 #: How censored values are used.
 CENSORED = ("drop", "bound")
 #: Texts that say that a test gave no answer.
