@@ -36,8 +36,8 @@ BOOSTED = {
 }
 #: Largest number of molecules whose fingerprints are kept; a fingerprint is about 50 columns.
 _MOST_KEPT = 50_000
-#: Columns and counts of each molecule's fingerprint, by SMILES and standardisation: the folds and methods of a run parse
-#: it once.
+#: Columns and counts of each molecule's fingerprint, by SMILES and standardisation: all folds and methods of a run
+#: parse it once.
 _KEPT: dict[tuple[str, str], tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
 
 
