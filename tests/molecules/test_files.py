@@ -296,7 +296,9 @@ def test_censored_targets_are_numbers(table):
 
 def test_a_third_value_is_refused_until_it_is_dropped_or_mapped(table):
     path = table("smiles,hit\nCCO,yes\nCC,YES\nC,no\nCCC,no\nCCCC,Inconclusive\nCCCCC,yes\n")
-    with pytest.raises(DatasetError, match=r"'hit' holds 'Inconclusive' \(1 row\) beside 'no' and 'yes'; give values="):
+    with pytest.raises(
+        DatasetError, match=r"'hit' holds 'Inconclusive' \(1 row\) beside 'no' and 'yes'; values='Inconclusive=' leaves"
+    ):
         isonn.load(path, target="hit")
     with pytest.warns(IsoNNWarning, match="'YES', 'yes' are read as one class, 'yes'"):
         graphs = isonn.load(path, target="hit", values={"inconclusive": None})

@@ -67,7 +67,7 @@ def test_spellings_of_a_class_are_one_class():
 
 @pytest.mark.parametrize("cells", [["yes", "no", "maybe"], ["1", "0", "n.d."], ["a", "b", "inconclusive"]])
 def test_a_value_that_is_no_answer_is_refused(cells):
-    with pytest.raises(DatasetError, match=rf"holds '{cells[2]}' \(2 rows\) beside .*; give values="):
+    with pytest.raises(DatasetError, match=rf"holds '{cells[2]}' \(2 rows\) beside .*; values='"):
         read_target(cells * 2)
     assert len(set(read_target(cells * 2, values={cells[2].upper(): cells[1]})[0].tolist())) == 2
     missing = read_target(cells * 2, values={cells[2]: None})[1].value(cells[2])
@@ -75,7 +75,9 @@ def test_a_value_that_is_no_answer_is_refused(cells):
 
 
 def test_texts_among_numbers_are_refused():
-    with pytest.raises(DatasetError, match=r"holds 'low' \(1 row\) among 3 numbers; give values=\{'low': None\}"):
+    with pytest.raises(
+        DatasetError, match=r"holds 'low' \(1 row\) among 3 numbers; values='low=' leaves these rows out"
+    ):
         read_target(["1.5", "2.5", "low", "3.5"])
     assert_array_equal(read_target(["1.5", "low"], values={"low": "0"})[0], [1.5, 0])
 

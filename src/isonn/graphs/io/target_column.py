@@ -280,7 +280,7 @@ def read_target(
         >>> found.tolist(), reading.kind, reading.unit
         ([0.5, nan, 3.0], 'numbers', 'uM')
         >>> print(reading.told[0])
-        'IC50 (uM)': 1 of 3 values is censored (1 with >) and left out; censored='bound' uses it at its bound
+        'IC50 (uM)': 1 of 3 values is censored (1 with >) and left out; censored=bound uses it at its bound
     """
     column = Column()
     for text in cells:
@@ -314,7 +314,7 @@ def read_as_target(
         return _as_numbers(column, name, numbers, censored, given)
     if column.measurements and not (column.numeric and not texts) and _is_number_column(column):
         raise DatasetError(
-            f"column {name!r} holds {_counted(texts)} among {column.measurements} numbers; {_remedy(texts)}"
+            f"column {name!r} holds {_counted(texts)} among {column.measurements} numbers; {_remedy(texts, '0')}"
         )
     if numbers:
         raise DatasetError(f"column {name!r} holds text such as {_first(texts)}, not numbers; leave numbers out")
@@ -344,7 +344,7 @@ def _as_numbers(
         used = (
             f"used at {'its bound' if one else 'their bounds'}"
             if censored == "bound"
-            else f"left out; censored='bound' uses {'it at its bound' if one else 'them at their bounds'}"
+            else f"left out; censored=bound uses {'it at its bound' if one else 'them at their bounds'}"
         )
         told.append(
             f"{name!r}: {bounds} of {column.present} values {'is' if one else 'are'} censored ({signs}) and {used}"
@@ -374,12 +374,11 @@ def _as_classes(column: Column, name: str, texts: Counter[str], given: Mapping[s
             folded.setdefault(text.casefold(), []).append(text)
     pair = next((pair for pair in _PAIRS if set(pair) <= set(folded)), None)
     odd = {key for key in folded if (pair and key not in pair) or (key in _UNDECIDED and len(folded) > 2)}
-    if odd:
-        beside = " and ".join(repr(folded[key][0]) for key in sorted(set(folded) - odd)[:2])
-        counts = Counter(
-            {texts_of[0]: sum(column.texts[t] for t in texts_of) for key, texts_of in folded.items() if key in odd}
-        )
-        raise DatasetError(f"column {name!r} holds {_counted(counts)} beside {beside}; {_remedy(counts)}")
+    answers = [forms[0] for key, forms in sorted(folded.items()) if key not in odd]
+    if odd and answers:
+        counts = Counter({folded[key][0]: sum(column.texts[text] for text in folded[key]) for key in sorted(odd)})
+        beside = " and ".join(map(repr, answers[:2]))
+        raise DatasetError(f"column {name!r} holds {_counted(counts)} beside {beside}; {_remedy(counts, answers[0])}")
     told = []
     for forms in folded.values():
         spellings |= dict.fromkeys(forms, forms[0])
@@ -412,9 +411,10 @@ def _counted(texts: Counter[str]) -> str:
     return ", ".join(shown) + (f" and {len(texts) - 3} more texts" if len(texts) > 3 else "")
 
 
-def _remedy(texts: Counter[str]) -> str:
-    text = texts.most_common(1)[0][0]
-    return f"give values={{{text!r:.40}: None}} to leave these rows out, or another value instead of None"
+def _remedy(texts: Counter[str], instead: str) -> str:
+    """Name the option that resolves a text; its form is the same in Python and on the command line."""
+    text = texts.most_common(1)[0][0][:40]
+    return f"values='{text}=' leaves these rows out, values='{text}={instead}' maps them"
 
 
 def values_option(given: Mapping[str, str | None] | Iterable[str] | str | None) -> dict[str, str | None]:
