@@ -12,7 +12,7 @@ from isonn.graphs.convert import readable_rows
 Chem = pytest.importorskip("rdkit.Chem")
 
 from isonn.molecules import canonical_smiles, from_smiles, scaffolds, to_mol  # noqa: E402
-from isonn.molecules.labels import Atom, read_atom, read_bond  # noqa: E402
+from isonn.molecules.labels import Atom, atom_smarts, bond_smarts, element_codes, read_atom, read_bond  # noqa: E402
 
 SMILES = [
     "CCO",
@@ -41,10 +41,10 @@ def test_every_label_finds_exactly_the_atoms_and_bonds_that_have_it(smiles):
     graph = from_smiles([smiles], standardize="none")[0]
     assert graph.n == molecule.GetNumAtoms()
     for label in set(graph.node_labels.tolist()):
-        hits = {atom for (atom,) in molecule.GetSubstructMatches(Chem.MolFromSmarts(label))}
+        hits = {atom for (atom,) in molecule.GetSubstructMatches(Chem.MolFromSmarts(atom_smarts(label)))}
         assert hits == set(np.flatnonzero(graph.node_labels == label).tolist())
     for label in set(graph.edge_labels.tolist()):
-        hits = {frozenset(pair) for pair in molecule.GetSubstructMatches(Chem.MolFromSmarts(f"*{label}*"))}
+        hits = {frozenset(pair) for pair in molecule.GetSubstructMatches(Chem.MolFromSmarts(f"*{bond_smarts(label)}*"))}
         assert hits == {frozenset(pair) for pair in graph.edges[graph.edge_labels == label].tolist()}
 
 
@@ -64,7 +64,9 @@ def test_every_element_has_a_label_that_finds_it_and_reads_back():
     for number in range(119):
         for aromatic in (False, True):
             atom = Atom(number, aromatic, 0, 0, aromatic, 2)
-            assert read_atom(atom.smarts) == atom
+            assert read_atom(atom.code) == read_atom(str(atom.code)) == atom
+            assert read_atom(Atom(number, aromatic).smarts) == Atom(number, aromatic)
+            assert element_codes(np.array([atom.code])).tolist() == [2 * number + aromatic]
             molecule = Chem.RWMol()
             molecule.AddAtom(Chem.Atom(number))
             molecule.GetAtomWithIdx(0).SetIsAromatic(aromatic)
@@ -72,9 +74,15 @@ def test_every_element_has_a_label_that_finds_it_and_reads_back():
             assert molecule.HasSubstructMatch(query), f"{table.GetElementSymbol(number)}: {atom.element}"
 
 
+@pytest.mark.parametrize("atom", [Atom(92, True, 255, 127, True, 9999), Atom(0, False, 0, -128, False, 0)])
+def test_atoms_with_extreme_facts_read_back(atom):
+    assert read_atom(atom.code) == atom
+
+
 def test_labels_of_other_graphs_are_refused():
-    with pytest.raises(InputError, match="'C' is not an atom of isonn.molecules"):
-        read_atom("C")
+    for label in ("C", 0, 7, 16_383, -1, 10**14):
+        with pytest.raises(InputError, match=f"{label!r} is not an atom of isonn.molecules"):
+            read_atom(label)
     with pytest.raises(InputError, match="'single' is not a bond"):
         read_bond("single")
     with pytest.raises(InputError, match="create it with isonn.molecules.from_smiles"):
@@ -103,8 +111,8 @@ def test_a_set_knows_its_kind_its_smiles_and_what_labels_mean():
     assert graphs.kind == graphs[0].kind == "molecules"
     assert graphs[1].id == "benzene"
     assert graphs[1].row["smiles"] == "c1ccccc1"
-    assert graphs.node_label_names["[c;H1;+0;R;D2]"] == "aromatic CH"
-    assert graphs.edge_label_names[":;@"] == "aromatic"
+    assert graphs.node_label_names[Atom(6, True, 1, 0, True, 2).code] == "aromatic CH"
+    assert {graphs.edge_label_names[label] for label in graphs[1].edge_labels.tolist()} == {"aromatic"}
 
 
 @pytest.mark.parametrize(

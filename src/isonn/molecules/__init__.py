@@ -1,8 +1,8 @@
 """Molecules, with RDKit: SMILES to graphs and back, scaffolds, drawings, structural alerts.
 
-A molecule is a graph with a node per atom, in RDKit's order. A node label is the SMARTS of the atom
-(``[c;H1;+0;R;D2]``: element, aromatic or not, hydrogens, charge, ring, neighbours), an edge label that of the bond
-(``:;@``: bond order, ring), so every template is a SMARTS pattern. Molecules are standardised first: a base and its
+A molecule is a graph with a node per atom, in RDKit's order. A node label is an integer that stands for element,
+aromaticity, hydrogens, charge, ring and neighbours of the atom, an edge label one for order and ring of the bond
+(`isonn.molecules.labels`), so every template is a SMARTS pattern. Molecules are standardised first: a base and its
 salts are one graph (`standardize`). Stereochemistry is ignored, so stereoisomers are equal graphs.
 """
 

@@ -17,7 +17,7 @@ from rdkit.Chem.Scaffolds import MurckoScaffold
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
 from isonn.graphs.io.registry import Problem, listed
-from isonn.molecules.labels import BONDS, Atom, bond_smarts, bond_words, read_atom, read_bond
+from isonn.molecules.labels import BONDS, Atom, atom_codes, bond_code, bond_words, read_atom, read_bond
 from isonn.molecules.standardizer import DEFAULT, Standardized, check_mode, standard_columns, standard_form
 
 #: Reads an item of a list, with RDKit's log in the second argument. Returns the molecule, or the reason why it cannot
@@ -47,8 +47,8 @@ def from_smiles(
 
     Example:
         >>> graphs = from_smiles(["CCO", "c1ccccc1"], y=[0, 1])
-        >>> graphs[0].node_labels.tolist()
-        ['[C;H3;+0;!R;D1]', '[C;H2;+0;!R;D2]', '[O;H1;+0;!R;D1]']
+        >>> [graphs.node_label_names[label] for label in graphs[0].node_labels.tolist()]
+        ['CH3', 'CH2', 'OH']
     """
     graphs, problems = read_molecules(smiles, name, standardize=standardize)
     if problems:
@@ -125,7 +125,7 @@ def to_mol(graph: Graph) -> Mol:
     if graph.node_labels is None or (graph.edge_labels is None and len(graph.edges)):
         raise InputError("the labels of this graph are not atoms and bonds; create it with isonn.molecules.from_smiles")
     molecule = Chem.RWMol()
-    atoms = [read_atom(str(label)) for label in graph.node_labels]
+    atoms = [read_atom(label) for label in graph.node_labels.tolist()]
     drawn = np.zeros(graph.n, dtype=np.int64)  # hydrogens that are separate atoms
     for first, second in graph.edges.tolist():
         drawn[first] += atoms[second].number == 1
@@ -215,33 +215,21 @@ def _graphs_of(molecules: list[Mol], table: dict[str, NDArray[Any]], name: str) 
     in_ring = np.zeros(len(columns), dtype=np.int64)
     in_ring[ends[ring].ravel()] = 1
     rows = np.column_stack([columns[:, :2], columns[:, 2] + drawn, columns[:, 3], in_ring, degree])
-    node_labels, node_names = _named(rows)
-    every_bond = np.array([bond_smarts(kind, bool(on)) for kind in BONDS for on in range(2)])
-    labels = every_bond[links[:, 2] * 2 + ring]
+    node_labels = atom_codes(rows)
+    bond_labels = 2 * links[:, 2] + ring
+    every_bond = [bond_code(kind, on) for kind in BONDS for on in (False, True)]
     return graphset_from_cells(
         np.concatenate([owner, owner]),
         np.concatenate([links[:, :2], links[:, 1::-1]]),
         sizes,
-        edge_labels=np.concatenate([labels, labels]),
+        edge_labels=np.concatenate([bond_labels, bond_labels]),
         node_labels=node_labels,
-        node_label_names=node_names,
-        edge_label_names={label: bond_words(label) for label in every_bond.tolist()},
+        node_label_names={label: read_atom(label).words for label in np.unique(node_labels).tolist()},
+        edge_label_names={label: bond_words(label) for label in every_bond},
         table=table,
         kind="molecules",
         name=name,
     )
-
-
-def _named(rows: NDArray[np.int64]) -> tuple[NDArray[np.str_], dict[Any, str]]:
-    """Return the label of each row, and the name of each label."""
-    base = rows - rows.min(axis=0)
-    key = np.ravel_multi_index(tuple(base.T), tuple(base.max(axis=0) + 1))
-    _, where, number = np.unique(key, return_index=True, return_inverse=True)
-    distinct = rows[where].tolist()
-    atoms = [
-        Atom(z, bool(aromatic), h, charge, bool(ring), degree) for z, aromatic, h, charge, ring, degree in distinct
-    ]
-    return np.array([atom.smarts for atom in atoms])[number], {atom.smarts: atom.words for atom in atoms}
 
 
 def _ring_bonds(nodes: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
