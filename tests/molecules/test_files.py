@@ -347,3 +347,12 @@ def test_repeats_are_counted_after_standardisation(table):
     assert standardised.startswith("table.csv: 1 of 2 molecules are standardised")
     assert repeated.endswith("1 of these structures with different targets")
     assert len(isonn.load(path, standardize="none")) == 2
+
+
+def test_a_file_is_read_once(table, monkeypatch):
+    path = table(TABLE)
+    reader, passes = registry.reader_of(path), []
+    records = reader.records
+    monkeypatch.setattr(reader, "records", lambda *given: passes.append(given) or records(*given))
+    assert len(isonn.load(path)) == 3
+    assert len(passes) == 1

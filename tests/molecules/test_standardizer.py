@@ -7,11 +7,12 @@ import pytest
 
 import isonn
 from isonn.errors import InputError
+from isonn.graphs.convert import standardization_of
 
 Chem = pytest.importorskip("rdkit.Chem")
 
 from isonn.molecules import canonical_smiles, from_smiles, on_input_atoms, standardize  # noqa: E402
-from isonn.molecules.standardizer import CHANGES, changes_told, count_changes, may_change, mode_of  # noqa: E402
+from isonn.molecules.standardizer import CHANGES, changes_told, count_changes, may_change  # noqa: E402
 
 #: A compound and the same compound as a salt, charged, with a solvent, labelled or with a metal: 42 pairs.
 PAIRS = [
@@ -156,24 +157,24 @@ def test_hydrogens_that_are_atoms_make_no_difference():
 
 def test_a_set_remembers_the_setting_the_changes_and_the_smiles_as_given():
     graphs = from_smiles(["CN.Cl", "CCO", "[CH3:1]N"])
-    assert mode_of(graphs) == "salts"
+    assert standardization_of(graphs) == "salts"
     assert graphs.table["smiles"].tolist() == ["CN.Cl", "CCO", "[CH3:1]N"]
     assert graphs.table["changes"].tolist() == ["fragment", "", "atom map"]
-    assert mode_of(from_smiles(["CN.Cl"], standardize="none")) == "none"
+    assert standardization_of(from_smiles(["CN.Cl"], standardize="none")) == "none"
     assert from_smiles(["CN.Cl"], standardize="none").sizes.tolist() == [3]
 
 
 def test_the_setting_survives_a_file(tmp_path):
     from_smiles(["CN.Cl", "CCO"], standardize="full").save(tmp_path / "set.npz")
     graphs = isonn.load(tmp_path / "set.npz")
-    assert mode_of(graphs) == "full"
+    assert standardization_of(graphs) == "full"
     assert on_input_atoms(graphs[0], [1, 2]).tolist() == [1, 2, 0]
 
 
 def test_sets_with_two_settings_are_refused():
     both = isonn.GraphSet.concat([from_smiles(["CCO"]), from_smiles(["CCN"], standardize="full")])
     with pytest.raises(InputError, match="mixes molecules read with standardize='full' and 'salts'"):
-        mode_of(both)
+        standardization_of(both)
     with pytest.raises(
         InputError, match="was read with standardize='none' where 'salts' is wanted; read the molecules"
     ):

@@ -179,15 +179,31 @@ def _one_column(array: NDArray[Any]) -> Any:
     return list(array.reshape(-1)) if array.ndim <= 2 else array
 
 
+def standardization_of(graphs: GraphSet) -> str:
+    """Return the setting that molecules were standardised with; "none" for other graphs.
+
+    A model stores it, and converts molecules to predict with ``as_graphset(X, standardize=...)``.
+
+    Example:
+        >>> standardization_of(as_graphset(["CCO"])), standardization_of(isonn.load("MUTAG"))
+        ('salts', 'none')
+    """
+    settings = np.unique(graphs.table.get("standardize", np.array(["none"]))).tolist()
+    if len(settings) > 1:
+        raise InputError(
+            f"{graphs.name} mixes molecules read with standardize={settings[0]!r} and {settings[1]!r}; use one"
+        )
+    return str(settings[0])
+
+
 def _check_standard(graphs: GraphSet, wanted: str | None) -> None:
     """Raise `InputError` if molecules were standardised in another way than ``wanted``; None accepts any."""
     if wanted is None or graphs.kind != "molecules":
         return
-    modes = np.unique(graphs.table.get("standardize", np.array(["none"]))).tolist()
-    if modes != [wanted]:
-        odd = next(mode for mode in modes if mode != wanted)
+    setting = standardization_of(graphs)
+    if setting != wanted:
         raise InputError(
-            f"{graphs.name} was read with standardize={odd!r} where {wanted!r} is wanted; read the molecules again "
+            f"{graphs.name} was read with standardize={setting!r} where {wanted!r} is wanted; read the molecules again "
             f"with standardize={wanted!r}"
         )
 

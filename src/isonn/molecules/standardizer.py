@@ -26,7 +26,7 @@ from rdkit.Chem.MolStandardize import rdMolStandardize
 from rdkit.rdBase import BlockLogs
 
 from isonn.errors import InputError
-from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 
 #: The modes, from least to most change.
@@ -313,19 +313,6 @@ def _ranges(form: Standardized) -> str:
     stops = np.concatenate([ends, [len(form.atoms) - 1]])
     pairs = zip(form.atoms[starts].tolist(), form.atoms[stops].tolist(), strict=True)
     return f"{' '.join(f'{first}-{last}' for first, last in pairs)}/{form.n_input}"
-
-
-def mode_of(graphs: GraphSet) -> str:
-    """Return the mode that molecules were standardised with; "none" for other graphs.
-
-    Example:
-        >>> mode_of(isonn.molecules.from_smiles(["CCO"])), mode_of(isonn.load("MUTAG"))
-        ('salts', 'none')
-    """
-    modes = np.unique(graphs.table.get("standardize", np.array(["none"]))).tolist()
-    if len(modes) > 1:
-        raise InputError(f"{graphs.name} mixes molecules read with standardize={modes[0]!r} and {modes[1]!r}; use one")
-    return str(modes[0])
 
 
 def on_input_atoms(graph: Graph, values: ArrayLike) -> NDArray[Any]:
