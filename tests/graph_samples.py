@@ -43,14 +43,14 @@ def csv_folder(folder: Path) -> Path:
 
 def smiles_table(folder: Path) -> Path:
     path = folder / "sample.csv"
-    path.write_text("smiles,id,active\nCCO,a,0\nc1ccccc1O,b,1\nCC(=O)O.Cl,c,1\n")
+    path.write_text("smiles,id,active\nCCO,a,0\nc1ccccc1O,b,1\nCC(=O)O,c,1\n")
     return path
 
 
 def sdf_file(folder: Path) -> Path:
     Chem = pytest.importorskip("rdkit.Chem")
     path = folder / "sample.sdf"
-    blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(smiles)) for smiles in ("CCO", "c1ccccc1O", "CC(=O)O.Cl")]
+    blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(smiles)) for smiles in ("CCO", "c1ccccc1O", "CC(=O)O")]
     path.write_text("".join(f"{block}> <active>\n{i % 2}\n\n$$$$\n" for i, block in enumerate(blocks)))
     return path
 

@@ -97,6 +97,7 @@ EXTRAS = {
     "rdkit": "molecules",
     "nilearn": "connectomes",
     "nibabel": "connectomes",
+    "openpyxl": "excel",
 }
 
 

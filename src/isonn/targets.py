@@ -351,6 +351,24 @@ class Numbers(Target):
 
 
 _INFINITE = (float("inf"), float("-inf"))
+#: Whole numbers with more different values than this are numbers, not classes.
+MOST_CLASSES = 20
+
+
+def are_numbers(y: NDArray[Any]) -> bool:
+    """Guess whether ``y``, shape (g,), holds numbers rather than classes.
+
+    Floats are numbers if some are not whole, or if they have more than 20 different values. Integers and text are
+    classes; readers of tables store columns that they read as numbers as floats.
+
+    Example:
+        >>> are_numbers(np.array([0.5, 1.0])), are_numbers(np.arange(30.0)), are_numbers(np.array([0.0, 1.0]))
+        (True, True, False)
+    """
+    if y.dtype.kind != "f":
+        return False
+    known = y[np.isfinite(y)]
+    return bool((known % 1 != 0).any()) or len(np.unique(known)) > MOST_CLASSES
 
 
 def as_y(y: ArrayLike, g: int) -> NDArray[Any]:

@@ -7,7 +7,14 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import isonn
-from isonn.baselines import ECFPForestClassifier, ECFPForestRegressor, ECFPLinearClassifier, ECFPLinearRegressor
+from isonn.baselines import (
+    ECFPForestClassifier,
+    ECFPForestRegressor,
+    ECFPLinearClassifier,
+    ECFPLinearRegressor,
+    ECFPTreesClassifier,
+    ECFPTreesRegressor,
+)
 from isonn.baselines.ecfp import fingerprints
 from isonn.errors import InputError
 from isonn.experiments.study import unsupported_reason
@@ -56,3 +63,55 @@ def test_graphs_without_smiles_are_refused(mutag: isonn.GraphSet) -> None:
     with pytest.raises(InputError, match="MUTAG holds no SMILES; ECFP is for molecules"):
         ECFPLinearClassifier().fit(mutag)
     assert unsupported_reason("ecfp-forest", {}, mutag) == "MUTAG holds no SMILES; ECFP is for molecules"
+
+
+def test_counts_are_those_of_rdkit(molecules: isonn.GraphSet) -> None:
+    from rdkit.Chem import rdFingerprintGenerator
+
+    maker = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    expected = [maker.GetCountFingerprintAsNumPy(Chem.MolFromSmiles(smiles)) for smiles in SMILES]
+    np.testing.assert_array_equal(fingerprints(molecules, counts=True), expected)
+    np.testing.assert_array_equal(fingerprints(molecules[::-1], counts=True), expected[::-1])
+
+
+def test_a_base_and_its_salt_have_one_fingerprint_unless_standardisation_is_off() -> None:
+    pair = ["CCN", "CC[NH3+].[Cl-]"]
+    same = fingerprints(isonn.molecules.from_smiles(pair))
+    np.testing.assert_array_equal(same[0], same[1])
+    other = fingerprints(isonn.molecules.from_smiles(pair, standardize="none"))
+    assert (other[0] != other[1]).any()
+
+
+def test_trees_are_lightgbm_with_fixed_settings_and_repeat_exactly(molecules: isonn.GraphSet) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    from scipy.sparse import csr_matrix
+
+    model = ECFPTreesClassifier(random_state=3).fit(molecules, TOXIC)
+    found = model.predict_proba(molecules)
+    np.testing.assert_array_equal(
+        ECFPTreesClassifier(random_state=3).fit(molecules, TOXIC).predict_proba(molecules), found
+    )
+    settings = {
+        "num_leaves": 15,
+        "learning_rate": 0.05,
+        "feature_fraction": 0.2,
+        "bagging_fraction": 0.8,
+        "bagging_freq": 1,
+        "min_data_in_leaf": 5,
+        "lambda_l2": 1.0,
+        "max_bin": 15,
+        "force_col_wise": True,
+        "deterministic": True,
+        "num_threads": 1,
+        "objective": "binary",
+        "verbose": -1,
+    }
+    settings |= {
+        name: model.models_[0].model.get_params()["random_state"]
+        for name in ("seed", "bagging_seed", "feature_fraction_seed")
+    }
+    data = lightgbm.Dataset(csr_matrix(fingerprints(molecules, counts=True)), TOXIC)
+    expected = lightgbm.train(settings, data, 300).predict(fingerprints(molecules, counts=True))
+    np.testing.assert_allclose(found[:, 1], expected, rtol=1e-6)
+    numbers = ECFPTreesRegressor(random_state=0).fit(molecules, TOXIC * 3.5)
+    assert numbers.score(molecules, TOXIC * 3.5) > 0.9

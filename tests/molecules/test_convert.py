@@ -7,11 +7,12 @@ import pytest
 
 import isonn
 from isonn.errors import InputError
+from isonn.graphs.convert import readable_rows
 
 Chem = pytest.importorskip("rdkit.Chem")
 
 from isonn.molecules import canonical_smiles, from_smiles, scaffolds, to_mol  # noqa: E402
-from isonn.molecules.labels import Atom, read_atom, read_bond  # noqa: E402
+from isonn.molecules.labels import Atom, atom_smarts, bond_smarts, element_codes, read_atom, read_bond  # noqa: E402
 
 SMILES = [
     "CCO",
@@ -37,20 +38,20 @@ SMILES = [
 @pytest.mark.parametrize("smiles", SMILES)
 def test_every_label_finds_exactly_the_atoms_and_bonds_that_have_it(smiles):
     molecule = Chem.MolFromSmiles(smiles)
-    graph = from_smiles([smiles])[0]
+    graph = from_smiles([smiles], standardize="none")[0]
     assert graph.n == molecule.GetNumAtoms()
     for label in set(graph.node_labels.tolist()):
-        hits = {atom for (atom,) in molecule.GetSubstructMatches(Chem.MolFromSmarts(label))}
+        hits = {atom for (atom,) in molecule.GetSubstructMatches(Chem.MolFromSmarts(atom_smarts(label)))}
         assert hits == set(np.flatnonzero(graph.node_labels == label).tolist())
     for label in set(graph.edge_labels.tolist()):
-        hits = {frozenset(pair) for pair in molecule.GetSubstructMatches(Chem.MolFromSmarts(f"*{label}*"))}
+        hits = {frozenset(pair) for pair in molecule.GetSubstructMatches(Chem.MolFromSmarts(f"*{bond_smarts(label)}*"))}
         assert hits == {frozenset(pair) for pair in graph.edges[graph.edge_labels == label].tolist()}
 
 
 @pytest.mark.parametrize("smiles", SMILES)
 def test_a_molecule_comes_back_with_its_atoms_in_place(smiles):
     molecule = Chem.MolFromSmiles(smiles)
-    back = to_mol(from_smiles([smiles])[0])
+    back = to_mol(from_smiles([smiles], standardize="none")[0])
     assert [atom.GetSymbol() for atom in back.GetAtoms()] == [atom.GetSymbol() for atom in molecule.GetAtoms()]
     expected = Chem.Mol(molecule)
     for atom in expected.GetAtoms():
@@ -63,7 +64,9 @@ def test_every_element_has_a_label_that_finds_it_and_reads_back():
     for number in range(119):
         for aromatic in (False, True):
             atom = Atom(number, aromatic, 0, 0, aromatic, 2)
-            assert read_atom(atom.smarts) == atom
+            assert read_atom(atom.code) == read_atom(str(atom.code)) == atom
+            assert read_atom(Atom(number, aromatic).smarts) == Atom(number, aromatic)
+            assert element_codes(np.array([atom.code])).tolist() == [2 * number + aromatic]
             molecule = Chem.RWMol()
             molecule.AddAtom(Chem.Atom(number))
             molecule.GetAtomWithIdx(0).SetIsAromatic(aromatic)
@@ -71,17 +74,24 @@ def test_every_element_has_a_label_that_finds_it_and_reads_back():
             assert molecule.HasSubstructMatch(query), f"{table.GetElementSymbol(number)}: {atom.element}"
 
 
+@pytest.mark.parametrize("atom", [Atom(92, True, 255, 127, True, 9999), Atom(0, False, 0, -128, False, 0)])
+def test_atoms_with_extreme_facts_read_back(atom):
+    assert read_atom(atom.code) == atom
+
+
 def test_labels_of_other_graphs_are_refused():
-    with pytest.raises(InputError, match="'C' is not an atom of isonn.molecules"):
-        read_atom("C")
+    for label in ("C", 0, 7, 16_383, -1, 10**14):
+        with pytest.raises(InputError, match=f"{label!r} is not an atom of isonn.molecules"):
+            read_atom(label)
     with pytest.raises(InputError, match="'single' is not a bond"):
         read_bond("single")
     with pytest.raises(InputError, match="create it with isonn.molecules.from_smiles"):
         to_mol(isonn.as_graphset([np.ones((2, 2))])[0])
 
 
-def test_stereo_and_isotopes_make_no_difference_and_salts_stay():
-    graphs = from_smiles(["C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "[13CH3]C(N)C(=O)O", "CC(N)C(=O)O.Cl"])
+def test_without_standardisation_stereo_and_isotopes_make_no_difference_and_salts_stay():
+    smiles = ["C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "[13CH3]C(N)C(=O)O", "CC(N)C(=O)O.Cl"]
+    graphs = from_smiles(smiles, standardize="none")
     assert len(set(canonical_smiles(graphs[:3]).tolist())) == 1
     assert graphs.sizes.tolist() == [6, 6, 6, 7]
 
@@ -101,8 +111,8 @@ def test_a_set_knows_its_kind_its_smiles_and_what_labels_mean():
     assert graphs.kind == graphs[0].kind == "molecules"
     assert graphs[1].id == "benzene"
     assert graphs[1].row["smiles"] == "c1ccccc1"
-    assert graphs.node_label_names["[c;H1;+0;R;D2]"] == "aromatic CH"
-    assert graphs.edge_label_names[":;@"] == "aromatic"
+    assert graphs.node_label_names[Atom(6, True, 1, 0, True, 2).code] == "aromatic CH"
+    assert {graphs.edge_label_names[label] for label in graphs[1].edge_labels.tolist()} == {"aromatic"}
 
 
 @pytest.mark.parametrize(
@@ -189,9 +199,33 @@ def test_smiles_work_in_grid_search_and_pipeline():
     assert pipeline.fit(column, y * 2).score(column, y * 2) == 1.0
 
 
-def test_a_single_smiles_is_not_a_list():
-    with pytest.raises(InputError, match="is of type str, not a list of graphs"):
-        isonn.as_graphset("CCO")
+def test_a_single_smiles_a_column_and_a_table_of_one_column_are_molecules():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"SMILES": ["CCO", "CCN"], "y": [1, 2]})
+    assert isonn.as_graphset("CCO").digest == from_smiles(["CCO"]).digest
+    for given in (frame["SMILES"], frame[["SMILES"]], frame[["SMILES"]].to_numpy(), ("CCO", "CCN")):
+        assert isonn.as_graphset(given).digest == from_smiles(["CCO", "CCN"]).digest
+    with pytest.raises(
+        InputError, match=r"X is a table of 2 columns; give the column of SMILES, such as X\['SMILES'\]"
+    ):
+        isonn.as_graphset(frame.astype(str))
+
+
+def test_text_that_is_no_smiles_is_no_molecule():
+    with pytest.raises(InputError, match="X='MUTAG' is of type str, not a list of graphs; .*isonn.load reads names"):
+        isonn.as_graphset("MUTAG")
+
+
+def test_rows_that_cannot_be_read_are_returned_as_problems():
+    pandas = pytest.importorskip("pandas")
+    for given in (["C(", "CCO", None, 7], pandas.Series(["C(", "CCO", None, 7])):
+        graphs, problems = readable_rows(given)
+        assert graphs.digest == from_smiles(["CCO"]).digest
+        assert [problem.row for problem in problems] == [0, 2, 3]
+    assert readable_rows("C(")[0] is None
+    assert readable_rows(["CN.Cl"], standardize="none")[0].sizes.tolist() == [3]
+    matrices, problems = readable_rows(np.ones((2, 3, 3)))
+    assert (len(matrices), problems) == (2, [])
 
 
 def test_a_gap_in_a_column_is_named():

@@ -10,6 +10,7 @@ import pytest
 
 import isonn
 from isonn.errors import DatasetError, IsoNNWarning
+from isonn.graphs.io import registry
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -52,7 +53,7 @@ def test_smiles_are_found_by_content_where_no_column_is_called_so(table):
     assert graphs.y.tolist() == [0.5, 1.5]
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_tables_of_spreadsheets_are_read(table, delimiter, encoding):
     text = 'name,smiles,y\r\nÄthanol,CCO,0\r\n"b, c",CCN,1\r\n'.replace(",", delimiter)
@@ -87,7 +88,7 @@ def test_text_can_be_a_class(table):
 def test_bad_rows_are_left_out_and_named(table):
     text = "smiles,y\nCCO,0\nC1CC,1\n,1\nCCN,\nCC>>C,0\nCCC,1\n"
     with pytest.warns(IsoNNWarning, match=r"4 rows are left out: row 1 \('C1CC'\): unclosed ring; row 2.*; and 1 more"):
-        graphs = isonn.load(table(text))
+        graphs = isonn.load(table(text), skip_bad=True)
     assert graphs.table["row"].tolist() == [0, 5]
     assert graphs.y.tolist() == [0, 1]
 
@@ -102,9 +103,9 @@ def test_repeats_and_contradictions_are_counted_and_share_a_group(table):
 def test_a_stream_warns_of_the_same_rows_and_repeats(table):
     path = table("smiles,y\nCCO,0\nC1CC,1\nOCC,1\nC(,0\nC[C@H](N)O,1\nC[C@@H](N)O,1\nCC,0\n,1\nCCC,\n")
     with pytest.warns(IsoNNWarning) as whole:
-        isonn.load(path)
+        isonn.load(path, skip_bad=True)
     with pytest.warns(IsoNNWarning) as streamed:
-        assert sum(map(len, isonn.stream(path, at_once=2))) == 5
+        assert sum(map(len, isonn.stream(path, at_once=2, skip_bad=True))) == 5
     assert [str(one.message) for one in streamed] == [str(one.message) for one in whole]
     assert len(whole) == 2
 
@@ -112,7 +113,7 @@ def test_a_stream_warns_of_the_same_rows_and_repeats(table):
 def test_long_rows_do_not_cut_a_warning_in_the_middle(table):
     text = "smiles,y\nCCO,0\nCCO,1\n" + "".join(f"CN(C)(C)(C){'C' * i},1\n" for i in range(50, 60))
     with pytest.warns(IsoNNWarning) as warned:
-        isonn.load(table(text))
+        isonn.load(table(text), skip_bad=True)
     left_out, repeated = (str(one.message) for one in warned)
     assert "10 rows are left out: row 2 " in left_out
     assert left_out.endswith("; and 9 more")
@@ -136,9 +137,9 @@ def test_long_rows_do_not_cut_a_warning_in_the_middle(table):
         ("smiles,y\nC(,1\nC),0\n", {}, r"has no usable molecules \(row 0 \('C\('\): syntax error"),
         ("smiles,y\nCCO,\n", {"target": "y"}, "column 'y' of .* is empty"),
         (
-            "smiles,a,b\nCCO,x,1\nCC,y,0\n",
+            "smiles,a,b\nCCO,x,1\nCC,z,0\n",
             {"target": "a,b"},
-            "column 'a' of .* is text, but several targets must be numbers",
+            "column 'a' is text, but several targets must be numbers",
         ),
         ("inchi,y\nInChI=1S/CH4/h1H4,0\n", {}, "has no column of SMILES.*; convert its InChI"),
         ("CCO,0\nCCN,1\n", {}, "begins with a molecule instead of column names; add a header"),
@@ -172,7 +173,10 @@ def block(smiles: str, **properties: str) -> str:
 def test_sd_files_give_the_graphs_of_their_smiles(table):
     smiles = ["CCO", "c1ccccc1", "CC(=O)[O-].[Na+]"]
     text = "".join(block(one, activity=str(i)) for i, one in enumerate(smiles))
-    graphs = isonn.load(table(text, "set.sdf.gz"))
+    with pytest.warns(
+        IsoNNWarning, match="1 of 3 molecules are standardised: 1 without counter-ions .*, 1 neutralised"
+    ):
+        graphs = isonn.load(table(text, "set.sdf.gz"))
     assert graphs.name == "set"
     assert graphs.y.tolist() == [0, 1, 2]
     same = isonn.molecules.from_smiles(smiles)
@@ -197,3 +201,158 @@ def test_a_bad_record_of_an_sd_file_is_named_with_rdkits_reason(table):
 def test_a_byte_order_mark_alone_is_no_table(table):
     with pytest.raises(DatasetError, match="has no header"):
         isonn.load(table(codecs.BOM_UTF8))
+
+
+@pytest.mark.parametrize("name", ["a.tab", "a.txt", "a.tsv", "a.txt.gz", "a.csv"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "^"])
+def test_tables_may_have_any_suffix_and_delimiter(table, name, delimiter):
+    graphs = isonn.load(table(TABLE.replace(",", delimiter), name))
+    assert (graphs.name, graphs.y.tolist()) == ("a", [0, 1, 1])
+
+
+def test_a_text_file_may_have_spaces_or_only_smiles(table):
+    assert isonn.load(table("smiles active\nCCO 0\nCC 1\n", "a.txt")).y.tolist() == [0, 1]
+    graphs = isonn.load(table("CCO ethanol\nCC(=O)O acetic acid\n", "b.txt"))
+    assert graphs.ids.tolist() == ["ethanol", "acetic acid"]
+
+
+def test_a_workbook_is_read_like_a_table(tmp_path):
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.create_sheet("Data")
+    for row in (
+        ["Compound ID", "SMILES", "IC50 (uM)", "when"],
+        [1, "CCO", 0.5, None],
+        [],
+        ["x2", "CN.Cl", ">100", None],
+    ):
+        book["Data"].append(row)
+    book.save(tmp_path / "assay.xlsx")
+    with pytest.warns(IsoNNWarning) as warned:
+        graphs = isonn.load(tmp_path / "assay.xlsx", censored="bound", target="IC50 (uM)")
+    assert graphs.y.tolist() == [0.5, 100.0]
+    assert graphs.ids.tolist() == ["1", "x2"]
+    assert graphs.target_names == ("IC50 (uM)",)
+    texts = [str(one.message) for one in warned]
+    assert texts[0].startswith("assay.xlsx: 'IC50 (uM)': 1 of 2 values is censored (1 with >) and used at its bound")
+    assert "1 of 2 molecules are standardised" in texts[1]
+
+
+def test_a_damaged_workbook_is_named(table):
+    pytest.importorskip("openpyxl")
+    with pytest.raises(DatasetError, match=r"a\.xlsx is not a workbook that can be read"):
+        isonn.load(table(b"PK\x03\x04 nothing", "a.xlsx"))
+
+
+def test_a_parquet_file_is_read_like_a_table(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"smiles": ["CCO", "CCN"], "y": [0.5, None], "n": [1, 2]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(IsoNNWarning, match="no value of y"):
+        graphs = isonn.load(tmp_path / "a.parquet", target="y")
+    assert (graphs.y.tolist(), graphs.table["n"].tolist()) == ([0.5], [1])
+    (tmp_path / "b.parquet").write_bytes(b"nothing")
+    with pytest.raises(DatasetError, match="b.parquet is not a Parquet file that can be read"):
+        isonn.load(tmp_path / "b.parquet")
+
+
+def test_columns_may_have_commas_in_their_names(table):
+    text = 'smiles,"Skin, hair",Eye\nCCO,0,1\nCC,1,0\nC,1,1\n'
+    assert isonn.load(table(text), target=["Skin, hair", "Eye"]).target_names == ("Skin, hair", "Eye")
+    assert isonn.load(table(text), target="skin, hair").y.tolist() == [0, 1, 1]
+
+
+def test_all_targets_are_the_columns_that_are_neither_id_nor_structure(table):
+    text = 'Compound ID,smiles,"a, b",c,InChI,CAS\nx,CCO,0,yes,,1-1\nz,CC,1,no,,2-2\nw,C,1,,,3-3\n'
+    graphs = isonn.load(table(text), target="all")
+    assert graphs.target_names == ("a, b", "c")
+    np.testing.assert_array_equal(graphs.y, [[0, 1], [1, 0], [1, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "ids"),
+    [
+        ("Name,Compound ID,smiles", ["a,1,CCO", "b,2,CC"], ["1", "2"]),
+        ("Compound ID,Name,smiles", ["1,a,CCO", "1,b,CC"], ["a", "b"]),
+        ("Name,Compound ID,smiles", ["a,1,CCO", "a,1,CC"], ["1", "1"]),
+        ("batch_id,mol id,smiles", ["7,a,CCO", "7,b,CC"], ["a", "b"]),
+    ],
+)
+def test_the_id_is_the_unique_column_and_ids_come_before_names(table, header, rows, ids):
+    assert isonn.load(table("\n".join([header, *rows, ""]))).ids.tolist() == ids
+
+
+def test_censored_targets_are_numbers(table):
+    path = table("smiles,ic50\nCCO,>100\nCC,0.5\nC,3\nCCC,<0.1\nCCCC,2\n")
+    with pytest.warns(IsoNNWarning, match=r"2 of 5 values are censored \(1 with > and 1 with <\) and left out"):
+        graphs = isonn.load(path)
+    assert graphs.y.tolist() == [0.5, 3.0, 2.0]
+    assert graphs.table["row"].tolist() == [1, 2, 4]
+    with pytest.warns(IsoNNWarning, match="used at their bounds"):
+        assert isonn.load(path, censored="bound").y.tolist() == [100.0, 0.5, 3.0, 0.1, 2.0]
+    with pytest.warns(IsoNNWarning, match="left out"):
+        assert [len(chunk) for chunk in isonn.stream(path, at_once=2)] == [2, 1]
+
+
+def test_a_third_value_is_refused_until_it_is_dropped_or_mapped(table):
+    path = table("smiles,hit\nCCO,yes\nCC,YES\nC,no\nCCC,no\nCCCC,Inconclusive\nCCCCC,yes\n")
+    with pytest.raises(
+        DatasetError, match=r"'hit' holds 'Inconclusive' \(1 row\) beside 'no' and 'yes'; values='Inconclusive=' leaves"
+    ):
+        isonn.load(path, target="hit")
+    with pytest.warns(IsoNNWarning, match="'YES', 'yes' are read as one class, 'yes'"):
+        graphs = isonn.load(path, target="hit", values={"inconclusive": None})
+    assert graphs.y.tolist() == ["yes", "yes", "no", "no", "yes"]
+    with pytest.warns(IsoNNWarning, match="'YES', 'yes' are read as one class, 'yes'"):
+        graphs = isonn.load(path, target="hit", values="inconclusive=no")
+    assert graphs.y.tolist() == ["yes", "yes", "no", "no", "no", "yes"]
+
+
+def test_many_whole_numbers_are_numbers(table):
+    path = table("smiles,ld50\n" + "".join(f"{'C' * i},{i}\n" for i in range(1, 30)))
+    with pytest.warns(IsoNNWarning, match="'ld50' has more than 20 different whole numbers and is read as numbers"):
+        graphs = isonn.load(path)
+    assert graphs.y.dtype.kind == "f"
+    assert isonn.load(path, numbers=False).y.dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("smiles,y\n(structure),uM\nCCO,1.5\nCC,2.5\n", "has two header rows: column 'y' goes on with 'uM' above"),
+        ("My assay,\nsmiles,y\nCCO,1\nCC,0\n", "has its column names in line 2; delete the line above"),
+        ("smiles,y\naspirin,1\ncaffeine,0\nacetic acid,1\n", "has names such as 'aspirin' where structures are exp"),
+        ("smiles,y\nCCO,5 nM\nCC,3 uM\nC,2 nM\n", r"column 'y' mixes units: nM \(2\), µM \(1\); convert"),
+        ("smiles,y\nCCO,2020-01-02\nCC,2020-01-03\n", "column 'y' holds dates such as '2020-01-02', not values"),
+        ("smiles,y\nCCO,1\nCC,0\nC(,1\nC),0\nN(,1\n", r"3 of 5 rows .* are not molecules: row 2 .*skip_bad=True"),
+    ],
+)
+def test_bad_tables_get_one_sentence(table, text, message):
+    with pytest.raises(DatasetError, match=message):
+        isonn.load(table(text), target="y" if "smiles,y" in text[:9] else None)
+
+
+def test_prediction_reads_every_row_of_a_bad_file(table):
+    reader = registry.reader_of(path := table("smiles,y\nC(,1\nC),0\nN(,1\nCCO,>5\n"))
+    ((graphs, problems),) = reader.rows(path, 100, likely=["y"])
+    assert (len(graphs), len(problems)) == (1, 3)
+    assert np.isnan(graphs.y).tolist() == [True]
+
+
+def test_repeats_are_counted_after_standardisation(table):
+    path = table("smiles,y\nCCN,0\nCC[NH3+].[Cl-],1\n")
+    with pytest.warns(IsoNNWarning) as warned:
+        isonn.load(path)
+    standardised, repeated = (str(one.message) for one in warned)
+    assert standardised.startswith("table.csv: 1 of 2 molecules are standardised")
+    assert repeated.endswith("1 of these structures with different targets")
+    assert len(isonn.load(path, standardize="none")) == 2
+
+
+def test_a_file_is_read_once(table, monkeypatch):
+    path = table(TABLE)
+    reader, passes = registry.reader_of(path), []
+    records = reader.records
+    monkeypatch.setattr(reader, "records", lambda *given: passes.append(given) or records(*given))
+    assert len(isonn.load(path)) == 3
+    assert len(passes) == 1

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         ECFPForestRegressor,
         ECFPLinearClassifier,
         ECFPLinearRegressor,
+        ECFPTreesClassifier,
+        ECFPTreesRegressor,
     )
     from isonn.baselines.frequent import FrequentClassifier
     from isonn.baselines.graph_networks import GCNClassifier, GINClassifier
@@ -47,6 +49,8 @@ __all__ = [
     "ECFPForestRegressor",
     "ECFPLinearClassifier",
     "ECFPLinearRegressor",
+    "ECFPTreesClassifier",
+    "ECFPTreesRegressor",
     "EdgesSVMClassifier",
     "FrequentClassifier",
     "GCNClassifier",

@@ -17,6 +17,7 @@ EXTRAS = {
     "torch": ("the paper's IsoNN", ("torch",)),
     "baselines": ("Freq, GCN, GIN and the other networks", ("torch", "torch_geometric", "fast-gspan")),
     "molecules": ("SMILES, SDF, structural alerts", ("rdkit",)),
+    "excel": ("tables in .xlsx", ("openpyxl",)),
     "connectomes": ("time series, the interactive brain", ("nilearn",)),
     "report": ("HTML pages and plots", ("jinja2", "matplotlib")),
     "cluster": ("--scheduler, a dask cluster", ("distributed",)),

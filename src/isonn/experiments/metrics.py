@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, average_precision_score, f1_score, m
 
 from isonn.errors import InputError
 from isonn.packing import Floats
-from isonn.targets import Target
+from isonn.targets import Target, are_numbers
 
 Scores = dict[str, float | None]
 
@@ -61,7 +61,7 @@ def target_kind(y: NDArray[Any]) -> str:
         ['classes', 'classes', 'numbers', 'labels']
     """
     if y.ndim == 1:
-        return "numbers" if y.dtype.kind == "f" and (np.nan_to_num(y) % 1 != 0).any() else "classes"
+        return "numbers" if are_numbers(y) else "classes"
     try:
         values = y.astype(np.float64)
     except (TypeError, ValueError) as error:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError, IsoNNWarning, naming_the_extra
 from isonn.graphs.graph import MAX_NODES, Graph, GraphSet, graphset_from_cells, join_graphs
+from isonn.graphs.io.registry import Problem
 from isonn.packing import IntArray, to_numpy
 from isonn.targets import as_y
 
@@ -54,6 +55,7 @@ def as_graphset(
     class_names: Mapping[Any, str] | None = None,
     target_names: Sequence[str] | None = None,
     table: Mapping[str, ArrayLike] | None = None,
+    standardize: str | None = None,
 ) -> GraphSet:
     """Convert ``X`` to a `GraphSet`.
 
@@ -73,7 +75,8 @@ def as_graphset(
                                 of ``table``. What is one-hot is decided for the whole list. A
                                 ``DataLoader`` is unpacked
     list of SMILES, or of       molecules, as `isonn.molecules.from_smiles` reads them (extra
-    RDKit ``Mol``               ``molecules``); also a pandas column
+    RDKit ``Mol``               ``molecules``); also a pandas column, a table with one column, and a
+                                single SMILES
     list of `Graph`             as they are
     ==========================  ==================================================================
 
@@ -87,12 +90,19 @@ def as_graphset(
             edges, such as ``label_from="element"``. "auto" takes ``label`` (PyG: ``x``, ``edge_attr``) and warns about
             attributes it does not read; None reads no labels.
         ids, class_names, target_names, table: as in `GraphSet`; None keeps those of ``X``.
+        standardize: how molecules are standardised: "none", "salts" (the default) or "full"; see
+            `isonn.molecules.standardize`. A `GraphSet` of molecules must have been read with the same setting.
 
     Example:
         >>> as_graphset([[[0, 1], [1, 0]], [[0, 1, 0], [1, 0, 1], [0, 1, 0]]], y=["edge", "path"])
         GraphSet(graphs: 2 graphs, 2-3 nodes, 2 classes)
     """
-    graphs = X if isinstance(X, GraphSet) else _convert(X, label_from, edge_label_from)
+    options = {} if standardize is None else {"standardize": standardize}
+    if isinstance(X, GraphSet):
+        graphs = X
+        _check_standard(graphs, standardize)
+    else:
+        graphs = _convert(X, label_from, edge_label_from, options)
     if y is not None:
         graphs = graphs.with_y(as_y(y, len(graphs)))
     given = {"name": name, "ids": ids, "class_names": class_names, "target_names": target_names, "table": table}
@@ -121,6 +131,83 @@ def _named(given: dict[str, Any]) -> dict[str, Any]:
     return named
 
 
+def readable_rows(X: Any, standardize: str | None = None) -> tuple[GraphSet | None, list[Problem]]:
+    """Convert the rows of ``X`` that can be read, and return the problems of the others, for ``on_error="nan"``.
+
+    Only molecules have such rows: a SMILES that RDKit cannot read, or None or NaN instead of one. Other graphs are
+    converted by `as_graphset`, which raises `InputError`.
+
+    Returns:
+        The readable graphs in order, or None if there are none, and a `Problem` for each other row.
+
+    Example:
+        >>> graphs, problems = readable_rows(["CCO", "C(", None])
+        >>> len(graphs), [problem.row for problem in problems]
+        (1, [1, 2])
+    """
+    items = None if isinstance(X, GraphSet) else _molecules(X)
+    if items is None:
+        return as_graphset(X, standardize=standardize), []
+    with naming_the_extra(f"reading a {MOLECULE}"):
+        read = importlib.import_module("isonn.molecules.convert").read_molecules
+    options = {} if standardize is None else {"standardize": standardize}
+    found: tuple[GraphSet | None, list[Problem]] = read(items, **options)
+    return found
+
+
+def _molecules(given: Any) -> list[Any] | None:
+    """Return the items of a list of molecules, some of which may be missing or of another type; None for others."""
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, (list, tuple)):
+        array = to_numpy(given) if _kind(type(given)) is ARRAY else None
+        if array is None or array.dtype.kind not in "OUT":
+            return None
+        given = _one_column(array)
+    kinds = {_kind(type(item)) for item in given if item is not None and not _is_nan(item)}
+    return list(given) if MOLECULE in kinds else None
+
+
+def _is_nan(item: Any) -> bool:
+    return isinstance(item, float) and math.isnan(item)
+
+
+def _one_column(array: NDArray[Any]) -> Any:
+    """Return the entries of a table of text with one column, such as ``frame[["SMILES"]]``."""
+    if array.ndim == 2 and array.shape[1] != 1:
+        raise InputError(f"X is a table of {array.shape[1]} columns; give the column of SMILES, such as X['SMILES']")
+    return list(array.reshape(-1)) if array.ndim <= 2 else array
+
+
+def standardization_of(graphs: GraphSet) -> str:
+    """Return the setting that molecules were standardised with; "none" for other graphs.
+
+    A model stores it, and converts molecules to predict with ``as_graphset(X, standardize=...)``.
+
+    Example:
+        >>> standardization_of(as_graphset(["CCO"])), standardization_of(isonn.load("MUTAG"))
+        ('salts', 'none')
+    """
+    settings = np.unique(graphs.table.get("standardize", np.array(["none"]))).tolist()
+    if len(settings) > 1:
+        raise InputError(
+            f"{graphs.name} mixes molecules read with standardize={settings[0]!r} and {settings[1]!r}; use one"
+        )
+    return str(settings[0])
+
+
+def _check_standard(graphs: GraphSet, wanted: str | None) -> None:
+    """Raise `InputError` if molecules were standardised in another way than ``wanted``; None accepts any."""
+    if wanted is None or graphs.kind != "molecules":
+        return
+    setting = standardization_of(graphs)
+    if setting != wanted:
+        raise InputError(
+            f"{graphs.name} was read with standardize={setting!r} where {wanted!r} is wanted; read the molecules again "
+            f"with standardize={wanted!r}"
+        )
+
+
 def as_one_graph(X: Any) -> GraphSet:
     """Convert a single graph, alone or in a list, to a `GraphSet` of one."""
     kind = _kind(type(X))
@@ -132,13 +219,18 @@ def as_one_graph(X: Any) -> GraphSet:
     return graphs
 
 
-def _convert(given: Any, label_from: str | None = AUTO, edge_label_from: str | None = AUTO) -> GraphSet:
+def _convert(given: Any, label_from: str | None, edge_label_from: str | None, options: dict[str, Any]) -> GraphSet:
+    if isinstance(given, str) and _is_smiles(given):
+        given = [given]
     kind = None if isinstance(given, str) else _kind(type(given))
     if kind not in (None, ARRAY):
         unpack = "batch.to_data_list()" if _is_batch(given) else "[X]"
         raise InputError(f"X is a single {kind}, not a list of graphs; give {unpack}")
     if kind is ARRAY and not isinstance(given, (list, tuple)):
         array = to_numpy(given)
+        text = array.dtype.kind in "UT" or (array.dtype.kind == "O" and isinstance(next(array.flat, None), str))
+        if array.ndim == 2 and text:
+            array = np.asarray(_one_column(array), dtype=object)
         if array.dtype.kind not in "OUT" or array.ndim != 1:  # O, U, T: objects or strings
             return _from_stack(array)
         given = list(array)
@@ -149,7 +241,7 @@ def _convert(given: Any, label_from: str | None = AUTO, edge_label_from: str | N
     if kind in _LATER:
         with naming_the_extra(f"reading a {kind}"):
             module, convert = _LATER[kind]
-            graphs: GraphSet = getattr(importlib.import_module(module), convert)(items)
+            graphs: GraphSet = getattr(importlib.import_module(module), convert)(items, **options)
         return graphs
     if kind is ARRAY:
         return _from_matrices(items)
@@ -164,6 +256,15 @@ def _convert(given: Any, label_from: str | None = AUTO, edge_label_from: str | N
         parts, y = from_pyg(items, label_from, edge_label_from)
         return _join(parts, y=None if y is None else as_y(y, len(items)))
     return join_graphs(_checked(items))
+
+
+def _is_smiles(text: str) -> bool:
+    """Return whether a text is a SMILES and not, for example, the name of a dataset; False without rdkit."""
+    try:
+        parse = importlib.import_module("isonn.molecules.convert").is_smiles
+    except ImportError:
+        return False
+    return bool(parse(text))
 
 
 def _items(given: Any) -> list[Any]:

@@ -1,9 +1,9 @@
 """Molecules, with RDKit: SMILES to graphs and back, scaffolds, drawings, structural alerts.
 
-A molecule is a graph with a node per atom, in RDKit's order. A node label is the SMARTS of the atom
-(``[c;H1;+0;R;D2]``: element, aromatic or not, hydrogens, charge, ring, neighbours), an edge label that of the bond
-(``:;@``: bond order, ring), so every template is a SMARTS pattern. Salts are kept as further components. Isotopes and
-stereochemistry are ignored, so molecules that differ only in these are equal graphs.
+A molecule is a graph with a node per atom, in RDKit's order. A node label is an integer that stands for element,
+aromaticity, hydrogens, charge, ring and neighbours of the atom, an edge label one for order and ring of the bond
+(`isonn.molecules.labels`), so every template is a SMARTS pattern. Molecules are standardised first: a base and its
+salts are one graph (`standardize`). Stereochemistry is ignored, so stereoisomers are equal graphs.
 """
 
 from isonn.errors import naming_the_extra
@@ -11,6 +11,7 @@ from isonn.errors import naming_the_extra
 with naming_the_extra("isonn.molecules"):
     from isonn.molecules.convert import canonical_smiles, from_smiles, scaffolds, to_mol
     from isonn.molecules.groups import find_group
+    from isonn.molecules.standardizer import on_input_atoms, standardize
     from isonn.molecules.terms import term_table, terms
     from isonn.molecules.units import Unit, units
 
@@ -19,7 +20,9 @@ __all__ = [
     "canonical_smiles",
     "find_group",
     "from_smiles",
+    "on_input_atoms",
     "scaffolds",
+    "standardize",
     "term_table",
     "terms",
     "to_mol",

@@ -17,7 +17,8 @@ from rdkit.Chem.Scaffolds import MurckoScaffold
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
 from isonn.graphs.io.registry import Problem, listed
-from isonn.molecules.labels import BONDS, Atom, bond_smarts, bond_words, read_atom, read_bond
+from isonn.molecules.labels import BONDS, Atom, atom_codes, bond_code, bond_words, read_atom, read_bond
+from isonn.molecules.standardizer import DEFAULT, Standardized, check_mode, standard_columns, standard_form
 
 #: Reads an item of a list, with RDKit's log in the second argument. Returns the molecule, or the reason why it cannot
 #: be read, and the text to show.
@@ -25,22 +26,31 @@ Parse = Callable[[Any, list[str]], tuple[Mol | str, str]]
 
 
 def from_smiles(
-    smiles: Iterable[Any], y: ArrayLike | None = None, *, ids: ArrayLike | None = None, name: str = "molecules"
+    smiles: Iterable[Any],
+    y: ArrayLike | None = None,
+    *,
+    ids: ArrayLike | None = None,
+    name: str = "molecules",
+    standardize: str = DEFAULT,
 ) -> GraphSet:
     """Convert molecules to graphs with a node per atom, numbered as in RDKit, and an edge per bond.
+
+    Molecules are standardised, so that a base and its salts are the same graph. ``table["smiles"]`` keeps them as
+    given, ``table["changes"]`` says what changed, and `on_input_atoms` gives values of nodes to the atoms of the input.
 
     Args:
         smiles: SMILES strings or RDKit ``Mol`` objects: a list, an array or a pandas column.
         y: target of each molecule.
         ids: name of each molecule.
         name: name of the set in tables and errors.
+        standardize: "salts", "full" (also canonical tautomers) or "none", as in `isonn.molecules.standardize`.
 
     Example:
         >>> graphs = from_smiles(["CCO", "c1ccccc1"], y=[0, 1])
-        >>> graphs[0].node_labels.tolist()
-        ['[C;H3;+0;!R;D1]', '[C;H2;+0;!R;D2]', '[O;H1;+0;!R;D1]']
+        >>> [graphs.node_label_names[label] for label in graphs[0].node_labels.tolist()]
+        ['CH3', 'CH2', 'OH']
     """
-    graphs, problems = read_molecules(smiles, name)
+    graphs, problems = read_molecules(smiles, name, standardize=standardize)
     if problems:
         count = f"{len(problems)} molecule{'s' * (len(problems) > 1)}"
         raise InputError(f"{count} of {name} cannot be read: {listed(problems, len(problems))}; correct or drop them")
@@ -52,16 +62,24 @@ def from_smiles(
 
 
 def read_molecules(
-    given: Iterable[Any], name: str = "molecules", parse: Parse | None = None, groups: bool = False
+    given: Iterable[Any],
+    name: str = "molecules",
+    parse: Parse | None = None,
+    groups: bool = False,
+    standardize: str = DEFAULT,
 ) -> tuple[GraphSet | None, list[Problem]]:
     """Return the readable molecules as graphs (None if there are none), and the problems of the others.
 
     Args:
         parse: reads one item of ``given``; None reads SMILES and RDKit molecules.
         groups: add the column ``groups``, the canonical SMILES, to the table; equal for equal graphs.
+        standardize: as in `from_smiles`.
     """
+    check_mode(standardize)
     parse = parse_smiles if parse is None else parse
-    molecules, texts, problems = [], [], []
+    forms: list[Standardized] = []
+    texts: list[str] = []
+    problems: list[Problem] = []
     with collected_log() as log:
         for row, item in enumerate(given):
             log.clear()
@@ -74,15 +92,16 @@ def read_molecules(
             elif not molecule.GetNumAtoms():
                 problems.append(Problem(row, text[:60], "the molecule has no atoms"))
             else:
-                molecules.append(molecule)
+                forms.append(standard_form(molecule, text, standardize, repeats=isinstance(item, str) and item == text))
                 texts.append(text)
-    if not molecules:
+    if not forms:
         return None, problems
-    graphs = _graphs_of(molecules, texts, name)
+    table = {"smiles": np.array(texts, dtype=np.str_)}
+    table |= standard_columns(forms, standardize)
+    molecules = [form.mol for form in forms]
     if groups:
-        flat = np.array([Chem.MolToSmiles(molecule, isomericSmiles=False) for molecule in molecules])
-        graphs = replace(graphs, table={**graphs.table, "groups": flat})
-    return graphs, problems
+        table["groups"] = np.array([Chem.MolToSmiles(molecule, isomericSmiles=False) for molecule in molecules])
+    return _graphs_of(molecules, table, name), problems
 
 
 def canonical_smiles(graphs: GraphSet) -> NDArray[np.str_]:
@@ -106,7 +125,7 @@ def to_mol(graph: Graph) -> Mol:
     if graph.node_labels is None or (graph.edge_labels is None and len(graph.edges)):
         raise InputError("the labels of this graph are not atoms and bonds; create it with isonn.molecules.from_smiles")
     molecule = Chem.RWMol()
-    atoms = [read_atom(str(label)) for label in graph.node_labels]
+    atoms = [read_atom(label) for label in graph.node_labels.tolist()]
     drawn = np.zeros(graph.n, dtype=np.int64)  # hydrogens that are separate atoms
     for first, second in graph.edges.tolist():
         drawn[first] += atoms[second].number == 1
@@ -155,7 +174,19 @@ def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
     return (_why_not(text, log) if molecule is None else molecule), text
 
 
-def _graphs_of(molecules: list[Mol], texts: list[str], name: str) -> GraphSet:
+def is_smiles(text: str) -> bool:
+    """Return whether RDKit reads a text as a molecule with atoms.
+
+    Example:
+        >>> is_smiles("CCO"), is_smiles("MUTAG")
+        (True, False)
+    """
+    with silence():
+        molecule, _ = parse_smiles(text, [])
+    return not isinstance(molecule, str) and molecule.GetNumAtoms() > 0
+
+
+def _graphs_of(molecules: list[Mol], table: dict[str, NDArray[Any]], name: str) -> GraphSet:
     """Convert molecules in one pass over atoms and bonds, with array operations for all at once."""
     atoms: list[int] = []  # flat, because the garbage collector would scan a million tuples repeatedly
     bonds: list[int] = []
@@ -184,33 +215,21 @@ def _graphs_of(molecules: list[Mol], texts: list[str], name: str) -> GraphSet:
     in_ring = np.zeros(len(columns), dtype=np.int64)
     in_ring[ends[ring].ravel()] = 1
     rows = np.column_stack([columns[:, :2], columns[:, 2] + drawn, columns[:, 3], in_ring, degree])
-    node_labels, node_names = _named(rows)
-    every_bond = np.array([bond_smarts(kind, bool(on)) for kind in BONDS for on in range(2)])
-    labels = every_bond[links[:, 2] * 2 + ring]
+    node_labels = atom_codes(rows)
+    bond_labels = 2 * links[:, 2] + ring
+    every_bond = [bond_code(kind, on) for kind in BONDS for on in (False, True)]
     return graphset_from_cells(
         np.concatenate([owner, owner]),
         np.concatenate([links[:, :2], links[:, 1::-1]]),
         sizes,
-        edge_labels=np.concatenate([labels, labels]),
+        edge_labels=np.concatenate([bond_labels, bond_labels]),
         node_labels=node_labels,
-        node_label_names=node_names,
-        edge_label_names={label: bond_words(label) for label in every_bond.tolist()},
-        table={"smiles": np.array(texts, dtype=np.str_)},
+        node_label_names={label: read_atom(label).words for label in np.unique(node_labels).tolist()},
+        edge_label_names={label: bond_words(label) for label in every_bond},
+        table=table,
         kind="molecules",
         name=name,
     )
-
-
-def _named(rows: NDArray[np.int64]) -> tuple[NDArray[np.str_], dict[Any, str]]:
-    """Return the label of each row, and the name of each label."""
-    base = rows - rows.min(axis=0)
-    key = np.ravel_multi_index(tuple(base.T), tuple(base.max(axis=0) + 1))
-    _, where, number = np.unique(key, return_index=True, return_inverse=True)
-    distinct = rows[where].tolist()
-    atoms = [
-        Atom(z, bool(aromatic), h, charge, bool(ring), degree) for z, aromatic, h, charge, ring, degree in distinct
-    ]
-    return np.array([atom.smarts for atom in atoms])[number], {atom.smarts: atom.words for atom in atoms}
 
 
 def _ring_bonds(nodes: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -19,21 +19,26 @@ from rdkit.Chem import Mol
 
 from isonn.errors import DatasetError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import LISTED, Problem, Reader, left_out
+from isonn.graphs.io.registry import LISTED, Problem, Reader, left_out, listed
+from isonn.graphs.io.target_column import Column, TargetReading, is_missing, read_as_target, values_option
 from isonn.molecules.convert import parse_smiles, read_molecules
+from isonn.molecules.standardizer import CHANGES, DEFAULT, changes_told, check_mode, count_changes
 
-#: Texts that mean a missing value.
-MISSING = {"", "na", "nan", "n/a", "none", "null", "?"}
-#: Maximum number of distinct texts in a column of classes.
-MOST_CLASSES = 20
+#: Target that means every column that is neither an id nor a structure.
+ALL = "all"
+#: With this share of rows that are not molecules, and more than a few of them, a file is not read.
+MOST_BAD, FEW_BAD = 0.3, 2
 #: Columns that are not used as the target unless named.
 _NO_TARGET = re.compile(
-    r"|unnamed: ?\d+|index|idx|row|cas|.*smiles.*|.*inchi.*|names?|(.*[_ -])?id|(c|s|mol|chembl|pubchem)id|compound.*"
-    r"|molecule.*"
+    r"|unnamed: ?\d+|index|idx|row|cas([ _-]?(no|rn|number)\.?)?|.*smiles.*|.*inchi.*|names?|(.*[_ -])?id"
+    r"|(c|s|mol|chembl|pubchem)id|compound.*|molecule.*|structures?|formula|mol_?(weight|formula)"
     r"|split|fold|set|groups?|scaffold"
 )
-#: Columns that name a molecule.
-_ID = re.compile(r"id|name|mol_?id|molecule_?id|compound(_?(id|name))?|.*_id")
+#: Columns that name a molecule, by lower-case name with single underscores: ids come before names.
+_ID = re.compile(
+    r"(.*_)?id|(c|s|mol|chembl|pubchem|zinc)id|identifier|cas(_?(no|rn|number))?|(compound|molecule)(_?(no|code))?"
+)
+_NAME = re.compile(r"(.*_)?names?|title")
 
 
 @dataclass
@@ -45,34 +50,32 @@ class Record:
     cells: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass
-class Column:
-    """The facts about a column after all its cells have been read."""
+@dataclass(frozen=True)
+class Options:
+    """The options of `MoleculeReader.read`."""
 
-    present: int = 0
-    missing: int = 0
-    numeric: bool = True
-    whole: bool = True
-    distinct: set[str] = field(default_factory=set)
+    smiles: str | None = None
+    target: str | Sequence[str] | None = None
+    standardize: str = DEFAULT
+    numbers: bool | None = None
+    censored: str = "drop"
+    values: Mapping[str, str | None] | Sequence[str] | str | None = None
+    skip_bad: bool = False
 
-    def add(self, text: str) -> None:
-        """Add one more cell."""
-        if is_missing(text):
-            self.missing += 1
-            return
-        self.present += 1
-        if len(self.distinct) <= MOST_CLASSES:
-            self.distinct.add(text)
-        if self.numeric:
-            number = _number(text)
-            self.numeric = number is not None
-            self.whole = self.whole and number is not None and number.is_integer() and abs(number) < 2**53
 
-    @property
-    def may_be_target(self) -> bool:
-        """Return whether it has numbers, or classes that repeat."""
-        classes = len(self.distinct) <= MOST_CLASSES and self.present >= 2 * len(self.distinct)
-        return self.present > 0 and (self.numeric or classes)
+@dataclass(frozen=True)
+class Plan:
+    """What is read from the columns of a file.
+
+    Attributes:
+        columns: the facts about each column.
+        targets: how each target is read.
+        ids: the column with the name of each molecule, or None.
+    """
+
+    columns: dict[str, Column]
+    targets: list[TargetReading]
+    ids: str | None
 
 
 class MoleculeReader(Reader):
@@ -101,179 +104,282 @@ class MoleculeReader(Reader):
         """Return the file's name without its suffix."""
         return path.name[: -max(len(end) for end in self.suffixes if path.name.lower().endswith(end))]
 
-    def read(self, path: Path, *, smiles: str | None = None, target: str | Sequence[str] | None = None) -> GraphSet:
+    def read(
+        self,
+        path: Path,
+        *,
+        smiles: str | None = None,
+        target: str | Sequence[str] | None = None,
+        standardize: str = DEFAULT,
+        numbers: bool | None = None,
+        censored: str = "drop",
+        values: Mapping[str, str | None] | Sequence[str] | str | None = None,
+        skip_bad: bool = False,
+    ) -> GraphSet:
         """Read the molecules of the file.
 
         Args:
             smiles: the column with SMILES; None finds it if only one fits.
-            target: the column to predict, or several ("a,b" or a list); None finds it if only one fits.
+            target: the column to predict, or several ("a,b" or a list), or "all" for every column that is neither an id
+                nor a structure; None finds it if only one fits.
+            standardize: as in `isonn.molecules.from_smiles`.
+            numbers: whether the target holds numbers (True) or classes (False); None decides by its values.
+            censored: "drop" leaves rows with targets such as ">100" out, "bound" uses 100.
+            values: other values for some texts of the target, such as ``{"inconclusive": None}`` (leave out), or
+                "inconclusive=no".
+            skip_bad: read the file even if many rows are not molecules.
         """
-        columns = self._survey(path, smiles)
-        wanted = choose_targets(path, columns, target)
-        graphs, problems = self._graphs(path, list(self.records(path, smiles)), columns, wanted)
+        options = Options(smiles, target, standardize, numbers, censored, values, skip_bad)
+        records = list(self.records(path, smiles))
+        plan = self._plan(path, records, options)
+        summary = _Summary(path, plan, options)
+        graphs = summary.add(self._graphs(path, records, plan, options), len(records))
         if graphs is None:
-            first = f" ({problems[0]})" if problems else ""
-            raise DatasetError(f"{path} has no usable molecules{first}; correct the file")
-        _warn_of(path, problems, len(problems), repeats(graphs.table["groups"], graphs.y))
+            raise summary.nothing()
+        summary.warn()
         return graphs
 
-    def stream(
-        self, path: Path, at_once: int, *, smiles: str | None = None, target: str | Sequence[str] | None = None
-    ) -> Iterator[GraphSet]:
+    def stream(self, path: Path, at_once: int, **options: Any) -> Iterator[GraphSet]:
         """Yield the same molecules in chunks; of earlier ones, 8 bytes and the targets are kept to count repeats."""
-        columns = self._survey(path, smiles)
-        wanted = choose_targets(path, columns, target)
-        first: list[Problem] = []
-        count, groups, targets = 0, [np.zeros(0, dtype=np.uint64)], []
-        records = self.records(path, smiles)
+        chosen = Options(**options)
+        plan = self._plan(path, self.records(path, chosen.smiles), chosen)
+        summary = _Summary(path, plan, chosen)
+        records = self.records(path, chosen.smiles)
         while piece := list(islice(records, at_once)):
-            graphs, problems = self._graphs(path, piece, columns, wanted)
-            first, count = [*first, *problems][:LISTED], count + len(problems)
+            graphs = summary.add(self._graphs(path, piece, plan, chosen), len(piece))
             if graphs is not None:
-                groups.append(_short_hashes(graphs.table["groups"]))
-                targets += [] if graphs.y is None else [graphs.y]
                 yield graphs
-        y = np.concatenate(targets) if targets else None
-        _warn_of(path, first, count, repeats(np.concatenate(groups), y))
+        summary.warn()
 
     def rows(
-        self,
-        path: Path,
-        at_once: int,
-        *,
-        likely: Sequence[str] = (),
-        smiles: str | None = None,
-        target: str | Sequence[str] | None = None,
+        self, path: Path, at_once: int, *, likely: Sequence[str] = (), **options: Any
     ) -> Iterator[tuple[GraphSet | None, list[Problem]]]:
         """Yield all rows in chunks, with or without a target: the graphs, and the rows that are not molecules."""
-        columns = self._survey(path, smiles)
-        if target is None and likely:
+        chosen = Options(**options)
+        columns, unique = _survey(self.records(path, chosen.smiles))
+        asked = chosen.target
+        if asked is None and likely:
             filled = {name.casefold() for name, column in columns.items() if column.present}
-            target = likely if {name.casefold() for name in likely} <= filled else ()
+            asked = likely if {name.casefold() for name in likely} <= filled else ()
         try:
-            wanted = choose_targets(path, columns, target)
-        except DatasetError:  # several columns may be the target, but a fitted model needs none
-            if target is not None:
+            plan = _plan(path, columns, unique, replace(chosen, target=asked))
+        except DatasetError:  # no column, or several, may be the target, but a fitted model needs none
+            if chosen.target is not None:
                 raise
-            wanted = []
-        records = self.records(path, smiles)
+            plan = _plan(path, columns, unique, replace(chosen, target=()))
+        records = self.records(path, chosen.smiles)
         while piece := list(islice(records, at_once)):
-            yield self._graphs(path, piece, columns, wanted, keep=True)
+            yield self._graphs(path, piece, plan, chosen, keep=True)
 
-    def _survey(self, path: Path, smiles: str | None) -> dict[str, Column]:
-        columns: dict[str, Column] = {}
-        for record in self.records(path, smiles):
-            for name, text in record.cells.items():
-                columns.setdefault(name, Column()).add(text)
-        return columns
+    def _plan(self, path: Path, records: Iterable[Record], options: Options) -> Plan:
+        check_mode(options.standardize)
+        return _plan(path, *_survey(records), options)
 
     def _graphs(
-        self,
-        path: Path,
-        records: list[Record],
-        columns: dict[str, Column],
-        targets: Sequence[str],
-        keep: bool = False,
+        self, path: Path, records: list[Record], plan: Plan, options: Options, keep: bool = False
     ) -> tuple[GraphSet | None, list[Problem]]:
-        """Return the graphs of some rows, and the rows left out."""
-        graphs, problems = read_molecules((r.source for r in records), self.title(path), self.parse, not keep)
+        """Return the graphs of some rows, and the rows left out; with ``keep``, rows without a target stay."""
+        sources = (record.source for record in records)
+        graphs, problems = read_molecules(sources, self.title(path), self.parse, not keep, options.standardize)
         unreadable = {problem.row for problem in problems}
         problems = [replace(problem, row=records[problem.row].row) for problem in problems]
         good = [record for place, record in enumerate(records) if place not in unreadable]
-        if targets and not keep and graphs is not None:
-            empty = [all(is_missing(record.cells.get(target, "")) for target in targets) for record in good]
-            problems += [
-                Problem(record.row, text[:60], f"no value of {', '.join(targets)}")
-                for record, text, out in zip(good, graphs.table["smiles"].tolist(), empty, strict=True)
-                if out
-            ]
-            problems.sort(key=lambda problem: problem.row)
-            kept = np.flatnonzero(~np.array(empty))
-            good, graphs = [good[i] for i in kept], graphs[kept] if len(kept) else None
         if graphs is None:
             return None, problems
-        names = [name for name in columns if name not in targets]
-        table = {name: _values([record.cells.get(name, "") for record in good], columns[name]) for name in names}
-        table["row"] = np.array([record.row for record in good], dtype=np.int64)
-        ids = next((name for name in names if _ID.fullmatch(name.strip().casefold())), None)
-        matrix = [[record.cells.get(target, "") for record in good] for target in targets]
-        y = [_values(cells, columns[target]) for cells, target in zip(matrix, targets, strict=True)]
-        return replace(
-            graphs,
-            y=None if not y else y[0] if len(y) == 1 else np.column_stack(y),
-            target_names=tuple(targets),
-            ids=None if ids is None else np.array([record.cells.get(ids, "") for record in good], dtype=np.str_),
-            table={**table, **graphs.table},
-        ), problems
+        if plan.targets and not keep:
+            used, unused = _with_target(good, plan.targets)
+            problems += [Problem(good[i].row, str(graphs.table["smiles"][i])[:60], reason) for i, reason in unused]
+            problems.sort(key=lambda problem: problem.row)
+            if not used:
+                return None, problems
+            good, graphs = [good[i] for i in used], graphs[used] if len(used) < len(graphs) else graphs
+        return _with_columns(graphs, good, plan), problems
+
+
+def _with_target(
+    records: Sequence[Record], targets: Sequence[TargetReading]
+) -> tuple[list[int], list[tuple[int, str]]]:
+    """Return the records with a value of any target, and those without one that were not left out on purpose."""
+    used, unused = [], []
+    for i, record in enumerate(records):
+        cells = [record.cells.get(target.name, "") for target in targets]
+        if any(target.value(cell) is not None for target, cell in zip(targets, cells, strict=True)):
+            used.append(i)
+        elif all(map(is_missing, cells)):
+            unused.append((i, f"no value of {', '.join(target.name for target in targets)}"))
+    return used, unused
+
+
+def _with_columns(graphs: GraphSet, records: Sequence[Record], plan: Plan) -> GraphSet:
+    """Add targets, ids and the other columns."""
+    targets = {target.name for target in plan.targets}
+    cells = {name: [record.cells.get(name, "") for record in records] for name in plan.columns}
+    table = {name: column.values(cells[name]) for name, column in plan.columns.items() if name not in targets}
+    table["row"] = np.array([record.row for record in records], dtype=np.int64)
+    y = [target.values(cells[target.name]) for target in plan.targets]
+    return replace(
+        graphs,
+        y=None if not y else y[0] if len(y) == 1 else np.column_stack(y),
+        target_names=tuple(target.name for target in plan.targets),
+        ids=None if plan.ids is None else np.array(cells[plan.ids], dtype=np.str_),
+        table={**table, **graphs.table},
+    )
+
+
+class _Summary:
+    """What is told about a file after its last chunk."""
+
+    def __init__(self, path: Path, plan: Plan, options: Options) -> None:
+        self.path, self.plan, self.options = path, plan, options
+        self.rows = self.bad = self.unused = self.kept = self.changed = 0
+        self.first: list[Problem] = []
+        self.changes: Counter[str] = Counter()
+        self.groups: list[NDArray[np.uint64]] = [np.zeros(0, dtype=np.uint64)]
+        self.targets: list[NDArray[Any]] = []
+
+    def add(self, found: tuple[GraphSet | None, list[Problem]], rows: int) -> GraphSet | None:
+        """Add a chunk and return its graphs."""
+        graphs, problems = found
+        self.rows += rows
+        self.unused += len(problems)
+        self.bad += sum(not problem.reason.startswith("no value of") for problem in problems)
+        self.first = [*self.first, *problems][:LISTED]
+        if graphs is not None:
+            self.kept += len(graphs)
+            self.groups.append(_short_hashes(graphs.table["groups"]))
+            self.targets += [] if graphs.y is None else [graphs.y]
+            changes = graphs.table.get("changes", np.zeros(0, dtype=np.str_))
+            self.changed += int((changes != "").sum())
+            self.changes.update(count_changes(changes.tolist()))
+        return graphs
+
+    def nothing(self) -> DatasetError:
+        """Return the error about a file without usable rows."""
+        if self.bad and all(map(_is_name, (problem.text for problem in self.first))):
+            return DatasetError(
+                f"{self.path} has names such as {self.first[0].text!r} where structures are expected; convert them to "
+                f"SMILES first, or give another column as smiles"
+            )
+        first = f" ({self.first[0]})" if self.first else ""
+        return DatasetError(f"{self.path} has no usable molecules{first}; correct the file")
+
+    def warn(self) -> None:
+        """Warn about rows left out, repeats and other facts; raise `DatasetError` if too many rows are bad."""
+        if not self.kept and self.unused:
+            raise self.nothing()
+        if self.bad > FEW_BAD and self.bad >= MOST_BAD * self.rows and not self.options.skip_bad:
+            raise DatasetError(
+                f"{self.bad} of {self.rows} rows of {self.path} are not molecules: {listed(self.first, self.bad)}; "
+                f"correct them, or give skip_bad=True to go on without them"
+            )
+        y = np.concatenate(self.targets) if self.targets else None
+        counts = {kind: self.changes[kind] for kind in CHANGES if self.changes[kind]}
+        sentences = [
+            *(target for reading in self.plan.targets for target in reading.told),
+            changes_told(self.changed, self.kept, counts),
+            repeats(np.concatenate(self.groups), y),
+        ]
+        if self.unused:
+            warnings.warn(left_out(self.path, self.first, self.unused), IsoNNWarning, stacklevel=4)
+        for sentence in filter(None, sentences):
+            warnings.warn(f"{self.path.name}: {sentence}", IsoNNWarning, stacklevel=4)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text looks like the name of a compound, such as "acetic acid" or "aspirin"."""
+    return re.fullmatch(r"[A-Za-z0-9,'() \-]*[a-z]{4,}[A-Za-z0-9,'() \-]*", text) is not None
+
+
+def _survey(records: Iterable[Record]) -> tuple[dict[str, Column], set[str]]:
+    """Return the facts about all columns, and the columns that name molecules with a different text in every row."""
+    columns: dict[str, Column] = {}
+    seen: dict[str, set[int]] = {}  # hashes of the texts of a column that may be an id, until one repeats
+    repeated: set[str] = set()
+    for record in records:
+        for name, text in record.cells.items():
+            if name not in columns:
+                columns[name] = Column()
+                if _naming_rank(name) is not None:
+                    seen[name] = set()
+            columns[name].add(text)
+            if name in seen:
+                key = hash(text.strip())
+                if key in seen[name]:
+                    del seen[name]
+                    repeated.add(name)
+                else:
+                    seen[name].add(key)
+    return columns, {name for name in seen if not columns[name].missing}
+
+
+def _naming_rank(name: str) -> int | None:
+    """Return 0 for the name of a column of ids, 1 for one of names, None for others."""
+    plain = re.sub(r"[\s_.-]+", "_", name.strip().casefold()).strip("_")
+    return 0 if _ID.fullmatch(plain) else 1 if _NAME.fullmatch(plain) else None
+
+
+def _plan(path: Path, columns: dict[str, Column], unique: set[str], options: Options) -> Plan:
+    ranks = {name: rank for name in columns if (rank := _naming_rank(name)) is not None}
+    values = values_option(options.values)
+    names = choose_targets(path, columns, options.target)
+    ids = min((name for name in ranks if name not in names), key=lambda n: (n not in unique, ranks[n]), default=None)
+    readings = []
+    for name in names:
+        try:
+            reading = read_as_target(
+                columns[name], name, numbers=options.numbers, censored=options.censored, values=values
+            )
+            readings.append(reading.indicators() if len(names) > 1 else reading)
+        except DatasetError as error:
+            raise DatasetError(f"{path}: {error}") from error
+    return Plan(columns, readings, ids)
 
 
 def choose_column(path: Path, names: Sequence[str], asked: str, option: str) -> str:
     """Return the requested column, ignoring case."""
-    exact = [name for name in names if name == asked] or [n for n in names if n.casefold() == asked.casefold()]
+    exact = _columns_called(names, asked)
     if len(exact) != 1:
         raise DatasetError(f"{path} has no column {asked!r}; {option} is one of {', '.join(map(repr, names))}")
     return exact[0]
 
 
+def _columns_called(names: Iterable[str], asked: str) -> list[str]:
+    names = list(names)
+    return [name for name in names if name == asked] or [n for n in names if n.casefold() == asked.casefold()]
+
+
 def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence[str] | None) -> list[str]:
     """Return the columns to predict: those requested, or the only one that fits, if any."""
     if asked is not None:
-        wanted = asked.split(",") if isinstance(asked, str) and asked not in columns else asked
-        names = [wanted] if isinstance(wanted, str) else list(wanted)
+        given = [asked] if isinstance(asked, str) else list(asked)
+        if given == [ALL] and not _columns_called(columns, ALL):
+            return _every_target(path, columns)
+        # a comma separates columns unless it is part of a column's name
+        names = [part for name in given for part in ([name] if _columns_called(columns, name) else name.split(","))]
         targets = [choose_column(path, list(columns), name.strip(), "target") for name in names]
         for target in targets:
             if not columns[target].present:
                 raise DatasetError(f"column {target!r} of {path} is empty; choose another target")
-            if len(targets) > 1 and not columns[target].numeric:
-                raise DatasetError(
-                    f"column {target!r} of {path} is text, but several targets must be numbers; use 0 and 1, or one "
-                    f"target"
-                )
-        return targets
-    fitting = [
-        name
-        for name, column in columns.items()
-        if not _NO_TARGET.fullmatch(name.strip().casefold()) and column.may_be_target
-    ]
+        return list(dict.fromkeys(targets))
+    fitting = [name for name, column in columns.items() if _may_be_target(name) and column.may_be_target]
     if len(fitting) > 1:
         shown = ", ".join(map(repr, fitting[:15])) + (", ..." if len(fitting) > 15 else "")
         raise DatasetError(
-            f"{path} has {len(fitting)} columns that may be the target ({shown}); give one of them as target, or "
-            f"several with commas"
+            f"{path} has {len(fitting)} columns that may be the target ({shown}); give one of them as target, several "
+            f"with commas, or all"
         )
     return fitting
 
 
-def is_missing(text: str) -> bool:
-    """Return whether a cell is empty or means a missing value."""
-    return text.strip().casefold() in MISSING
+def _may_be_target(name: str) -> bool:
+    return not _NO_TARGET.fullmatch(name.strip().casefold())
 
 
-def _number(text: str) -> float | None:
-    for written in (text, text.replace(",", ".")):  # the decimal comma of some spreadsheets
-        try:
-            number = float(written)
-        except ValueError:
-            continue
-        return number if math.isfinite(number) else None
-    return None
-
-
-def _values(cells: Iterable[str], column: Column) -> NDArray[Any]:
-    """Return a column as integers, numbers (NaN if missing) or text."""
-    if column.present and column.numeric:
-        numbers = [np.nan if is_missing(text) else _number(text) for text in cells]
-        whole = column.whole and np.nan not in numbers  # a record of an SDF may lack the column
-        return np.array(numbers, dtype=np.int64 if whole else np.float64)
-    return np.array([text.strip() for text in cells], dtype=np.str_)
-
-
-def _warn_of(path: Path, problems: Sequence[Problem], count: int, repeated: str) -> None:
-    """Warn about the rows left out, of which the first are given, and about repeated molecules."""
-    if count:
-        warnings.warn(left_out(path, problems, count), IsoNNWarning, stacklevel=3)
-    if repeated:
-        warnings.warn(f"{path.name}: {repeated}", IsoNNWarning, stacklevel=3)
+def _every_target(path: Path, columns: dict[str, Column]) -> list[str]:
+    targets = [name for name, column in columns.items() if _may_be_target(name) and column.present]
+    if not targets:
+        raise DatasetError(f"{path} has no column that may be a target beside ids and structures; add one")
+    return targets
 
 
 def repeats(structures: NDArray[Any], y: NDArray[Any] | None) -> str:

@@ -1,26 +1,33 @@
-"""Node and edge labels of molecules: atoms and bonds as SMARTS and in words.
+"""Node and edge labels of molecules: atoms and bonds as integers, as SMARTS and in words.
 
-A label has everything RDKit needs to find or rebuild the atom. A template of labelled atoms is therefore a SMARTS
-pattern, and a graph can be converted back to a molecule without its SMILES.
+A label is a code that holds everything RDKit needs to find or rebuild the atom or bond. A template of labelled atoms is
+therefore a SMARTS pattern, and a graph can be converted back to a molecule without its SMILES.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from rdkit import Chem
 from rdkit.Chem import BondType
 
 from isonn.errors import InputError
+from isonn.packing import IntArray
 
 #: Elements that SMARTS writes in lower case.
 _LOWER_CASE = {5: "b", 6: "c", 7: "n", 8: "o", 14: "si", 15: "p", 16: "s", 33: "as", 34: "se", 52: "te"}
 #: First atomic number without a symbol in RDKit's SMARTS (115 and above; 113 has a different one).
 _FIRST_WITHOUT_SYMBOL = 113
-_ELEMENT = r"(?:#(\d+)|([A-Za-z][a-z]?))(;a)?"
-_ATOM = re.compile(rf"\[{_ELEMENT}(?:;H(\d+);([+-]\d+);(!?R);D(\d+))?\]")
+_LAST_ELEMENT = 118
+#: Number of values of each part of an atom's code: aromatic, hydrogens, charge, ring, degree. The first part is the
+#: atomic number. RDKit stores hydrogens and charges in a byte.
+_SIZES = (2, 256, 512, 2, 16384)
+#: Added to charges, so that codes are positive and small integers are not codes of atoms.
+_NEUTRAL = 256
 
 #: SMARTS and word of each bond type; undirected graphs cannot keep the direction of a dative bond.
 BONDS = {
@@ -33,11 +40,12 @@ BONDS = {
     BondType.ZERO: ("~", "unspecified"),
 }
 _BOND_TYPES = {smarts: kind for kind, (smarts, _) in BONDS.items()}
+_PLACES = {kind: place for place, kind in enumerate(BONDS)}
 
 
 @dataclass(frozen=True)
 class Atom:
-    """The atom of a node label, with all its hydrogens, whether they are separate atoms or not.
+    """The facts about an atom, with all its hydrogens, whether they are separate atoms or not.
 
     For an atom of the view "elements" only the first two are known; ``degree`` is then -1.
     """
@@ -60,11 +68,17 @@ class Atom:
 
     @property
     def smarts(self) -> str:
-        """The node label."""
+        """The atom as SMARTS: ``[c;H1;+0;R;D2]``, or ``[c]`` if only the element is known."""
         if self.degree < 0:
             return f"[{self.element}]"
         ring = "R" if self.ring else "!R"
         return f"[{self.element};H{self.hydrogens};{self.charge:+d};{ring};D{self.degree}]"
+
+    @property
+    def code(self) -> int:
+        """The node label."""
+        parts = (self.number, self.aromatic, self.hydrogens, self.charge, self.ring, self.degree)
+        return int(atom_codes(np.array([parts], dtype=np.int64))[0])
 
     @property
     def words(self) -> str:
@@ -80,39 +94,102 @@ def symbol(number: int) -> str:
     return "*" if number == 0 else str(Chem.GetPeriodicTable().GetElementSymbol(number))
 
 
-@lru_cache(maxsize=4096)
-def read_atom(label: str) -> Atom:
-    """Read the atom of a node label.
+def atom_codes(rows: IntArray) -> IntArray:
+    """Return node labels, from columns with atomic number, aromatic, hydrogens, charge, ring and degree.
 
     Example:
-        >>> read_atom("[c;H1;+0;R;D2]").words
+        >>> code = atom_codes(np.array([[6, 1, 1, 0, 1, 2]]))[0]
+        >>> read_atom(code).smarts
+        '[c;H1;+0;R;D2]'
+    """
+    codes = rows[:, 0].copy()
+    for part, size in enumerate(_SIZES, start=1):
+        codes = codes * size + rows[:, part] + (_NEUTRAL if part == 3 else 0)
+    return np.asarray(codes, dtype=np.int64)
+
+
+def element_codes(labels: NDArray[Any]) -> IntArray:
+    """Return twice the atomic number of each node label, plus one if the atom is aromatic.
+
+    Example:
+        >>> element_codes(np.array([Atom(6, True, 1, 0, True, 2).code])).tolist()
+        [13]
+    """
+    return np.asarray(labels, dtype=np.int64) // int(np.prod(_SIZES[1:]))
+
+
+@lru_cache(maxsize=4096)
+def read_atom(label: Any) -> Atom:
+    """Read the atom of a node label, or of the SMARTS of an element such as ``[c]`` (the view "elements").
+
+    Example:
+        >>> read_atom(Atom(6, True, 1, 0, True, 2).code).words
         'aromatic CH'
     """
-    found = _ATOM.fullmatch(label)
-    if found is None:
+    if label in _elements():
+        return _elements()[label]
+    try:
+        code = int(label)
+    except (TypeError, ValueError):
+        code = -1
+    parts = []
+    rest = code
+    for size in reversed(_SIZES):
+        rest, part = divmod(rest, size)
+        parts.append(part)
+    degree, ring, charge, hydrogens, aromatic = parts
+    charge -= _NEUTRAL
+    if code < 0 or not (0 <= rest <= _LAST_ELEMENT and abs(charge) < _NEUTRAL):
         raise InputError(f"node label {label!r} is not an atom of isonn.molecules; make graphs with from_smiles")
-    number, letters, lower, hydrogens, charge, ring, degree = found.groups()
-    aromatic = lower is not None or (letters is not None and letters.islower())
-    z = int(number) if number is not None else int(Chem.GetPeriodicTable().GetAtomicNumber(letters.capitalize()))
-    if degree is None:
-        return Atom(z, aromatic)
-    return Atom(z, aromatic, int(hydrogens), int(charge), ring == "R", int(degree))
+    return Atom(rest, bool(aromatic), hydrogens, charge, bool(ring), degree)
 
 
-def bond_smarts(kind: BondType, ring: bool) -> str:
-    """Return the edge label of a bond, such as ``-;!@``; bond types without a SMARTS symbol are ``~``."""
-    return f"{BONDS.get(kind, BONDS[BondType.ZERO])[0]};{'@' if ring else '!@'}"
+@lru_cache(maxsize=1)
+def _elements() -> dict[str, Atom]:
+    atoms = [Atom(number, aromatic) for number in range(_LAST_ELEMENT + 1) for aromatic in (False, True)]
+    return {atom.smarts: atom for atom in atoms}
 
 
-def read_bond(label: str) -> tuple[BondType, bool]:
-    """Read bond type and ring of an edge label; labels of the view "elements" have no ring."""
-    sign, _, ring = label.partition(";")
-    if sign not in _BOND_TYPES or ring not in ("@", "!@", ""):
+def atom_smarts(label: Any) -> str:
+    """Return a node label as SMARTS.
+
+    Example:
+        >>> atom_smarts(Atom(8, False, 1, 0, False, 1).code), atom_smarts("[O]")
+        ('[O;H1;+0;!R;D1]', '[O]')
+    """
+    return read_atom(label).smarts
+
+
+def bond_code(kind: BondType, ring: bool) -> int:
+    """Return the edge label of a bond; types without a SMARTS symbol are "unspecified"."""
+    return 2 * _PLACES.get(kind, _PLACES[BondType.ZERO]) + ring
+
+
+def bond_smarts(label: Any) -> str:
+    """Return an edge label as SMARTS, such as ``-;!@``; labels of the view "elements" have no ring.
+
+    Example:
+        >>> bond_smarts(bond_code(BondType.SINGLE, False)), bond_smarts("-")
+        ('-;!@', '-')
+    """
+    kind, ring = read_bond(label)
+    return BONDS[kind][0] + ("" if ring is None else ";@" if ring else ";!@")
+
+
+def read_bond(label: Any) -> tuple[BondType, bool | None]:
+    """Read bond type and ring of an edge label; labels of the view "elements" are SMARTS without a ring (None)."""
+    if label in _BOND_TYPES:
+        return _BOND_TYPES[label], None
+    try:
+        place, ring = divmod(int(label), 2)
+    except (TypeError, ValueError):
+        place, ring = -1, 0
+    if not 0 <= place < len(BONDS):
         raise InputError(f"edge label {label!r} is not a bond of isonn.molecules; make graphs with from_smiles")
-    return _BOND_TYPES[sign], ring == "@"
+    return list(BONDS)[place], bool(ring)
 
 
-def bond_words(label: str) -> str:
+def bond_words(label: Any) -> str:
     """Describe a bond in words, such as "ring single"."""
     kind, ring = read_bond(label)
     word = BONDS[kind][1]

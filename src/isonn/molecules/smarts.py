@@ -14,6 +14,7 @@ from rdkit.Chem.FilterCatalog import FilterCatalog, FilterCatalogParams
 
 from isonn.errors import InputError
 from isonn.explain.template import Template
+from isonn.molecules.labels import atom_smarts, bond_smarts
 
 #: Functional groups by name, more specific ones first.
 GROUPS = {
@@ -99,7 +100,7 @@ def template_smarts(template: Template, induced: bool = False) -> str:
     """
     if template.node_labels is None:
         raise InputError("this template has no labels, so it has no SMARTS; use view='labels' or 'elements'")
-    atoms = [str(label) for label in template.node_labels]
+    atoms = [atom_smarts(label) for label in template.node_labels.tolist()]
     bonds = _bonds(template)
     if induced:
         atoms = _not_in_small_rings(atoms, bonds)
@@ -110,7 +111,7 @@ def _bonds(template: Template) -> dict[tuple[int, int], str]:
     found = {}
     for first, second in np.argwhere(np.triu(np.asarray(template.adjacency) > 0, 1)).tolist():
         label = None if template.edge_labels is None else template.edge_labels[first, second]
-        found[first, second] = ("@" if template.view == "refined" else "~") if label is None else str(label)
+        found[first, second] = ("@" if template.view == "refined" else "~") if label is None else bond_smarts(label)
     return found
 
 

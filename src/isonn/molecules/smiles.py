@@ -1,95 +1,80 @@
-"""Read tables with a SMILES column (``.csv``) and lists of SMILES (``.smi``), plain or compressed."""
+"""Read tables with a SMILES column (``.csv``, ``.xlsx``, ...) and lists of SMILES (``.smi``), plain or compressed."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TextIO
 
 from isonn.errors import DatasetError
-from isonn.graphs.io.text import encoding_of
-from isonn.molecules.convert import read_molecules
-from isonn.molecules.files import MoleculeReader, Record, choose_column, is_missing
+from isonn.graphs.io.tables import SUFFIXES, is_table, open_text, table_rows
+from isonn.graphs.io.target_column import is_missing, measured
+from isonn.molecules.convert import is_smiles, read_molecules
+from isonn.molecules.files import MoleculeReader, Record, choose_column
 
 #: Names of SMILES columns, in lower case.
 _USUAL = {"smiles", "smile", "mol", "molecule", "structure", "canonical_smiles", "isomeric_smiles", "smiles_string"}
 #: Number of rows used to find the SMILES column, and the share of them that must be SMILES.
 _LOOKED_AT, _SHARE = 50, 0.8
-#: Number of bytes used to detect the encoding.
-_HEAD = 2**20
-#: Maximum length of a cell: some hundred thousand atoms.
-_LONGEST = 2**24
 
 
 class SmilesReader(MoleculeReader):
-    """``.csv`` with a header (commas, semicolons or tabs) and ``.smi`` (SMILES, then a name), also ``.gz``."""
+    """Tables with a header (text with any delimiter, Excel, Parquet), and ``.smi`` (SMILES, then a name)."""
 
     name = "smiles"
     growth = 32  # 37 bytes a molecule of Ames, compared with about 1,200 in a TU folder
-    expects = "a .csv with a SMILES column, a .smi file"
-    suffixes = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".smi", ".smi.gz")
+    expects = "a .csv, .tsv, .txt, .xlsx or .parquet table with a SMILES column, a .smi file"
+    suffixes = (*SUFFIXES, ".smi", ".smi.gz")
+
+    def recognises(self, path: Path) -> bool:
+        """Return whether the file has a known suffix; a ``.txt`` must begin like a table or with a SMILES."""
+        text = path.name.lower().endswith((".txt", ".txt.gz"))
+        return super().recognises(path) and (not text or is_table(path))
 
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
         """Yield the rows of the file, in order."""
-        if ".smi" in path.suffixes[-2:]:
+        if ".smi" in path.suffixes[-2:] or _is_list(path):
             return _smi_records(path)
-        return _csv_records(path, smiles)
+        return _table_records(path, table_rows(path), smiles)
 
 
 READER = SmilesReader()
 
 
-@contextmanager
-def open_text(path: Path) -> Iterator[TextIO]:
-    """Open a text file, plain or compressed, in its detected encoding; raise `DatasetError` if it is damaged."""
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    try:
-        with opener(path, "rb") as file:
-            head = file.read(_HEAD)
-        with opener(path, "rt", encoding=encoding_of(head), errors="replace", newline="") as text:
-            yield text
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DatasetError(f"{path} is cut off or damaged ({error}); get it again") from error
+def _is_list(path: Path) -> bool:
+    """Return whether a ``.txt`` file is a list of SMILES without a header."""
+    if not path.name.lower().endswith((".txt", ".txt.gz")):
+        return False
+    with open_text(path) as file:
+        first = file.readline().split()
+    return bool(first) and "," not in first[0] and is_smiles(first[0])
 
 
-def _csv_records(path: Path, smiles: str | None) -> Iterator[Record]:
-    before = csv.field_size_limit(_LONGEST)
-    try:
-        with open_text(path) as file:
-            yield from _table_records(path, file, smiles)
-    except csv.Error as error:
-        raise DatasetError(f"{path} is not a table ({error}); save it as CSV again") from error
-    finally:
-        csv.field_size_limit(before)
-
-
-def _table_records(path: Path, file: TextIO, smiles: str | None) -> Iterator[Record]:
-    first = file.readline()
-    if first.lower().startswith("sep="):  # written by spreadsheets to give the delimiter
-        first = file.readline()
-    delimiter = max(",;\t", key=first.count)
-    names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+def _table_records(path: Path, rows: Iterator[list[str]], smiles: str | None) -> Iterator[Record]:
+    names = [name.strip() for name in next(rows, [])]
     if not any(names):
         raise DatasetError(f"{path} has no header; name the columns in the first line")
-    lines = csv.reader(file, delimiter=delimiter)
-    looked_at = list(islice(lines, _LOOKED_AT))
-    column = names.index(
-        _smiles_column(path, names, looked_at) if smiles is None else choose_column(path, names, smiles, "smiles")
-    )
-    row = 0
-    for part in (looked_at, lines):
-        for cells in part:
-            if not cells:
-                continue  # an empty line
-            padded = cells + [""] * (len(names) - len(cells))
-            others = {name: cell for i, (name, cell) in enumerate(zip(names, padded, strict=False)) if i != column}
-            yield Record(row, padded[column], others)
-            row += 1
+    looked_at = list(islice(rows, _LOOKED_AT))
+    chosen = _smiles_column(path, names, looked_at) if smiles is None else choose_column(path, names, smiles, "smiles")
+    column = names.index(chosen)
+    _check_header(path, names, looked_at, column)
+    for row, cells in enumerate(chain(looked_at, rows)):
+        padded = cells + [""] * (len(names) - len(cells))
+        others = {name: cell for i, (name, cell) in enumerate(zip(names, padded, strict=False)) if i != column}
+        yield Record(row, padded[column], others)
+
+
+def _check_header(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> None:
+    """Raise `DatasetError` if the first row continues the header, for example with units."""
+    if len(rows) < 3 or len(rows[0]) <= column or is_smiles(rows[0][column]):
+        return
+    for i, cell in enumerate(rows[0]):
+        below = [row[i] for row in rows[1:] if len(row) > i and not is_missing(row[i])]
+        if i != column and not is_missing(cell) and not measured(cell) and below and all(map(measured, below)):
+            raise DatasetError(
+                f"{path} has two header rows: column {names[i]!r} goes on with {cell!r:.40} above numbers; delete the "
+                f"second one, or join both"
+            )
 
 
 def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -102,6 +87,8 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
     candidates = usual or [name for i, name in enumerate(names) if _is_smiles([r[i] for r in rows if len(r) > i])]
     if len(candidates) == 1:
         return candidates[0]
+    if rows and any(cell.strip().casefold() in _USUAL for cell in rows[0]):
+        raise DatasetError(f"{path} has its column names in line 2; delete the line above them")
     columns = ", ".join(map(repr, names))
     if candidates:
         found = " and ".join(map(repr, candidates))
@@ -116,7 +103,7 @@ def _is_smiles(cells: Sequence[str]) -> bool:
     texts = [cell for cell in cells if not is_missing(cell)]
     if not texts or max(map(len, texts)) < 3:
         return False
-    _, problems = read_molecules(texts)
+    _, problems = read_molecules(texts, standardize="none")
     return len(problems) <= (1 - _SHARE) * len(texts)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from isonn.errors import InputError
 from isonn.explain.template import EdgeFacts, NodeFacts
-from isonn.molecules.labels import BONDS, Atom, bond_words, read_atom, read_bond
+from isonn.molecules.labels import BONDS, Atom, bond_words, element_codes, read_atom, read_bond
 from isonn.packing import IntArray
 from isonn.subgraphs.encode import Encoding, Structure
 from isonn.subgraphs.views import View, register_view
@@ -34,14 +34,14 @@ class ElementsView(View):
         graphs = structure.graphs
         if graphs.node_labels is None or (graphs.edge_labels is None and len(graphs.edges)):
             raise InputError(f"view='elements' needs molecules, but {graphs.name} has none; use view='auto'")
-        labels, number = np.unique(graphs.node_labels, return_inverse=True)
-        atoms = [read_atom(str(label)) for label in labels]
-        nodes = np.array([2 * atom.number + atom.aromatic for atom in atoms], dtype=np.int64)[number.reshape(-1)]
+        for label in np.unique(graphs.node_labels).tolist():
+            read_atom(label)  # refuses labels that are not atoms
+        nodes = element_codes(graphs.node_labels)
         if graphs.edge_labels is None:
             return nodes, np.ones(0, dtype=np.int64)
         once = graphs.edges[:, 0] < graphs.edges[:, 1]
         labels, number = np.unique(graphs.edge_labels[once], return_inverse=True)
-        types = [1 + _BOND_TYPES.index(read_bond(str(label))[0]) for label in labels]
+        types = [1 + _BOND_TYPES.index(read_bond(label)[0]) for label in labels.tolist()]
         return nodes, np.array(types, dtype=np.int64)[number.reshape(-1)]
 
     def node_facts(self, code: int, encoding: Encoding) -> NodeFacts:

@@ -68,7 +68,7 @@ def test_read_and_stream_of_a_reader_have_the_same_options(sample):
         return {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
 
     reader, _ = sample
-    if type(reader).stream is not Reader.stream:
+    if type(reader).stream is not Reader.stream and "options" not in inspect.signature(reader.stream).parameters:
         assert options(reader.read) == options(reader.stream)
 
 

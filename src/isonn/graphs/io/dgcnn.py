@@ -14,6 +14,7 @@ import numpy as np
 from isonn.errors import DatasetError
 from isonn.graphs.graph import GraphSet, graphset_from_cells
 from isonn.graphs.io.registry import Reader
+from isonn.graphs.io.tables import is_table
 
 
 class TextReader(Reader):
@@ -23,8 +24,8 @@ class TextReader(Reader):
     expects = "a .txt file of DGCNN or GIN"
 
     def recognises(self, path: Path) -> bool:
-        """Return whether the path is a ``.txt`` file."""
-        return path.suffix.lower() == ".txt" and not path.is_dir()
+        """Return whether the path is a ``.txt`` file that does not begin like a table of molecules."""
+        return path.suffix.lower() == ".txt" and not path.is_dir() and not is_table(path)
 
     def read(self, path: Path) -> GraphSet:
         """See `read_text`."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol
 
 from isonn.errors import DatasetError, InputError, name_the_extra
 from isonn.graphs.graph import GraphSet, difference
+from isonn.graphs.io.tables import SUFFIXES as TABLES
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ _TABLE = [
     _Place("isonn.graphs.io.npz", (".npz",)),
     _Place("isonn.connectomes.folder", holds="participants.*"),
     _Place("isonn.graphs.io.matrices", (".npz", ".mat"), holds="*.csv"),
-    _Place("isonn.molecules.smiles", (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".smi", ".smi.gz")),
+    _Place("isonn.molecules.smiles", (*TABLES, ".smi", ".smi.gz")),
     _Place("isonn.molecules.sdf", (".sdf", ".sdf.gz", ".sd", ".sd.gz")),
 ]
 _REGISTERED: list[Reader] = []

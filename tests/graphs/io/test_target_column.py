@@ -1,0 +1,115 @@
+"""Columns as targets: what the cells of chemists' tables mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from isonn.errors import DatasetError, InputError
+from isonn.graphs.io.target_column import Measured, measured, read_target, unit_of, values_option
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("5", Measured(5.0)),
+        ("-1,5e3", Measured(-1500.0)),
+        (">100", Measured(100.0, ">")),
+        ("≥ 100", Measured(100.0, ">")),
+        ("<=0.5", Measured(0.5, "<")),
+        ("~3", Measured(3.0, "~")),
+        ("3.2 ± 0.4", Measured(3.2, "~")),
+        ("> 10 uM", Measured(10.0, ">", "µM")),
+        ("12 mg/kg", Measured(12.0, "", "mg/kg")),
+        ("inf", None),
+        ("low", None),
+        ("1A", None),
+        ("2020-01-02", None),
+    ],
+)
+def test_a_cell_is_a_number_with_a_sign_and_a_unit_or_text(text, cell):
+    assert measured(text) == cell
+
+
+def test_bounds_are_missing_or_used_and_never_classes():
+    cells = [">100", "<0.5", "3", "~4", ""]
+    values, reading = read_target(cells)
+    assert_array_equal(values, [np.nan, np.nan, 3, 4, np.nan])
+    assert reading.kind == "numbers"
+    assert len(reading.told) == 2
+    assert_array_equal(read_target(cells, censored="bound")[0], [100, 0.5, 3, 4, np.nan])
+    with pytest.raises(InputError, match="censored='keep' is unknown; use 'drop' or 'bound'"):
+        read_target(cells, censored="keep")
+
+
+@pytest.mark.parametrize(("count", "kind"), [(20, "classes"), (21, "numbers")])
+def test_whole_numbers_are_classes_up_to_twenty_values(count, kind):
+    cells = [str(i) for i in range(count)] * 3
+    assert read_target(cells)[1].kind == kind
+    assert read_target(cells, numbers=True)[1].kind == "numbers"
+    assert read_target(cells, numbers=False)[0].dtype.kind == "i"
+
+
+def test_measurements_are_not_classes():
+    with pytest.raises(DatasetError, match="column 'y' holds measurements, not classes; read it as numbers"):
+        read_target(["0.5", "1"], "y", numbers=False)
+
+
+def test_spellings_of_a_class_are_one_class():
+    values, reading = read_target(["yes", "YES ", "no", "No", "yes"], "hit")
+    assert values.tolist() == ["yes", "yes", "no", "no", "yes"]
+    assert reading.told == (
+        "'hit': 'YES', 'yes' are read as one class, 'yes'",
+        "'hit': 'No', 'no' are read as one class, 'no'",
+    )
+
+
+@pytest.mark.parametrize("cells", [["yes", "no", "maybe"], ["1", "0", "n.d."], ["a", "b", "inconclusive"]])
+def test_a_value_that_is_no_answer_is_refused(cells):
+    with pytest.raises(DatasetError, match=rf"holds '{cells[2]}' \(2 rows\) beside .*; values='"):
+        read_target(cells * 2)
+    assert len(set(read_target(cells * 2, values={cells[2].upper(): cells[1]})[0].tolist())) == 2
+    missing = read_target(cells * 2, values={cells[2]: None})[1].value(cells[2])
+    assert missing is None
+
+
+def test_texts_among_numbers_are_refused():
+    with pytest.raises(
+        DatasetError, match=r"holds 'low' \(1 row\) among 3 numbers; values='low=' leaves these rows out"
+    ):
+        read_target(["1.5", "2.5", "low", "3.5"])
+    assert_array_equal(read_target(["1.5", "low"], values={"low": "0"})[0], [1.5, 0])
+
+
+def test_three_classes_stay_three_classes():
+    assert read_target(["high", "medium", "low"] * 2)[0].tolist()[:3] == ["high", "medium", "low"]
+
+
+@pytest.mark.parametrize("cells", [["5 nM", "3 uM"], ["5 nM", "3"]])
+def test_mixed_units_are_refused(cells):
+    with pytest.raises(DatasetError, match="column 'y' mixes units: nM"):
+        read_target(cells, "y")
+
+
+def test_units_are_kept_from_names_and_cells():
+    assert read_target(["5 nM", "3 nM"])[1].unit == "nM"
+    assert read_target(["5", "3"], "IC50 (uM)")[1].unit == "uM"
+    assert read_target(["5", "3"], "IC50 (uM)")[1].kind == "numbers"
+    assert [unit_of(name) for name in ("logS, mol/L", "p_np", "Activity")] == ["mol/L", "", ""]
+
+
+def test_dates_are_no_target():
+    for cell in ("2020-01-02", "02.01.2020", "1/2/20", "2-Jan-2020", "2020-01-02 10:00:00"):
+        with pytest.raises(DatasetError, match="holds dates such as"):
+            read_target([cell, cell])
+
+
+def test_text_is_not_read_as_numbers():
+    with pytest.raises(DatasetError, match="column 'y' holds text such as 'a', not numbers"):
+        read_target(["a", "b"], "y", numbers=True)
+
+
+def test_a_text_for_values_needs_an_equals_sign():
+    with pytest.raises(InputError, match="values='inconclusive' names no value; write inconclusive=no, or"):
+        values_option(["inconclusive"])
