@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 # ruff: noqa: RUF001  (Greek letters belong to the names)
-
 import pytest
 
 pytest.importorskip("rdkit")
