@@ -1,6 +1,6 @@
 """Toxicophores of mutagenicity, in the manner of Kazius, McGuire and Bursi (J. Med. Chem. 2005, 48, 312), as SMARTS.
 
-That publication describes 29. This list has 29 entries, too, but was written from general knowledge of mutagenic groups,
+That publication describes 29. This list has 29 entries, too, but was written from general knowledge of mutagens,
 without the publication at hand: which entries it shares has not been checked, so results are not those of the
 published list.
 """
