@@ -1,0 +1,31 @@
+"""Heads predict from features and counts of graphs: sums (ridge), logic (boosted trees), and both, weighed."""
+
+from isonn.heads.calibration import temperature
+from isonn.heads.data import Inputs
+from isonn.heads.folds import join_groups
+from isonn.heads.forest import TREES, Trees
+from isonn.heads.head import HEADS, Contributions, Head, get_head, register_head
+from isonn.heads.linear import LARGEST_SQUARE, PENALTIES, LinearHead, leave_one_out
+from isonn.heads.scale import prefers_logarithm
+from isonn.heads.stacked import StackedHead
+from isonn.heads.trees import TreesHead
+
+__all__ = [
+    "HEADS",
+    "LARGEST_SQUARE",
+    "PENALTIES",
+    "TREES",
+    "Contributions",
+    "Head",
+    "Inputs",
+    "LinearHead",
+    "StackedHead",
+    "Trees",
+    "TreesHead",
+    "get_head",
+    "join_groups",
+    "leave_one_out",
+    "prefers_logarithm",
+    "register_head",
+    "temperature",
+]
