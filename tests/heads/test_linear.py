@@ -135,3 +135,22 @@ def test_the_score_is_continuous_where_the_solver_changes(monkeypatch):
         assert np.isfinite(head.held_out).all()
         scores.append(np.mean(head.held_out.argmax(axis=1) == y[:n]))
     assert abs(scores[0] - scores[1]) < 0.03
+
+
+def test_of_very_many_graphs_a_tenth_is_held_out_and_copies_count_once(monkeypatch):
+    monkeypatch.setattr(linear, "PENALTY_GRAPHS", 30)
+    monkeypatch.setattr(linear, "DUAL_GRAPHS", 40)
+    monkeypatch.setattr(linear, "MANY_GRAPHS", 50)
+    monkeypatch.setattr("isonn.heads.folds.MANY_GRAPHS", 50)
+    monkeypatch.setattr("isonn.ridge.TOLERANCE", 1e-14)
+    generator = np.random.default_rng(5)
+    features, wanted = generator.random((100, 5)), generator.normal(size=(100, 1))
+    rows = np.concatenate([generator.permutation(100), np.arange(10)])
+    head = LinearHead().fit(csr_array(features[rows]), wanted[rows], numbers(1))
+    weights = np.bincount(rows).astype(float)
+    out = np.flatnonzero(np.isfinite(head.held_out[np.argsort(rows[:100]), 0]))
+    assert 2 < len(out) < 25
+    expected = refitted(features, wanted, weights, head.penalties[0], out)
+    np.testing.assert_allclose(head.held_out[np.argsort(rows[:100])][out], expected, atol=1e-5)
+    ridge = Ridge(alpha=head.penalties[0]).fit(features, wanted, weights / weights.mean())
+    np.testing.assert_allclose(head.coef[0], ridge.coef_.ravel(), atol=1e-5)

@@ -13,7 +13,7 @@ from typing_extensions import Self
 
 from isonn.heads.calibration import calibration_error, fit_blend
 from isonn.heads.data import Distinct, Inputs
-from isonn.heads.folds import grouped_folds
+from isonn.heads.folds import MANY_GRAPHS, grouped_folds
 from isonn.heads.head import Contributions, Head, register_head
 from isonn.packing import Floats, IntArray, mix64
 from isonn.ridge import solve_ridge
@@ -126,7 +126,7 @@ class LinearHead(Head):
         for columns in _known_together(np.isfinite(wanted[distinct.graph >= 0])):
             graphs, means, weights = distinct.merge(wanted[:, columns])
             blocks = distinct.groups if folds is None else folds
-            table = Table(_take(features, distinct.rows[graphs]), means, weights, distinct.groups[graphs])
+            table = Table.of(features, distinct.rows[graphs], means, weights, distinct.groups[graphs])
             solution = solve_table(table, blocks[graphs], distinct.digests[graphs], cap, seed)
             self.coef[columns], self.intercept[columns] = solution.coef, solution.intercept
             rows = np.flatnonzero((distinct.graph >= 0) & np.isfinite(wanted[:, columns[0]]))
@@ -165,16 +165,37 @@ class LinearHead(Head):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Distinct graphs: features (n, p), targets (n, columns), weights (n,) and groups (n,)."""
+    """Distinct graphs.
+
+    Attributes:
+        features: the features of all rows, shape (g, p).
+        place: the row of each graph, shape (n,).
+        wanted, weights, groups: targets (n, columns), weights (n,) and groups (n,).
+    """
 
     features: csr_array
+    place: IntArray
     wanted: Floats
     weights: Floats
     groups: IntArray
 
+    @classmethod
+    def of(cls, features: csr_array, place: IntArray, wanted: Floats, weights: Floats, groups: IntArray) -> Table:
+        """Copy the features in the order of the graphs, so that sums do not depend on the order of rows.
+
+        A copy of very many graphs would take gigabytes; their sums differ in the last digits.
+        """
+        sorted_rows = len(place) == features.shape[0] and bool((place == np.arange(len(place))).all())
+        if len(place) <= MANY_GRAPHS and not sorted_rows:
+            features, place = csr_array(features[place]), np.arange(len(place))
+        return cls(features, place, wanted, weights, groups)
+
+    def __len__(self) -> int:
+        return len(self.place)
+
     def rows(self, rows: IntArray) -> Table:
         """Return some of the graphs."""
-        return Table(_take(self.features, rows), self.wanted[rows], self.weights[rows], self.groups[rows])
+        return Table.of(self.features, self.place[rows], self.wanted[rows], self.weights[rows], self.groups[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,12 +207,6 @@ class Solution:
     held_out: Floats
     penalty: float
     loss: float
-
-
-def _take(features: csr_array, rows: IntArray) -> csr_array:
-    """Return some rows; no copy is made of all rows in their order, which may take gigabytes."""
-    everything = len(rows) == features.shape[0] and (rows == np.arange(len(rows))).all()
-    return features if everything else csr_array(features[rows])
 
 
 def _known_together(known: NDArray[np.bool_]) -> list[IntArray]:
@@ -211,48 +226,57 @@ def solve_table(table: Table, blocks: IntArray, digests: NDArray[np.uint64], cap
         cap: largest squared residual when the penalty is chosen.
         seed: for the sample.
     """
-    n = len(table.wanted)
-    if n <= PENALTY_GRAPHS:
-        penalty, alpha, bias, residual, loss = leave_one_out(
-            products(table.features), table.wanted, table.weights, cap, table.groups
-        )
-        if not same_blocks(blocks, table.groups):
-            residual = block_residuals(products(table.features), alpha, table.weights, penalty, blocks)
+    if len(table) <= PENALTY_GRAPHS:
+        kernel = products(table.features)
+        penalty, alpha, bias, residual, loss = leave_one_out(kernel, table.wanted, table.weights, cap, table.groups)
+        if (blocks != table.groups).any():
+            residual = block_residuals(kernel, alpha, table.weights, penalty, blocks)
         return Solution(np.asarray(alpha.T @ table.features), bias, table.wanted - residual, penalty, loss)
     order = np.argsort(mix64(digests ^ np.uint64(derive_seed(seed, "penalty"))), kind="stable")
     sample = table.rows(np.sort(order[:PENALTY_GRAPHS]))
     penalty, _, _, _, loss = leave_one_out(products(sample.features), sample.wanted, sample.weights, cap, sample.groups)
-    fit = _fit_primal if n > DUAL_GRAPHS else _DualFits(products(table.features))
-    coef, intercept = fit(table, np.arange(n), penalty)
+    fit = PrimalFits(table) if len(table) > DUAL_GRAPHS else DualFits(table)
+    coef, intercept = fit(np.arange(len(table)), penalty)
     held_out = np.full(table.wanted.shape, np.nan)
     for block in np.unique(blocks[blocks >= 0]).tolist():
         out = np.flatnonzero(blocks == block)
-        own_coef, own_intercept = fit(table, np.flatnonzero(blocks != block), penalty)
-        held_out[out] = table.features[out] @ own_coef.T + own_intercept
+        own_coef, own_intercept = fit(np.flatnonzero(blocks != block), penalty)
+        held_out[out] = table.features[table.place[out]] @ own_coef.T + own_intercept
     return Solution(coef, intercept, held_out, penalty, loss)
 
 
-def _fit_primal(table: Table, rows: IntArray, penalty: float) -> tuple[Floats, Floats]:
-    part = table.rows(rows)
-    return solve_ridge(part.features, part.wanted, part.weights, penalty)
+class PrimalFits:
+    """Ridge regressions on some of very many graphs; the others get no weight, so that nothing is copied."""
+
+    def __init__(self, table: Table) -> None:
+        self.table, g = table, table.features.shape[0]
+        self.wanted, self.weights = np.zeros((g, table.wanted.shape[1])), np.zeros(g)
+        self.wanted[table.place] = table.wanted
+
+    def __call__(self, rows: IntArray, penalty: float) -> tuple[Floats, Floats]:
+        """Return weights (columns, p) and intercepts (columns,)."""
+        self.weights[:] = 0
+        self.weights[self.table.place[rows]] = self.table.weights[rows]
+        return solve_ridge(self.table.features, self.wanted, self.weights, penalty, self.table.place[rows])
 
 
-class _DualFits:
-    """Ridge regressions on parts of the graphs, from the products of all of them."""
+class DualFits:
+    """Ridge regressions on some of the graphs, from the products of all of them."""
 
-    def __init__(self, kernel: Floats) -> None:
-        self.kernel = kernel
+    def __init__(self, table: Table) -> None:
+        self.table, self.kernel = table, products(table.features)
 
-    def __call__(self, table: Table, rows: IntArray, penalty: float) -> tuple[Floats, Floats]:
-        everything = len(rows) == len(self.kernel)
-        kernel = self.kernel.copy() if everything else self.kernel[np.ix_(rows, rows)]
-        kernel[np.diag_indices(len(rows))] += penalty / table.weights[rows]
+    def __call__(self, rows: IntArray, penalty: float) -> tuple[Floats, Floats]:
+        """Return weights (columns, p) and intercepts (columns,)."""
+        wanted, kernel = self.table.wanted[rows], self.kernel[np.ix_(rows, rows)]
+        kernel[np.diag_indices(len(rows))] += penalty / self.table.weights[rows]
         root = cholesky(kernel, lower=True, overwrite_a=True, check_finite=False)
-        solved = cho_solve((root, True), np.column_stack([np.ones(len(rows)), table.wanted[rows]]), check_finite=False)
+        solved = cho_solve((root, True), np.column_stack([np.ones(len(rows)), wanted]), check_finite=False)
         s = solved[:, 0]
-        bias = (s @ table.wanted[rows]) / s.sum()
-        alpha = solved[:, 1:] - np.outer(s, bias)
-        return np.asarray(alpha.T @ _take(table.features, rows)), bias
+        bias = (s @ wanted) / s.sum()
+        alpha = np.zeros(self.table.wanted.shape)
+        alpha[rows] = solved[:, 1:] - np.outer(s, bias)
+        return np.asarray(alpha.T @ self.table.features), bias
 
 
 def products(features: csr_array) -> Floats:
@@ -265,11 +289,6 @@ def products(features: csr_array) -> Floats:
     if rest.nnz:
         total += (rest @ rest.T).toarray()
     return np.asarray(total)
-
-
-def same_blocks(blocks: IntArray, groups: IntArray) -> bool:
-    """Return whether two partitions of the graphs are the same array."""
-    return blocks is groups or (len(blocks) == len(groups) and bool((blocks == groups).all()))
 
 
 def leave_one_out(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ from isonn.packing import Floats, IntArray, mix64
 from isonn.seeding import derive_seed
 from isonn.targets import Target
 
-#: Largest number of columns for the trees. On Ames, 1,000 / 2,000 / 4,000 / all 34,627 columns had AUROC .898 / .901 /
-#: .901 / .902 in 1.6 / 2.4 / 3.8 / 15.5 s of one core.
-COLUMNS = 4096
+#: Largest number of columns for the trees. On a fold of Ames, 1,000 / 2,000 / 4,000 / all 34,627 columns had AUROC
+#: .898 / .901 / .901 / .902 in 1.6 / 2.4 / 3.8 / 15.5 s of one core.
+COLUMNS = 2048
 #: A column must differ from its commonest value in this many distinct graphs.
 LEAST_GRAPHS = 3
 #: Columns are compared, and trees trained, on at most this many distinct graphs, drawn by digest.
@@ -82,21 +83,27 @@ class TreesHead(Head):
         inputs = Inputs.of(inputs)
         distinct = Distinct.of(inputs, weights)
         folds = grouped_folds(distinct, targets, target, seed) if folds is None else folds
+        self.halves = target.exclusive and len(target.classes) == 2
         self.columns = screen_columns(csr_array(inputs.counts[distinct.rows[:MOST_GRAPHS]]))
-        table = take_columns(csr_array(inputs.counts[distinct.rows]), self.columns)
-        jobs = _jobs(targets, target, distinct, seed)
+        scores = self._train(inputs.counts, distinct, _jobs(targets, target, distinct, seed), folds, seed)
+        raw = np.where((distinct.graph >= 0)[:, None], self._per_class(scores)[distinct.graph], np.nan)
+        self._calibrate(raw, targets, target, distinct)
+        return self
+
+    def _train(self, counts: csr_array, distinct: Distinct, jobs: list[Job], folds: IntArray, seed: int) -> Floats:
+        """Train on all graphs and without each fold; return the held-out scores of the distinct graphs."""
+        used = np.unique(np.concatenate([*(job.rows for job in jobs), np.flatnonzero(folds >= 0)]))
+        table, folds = take_columns(csr_array(counts[distinct.rows[used]]), self.columns), folds[used]
+        jobs = [replace(job, rows=np.searchsorted(used, job.rows)) for job in jobs]
         values = np.unique(folds[folds >= 0]).tolist()
         parts = [job.without(folds == fold) for fold in values for job in jobs]
         models = train(table, [*jobs, *parts], derive_seed(seed, "trees"))
         self.trees = TreeArrays.stack(models[: len(jobs)])
-        self.halves = target.exclusive and len(target.classes) == 2
         scores = np.full((len(distinct.rows), self.trees.outputs), np.nan)
         for i, fold in enumerate(values):
             model = TreeArrays.stack(models[(i + 1) * len(jobs) : (i + 2) * len(jobs)])
-            scores[folds == fold] = model.sums(csr_array(table[folds == fold]))
-        raw = np.where((distinct.graph >= 0)[:, None], self._per_class(scores)[distinct.graph], np.nan)
-        self._calibrate(raw, targets, target, distinct)
-        return self
+            scores[used[folds == fold]] = model.sums(csr_array(table[folds == fold]))
+        return scores
 
     def _calibrate(self, raw: Floats, targets: NDArray[Any], target: Target, distinct: Distinct) -> None:
         if not target.exclusive:
