@@ -96,6 +96,14 @@ def _table_size(values: int) -> int:
     return 2**16 + 4 * values
 
 
+def row_hashes(rows: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """Return a hash of 64 bits for each row of integers, ``(d, width)``."""
+    hashes = np.zeros(len(rows), dtype=np.uint64)
+    for column in rows.T:
+        hashes = mix64(hashes + column.astype(np.uint64))
+    return hashes
+
+
 def mix64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Hash 64-bit integers (the finaliser of splitmix64), so that sums of them rarely collide."""
     mixed = numbers + np.uint64(0x9E3779B97F4A7C15)

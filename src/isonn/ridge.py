@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from isonn.packing import Floats
+from isonn.packing import Floats, IntArray
 
 #: The search ends when this many steps together explain less than this share of the variance, or at the step limit.
 STEPS_TOGETHER, TOLERANCE, MOST_STEPS = 5, 1e-5, 1000
@@ -39,8 +39,18 @@ BLOCKS, THREADS = 8, 2
 NUMBERS_AT_ONCE = 2**22
 
 
-def solve_ridge(features: csr_array, wanted: Floats, weights: Floats, penalty: float) -> tuple[Floats, Floats]:
+def solve_ridge(
+    features: csr_array, wanted: Floats, weights: Floats, penalty: float, rows: IntArray | None = None
+) -> tuple[Floats, Floats]:
     """Return weights, ``(outputs, p)``, and intercepts, ``(outputs,)``, of ridge regression with a free intercept.
+
+    Args:
+        features: shape (g, p).
+        wanted: shape (g, outputs).
+        weights: shape (g,), 0 for graphs to leave out.
+        penalty: of the squared weights.
+        rows: the graphs with positive weight in an order that does not depend on their places, so that the same ones
+            are set aside however they are sorted.
 
     Example:
         >>> features = csr_array(np.array([[0.0], [1.0], [2.0]]))
@@ -56,7 +66,7 @@ def solve_ridge(features: csr_array, wanted: Floats, weights: Floats, penalty: f
     rank[frequent] = np.arange(len(frequent))
     _renumber(features.indices, rank)
     try:
-        found, intercept = _solve(features, wanted, weights, penalty)
+        found, intercept = _solve(features, wanted, weights, penalty, np.flatnonzero(weights) if rows is None else rows)
     finally:
         _renumber(features.indices, frequent)
     coef = np.empty_like(found)
@@ -71,9 +81,11 @@ def _renumber(indices: NDArray[Any], numbers: NDArray[Any]) -> None:
         part[:] = numbers[part]
 
 
-def _solve(features: csr_array, wanted: Floats, weights: Floats, penalty: float) -> tuple[Floats, Floats]:
-    g, p = features.shape
-    aside = np.arange(0, g, max(ASIDE_SHARE, g // MOST_ASIDE)) if g >= MANY_GRAPHS else np.zeros(0, dtype=np.int64)
+def _solve(
+    features: csr_array, wanted: Floats, weights: Floats, penalty: float, rows: IntArray
+) -> tuple[Floats, Floats]:
+    g, p = len(rows), features.shape[1]
+    aside = rows[:: max(ASIDE_SHARE, g // MOST_ASIDE)] if g >= MANY_GRAPHS else rows[:0]
     weights = weights.copy()
     weights[aside] = 0
     others, total = csr_array(features[aside]), float(weights.sum())

@@ -272,7 +272,7 @@ class Numbers(Target):
     """Measurements: one number per graph, or several columns of them; NaN if unknown.
 
     Outputs are standardised, so that every column has equal weight in training; `link` converts back to the units of
-    ``y``.
+    ``y``. A column of positive numbers may be learned as a logarithm (base 10); `margin` then stays a logarithm.
 
     Example:
         >>> target = Numbers.fit(np.array([1.0, 3.0]))
@@ -283,13 +283,19 @@ class Numbers(Target):
     name = "numbers"
     numeric = True
 
-    def __init__(self, mean: Floats, scale: Floats, single: bool) -> None:
+    def __init__(self, mean: Floats, scale: Floats, single: bool, logs: NDArray[np.bool_] | None = None) -> None:
         self.mean, self.scale, self.single = mean, scale, single
+        self.logs = np.zeros(len(mean), dtype=bool) if logs is None else logs
         self.classes = np.arange(len(mean))
 
     @classmethod
-    def fit(cls, y: NDArray[Any]) -> Numbers:
-        """Compute the mean and standard deviation of each column."""
+    def fit(cls, y: NDArray[Any], logs: NDArray[np.bool_] | None = None) -> Numbers:
+        """Compute the mean and standard deviation of each column.
+
+        Args:
+            y: the numbers.
+            logs: which columns are learned as logarithms, shape (t,).
+        """
         if y.dtype.kind in "US" or (y.dtype.kind == "O" and any(isinstance(value, str) for value in y.flat)):
             raise InputError(f"y holds text such as {y.reshape(-1).tolist()[0]!r}, not numbers; use a classifier")
         values = _floats(y).reshape(len(y), -1)
@@ -298,12 +304,14 @@ class Numbers(Target):
         known = np.isfinite(values)
         if not known.any(axis=0).all():
             raise InputError(f"column {int((~known.any(axis=0)).argmax())} of y has no measured value; drop the column")
+        if logs is not None:
+            values = _logarithms(values, logs)
         scale = np.nanstd(values, axis=0)
-        return cls(np.nanmean(values, axis=0), np.where(scale > 0, scale, 1.0), y.ndim == 1)
+        return cls(np.nanmean(values, axis=0), np.where(scale > 0, scale, 1.0), y.ndim == 1, logs)
 
     def encode(self, y: NDArray[Any]) -> Floats:
         """Return standardised columns, shape (g, t)."""
-        return np.asarray((_floats(y).reshape(len(y), -1) - self.mean) / self.scale)
+        return np.asarray((_logarithms(_floats(y).reshape(len(y), -1), self.logs) - self.mean) / self.scale)
 
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return values in the units of ``y``."""
@@ -311,14 +319,15 @@ class Numbers(Target):
 
     def link(self, outputs: Floats) -> Floats:
         """Return values in the units of ``y``."""
-        return np.asarray(outputs * self.scale + self.mean)
+        values = np.asarray(outputs * self.scale + self.mean)
+        return np.where(self.logs, 10.0 ** np.where(self.logs, values, 0.0), values)
 
     def decide(self, answers: Floats) -> NDArray[Any]:
         """Return the values, of shape (g,) if ``y`` was."""
         return answers[:, 0] if self.single else answers
 
     def margin(self, outputs: Floats, column: int) -> Floats:
-        """Return the value in the units of ``y``."""
+        """Return the value in the units of ``y``, or its logarithm if the column is learned so."""
         return np.asarray(outputs[..., column] * self.scale[column] + self.mean[column])
 
     def loss(self) -> nn.Module:
@@ -339,7 +348,8 @@ class Numbers(Target):
 
     def describe(self) -> dict[str, Any]:
         """Return the target as JSON."""
-        return {"name": self.name, "mean": self.mean.tolist(), "scale": self.scale.tolist(), "single": self.single}
+        columns = {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "logs": self.logs.tolist()}
+        return {"name": self.name, **columns, "single": self.single}
 
     @classmethod
     def restore(cls, stored: dict[str, Any]) -> Numbers:
@@ -347,7 +357,15 @@ class Numbers(Target):
         mean, scale = np.array(stored["mean"], dtype=float), np.array(stored["scale"], dtype=float)
         if mean.ndim != 1 or mean.shape != scale.shape or not np.isfinite([mean, scale]).all():
             raise ValueError("a mean and a scale are needed for each column of y")
-        return cls(mean, scale, stored["single"])
+        logs = np.array(stored["logs"], dtype=bool)
+        if logs.shape != mean.shape:
+            raise ValueError("each column of y is learned as a logarithm or not")
+        return cls(mean, scale, stored["single"], logs)
+
+
+def _logarithms(values: Floats, logs: NDArray[np.bool_]) -> Floats:
+    """Return columns of positive numbers as logarithms; other values of such columns become NaN."""
+    return np.where(logs, np.log10(np.where(logs & (values > 0), values, np.nan)), values)
 
 
 _INFINITE = (float("inf"), float("-inf"))

@@ -80,8 +80,8 @@ def test_the_explained_score_is_what_predict_says(fitted):
         e = estimator.explain(matrix)
         np.testing.assert_allclose(e.probabilities, expected, atol=1e-12)
         every = estimator.explain(matrix, top=None)
-        nothing = estimator.target_.link(every.source.base_logits())
-        np.testing.assert_allclose(every.without(every.matches), nothing, atol=1e-12)
+        score = estimator.target_.margin(every.source.logits_without(every.rows), every.column)
+        np.testing.assert_allclose(score, every.base, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["two classes", "numbers", "directed"])

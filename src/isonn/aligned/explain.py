@@ -83,18 +83,15 @@ class AlignedMatches(MatchedGraph):
         distance = np.concatenate([np.array(distances), (1 - np.abs(cells[held])) ** 2])
         self.occurrences = Occurrences(nodes, None, np.arange(len(nodes)), template, distance)
 
-    @property
-    def exact(self) -> bool:
-        """Whether the contributions of all matches sum to score - base."""
-        return True
+    exact = True
 
     def logits(self) -> Logits:
         """Return the outputs for the graph as it is."""
         return np.asarray(self._intercept + self._added.sum(axis=0))
 
-    def base_logits(self) -> Logits:
-        """Return the outputs for the average training graph."""
-        return self._intercept
+    def base(self, column: int) -> float:
+        """Return the score of the average training graph."""
+        return float(self.target.margin(self._intercept, column))
 
     def logits_without(self, rows: IntArray) -> Logits:
         """Return the outputs if the connections of these matches are average."""

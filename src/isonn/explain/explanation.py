@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from isonn.errors import InputError
 from isonn.explain.importance import edge_means, edge_shares, node_shares
-from isonn.explain.matched import Logits, MatchedGraph, Regions
+from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Regions
 from isonn.explain.reasons import Reason, find_reasons
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
@@ -69,9 +69,9 @@ class Explanation:
     """The explanation of one prediction.
 
     A **score** is the logit of the explained class, or for two classes its logit minus the other's. The
-    **contribution** of a match is the score with it minus the score without it, with everything else unchanged. With a
-    linear head the contributions of templates add up to ``score - base``. Those of single matches need not, and neither
-    do those of a model whose head is a network.
+    **contribution** is an exact share of the score: in subgraph and aligned models ``node_importance`` and the
+    contributions of ``absent`` and ``terms`` sum to ``score - base``. In the paper's models it is the score with a
+    match minus the score without it, which does not add up.
 
     Attributes:
         graph: the graph.
@@ -80,19 +80,20 @@ class Explanation:
         classes: all classes.
         probabilities: the probability of each class, shape (classes,).
         score: the score of the explained class.
-        base: the score without any matches.
+        base: the score before anything contributes: for the paper's models the score without any matches, for others
+            about that of a mean training graph.
         padding: contribution of all inputs beyond the graph's nodes; 0 for models without padding.
         templates: the model's templates.
         matches: the listed matches, by absolute contribution, largest first.
         count: the number of all matches.
         total: the sum of the contributions of all matches.
         template_contributions: the score minus the score with a template switched off, shape (c,).
-        node_importance: every match's contribution shared equally among its nodes, shape (n,); sums to ``total``.
+        node_importance: every match's contribution shared equally among its nodes, and the contributions of terms that
+            are sums over nodes, shape (n,).
         edge_importance: every match's contribution shared among the cells of its region by their absolute weight, shape
             (n, n); sums to ``total``. A region without an edge shares equally among its cells.
         single_nodes: contribution of single-node pieces; 0 for models without any.
-        exact: whether contributions add up. Node importances then sum to ``score - base``, and so do edge importances
-            (every undirected edge once) plus ``single_nodes``.
+        exact: whether ``node_importance`` and the contributions of ``absent`` and ``terms`` sum to ``score - base``.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -100,7 +101,8 @@ class Explanation:
         >>> why = clf.explain(graphs[0])
         >>> [why.node_name(node) for node in why.reasons[0].nodes]  # the nitro group
         ['C 12', 'N 14', 'O 15', 'O 16']
-        >>> bool(abs(why.node_importance.sum() - (why.score - why.base)) < 1e-9)
+        >>> rest = sum(part.contribution for part in why.absent + why.terms)
+        >>> bool(abs(why.node_importance.sum() + rest - (why.score - why.base)) < 1e-9)
         True
     """
 
@@ -140,6 +142,16 @@ class Explanation:
         """The name of the explained class, or "class 1"."""
         plain = self.explained.item() if isinstance(self.explained, np.generic) else self.explained
         return self.class_names.get(plain, f"class {plain}")
+
+    @cached_property
+    def absent(self) -> list[NamedContribution]:
+        """The pieces whose absence matters, by name, largest contribution first; only trees notice an absence."""
+        return self.source.absent(self.column)
+
+    @cached_property
+    def terms(self) -> list[NamedContribution]:
+        """The terms of the whole graph, such as its number of nodes, that do not belong to single nodes."""
+        return self.source.terms(self.column)
 
     @cached_property
     def reasons(self) -> list[Reason]:
@@ -281,14 +293,15 @@ def explain_matched(
         classes=classes,
         probabilities=target.link(logits),
         score=float(score(logits)),
-        base=float(score(matched.base_logits())),
+        base=matched.base(column),
         padding=float(score(logits) - score(matched.padding_logits())),
         templates=matched.templates,
         matches=matches_of(matched, rows[order], contributions[order]),
         count=len(matched.occurrences),
         total=float(regions.total.sum()),
         template_contributions=matched.template_contributions(column, rows, contributions),
-        node_importance=node_shares(matched.graph.n, regions.nodes, regions.columns, regions.total),
+        node_importance=node_shares(matched.graph.n, regions.nodes, regions.columns, regions.total)
+        + matched.node_terms(column),
         edge_importance=edges,
         target=target,
         source=matched,

@@ -54,6 +54,33 @@ class Occurrences:
         return len(self.region)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedContribution:
+    """What an absent piece or a term of the whole graph adds to a score.
+
+    Attributes:
+        value: its value: 0 for an absent piece.
+        contribution: what it adds to the score.
+
+    Example:
+        >>> NamedContribution("logP", 4.1, 0.3)
+        NamedContribution(logP 4.1: +0.30)
+    """
+
+    label: object
+    value: float
+    contribution: float
+
+    @property
+    def name(self) -> str:
+        """Its name, such as "logP" or "no O=N-O"."""
+        return str(self.label)
+
+    def __repr__(self) -> str:
+        value = "" if self.name.startswith("no ") else f" {self.value:.3g}"
+        return f"NamedContribution({self.name}{value}: {self.contribution:+.2f})"
+
+
 @dataclass(frozen=True, eq=False)
 class Regions:
     """Regions of a graph with the total contribution and the number of their matches."""
@@ -85,18 +112,16 @@ class MatchedGraph(ABC):
     #: Whether edges have no direction, so that an edge's importance is in both of its cells.
     undirected: bool = False
 
-    @property
-    def exact(self) -> bool:
-        """Whether the contributions of all matches sum to score - base."""
-        return False
+    #: Whether the contributions of all matches, absent pieces and terms sum to score - base.
+    exact: bool = False
 
     @abstractmethod
     def logits(self) -> Logits:
         """Return the outputs for the graph as it is, shape (outputs,)."""
 
     @abstractmethod
-    def base_logits(self) -> Logits:
-        """Return the outputs without any matches, shape (outputs,)."""
+    def base(self, column: int) -> float:
+        """Return the margin of an output before anything contributes."""
 
     @abstractmethod
     def logits_without(self, rows: IntArray) -> Logits:
@@ -148,3 +173,15 @@ class MatchedGraph(ABC):
     def padding_logits(self) -> Logits:
         """Return the outputs without any input that is not a node of the graph, shape (outputs,)."""
         return self.logits()
+
+    def node_terms(self, column: int) -> NDArray[np.float64]:
+        """Return what terms of the whole graph contribute through their nodes, shape (n,)."""
+        return np.zeros(self.graph.n)
+
+    def terms(self, column: int) -> list[NamedContribution]:
+        """Return the terms of the whole graph that do not belong to nodes."""
+        return []
+
+    def absent(self, column: int) -> list[NamedContribution]:
+        """Return the pieces whose absence contributes."""
+        return []

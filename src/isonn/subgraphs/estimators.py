@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, hstack, vstack
 from typing_extensions import Self
 
 from isonn.errors import InputError, naming_the_extra
@@ -20,23 +20,23 @@ from isonn.explain.template import Template
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
-from isonn.heads import Head, LinearHead, get_head
+from isonn.heads import Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
 from isonn.params import check_class_weight, check_count, check_plain
 from isonn.processes import limit_threads
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.count import list_subgraphs
 from isonn.subgraphs.encode import Encoding
-from isonn.subgraphs.explain import SubgraphMatches
-from isonn.subgraphs.features import SumFeatures
+from isonn.subgraphs.explain import GraphTerms, SubgraphMatches
+from isonn.subgraphs.features import COUNT, LOG, NORM, SumFeatures
 from isonn.subgraphs.marks import Mark, class_marks, presence_by_class
 from isonn.subgraphs.select import auto_size, short_list
 from isonn.subgraphs.survey import Survey, directed_error, directed_graph
 from isonn.subgraphs.table import CountTable
-from isonn.subgraphs.terms import SizeTerms, size_counts
+from isonn.subgraphs.terms import NumberTerms, SizeTerms, term_table, terms_of
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks
 from isonn.subgraphs.views import View, view_param_from_json
 from isonn.subgraphs.vocabulary import Block, Vocabulary
-from isonn.targets import Target
+from isonn.targets import Numbers, Target, as_y
 
 #: A graph is unusual if more than this share of its pieces is unknown. A warning appears if most graphs are.
 STRANGE = 0.5
@@ -45,6 +45,36 @@ COVERAGE_GRAPHS = 100
 
 #: The features of a model, and its head.
 Model = tuple[SumFeatures, Head]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The training graphs of a fit.
+
+    Attributes:
+        survey: what a pass over them found.
+        y, targets: as given, and encoded.
+        weights: of the graphs, or None.
+        groups: equal for graphs that are held out together.
+    """
+
+    survey: Survey
+    y: NDArray[Any]
+    targets: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    groups: NDArray[np.int64]
+
+    @property
+    def distinct(self) -> NDArray[np.bool_]:
+        """The first of equal graphs with a weight above 0."""
+        rows = np.arange(len(self.groups)) if self.weights is None else np.flatnonzero(self.weights > 0)
+        distinct = np.zeros(len(self.groups), dtype=bool)
+        distinct[rows[np.unique(self.survey.hashes[rows], return_index=True)[1]]] = True
+        return distinct
+
+    def inputs(self, features: csr_array, counts: csr_array) -> Inputs:
+        """Return features and counts with what graphs are equal and stay together."""
+        return Inputs(features, counts, self.survey.hashes, self.groups)
 
 
 class SubgraphEstimator(GraphEstimator):
@@ -67,12 +97,13 @@ class SubgraphEstimator(GraphEstimator):
     seed_: int
     coverage_: float
     held_out_score_: dict[str, float] | None
+    kind_: str
     _presence: NDArray[np.int32]
     _graphs_by_class: NDArray[np.int64]
     _marks: list[Mark]
     _examples: list[str]
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
 
         A stream (`isonn.stream`) is read twice, a few thousand graphs at a time, and its counts are kept on disk. The
@@ -81,7 +112,9 @@ class SubgraphEstimator(GraphEstimator):
         Args:
             X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
             y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
-            sample_weight: one weight per graph.
+            groups: scaffolds, patients or sites, one per graph. Graphs of a group, and equal graphs, are held out
+                together when penalties, weights of heads and probabilities are chosen.
+            sample_weight: one weight per graph; a weight of 2 means the graph twice.
         """
         self._check_params()
         self._fitted = False
@@ -89,19 +122,19 @@ class SubgraphEstimator(GraphEstimator):
         graphs = as_stream(X)
         self.vectorizer_ = self._vectorizer()
         survey = self.vectorizer_.survey(graphs)
-        targets = self._targets(survey, y)
-        weights = self._weights(sample_weight, targets)
+        training = self._training(survey, y, groups, sample_weight)
         with self.vectorizer_.tables(graphs, survey) as tables:
-            features = self._fit_head(tables, survey, targets, weights, graphs)
-        self._mark_classes(features, targets, survey)
+            inputs = self._fit_head(tables, training, graphs)
+        self._mark_classes(inputs, training)
         self._remember(survey.hashes)
         self._fitted = True
         return self
 
     def transform(self, X: Any) -> csr_array:
-        """Return the features of the head, sparse, one row per graph."""
+        """Return the features of the linear head, sparse, one row per graph."""
         chunks = in_chunks(self._checked(X))
-        return csr_array(vstack([self._features(chunk) for chunk in chunks], format="csr"))
+        features = [self._inputs(chunk, self.vectorizer_.count(chunk)).features for chunk in chunks]
+        return csr_array(vstack(features, format="csr"))
 
     def count(self, X: Any) -> csr_array:
         """Return how often each graph contains each template, sparse, shape (g, templates)."""
@@ -111,14 +144,18 @@ class SubgraphEstimator(GraphEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a unique name for each column of `transform`: what its template requires, then the size terms."""
         self._require_fit()
-        sizes = [f"size {i}" for i in range(self.features_.terms.columns)]
-        return np.array([*self.vectorizer_.get_feature_names_out(), *sizes], dtype=object)
+        names = [name for terms in terms_of(self.kind_) for name in terms.names]
+        number = dict.fromkeys(names, 0)
+        columns = []
+        for term in self.features_.term_of.tolist():
+            number[names[term]] += 1  # a term and its steps
+            columns.append(f"{names[term]} {number[names[term]]}")
+        return np.array([*self.vectorizer_.get_feature_names_out(), *columns], dtype=object)
 
     def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
         """Explain the prediction for one graph by reasons, matches with contributions, and importances.
 
-        With ``head="linear"`` the contributions of all pieces sum to ``score - base`` exactly. The contributions of
-        other heads are computed by removing pieces, and need not add up.
+        Node importances and the contributions of absent pieces and of terms sum to ``score - base`` exactly.
 
         Args:
             X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
@@ -129,7 +166,8 @@ class SubgraphEstimator(GraphEstimator):
             >>> graphs = isonn.load("MUTAG")
             >>> clf = isonn.SubgraphClassifier(random_state=0).fit(graphs)
             >>> e = clf.explain(graphs[0])
-            >>> bool(abs(e.node_importance.sum() - (e.score - e.base)) < 1e-9)
+            >>> rest = sum(part.contribution for part in e.absent + e.terms)
+            >>> bool(abs(e.node_importance.sum() + rest - (e.score - e.base)) < 1e-9)
             True
         """
         return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_)
@@ -139,6 +177,26 @@ class SubgraphEstimator(GraphEstimator):
         """The templates, in feature order."""
         self._require_fit()
         return self.vectorizer_.templates_
+
+    @property
+    def weights_(self) -> dict[Any, Any]:
+        """The weights of sums and logic, ``{"linear": 0.6, "trees": 0.4}``; by label or column if there are several."""
+        self._require_fit()
+        weights = self.head_.weights
+        if self.target_.exclusive or len(weights) == 1:
+            return weights[0]
+        names = self.label_names_.get("target", {})
+        return {names.get(i, i): weight for i, weight in enumerate(weights)}
+
+    @property
+    def calibration_(self) -> dict[Any, float]:
+        """The expected calibration error of each class or label, from held-out probabilities; {} for numbers."""
+        self._require_fit()
+        errors = getattr(self.head_, "calibration", None)
+        if errors is None or self.target_.numeric:
+            return {}
+        names = self.label_names_.get("class" if self.target_.exclusive else "target", {})
+        return {names.get(c, c): float(e) for c, e in zip(self.target_.classes.tolist(), errors, strict=True)}
 
     @property
     def sampled_(self) -> dict[int, float]:
@@ -172,7 +230,7 @@ class SubgraphEstimator(GraphEstimator):
         return reasons
 
     def unseen_share(self, X: Any) -> NDArray[np.float64]:
-        """Return the share of each graph's subgraphs that are not templates, shape (g,); high if it is unusual."""
+        """Return the share of each graph's subgraphs that no training graph has, shape (g,); high if it is unusual."""
         chunks = in_chunks(self._checked(X))
         vectorizer = self.vectorizer_
         return np.concatenate([vectorizer.vocabulary_.unseen(vectorizer.count(chunk)) for chunk in chunks])
@@ -201,80 +259,92 @@ class SubgraphEstimator(GraphEstimator):
             verbose=self.verbose,
         )
 
-    def _targets(self, survey: Survey, y: Any) -> NDArray[Any]:
+    def _training(self, survey: Survey, y: Any, groups: Any, sample_weight: Any) -> Training:
         """Encode the targets, and keep what later predictions need to know about the training graphs."""
-        self.size_, self.label_names_ = survey.largest, survey.names_for(y)
+        self.size_, self.label_names_, self.kind_ = survey.largest, survey.names_for(y), survey.kind
         y = survey.y if y is None else y
         if y is None:
             raise InputError(f"{type(self).__name__}.fit needs y; pass it, or graphs that have it")
-        return self._encode(y, len(survey))
+        targets = self._encode(y, len(survey))
+        weights = self._weights(sample_weight, targets)
+        if weights is not None:
+            weights = np.where(weights > 1e-9 * weights.max(), weights, 0.0)
+        return Training(survey, as_y(y, len(survey)), targets, weights, join_groups(survey.hashes, groups))
 
-    def _fit_head(
-        self,
-        tables: Sequence[CountTable],
-        survey: Survey,
-        targets: NDArray[Any],
-        weights: NDArray[np.float64] | None,
-        graphs: GraphStream,
-    ) -> csr_array:
-        """Learn templates, features and head; return the features of the training graphs."""
-        places = self.vectorizer_.learn(tables, graphs.name)
-        seed = derive_seed(self.seed_, "head")
-        best: tuple[SumFeatures, csr_array, LinearHead] | None = None
-        for row_norm in (True, False) if self.target_.numeric else (True,):
-            # for numbers, leave-one-out decides whether features are divided by their norm
-            sums = SumFeatures.learn(self.vectorizer_.vocabulary_, tables, survey.sizes, row_norm)
-            features = sums.of(tables, survey.sizes, places)
-            head = LinearHead().fit(features, targets, self.target_, weights, seed)
-            if best is None or head.loss < best[2].loss:
-                best = sums, features, head
-        assert best is not None
-        self.features_, features, linear = best
+    def _fit_head(self, tables: Sequence[CountTable], training: Training, graphs: GraphStream) -> Inputs:
+        """Learn templates, features and head; return the inputs of the training graphs."""
+        distinct = training.distinct
+        places = self.vectorizer_.learn(tables, graphs.name, distinct)
+        vocabulary, terms, seed = self.vectorizer_.vocabulary_, training.survey.terms, derive_seed(self.seed_, "head")
+
+        def inputs_of(transform: str) -> tuple[SumFeatures, Inputs]:
+            sums = SumFeatures.learn(vocabulary, tables, terms, distinct, transform)
+            counts = _with_terms(vocabulary.counts(tables, places), sums, terms)
+            return sums, training.inputs(sums.of(tables, terms, places), counts)
+
+        self.features_, inputs = inputs_of(NORM)
+        if isinstance(self.target_, Numbers):
+            training = self._choose_scale(inputs, training, seed)
+            # held-out data decide whether features are divided by their norm, and whether they are logarithms
+            least = held_out_loss(inputs, training.targets, self.target_, training.weights, seed)
+            for transform in (LOG, COUNT):
+                sums, other = inputs_of(transform)
+                loss = held_out_loss(other, training.targets, self.target_, training.weights, seed)
+                if loss < least:
+                    self.features_, inputs, least = sums, other, loss
         if self.n_templates is not None:
-            features, linear = self._shorten(tables, survey, targets, weights, linear, graphs)
-        self._linear: LinearHead = linear
-        self.head_ = linear
-        # a short list is chosen on all graphs, so the leave-one-out score of its head would be too good
-        honest = self.n_templates is None and self.head == LinearHead.name
-        self.held_out_score_ = self._held_out_score(linear, targets) if honest else None
-        if self.head != LinearHead.name:
-            self.head_ = get_head(self.head)().fit(features, targets, self.target_, weights, seed)
-        return features
+            inputs = self._shorten(tables, inputs, training, graphs)
+        self.head_ = get_head(self.head)().fit(inputs, training.targets, self.target_, training.weights, seed)
+        # a short list is chosen on all graphs, so its held-out score would be too good
+        self.held_out_score_ = self._held_out_score(training) if self.n_templates is None else None
+        self._training_targets = training.targets
+        return inputs
 
-    def _shorten(
-        self,
-        tables: Sequence[CountTable],
-        survey: Survey,
-        targets: NDArray[Any],
-        weights: NDArray[np.float64] | None,
-        full: LinearHead,
-        graphs: GraphStream,
-    ) -> tuple[csr_array, LinearHead]:
-        """Replace the vocabulary by a short list; return its features and linear head."""
-        wanted, before = _as_numbers(targets, self.target_), self.features_
-        every = SumFeatures(before.vocabulary, np.ones(len(before.vocabulary)), False, SizeTerms.empty())
-        features = every.of(tables, survey.sizes)
+    def _choose_scale(self, inputs: Inputs, training: Training, seed: int) -> Training:
+        """Learn numbers as logarithms where held-out data prefer it."""
+        logs = prefers_logarithm(inputs, training.y, training.weights, seed)
+        if logs.any():
+            self.target_ = Numbers.fit(training.y, logs)
+            training = replace(training, targets=self.target_.encode(training.y))
+        return training
+
+    def _shorten(self, tables: Sequence[CountTable], inputs: Inputs, training: Training, graphs: GraphStream) -> Inputs:
+        """Replace the vocabulary by a short list; return the inputs of its templates."""
+        before, target = self.features_, self.target_
+        wanted = _as_numbers(training.targets, target)
+        full = LinearHead().fit(inputs, training.targets, target, training.weights, derive_seed(self.seed_, "head"))
+        every = replace(
+            before,
+            scales=np.ones(len(before.vocabulary)),
+            transform=LOG,
+            size=SizeTerms.empty(),
+            further=NumberTerms.empty(),
+        )
+        features = every.of(tables, training.survey.terms)
         count = self.n_templates
         with limit_threads(1, "blas"):  # with hundreds of small systems, threads would wait for each other
             if count == "auto":
-                count = auto_size(features, wanted, self._losses(full, targets), survey.hashes)
+                count = auto_size(features, wanted, self._losses(full, training.targets), training.survey.hashes)
             assert isinstance(count, (int, np.integer))
             chosen = np.sort(short_list(features, wanted, int(count)))
-        kept = SumFeatures(every.vocabulary.keep(chosen), every.scales[chosen], False, every.terms)
+        kept = replace(every, vocabulary=every.vocabulary.keep(chosen), scales=every.scales[chosen])
         self.features_, features = kept.standardised(csr_array(features[:, chosen]))
         self.vectorizer_.vocabulary_ = self.features_.vocabulary
-        head = LinearHead().fit(features, targets, self.target_, weights, derive_seed(self.seed_, "head"))
+        short = training.inputs(features, csr_array(inputs.counts[:, chosen]))
+        head = LinearHead().fit(short, training.targets, target, training.weights, derive_seed(self.seed_, "head"))
         some = replace(next(iter(graphs)), name=graphs.name)
         self.coverage_ = self._coverage(some, (before, full), (self.features_, head))
-        return features, head
+        return short
 
-    def _held_out_score(self, head: LinearHead, targets: NDArray[Any]) -> dict[str, float] | None:
-        """Return the metrics of the leave-one-out predictions for the training graphs."""
-        rows = np.isfinite(head.held_out).any(axis=1)
+    def _held_out_score(self, training: Training) -> dict[str, float] | None:
+        """Return the metrics of the held-out predictions for the training graphs."""
+        if self.head_.held_out is None:
+            return None
+        rows = np.isfinite(self.head_.held_out).any(axis=1)
         if not rows.any():
             return None
-        answers = self.target_.link(np.nan_to_num(head.held_out[rows]))
-        return self.target_.metrics(self.target_.decode(targets[rows]), self.target_.decide(answers))
+        answers = self.target_.link(np.nan_to_num(self.head_.held_out[rows]))
+        return self.target_.metrics(self.target_.decode(training.targets[rows]), self.target_.decide(answers))
 
     def _losses(self, head: LinearHead, targets: NDArray[Any]) -> NDArray[np.float64]:
         """Return the squared leave-one-out error of each graph, for targets from `_as_numbers`."""
@@ -302,29 +372,36 @@ class SubgraphEstimator(GraphEstimator):
             total += len(top)
         return covered / total if total else 1.0
 
-    def _mark_classes(self, features: csr_array, targets: NDArray[Any], survey: Survey) -> None:
+    def _mark_classes(self, inputs: Inputs, training: Training) -> None:
         """Find the templates behind ``reasons_``."""
-        vocabulary, encoding = self.features_.vocabulary, self.vectorizer_.encoding_
-        self._presence, self._graphs_by_class = presence_by_class(features, targets, self.target_, len(vocabulary))
+        vocabulary, encoding, targets = self.features_.vocabulary, self.vectorizer_.encoding_, self._training_targets
+        del self._training_targets
+        self._presence, self._graphs_by_class = presence_by_class(
+            inputs.features, targets, self.target_, len(vocabulary)
+        )
+        linear = getattr(self.head_, "linear", self.head_)
+        if not isinstance(linear, LinearHead):
+            seed = derive_seed(self.seed_, "head")
+            linear = LinearHead().fit(inputs, targets, self.target_, training.weights, seed)
         labelled = [np.full(len(block), encoding.views[block.view].labelled) for block in vocabulary.blocks]
-        self._marks = class_marks(features, self._linear, targets, self.target_, np.concatenate(labelled), self.seed_)
-        del self._linear  # the leave-one-out outputs of all training graphs need not be kept
+        self._marks = class_marks(inputs.features, linear, targets, self.target_, np.concatenate(labelled), self.seed_)
         shown = {i for mark in self._marks for i in mark.examples} if self.keep_examples else set()
-        ids = np.arange(len(survey)) if survey.ids is None else survey.ids
-        self._examples = [str(ids[i]) if i in shown else "" for i in range(len(survey))] if shown else []
+        ids = np.arange(len(targets)) if training.survey.ids is None else training.survey.ids
+        self._examples = [str(ids[i]) if i in shown else "" for i in range(len(targets))] if shown else []
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         outputs, strange = [], 0
         for chunk in in_chunks(graphs):
             tables = self.vectorizer_.count(chunk)
-            if self.n_templates is None:
-                strange += int((self.vectorizer_.vocabulary_.unseen(tables) > STRANGE).sum())
-            outputs.append(self.head_.outputs(self.features_.of(tables, size_counts(chunk))))
+            strange += int((self.vectorizer_.vocabulary_.unseen(tables) > STRANGE).sum())
+            outputs.append(self.head_.outputs(self._inputs(chunk, tables)))
         self.vectorizer_.warn_of_unseen(graphs, strange if strange > len(graphs) / 2 else 0)
         return self.target_.link(np.concatenate(outputs))
 
-    def _features(self, graphs: GraphSet) -> csr_array:
-        return self.features_.of(self.vectorizer_.count(graphs), size_counts(graphs))
+    def _inputs(self, graphs: GraphSet, tables: Sequence[CountTable]) -> Inputs:
+        terms, places = term_table(graphs, self.kind_), self.features_.vocabulary.places(tables)
+        counts = _with_terms(self.features_.vocabulary.counts(tables, places), self.features_, terms)
+        return Inputs(self.features_.of(tables, terms, places), counts)
 
     def _matched_graph(self, X: Any) -> SubgraphMatches:
         graphs = self._checked(as_one_graph(X))
@@ -337,7 +414,7 @@ class SubgraphEstimator(GraphEstimator):
         vectorizer = self.vectorizer_.with_vocabulary(features.vocabulary)
         listed = list_subgraphs(vectorizer.encoding_.encode(graphs), self.max_subgraphs, vectorizer.cut_seed)
         columns = vectorizer.columns_of(listed.rows)
-        terms = features.terms.features(size_counts(graphs))
+        terms = graph_terms(graphs, self.kind_)
         return SubgraphMatches(graphs[0], vectorizer.templates_, features, head, self.target_, listed, columns, terms)
 
     @classmethod
@@ -348,7 +425,8 @@ class SubgraphEstimator(GraphEstimator):
         return {
             "encoding": self.vectorizer_.encoding_.as_json(),
             "blocks": [[block.view, block.size] for block in self.features_.vocabulary.blocks],
-            "row_norm": self.features_.row_norm,
+            "transform": self.features_.transform,
+            "kind": self.kind_,
             "head": self.head_.name,
             "sampled": sorted(self.sampled_.items()),
             "marks": [list(astuple(mark)) for mark in self._marks],
@@ -364,9 +442,10 @@ class SubgraphEstimator(GraphEstimator):
             "graphs_by_class": self._graphs_by_class,
         }
         for i, block in enumerate(self.features_.vocabulary.blocks):
-            tensors[f"rows.{i}"] = block.rows
-        for prefix, part in (("head.", self.head_.tensors()), ("size.", self.features_.terms.tensors())):
-            tensors.update({prefix + name: tensor for name, tensor in part.items()})
+            tensors[f"rows.{i}"], tensors[f"seen.{i}"] = block.rows, block.seen
+        parts: dict[str, Any] = {"head": self.head_, "size": self.features_.size, "further": self.features_.further}
+        for prefix, part in parts.items():
+            tensors.update({f"{prefix}.{name}": tensor for name, tensor in part.tensors().items()})
         return tensors
 
     def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
@@ -376,8 +455,14 @@ class SubgraphEstimator(GraphEstimator):
         def below(prefix: str) -> dict[str, NDArray[Any]]:
             return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
-        terms, scales = SizeTerms.restore(below("size.")), tensors["scales"].astype(np.float64)
-        self.features_ = SumFeatures(vocabulary, scales, bool(details["row_norm"]), terms)
+        size, further = SizeTerms.restore(below("size.")), NumberTerms.restore(below("further."))
+        scales = tensors["scales"].astype(np.float64)
+        if details["transform"] not in (NORM, LOG, COUNT):
+            raise ValueError(f"{details['transform']!r} is not a transform")
+        self.features_, self.kind_ = (
+            SumFeatures(vocabulary, scales, details["transform"], size, further),
+            details["kind"],
+        )
         self.vectorizer_ = self._vectorizer()
         self.vectorizer_.seed_, self.vectorizer_.encoding_, self.vectorizer_.vocabulary_ = (
             self.seed_,
@@ -393,7 +478,7 @@ class SubgraphEstimator(GraphEstimator):
         self.held_out_score_ = details["held_out_score"]
         if details["coverage"] is not None:
             self.coverage_ = float(details["coverage"])
-        linear = self.head_.coefficients()
+        linear = getattr(self.head_, "linear", self.head_).coefficients()
         if scales.shape != (len(vocabulary),) or (
             linear is not None and linear[0].shape != (self.target_.outputs, self.features_.columns)
         ):
@@ -417,7 +502,8 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         view: the information that nodes and edges carry: one or several names from `isonn.subgraphs.views.VIEWS`, or
             `View` objects such as ``LabelsView(edge_labels=False)``. "auto" uses labels together with labels refined by
             degree and cycles; for molecules, elements and labels.
-        head: "linear" (contributions add up), "forest", or "ensemble" (the mean of both).
+        head: "auto" weighs sums and logic by held-out data; "linear" takes only sums (ridge regression), "trees" only
+            logic (boosted trees). "linear" works without LightGBM.
         min_support: minimum number of training graphs that contain a template.
         max_subgraphs: subgraphs per size and graph above which they are sampled; nodes and edges never are.
         class_weight: weights of classes: None, "balanced", or a dict from class to weight.
@@ -429,7 +515,9 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
     Attributes set by ``fit``:
         templates_: the templates. reasons_: the pieces that mark each class.
         vectorizer_: the fitted `SubgraphVectorizer`. head_: the fitted head.
-        held_out_score_: leave-one-out metrics on the training graphs, for the whole vocabulary with a linear head.
+        weights_: the weights of sums and logic. calibration_: the expected calibration error of each class.
+        held_out_score_: metrics of predictions for the training graphs by models that saw neither the graph nor an
+            equal one nor its group; None for a short list.
         coverage_: for a short list, the share of the whole vocabulary's important edges that it covers.
         sampled_: training graphs whose subgraphs were sampled, with the share sampled.
 
@@ -447,7 +535,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         n_templates: int | str | None = None,
         *,
         view: str | View | Sequence[str | View] = "auto",
-        head: str = "linear",
+        head: str = "auto",
         min_support: int = 2,
         max_subgraphs: int = 100_000,
         class_weight: str | Mapping[Any, float] | None = None,
@@ -526,7 +614,7 @@ class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
         n_templates: int | str | None = None,
         *,
         view: str | View | Sequence[str | View] = "auto",
-        head: str = "linear",
+        head: str = "auto",
         min_support: int = 2,
         max_subgraphs: int = 100_000,
         keep_examples: bool = False,
@@ -563,7 +651,7 @@ def _restored_vocabulary(encoding: Encoding, keys: Sequence[Any], tensors: dict[
             raise ValueError(f"the encoding has no block {i}")
         if rows.shape[1:] != (size * (size + 1) // 2,) or rows.dtype.kind not in "iu":
             raise ValueError(f"the rows of block {i} have shape {rows.shape}")
-        blocks.append(Block(int(view), int(size), rows, first))
+        blocks.append(Block(int(view), int(size), rows, first, tensors[f"seen.{i}"].astype(np.uint64)))
         first += len(rows)
     return Vocabulary(tuple(blocks))
 
@@ -573,3 +661,23 @@ def _as_numbers(targets: NDArray[Any], target: Target) -> NDArray[np.float64]:
     if target.exclusive:
         return np.asarray(targets[:, None] == np.arange(len(target.classes)), dtype=np.float64)
     return np.asarray(targets, dtype=np.float64)
+
+
+def _with_terms(counts: csr_array, features: SumFeatures, terms: NDArray[np.float64]) -> csr_array:
+    """Return counts of templates with the terms of the graphs to their right, for the trees."""
+    if not features.size.columns:  # a short list
+        return counts
+    return csr_array(hstack([counts, csr_array(features.further.filled(terms).astype(counts.dtype))], format="csr"))
+
+
+def graph_terms(graphs: GraphSet, kind: str) -> GraphTerms:
+    """Return the terms of a set of one graph."""
+    groups = terms_of(kind)
+    starts = np.cumsum([0, *(len(terms.names) for terms in groups)])
+    places = [start + np.arange(terms.shared) for start, terms in zip(starts, groups, strict=False)]
+    return GraphTerms(
+        [name for terms in groups for name in terms.names],
+        term_table(graphs, kind)[0],
+        np.concatenate(places).astype(np.int64),
+        lambda: np.concatenate([terms.per_node(graphs[0]) for terms in groups]),
+    )

@@ -1,34 +1,55 @@
-"""Explanations of the subgraph model: the pieces in a graph and their contributions to the score."""
+"""Explanations of the subgraph model: the pieces in a graph, what is absent from it, and their contributions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from isonn.explain.matched import Logits, MatchedGraph, Occurrences, Regions
+from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Occurrences, Regions
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
-from isonn.heads import Head
+from isonn.heads import Head, Inputs
 from isonn.packing import Floats, IntArray
 from isonn.subgraphs.count import Listed
-from isonn.subgraphs.features import SumFeatures
+from isonn.subgraphs.features import NORM, SumFeatures, transformed
 from isonn.targets import Target
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTerms:
+    """The terms of one graph.
+
+    Attributes:
+        names: their names.
+        values: their values, ``(terms,)``.
+        places, per_node: numbers of the terms that are sums over nodes, and a function that returns the value of each
+            node for them, ``(places, n)``; it is called only if such a term contributes.
+    """
+
+    names: Sequence[str]
+    values: Floats
+    places: IntArray
+    per_node: Callable[[], Floats]
 
 
 class SubgraphMatches(MatchedGraph):
     r"""The matches of a subgraph model in one graph: every subgraph that is a template, with its contribution.
 
-    With a linear head, one occurrence of piece t of a block (a view and a size) contributes
+    A head splits its output into a sum over columns: templates in the graph, templates absent from it, and terms. The
+    contribution of a template is shared equally among its occurrences. For sums of normed features, one occurrence of
+    piece t of a block (a view and a size) contributes
 
     .. math:: \frac{w_t u_t - s u_t^2}{n_t} + \frac{s}{N}, \qquad u_t = x_t / a, \quad s = \sum_t w_t u_t
 
     with :math:`n_t` its occurrences, N all occurrences of the block and :math:`w_t` the weight times the block's scale.
     The second and third terms account for the norm: with more of t the other pieces count less. They cancel over a
     block, so the contributions of all occurrences sum exactly to the block's score. Pieces that are not templates
-    affect only the norm. Without the norm an occurrence contributes :math:`w_t x_t / n_t`.
+    affect only the norm.
 
     Args:
         graph: the graph.
@@ -38,10 +59,11 @@ class SubgraphMatches(MatchedGraph):
         target: the kind of prediction.
         listed: all subgraphs of the graph.
         columns: the column of each distinct piece of ``listed``, or -1.
-        size_terms: the size features, ``(1, q)``.
+        terms: the terms of the graph.
     """
 
     undirected = True
+    exact = True
 
     def __init__(
         self,
@@ -52,10 +74,10 @@ class SubgraphMatches(MatchedGraph):
         target: Target,
         listed: Listed,
         columns: IntArray,
-        size_terms: Floats,
+        terms: GraphTerms,
     ) -> None:
         self.graph, self.templates, self.target = graph, templates, target
-        self._features, self._head, self._size = features, head, size_terms
+        self._features, self._head, self._terms = features, head, terms
         self._piece, self._weights = listed.piece, listed.weights
         self._counts = np.bincount(listed.piece, listed.weights, minlength=len(listed.rows)).astype(np.float64)
         keys = {(block.view, block.size): number for number, block in enumerate(features.vocabulary.blocks)}
@@ -64,14 +86,12 @@ class SubgraphMatches(MatchedGraph):
         pieces = np.flatnonzero(columns >= 0)
         self._held = pieces[np.argsort(columns[pieces])]
         self._columns = columns[self._held]
+        self._term_features = features.term_features(terms.values[None])
+        self._filled = features.further.filled(terms.values[None])
         # a match is an occurrence of a piece that is a template
         region = np.flatnonzero(columns[listed.piece] >= 0)
         self.occurrences = Occurrences(listed.nodes, None, region, columns[listed.piece[region]], np.zeros(len(region)))
-
-    @property
-    def exact(self) -> bool:
-        """Whether contributions add up to the score."""
-        return self._head.additive
+        self._split: dict[int, _Split] = {}
 
     def logits(self) -> Logits:
         """Return the outputs for the graph as it is."""
@@ -81,9 +101,9 @@ class SubgraphMatches(MatchedGraph):
     def _logits(self) -> Logits:
         return np.asarray(self._outputs(self._counts[None])[0])
 
-    def base_logits(self) -> Logits:
-        """Return the outputs without any piece: intercept and size terms."""
-        return np.asarray(self._outputs(np.zeros((1, len(self._counts))))[0])
+    def base(self, column: int) -> float:
+        """Return the score before anything contributes: the intercept of sums, and the mean output of the trees."""
+        return self._split_of(column).base
 
     def logits_without(self, rows: IntArray) -> Logits:
         """Return the outputs without the occurrences of these matches."""
@@ -99,14 +119,14 @@ class SubgraphMatches(MatchedGraph):
         return np.arange(len(self.occurrences)), without[self._piece[self.occurrences.region]]
 
     def logits_without_template(self) -> Logits:
-        """Return the outputs with one template switched off, ``(templates, outputs)``."""
+        """Return the outputs without any occurrence of one template, ``(templates, outputs)``."""
         every = np.repeat(self.logits()[None], len(self.templates), axis=0)
-        values = np.repeat(self._values(self._counts[None]), len(self._held), axis=0)
-        every[self._columns] = self._head_outputs(values * (1 - np.eye(len(self._held))))
+        gone = np.eye(len(self._counts))[self._held]
+        every[self._columns] = self._outputs(self._counts * (1 - gone))
         return every
 
     def contributions(self, column: int) -> tuple[IntArray, Floats]:
-        """Return the contribution of each match: exact for an additive head, else by removing its piece."""
+        """Return the contribution of each match."""
         return np.arange(len(self.occurrences)), self._shares(column)[self.occurrences.region]
 
     def region_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Regions:
@@ -118,34 +138,89 @@ class SubgraphMatches(MatchedGraph):
         sums = np.bincount(self.occurrences.template, contributions, minlength=len(self.templates))
         return sums.astype(np.float64)
 
+    def node_terms(self, column: int) -> Floats:
+        """Return what terms contribute through their nodes, ``(n,)``."""
+        contributions = self._split_of(column).terms
+        shared = self._shared_terms(contributions)
+        if not shared.any():
+            return np.zeros(self.graph.n)
+        places = self._terms.places[shared]
+        values = self._terms.per_node()[shared]
+        return np.asarray((contributions[places] / values.sum(axis=1)) @ values)
+
+    def terms(self, column: int) -> list[NamedContribution]:
+        """Return the terms that do not belong to nodes, largest contribution first."""
+        contributions = self._split_of(column).terms
+        told = np.ones(len(contributions), dtype=bool)
+        told[self._terms.places[self._shared_terms(contributions)]] = False
+        order = np.argsort(-np.abs(contributions), kind="stable")
+        return [
+            NamedContribution(self._terms.names[i], float(self._terms.values[i]), float(contributions[i]))
+            for i in order.tolist()
+            if told[i] and contributions[i] != 0
+        ]
+
+    def absent(self, column: int) -> list[NamedContribution]:
+        """Return the templates whose absence contributes, largest contribution first."""
+        columns, contributions = self._split_of(column).absent
+        order = np.argsort(-np.abs(contributions), kind="stable")
+        return [
+            NamedContribution(_Name(self.templates, int(columns[i])), 0.0, float(contributions[i]))
+            for i in order.tolist()
+        ]
+
+    def _shared_terms(self, contributions: Floats) -> NDArray[np.bool_]:
+        """Return which of the terms that are sums over nodes contribute, and are not 0, ``(places,)``."""
+        places = self._terms.places
+        return np.asarray((contributions[places] != 0) & (np.abs(self._terms.values[places]) > 1e-9))
+
     def _shares(self, column: int) -> Floats:
         """Return the contribution of every occurrence, including pieces that are not templates, ``(R,)``."""
-        linear = self._head.coefficients()
-        if linear is None:
-            without = self._outputs(self._counts * (1 - np.eye(len(self._counts))))
-            worth = self.target.margin(self.logits(), column) - self.target.margin(without, column)
-            each = worth / np.maximum(self._counts, 1e-12)
-        else:
-            each = self._worth_of_one(linear[0], column)
+        split = self._split_of(column)
+        each = split.pieces / np.maximum(self._counts, 1e-12)
         return np.asarray(each[self._piece] * self._weights)
 
-    def _worth_of_one(self, coef: Floats, column: int) -> Floats:
-        """Return the contribution of one occurrence of each piece with a linear head, ``(d,)``."""
-        outputs = coef.shape[0]
-        direction = self.target.margin(np.eye(outputs), column) - self.target.margin(np.zeros(outputs), column)
-        weight = np.zeros(len(self._counts))
-        weight[self._held] = (direction @ coef[:, self._columns]) * self._features.scales[self._columns]
-        logs = np.log1p(self._counts)
-        if not self._features.row_norm:
-            return np.asarray(weight * logs / np.maximum(self._counts, 1e-12))
+    def _split_of(self, column: int) -> _Split:
+        if column not in self._split:
+            self._split[column] = self._new_split(column)
+        return self._split[column]
+
+    def _new_split(self, column: int) -> _Split:
+        """Split the margin of an output into the contributions of pieces, absent templates and terms."""
+        outputs = self.target.outputs
+        zero = self.target.margin(np.zeros(outputs), column)
+        direction = self.target.margin(np.eye(outputs), column) - zero
+        inputs = self._inputs(self._counts[None])
+        base, p = float(zero), len(self._features.vocabulary)
+        by_feature = np.zeros(self._features.columns)
+        by_count = np.zeros(p + len(self._terms.values))
+        for output in np.flatnonzero(direction).tolist():
+            split = self._head.contributions(inputs, output)
+            base += direction[output] * split.base
+            by_feature[split.features.indices] += direction[output] * split.features.data
+            by_count[split.counts.indices] += direction[output] * split.counts.data
+        terms = by_count[p:] + np.bincount(self._features.term_of, by_feature[p:], minlength=len(self._terms.values))
+        present = np.zeros(p, dtype=bool)
+        present[self._columns] = True
+        absent = np.flatnonzero(~present & (by_count[:p] != 0))
+        pieces = self._spread_norm(by_feature[self._columns])
+        pieces[self._held] += by_count[self._columns]
+        return _Split(base, pieces, (absent, by_count[absent]), terms)
+
+    def _spread_norm(self, worth: Floats) -> Floats:
+        """Return the contribution of each distinct piece, given that of the features of templates."""
+        pieces = np.zeros(len(self._counts))
+        pieces[self._held] = worth
+        if self._features.transform != NORM:
+            return pieces
         number = len(self._features.vocabulary.blocks)
-        norms = np.sqrt(np.bincount(self._blocks, logs**2, minlength=number))
-        unit = logs / np.maximum(norms, 1e-300)[self._blocks]
-        worth = weight * unit
-        score = np.bincount(self._blocks, worth, minlength=number)
+        logs = np.log1p(self._counts)
+        squares = np.bincount(self._blocks, logs**2, minlength=number)
+        unit = logs**2 / np.maximum(squares, 1e-300)[self._blocks]
+        score = np.bincount(self._blocks, pieces, minlength=number)
         every = np.bincount(self._blocks, self._counts, minlength=number)
         share = (score / np.maximum(every, 1e-12))[self._blocks]
-        return np.asarray((worth - score[self._blocks] * unit**2) / np.maximum(self._counts, 1e-12) + share)
+        return np.asarray(pieces - score[self._blocks] * unit + share * self._counts)
 
     def order(self, row: int) -> IntArray | None:
         """Return None, because a piece is matched as a whole."""
@@ -162,27 +237,48 @@ class SubgraphMatches(MatchedGraph):
         column = int(other.occurrences.template[row])
         return round(float(self._counts[self._held[self._columns == column]].sum()))
 
-    def _values(self, counts: Floats) -> Floats:
-        """Return the features of the templates for rows of counts of the distinct pieces, ``(b, held)``."""
-        values = np.log1p(counts[:, self._held])
-        if self._features.row_norm:
+    def _outputs(self, counts: Floats) -> Logits:
+        """Return the outputs for rows of counts of the distinct pieces, ``(b, d)``."""
+        return self._head.outputs(self._inputs(counts))
+
+    def _inputs(self, counts: Floats) -> Inputs:
+        values = transformed(counts[:, self._held], self._features.transform)
+        if self._features.transform == NORM:
             block = np.zeros((len(self._blocks), len(self._features.vocabulary.blocks)))
             block[np.arange(len(self._blocks)), self._blocks] = 1.0
             norms = np.sqrt(np.log1p(counts) ** 2 @ block)
             values = values / np.where(norms > 0, norms, 1.0)[:, self._blocks[self._held]]
-        return np.asarray(values * self._features.scales[self._columns])
+        features = values * self._features.scales[self._columns]
+        p = len(self._features.vocabulary)
+        return Inputs(
+            _beside(features, self._columns, self._term_features, p),
+            _beside(counts[:, self._held], self._columns, self._filled, p),
+        )
 
-    def _outputs(self, counts: Floats) -> Logits:
-        return self._head_outputs(self._values(counts))
 
-    def _head_outputs(self, values: Floats) -> Logits:
-        """Return the outputs for features of the held templates, ``(b, held)``."""
-        linear, p = self._head.coefficients(), len(self._features.vocabulary)
-        if linear is not None:
-            coef, intercept = linear
-            return np.asarray(values @ coef[:, self._columns].T + self._size @ coef[:, p:].T + intercept)
-        columns = np.concatenate([self._columns, p + np.arange(self._size.shape[1])])
-        data = np.concatenate([values, np.repeat(self._size, len(values), axis=0)], axis=1)
-        rows = np.arange(len(data) + 1) * data.shape[1]
-        shape = (len(data), p + self._size.shape[1])
-        return self._head.outputs(csr_array((data.ravel(), np.tile(columns, len(data)), rows), shape=shape))
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """A margin as a sum: base, distinct pieces (d,), columns and contributions of absent templates, terms."""
+
+    base: float
+    pieces: Floats
+    absent: tuple[IntArray, Floats]
+    terms: Floats
+
+
+class _Name:
+    """The words of an absent template, written when they are first asked for."""
+
+    def __init__(self, templates: Sequence[Template], column: int) -> None:
+        self._templates, self._column = templates, column
+
+    def __str__(self) -> str:
+        return f"no {self._templates[self._column].text()}"
+
+
+def _beside(values: Floats, columns: IntArray, terms: Floats, p: int) -> csr_array:
+    """Return rows with values in some of p columns, and the terms to their right."""
+    data = np.concatenate([values, np.repeat(terms, len(values), axis=0)], axis=1)
+    places = np.concatenate([columns, p + np.arange(terms.shape[1])])
+    rows = np.arange(len(data) + 1) * data.shape[1]
+    return csr_array((data.ravel(), np.tile(places, len(data)), rows), shape=(len(data), p + terms.shape[1]))

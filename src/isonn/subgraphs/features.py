@@ -1,4 +1,4 @@
-r"""Features for sums: logarithms of counts, divided by their norm, and a few size terms.
+r"""Features for sums: logarithms of counts, divided by their norm, and a few terms of the whole graph.
 
 For a graph that contains template t of a block :math:`n_t` times, the feature is
 
@@ -6,15 +6,15 @@ For a graph that contains template t of a block :math:`n_t` times, the feature i
 
 with the norm over all subgraphs of that view and size, also those that are not templates, and the same a for the whole
 block. Each size of a view, and each view, has the same weight. Large graphs then do not count more than small ones. For
-numbers that grow with the graph the norm can be left out (``row_norm=False``). A few size terms (nodes, edges, cycles,
-degrees) are added. Everything is sparse and linear, so the contribution of each occurrence to the score is exact
-(`isonn.subgraphs.explain`).
+numbers that grow with the graph, held-out data may prefer logarithms without the norm, or counts. A few terms of the
+whole graph (nodes, edges, cycles, degrees; logP and others for molecules) are added. Everything is sparse and linear,
+so the contribution of each occurrence to the score is exact (`isonn.subgraphs.explain`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,15 @@ from scipy.sparse import csr_array, hstack
 
 from isonn.packing import Floats
 from isonn.subgraphs.table import CountTable, stack_rows
-from isonn.subgraphs.terms import SIZE_WEIGHT, SizeTerms
+from isonn.subgraphs.terms import SIZE_WEIGHT, NumberTerms, SizeTerms
 from isonn.subgraphs.vocabulary import Vocabulary, moved
 
 #: Number of graphs above which features are stored in single precision.
 DOUBLE_GRAPHS = 2**17
+
+
+#: How a count becomes a feature: its logarithm divided by the norm of all logarithms, its logarithm, or the count.
+NORM, LOG, COUNT = "norm", "log", "count"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,45 +41,63 @@ class SumFeatures:
     Attributes:
         vocabulary: the templates.
         scales: the factor of each template's feature, ``(p,)``.
-        row_norm: whether the features of a block are divided by their norm.
-        terms: the size terms, to the right of the templates.
+        transform: "norm", "log" or "count".
+        size: the size terms, to the right of the templates.
+        further: further terms, such as logP, to the right of these.
     """
 
     vocabulary: Vocabulary
     scales: Floats
-    row_norm: bool
-    terms: SizeTerms
+    transform: str
+    size: SizeTerms
+    further: NumberTerms
 
     @classmethod
     def learn(
-        cls, vocabulary: Vocabulary, tables: Sequence[CountTable], sizes: NDArray[np.float32], row_norm: bool
+        cls,
+        vocabulary: Vocabulary,
+        tables: Sequence[CountTable],
+        terms: Floats,
+        distinct: NDArray[np.bool_],
+        transform: str = NORM,
     ) -> SumFeatures:
         """Learn the scale of each block from the training graphs.
 
         Args:
-            sizes: their `size_counts`.
+            terms: their `term_table`.
+            distinct: the first of equal graphs; repeats do not count.
         """
         views = [block.view for block in vocabulary.blocks]
         count = len(set(views))
         scales = []
         for table, block in zip(tables, vocabulary.blocks, strict=True):
             scale = 1 / np.sqrt(views.count(block.view) * (count + SIZE_WEIGHT))
-            if not row_norm:
-                dtype = _dtype(table.graphs)
-                squares = np.concatenate([_norms(_logs(counts, dtype)) ** 2 for counts in table.chunks()])
-                scale /= max(np.sqrt(np.mean(squares)), 1e-12)
+            if transform != NORM:
+                values = (_transformed(counts, transform, _dtype(table.graphs)) for counts in table.chunks())
+                squares = np.concatenate([_norms(chunk) ** 2 for chunk in values])
+                scale /= max(np.sqrt(np.mean(squares[distinct])), 1e-12)
             scales.append(np.full(len(block), scale))
-        return cls(vocabulary, np.concatenate(scales), row_norm, SizeTerms.learn(sizes, count))
+        size, further = SizeTerms.learn(terms[distinct], count), NumberTerms.learn(terms[distinct], count)
+        return cls(vocabulary, np.concatenate(scales), transform, size, further)
 
     @property
     def columns(self) -> int:
-        """Number of features: templates, then size terms."""
-        return len(self.vocabulary) + self.terms.columns
+        """Number of features: templates, then terms."""
+        return len(self.vocabulary) + self.size.columns + self.further.columns
+
+    @property
+    def term_of(self) -> NDArray[np.int64]:
+        """The term that each feature to the right of the templates belongs to."""
+        return np.concatenate([self.size.term_of, self.further.first + np.arange(self.further.columns)])
+
+    def term_features(self, terms: Floats) -> Floats:
+        """Return the features to the right of the templates, dense."""
+        return np.concatenate([self.size.features(terms), self.further.features(terms)], axis=1)
 
     def of(
         self,
         tables: Sequence[CountTable],
-        sizes: NDArray[np.float32],
+        terms: Floats,
         places: Sequence[NDArray[np.integer]] | None = None,
     ) -> csr_array:
         """Return the features of graphs, ``(g, columns)``.
@@ -84,29 +106,29 @@ class SumFeatures:
 
         Args:
             tables: the counts of the graphs.
-            sizes: their `size_counts`.
+            terms: their `term_table`.
             places: `Vocabulary.places`, if they are known.
         """
         places = self.vocabulary.places(tables) if places is None else places
         room = sum(int(table.support[place >= 0].sum()) for table, place in zip(tables, places, strict=True))
-        room += len(sizes) * self.terms.columns
-        return stack_rows(self._chunks(tables, places, sizes), len(sizes), room)
+        room += len(terms) * (self.columns - len(self.vocabulary))
+        return stack_rows(self._chunks(tables, places, terms), len(terms), room)
 
     def _chunks(
-        self, tables: Sequence[CountTable], places: Sequence[NDArray[np.integer]], sizes: NDArray[np.float32]
+        self, tables: Sequence[CountTable], places: Sequence[NDArray[np.integer]], terms: Floats
     ) -> Iterator[csr_array]:
-        done, dtype = 0, _dtype(len(sizes))
+        done, dtype = 0, _dtype(len(terms))
         for chunk in zip(*(table.chunks() for table in tables), strict=True):
             columns = []
             for counts, block, place in zip(chunk, self.vocabulary.blocks, places, strict=True):
-                logs, scales = _logs(counts, dtype), self.scales[block.columns]
-                if self.row_norm and len(scales):  # one scale for the whole block
-                    columns.append(moved(_scaled(logs, scales[0] / _norms(logs)), place, len(block)))
+                values, scales = _transformed(counts, self.transform, dtype), self.scales[block.columns]
+                if self.transform == NORM and len(scales):  # one scale for the whole block
+                    columns.append(moved(_scaled(values, scales[0] / _norms(values)), place, len(block)))
                 else:
-                    columns.append(moved(logs, place, len(block)))
+                    columns.append(moved(values, place, len(block)))
                     columns[-1].data *= scales.astype(dtype)[columns[-1].indices]
             graphs = columns[0].shape[0]
-            columns.append(csr_array(self.terms.features(sizes[done : done + graphs]).astype(dtype)))
+            columns.append(csr_array(self.term_features(terms[done : done + graphs]).astype(dtype)))
             done += graphs
             yield csr_array(hstack(columns, format="csr"))
 
@@ -115,16 +137,21 @@ class SumFeatures:
         mean = np.asarray(features.mean(axis=0)).ravel()
         square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
         scale = 1 / (np.sqrt(np.maximum(square - mean**2, 1e-12)) * np.sqrt(max(1, features.shape[1])))
-        changed = SumFeatures(self.vocabulary, self.scales * scale, False, SizeTerms.empty())
-        return changed, csr_array(features.multiply(scale[None, :]))
+        return replace(self, scales=self.scales * scale), csr_array(features.multiply(scale[None, :]))
 
 
 def _dtype(graphs: int) -> np.dtype[Any]:
     return np.dtype(np.float64 if graphs <= DOUBLE_GRAPHS else np.float32)
 
 
-def _logs(counts: csr_array, dtype: Any = np.float64) -> csr_array:
-    return csr_array((np.log1p(counts.data.astype(dtype)), counts.indices, counts.indptr), shape=counts.shape)
+def transformed(counts: NDArray[Any], transform: str) -> NDArray[Any]:
+    """Return counts or their logarithms."""
+    return counts if transform == COUNT else np.log1p(counts)
+
+
+def _transformed(counts: csr_array, transform: str, dtype: Any) -> csr_array:
+    data = transformed(counts.data.astype(dtype), transform)
+    return csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
 
 
 def _norms(logs: csr_array) -> Floats:

@@ -20,7 +20,7 @@ from isonn.graphs.stream import GraphStream
 from isonn.processes import run_in_order
 from isonn.progress import Report
 from isonn.subgraphs.levels import DistinctRows
-from isonn.subgraphs.terms import size_counts
+from isonn.subgraphs.terms import term_table
 from isonn.subgraphs.views import COLUMNS, View
 
 #: Weights of the two directions of an edge may differ by this share: matrices of `numpy.corrcoef` do, by rounding.
@@ -34,7 +34,7 @@ class Survey:
     Attributes:
         values: labels and values.
         y: the targets, or None if the graphs have none.
-        sizes: their `size_counts`, ``(g, 13)``.
+        terms: their `term_table`, ``(g, terms)``.
         largest: number of nodes of the largest graph.
         label_names: names of node and edge labels, targets and classes.
         hashes: their `graph_hashes`, ``(g,)``, equal for equal graphs.
@@ -45,7 +45,7 @@ class Survey:
 
     values: DistinctValues
     y: NDArray[Any] | None
-    sizes: NDArray[np.float32]
+    terms: NDArray[np.float64]
     largest: int
     label_names: dict[str, dict[Any, str]]
     hashes: NDArray[np.uint64]
@@ -73,6 +73,13 @@ class Survey:
                 except DatasetError:
                     pass  # reading in order has the error message
             return _joined(_in_order(graphs, views), graphs, report)
+
+    @property
+    def distinct(self) -> NDArray[np.bool_]:
+        """The first of equal graphs, ``(g,)``."""
+        distinct = np.zeros(len(self), dtype=bool)
+        distinct[np.unique(self.hashes, return_index=True)[1]] = True
+        return distinct
 
     def names_for(self, y: Any) -> dict[str, dict[Any, str]]:
         """Return the names; a ``y`` that does not come from the graphs has none."""
@@ -113,7 +120,7 @@ def survey_of(graphs: GraphSet, columns: Collection[str]) -> Survey:
     return Survey(
         DistinctValues(columns).add(graphs),
         graphs.y,
-        size_counts(graphs),
+        term_table(graphs, graphs.kind),
         int(graphs.sizes.max()),
         names,
         graph_hashes(graphs),
@@ -145,7 +152,7 @@ def _joined(surveys: Iterable[Survey], graphs: GraphStream, report: Report) -> S
     return Survey(
         chunks[0].values,
         _all([chunk.y for chunk in chunks]),
-        np.concatenate([chunk.sizes for chunk in chunks]),
+        np.concatenate([chunk.terms for chunk in chunks]),
         max(chunk.largest for chunk in chunks),
         names,
         np.concatenate([chunk.hashes for chunk in chunks]),

@@ -114,6 +114,17 @@ class CountTable:
         """How often each graph contains each subgraph, ``(g, d)``."""
         return stack_rows(self.chunks(), self.graphs, int(self.support.sum()))
 
+    def support_in(self, rows: NDArray[np.bool_]) -> IntArray:
+        """Return the number of some of the graphs that contain each subgraph, ``(d,)``."""
+        if rows.all():
+            return self.support
+        support, done = np.zeros(len(self.rows), dtype=np.int64), 0
+        for counts in self.chunks():
+            kept = np.repeat(rows[done : done + counts.shape[0]], np.diff(counts.indptr))
+            support += np.bincount(counts.indices[kept], minlength=len(support))
+            done += counts.shape[0]
+        return support
+
 
 def join_chunks(chunks: Sequence[Chunk]) -> list[CountTable]:
     """Join the tables of runs of graphs; counts are read when needed, chunk by chunk.

@@ -1,20 +1,78 @@
-"""Size terms: nodes, edges, cycles and degrees of a graph, as features beside its subgraphs."""
+"""Terms: numbers of whole graphs beside their pieces, such as the number of nodes, or logP for molecules."""
 
 from __future__ import annotations
 
+import importlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.graphs.graph import GraphSet
+from isonn.graphs.graph import Graph, GraphSet
 from isonn.packing import Floats
 
-#: Weight of the size terms; a view has weight 1.
+#: Weight of the size terms, and of further terms; a view has weight 1.
 SIZE_WEIGHT = 0.3
 #: Number of size terms that count nodes by degree: 0 to 8, and 9 or more.
 DEGREE_BINS = 10
+#: Standardised terms are clipped here, so that an unusual graph does not leave the range of the training graphs by far.
+LARGEST_DEVIATION = 5.0
+
+
+class Terms(ABC):
+    """Numbers of whole graphs. To add some for a kind of graphs, subclass this and add an instance to `TERMS`.
+
+    Attributes:
+        names: the name of each term.
+        shared: the first so many terms are sums of values of nodes, all of one sign, so that a contribution of the term
+            can be shared among nodes.
+    """
+
+    names: tuple[str, ...]
+    shared: int = 0
+
+    @abstractmethod
+    def table(self, graphs: GraphSet) -> Floats:
+        """Return the terms of graphs, ``(g, terms)``; NaN where a term cannot be computed."""
+
+    def per_node(self, graph: Graph) -> Floats:
+        """Return the value of each node for the shared terms, ``(shared, n)``; rows sum to the terms."""
+        return np.zeros((0, graph.n))
+
+
+class SizeCounts(Terms):
+    """Nodes, edges, cycles, and nodes by degree."""
+
+    names = (
+        "nodes",
+        "edges",
+        "cycles",
+        *(f"nodes with {degree} neighbour{'s' * (degree != 1)}" for degree in range(DEGREE_BINS - 1)),
+        f"nodes with {DEGREE_BINS - 1} or more neighbours",
+    )
+
+    def table(self, graphs: GraphSet) -> Floats:
+        """Return `size_counts`."""
+        return size_counts(graphs).astype(np.float64)
+
+
+#: Further terms by kind of graphs; kinds of extras are imported on first use.
+TERMS: dict[str, Terms] = {}
+_LATER = {"molecules": "isonn.molecules.columns"}
+
+
+def terms_of(kind: str) -> list[Terms]:
+    """Return the terms of a kind of graphs: their size, then those of the kind."""
+    if kind not in TERMS and kind in _LATER:
+        importlib.import_module(_LATER[kind])
+    return [SizeCounts(), *([TERMS[kind]] if kind in TERMS else [])]
+
+
+def term_table(graphs: GraphSet, kind: str) -> Floats:
+    """Return all terms of graphs, ``(g, terms)``."""
+    return np.concatenate([terms.table(graphs) for terms in terms_of(kind)], axis=1)
 
 
 def size_counts(graphs: GraphSet) -> NDArray[np.float32]:
@@ -50,8 +108,9 @@ class SizeTerms:
     scale: float
 
     @classmethod
-    def learn(cls, counts: NDArray[np.float32], blocks: int, size_weight: float = SIZE_WEIGHT) -> SizeTerms:
+    def learn(cls, counts: Floats, blocks: int, size_weight: float = SIZE_WEIGHT) -> SizeTerms:
         """Learn the size features from the counts of training graphs."""
+        counts = counts[:, : len(SizeCounts.names)]
         logs = np.log1p(counts.astype(np.float64))
         deviation = logs.std(axis=0)
         steps = [
@@ -79,11 +138,16 @@ class SizeTerms:
         """Number of features."""
         return len(self.mean) + len(self.step_mean)
 
-    def features(self, counts: NDArray[np.float32]) -> Floats:
-        """Return the features of graphs, dense, ``(g, columns)``."""
+    @property
+    def term_of(self) -> NDArray[np.int64]:
+        """The term that each feature belongs to."""
+        return np.concatenate([np.arange(len(self.mean)), self.steps[:, 0].astype(np.int64)])
+
+    def features(self, counts: Floats) -> Floats:
+        """Return the features of graphs, dense, ``(g, columns)``; further terms are ignored."""
         if not self.columns:
             return np.zeros((len(counts), 0))
-        logs = np.log1p(counts.astype(np.float64))
+        logs = np.log1p(counts[:, : len(self.mean)].astype(np.float64))
         above = logs[:, self.steps[:, 0].astype(int)] > self.steps[:, 1]
         return np.concatenate([(logs - self.mean) / self.deviation, above - self.step_mean], axis=1) * self.scale
 
@@ -97,3 +161,70 @@ class SizeTerms:
         """Restore the terms from their `tensors`."""
         mean, deviation, steps, step_mean = (tensors[name] for name in ("mean", "deviation", "steps", "step_mean"))
         return cls(mean, deviation, steps, step_mean, float(tensors["scale"][0]))
+
+
+@dataclass(frozen=True, eq=False)
+class NumberTerms:
+    """Features of further terms: standardised and clipped.
+
+    Attributes:
+        first: the number of size terms before them.
+        mean, deviation: of each term in the training graphs; NaN counts as the mean.
+        scale: factor of every feature.
+    """
+
+    first: int
+    mean: Floats
+    deviation: Floats
+    scale: float
+
+    @classmethod
+    def learn(cls, table: Floats, blocks: int) -> NumberTerms:
+        """Learn the features from all terms of the training graphs."""
+        first = len(SizeCounts.names)
+        further = table[:, first:]
+        known = np.isfinite(further)
+        count = np.maximum(known.sum(axis=0), 1)
+        mean = np.where(known, further, 0).sum(axis=0) / count
+        deviation = np.sqrt((np.where(known, further - mean, 0) ** 2).sum(axis=0) / count)
+        terms = cls(first, mean, np.where(deviation > 1e-9 * (1 + np.abs(mean)), deviation, 1.0), 1.0)
+        size = np.sqrt((terms.features(table) ** 2).sum(axis=1).mean()) if further.size else 1.0
+        scale = np.sqrt(SIZE_WEIGHT / (blocks + SIZE_WEIGHT)) / max(size, 1e-12)
+        return cls(first, terms.mean, terms.deviation, float(scale))
+
+    @classmethod
+    def empty(cls) -> NumberTerms:
+        """Return no features, for short lists."""
+        return cls(len(SizeCounts.names), np.zeros(0), np.zeros(0), 1.0)
+
+    @property
+    def columns(self) -> int:
+        """Number of features."""
+        return len(self.mean)
+
+    def filled(self, table: Floats) -> Floats:
+        """Return all terms with NaN replaced by the mean of the training graphs."""
+        table = table.copy()
+        further = table[:, self.first : self.first + len(self.mean)]
+        further[:] = np.where(np.isfinite(further), further, self.mean)
+        return table
+
+    def features(self, table: Floats) -> Floats:
+        """Return the features of graphs, dense, ``(g, columns)``."""
+        deviations = (self.filled(table)[:, self.first : self.first + len(self.mean)] - self.mean) / self.deviation
+        return np.asarray(np.clip(deviations, -LARGEST_DEVIATION, LARGEST_DEVIATION) * self.scale)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays by name."""
+        return {
+            "first": np.array([self.first]),
+            "mean": self.mean,
+            "deviation": self.deviation,
+            "scale": np.array([self.scale]),
+        }
+
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]]) -> NumberTerms:
+        """Restore the terms from their `tensors`."""
+        first, scale = int(tensors["first"][0]), float(tensors["scale"][0])
+        return cls(first, tensors["mean"].astype(np.float64), tensors["deviation"].astype(np.float64), scale)

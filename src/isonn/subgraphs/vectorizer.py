@@ -117,8 +117,9 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         """
         graphs = as_stream(X)
         self.check_params()
-        with self.tables(graphs, self.survey(graphs)) as tables:
-            self.learn(tables, graphs.name)
+        survey = self.survey(graphs)
+        with self.tables(graphs, survey) as tables:
+            self.learn(tables, graphs.name, survey.distinct)
         return self
 
     def transform(self, X: Any) -> csr_array:
@@ -219,11 +220,11 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
                 )
             yield self._joined(chunks, graphs.name)
 
-    def learn(self, tables: Sequence[CountTable], name: str) -> list[NDArray[np.int32]]:
-        """Choose the templates; return the places of the tables' rows among them."""
+    def learn(self, tables: Sequence[CountTable], name: str, distinct: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
+        """Choose the templates among the subgraphs of distinct graphs; return the places of the tables' rows."""
         if not any(len(table.rows) for table in tables):
             raise self._nothing_to_count(name)
-        self.vocabulary_, places = Vocabulary.learn(tables, self.min_support)
+        self.vocabulary_, places = Vocabulary.learn(tables, self.min_support, distinct)
         if not len(self.vocabulary_):
             raise InputError(f"no subgraph occurs in {self.min_support} graphs of {name}; use a lower min_support")
         return places

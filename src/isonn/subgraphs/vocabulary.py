@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, hstack
 
 from isonn.errors import InputError
 from isonn.explain.template import Template
-from isonn.packing import Floats, IntArray
+from isonn.packing import Floats, IntArray, row_hashes
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.table import CountTable
 
@@ -29,12 +29,14 @@ class Block:
         view, size: number of the view, and nodes of a template.
         rows: the canonical rows of the templates, sorted, ``(d, width)``.
         first: the column of its first template.
+        seen: hashes of all subgraphs of the training graphs, templates or not, sorted.
     """
 
     view: int
     size: int
     rows: IntArray
     first: int
+    seen: NDArray[np.uint64]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -72,13 +74,20 @@ class Vocabulary:
         return sum(map(len, self.blocks))
 
     @classmethod
-    def learn(cls, tables: Sequence[CountTable], min_support: int) -> tuple[Vocabulary, list[NDArray[np.int32]]]:
-        """Take every subgraph that at least ``min_support`` training graphs contain; return also their `places`."""
-        _check_columns(tables, min_support)
+    def learn(
+        cls, tables: Sequence[CountTable], min_support: int, distinct: NDArray[np.bool_]
+    ) -> tuple[Vocabulary, list[NDArray[np.int32]]]:
+        """Take every subgraph that at least ``min_support`` training graphs contain; return also their `places`.
+
+        Args:
+            distinct: the first of equal graphs, ``(g,)``; repeats do not count.
+        """
+        supports = [table.support_in(distinct) for table in tables]
+        _check_columns(tables, supports, min_support)
         blocks, places, first = [], [], 0
-        for table in tables:
-            kept = table.support >= min_support
-            blocks.append(Block(table.view, table.size, np.ascontiguousarray(table.rows[kept]), first))
+        for table, support in zip(tables, supports, strict=True):
+            kept, seen = support >= min_support, np.sort(row_hashes(table.rows))
+            blocks.append(Block(table.view, table.size, np.ascontiguousarray(table.rows[kept]), first, seen))
             places.append(np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32))
             first += len(blocks[-1])
         return cls(tuple(blocks)), places
@@ -101,9 +110,9 @@ class Vocabulary:
         by_key = {(table.view, table.size): table for table in tables}
         return [block.find(by_key[block.view, block.size].rows) for block in self.blocks]
 
-    def counts(self, tables: Sequence[CountTable]) -> csr_array:
+    def counts(self, tables: Sequence[CountTable], places: Sequence[NDArray[np.integer]] | None = None) -> csr_array:
         """Return how often each graph contains each template, ``(g, len(self))``."""
-        places = self.places(tables)
+        places = self.places(tables) if places is None else places
         columns = [
             moved(table.counts, place, len(block))
             for block, table, place in zip(self.blocks, tables, places, strict=True)
@@ -111,12 +120,12 @@ class Vocabulary:
         return csr_array(hstack(columns, format="csr"), dtype=np.float64)
 
     def unseen(self, tables: Sequence[CountTable]) -> Floats:
-        """Return the share of each graph's subgraphs that are not templates, shape (g,)."""
+        """Return the share of each graph's subgraphs that no training graph contains, shape (g,)."""
         total, strange = np.zeros(tables[0].graphs), np.zeros(tables[0].graphs)
-        for table, place in zip(tables, self.places(tables), strict=True):
+        for table, block in zip(tables, self.blocks, strict=True):
             counts = table.counts.astype(np.float64)
             total += np.asarray(counts.sum(axis=1))
-            strange += np.asarray(counts @ (place < 0).astype(np.float64))
+            strange += np.asarray(counts @ (~np.isin(row_hashes(table.rows), block.seen)).astype(np.float64))
         return np.asarray(strange / np.maximum(total, 1))
 
 
@@ -153,12 +162,16 @@ def moved(rows: csr_array, place: NDArray[np.integer], width: int) -> csr_array:
     return csr_array((rows.data[kept], new[kept].astype(np.int32, copy=False), ends), shape=(rows.shape[0], width))
 
 
-def _check_columns(tables: Sequence[CountTable], min_support: int) -> None:
+def _check_columns(tables: Sequence[CountTable], supports: Sequence[IntArray], min_support: int) -> None:
     """Raise `InputError` if the vocabulary would have too many columns, with settings that would fit."""
 
-    def columns(support: int, max_nodes: int | None = None) -> int:
-        kept = [table for table in tables if max_nodes is None or table.size <= max_nodes]
-        return sum(int((table.support >= support).sum()) for table in kept)
+    def columns(least: int, max_nodes: int | None = None) -> int:
+        kept = [
+            support
+            for table, support in zip(tables, supports, strict=True)
+            if max_nodes is None or table.size <= max_nodes
+        ]
+        return sum(int((support >= least).sum()) for support in kept)
 
     total = columns(min_support)
     if total <= MAX_COLUMNS:

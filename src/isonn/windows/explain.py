@@ -77,11 +77,11 @@ class WindowMatches(MatchedGraph):
         """Return the outputs for the graph as it is."""
         return self._rest_of_one(self._sums[:1])
 
-    def base_logits(self) -> Logits:
-        """Return the outputs when every entry of every map is 0."""
+    def base(self, column: int) -> float:
+        """Return the score when every entry of every map is 0."""
         with torch.no_grad():
             zeros = torch.zeros_like(self._maps[None])
-            return self._rest_of_one(_first_sums(self._head, self._features(zeros)))
+            return float(self.target.margin(self._rest_of_one(_first_sums(self._head, self._features(zeros))), column))
 
     def logits_without(self, rows: IntArray) -> Logits:
         """Return the outputs with the entries of these matches set to 0."""

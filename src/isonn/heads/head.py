@@ -1,0 +1,161 @@
+"""The base class of heads, which predict from features and counts, and their registry."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from typing_extensions import Self
+
+from isonn.errors import InputError
+from isonn.heads.data import Inputs
+from isonn.packing import Floats
+from isonn.targets import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """The contributions of all columns to one output of a few graphs; with ``base`` they sum to it.
+
+    Attributes:
+        base: the output before any column contributes: the intercept of sums, and the mean output of the trees over
+            their training graphs.
+        features: sparse, shape (g, p), columns as in `Inputs.features`.
+        counts: sparse, shape (g, c), columns as in `Inputs.counts`.
+    """
+
+    base: float
+    features: csr_array
+    counts: csr_array
+
+    def sums(self) -> Floats:
+        """Return the outputs, shape (g,)."""
+        return np.asarray(self.base + self.features.sum(axis=1) + self.counts.sum(axis=1))
+
+
+class Head(ABC):
+    """Base class of heads. To add one, subclass it and register it with `register_head`.
+
+    `fit` gets `Inputs` with one row per graph, and targets from ``target.encode``. ``target.link`` converts `outputs`
+    to answers. `contributions` splits an output into a sum over columns, from which explanations are made. `tensors`
+    and `restore` save and load the learned state.
+
+    Attributes:
+        held_out: outputs for the training graphs, each from models that saw no graph of its group, shape (g, outputs);
+            NaN where there are none, None if the head computes none.
+
+    Example:
+        >>> class Shares(Head):
+        ...     name = "shares"
+        ...
+        ...     def fit(self, inputs, targets, target, weights=None, seed=0):
+        ...         self.shares = np.bincount(targets, minlength=target.outputs) / len(targets)
+        ...         return self
+        ...
+        ...     def outputs(self, inputs):
+        ...         return np.tile(np.log(self.shares), (len(inputs), 1))
+        ...
+        ...     def contributions(self, inputs, output):
+        ...         shape = inputs.features.shape
+        ...         return Contributions(np.log(self.shares)[output], csr_array(shape), csr_array(inputs.counts.shape))
+        ...
+        ...     def tensors(self):
+        ...         return {"shares": self.shares}
+        ...
+        ...     @classmethod
+        ...     def restore(cls, tensors):
+        ...         head = cls()
+        ...         head.shares = tensors["shares"]
+        ...         return head
+        >>> Shares().name
+        'shares'
+    """
+
+    name: ClassVar[str]
+    #: Whether outputs are an intercept plus one term per feature.
+    additive: ClassVar[bool] = False
+    held_out: Floats | None = None
+
+    @property
+    def weights(self) -> list[dict[str, float]]:
+        """The weights of the heads it consists of, one dict per output, or one for all."""
+        return [{self.name: 1.0}]
+
+    @abstractmethod
+    def fit(
+        self,
+        inputs: Inputs,
+        targets: NDArray[Any],
+        target: Target,
+        weights: Floats | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Fit to graphs and targets, with one of ``weights`` per graph; a weight of 2 means the graph twice."""
+
+    @abstractmethod
+    def outputs(self, inputs: Inputs) -> Floats:
+        """Return outputs of shape (g, target.outputs)."""
+
+    @abstractmethod
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the learned arrays by name."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]]) -> Head:
+        """Restore a head from its `tensors`; raise ValueError if they are invalid."""
+
+    @abstractmethod
+    def contributions(self, inputs: Inputs, output: int) -> Contributions:
+        """Return the contributions of all columns to one output of a few graphs."""
+
+    def coefficients(self) -> tuple[Floats, Floats] | None:
+        """Return weights (outputs, p) and intercepts (outputs,) of an additive head, else None."""
+        return None
+
+
+#: All heads by name.
+HEADS: dict[str, type[Head]] = {}
+
+
+def register_head(cls: type[Head]) -> type[Head]:
+    """Register a head under its name; use as a decorator.
+
+    Example:
+        >>> from isonn.heads import HEADS, LinearHead, register_head
+        >>> @register_head
+        ... class Named(LinearHead):
+        ...     name = "linear again"
+        >>> HEADS.pop("linear again").additive  # pop: only so that this example leaves nothing behind
+        True
+    """
+    HEADS[cls.name] = cls
+    return cls
+
+
+def get_head(name: Any) -> type[Head]:
+    """Return the head of a name.
+
+    Example:
+        >>> from isonn.heads import get_head
+        >>> get_head("linear").additive
+        True
+    """
+    if not isinstance(name, str) or name not in HEADS:
+        raise InputError(f"head={name!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
+    return HEADS[name]
+
+
+def prefixed(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Put a prefix before all names."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def below(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the tensors with a prefix, without it."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}

@@ -1,0 +1,109 @@
+"""The default head: sums and logic, weighed by held-out data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from typing_extensions import Self
+
+from isonn.heads.calibration import Blend, calibration_error, fit_blend
+from isonn.heads.data import Distinct, Inputs
+from isonn.heads.folds import grouped_folds
+from isonn.heads.head import Contributions, Head, below, prefixed, register_head
+from isonn.heads.linear import LinearHead
+from isonn.heads.trees import TreesHead
+from isonn.packing import Floats
+from isonn.targets import Target
+
+
+@register_head
+class StackedHead(Head):
+    """A weighted sum of the linear head and the trees; weights come from held-out outputs of both on the same folds.
+
+    The weights are not negative and minimise the held-out log loss of classes or squared error of numbers. Outputs are
+    calibrated with them. Contributions are the weighted sums of both heads' contributions, so they add up, too.
+
+    Attributes:
+        linear, trees: the heads.
+        held_out: calibrated outputs of models without the graph's fold, shape (g, outputs).
+        calibration: the expected calibration error of each output, shape (outputs,); NaN for numbers.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> from isonn.targets import Numbers
+        >>> inputs = Inputs.of(csr_array(np.random.default_rng(0).random((60, 3))))
+        >>> y = inputs.features.toarray() @ np.array([1.0, 2.0, 3.0])
+        >>> StackedHead().fit(inputs, y[:, None], Numbers(np.zeros(1), np.ones(1), True)).weights
+        [{'linear': 1.0, 'trees': 0.0}]
+    """
+
+    name = "auto"
+
+    linear: LinearHead
+    trees: TreesHead
+    held_out: Floats
+    calibration: Floats
+
+    def fit(
+        self,
+        inputs: Inputs | csr_array,
+        targets: NDArray[Any],
+        target: Target,
+        weights: Floats | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Fit both heads with the same folds, then weigh them."""
+        inputs = Inputs.of(inputs)
+        distinct = Distinct.of(inputs, weights)
+        folds = grouped_folds(distinct, targets, target, seed)
+        self.linear = LinearHead().fit(inputs, targets, target, weights, seed, folds)
+        self.trees = TreesHead().fit(inputs, targets, target, weights, seed, folds)
+        parts = [self.linear.held_out, self.trees.held_out]
+        self.blend = fit_blend(parts, targets, target, distinct)
+        first = distinct.rows  # copies count once
+        self.shares = self.blend.shares([part[first] for part in parts])
+        self.held_out = self.blend(parts)
+        self.calibration = calibration_error(self.held_out, targets, target, distinct.weights)
+        return self
+
+    @property
+    def weights(self) -> list[dict[str, float]]:
+        """The weights of both heads for each output: their shares in the spread of held-out outputs, which sum to 1."""
+        return [{"linear": float(linear), "trees": float(trees)} for linear, trees in self.shares.T]
+
+    def outputs(self, inputs: Inputs | csr_array) -> Floats:
+        """Return the weighted sums of both heads' outputs."""
+        return self.blend([self.linear.outputs(inputs), self.trees.outputs(inputs)])
+
+    def contributions(self, inputs: Inputs, output: int) -> Contributions:
+        """Return the weighted sums of both heads' contributions and bases; the intercept belongs to the base."""
+        one, other = (head.contributions(inputs, output) for head in (self.linear, self.trees))
+        a, b = self.blend.scales[:, output].tolist()
+        base = a * one.base + b * other.base + float(self.blend.intercept[output])
+        return Contributions(base, a * one.features, b * other.counts)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the tensors of both heads and their weights."""
+        own = {"scales": self.blend.scales, "intercept": self.blend.intercept, "shares": self.shares}
+        return own | prefixed("linear", self.linear.tensors()) | prefixed("trees", self.trees.tensors())
+
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]]) -> StackedHead:
+        """Restore both heads and their weights; raise ValueError if they are invalid."""
+        head = cls()
+        head.linear = LinearHead.restore(below("linear", tensors))
+        head.trees = TreesHead.restore(below("trees", tensors))
+        head.blend = Blend(tensors["scales"].astype(np.float64), tensors["intercept"].astype(np.float64))
+        head.shares, outputs = tensors["shares"].astype(np.float64), len(head.linear.intercept)
+        for name, array, shape in (
+            ("scales", head.blend.scales, (2, outputs)),
+            ("intercept", head.blend.intercept, (outputs,)),
+            ("shares", head.shares, (2, outputs)),
+            ("trees.scale", head.trees.blend.scales, (1, outputs)),
+        ):
+            if array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} has shape {array.shape} instead of {shape}, or is not finite")
+        return head

@@ -1,0 +1,29 @@
+"""The terms of molecules as columns of the subgraph model: logP, polar surface, charges and others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.molecules.convert import to_mol
+from isonn.molecules.terms import SHARED_NAMES, TERM_NAMES, term_table, terms
+from isonn.packing import Floats
+from isonn.subgraphs.terms import TERMS, Terms
+
+
+class MoleculeTerms(Terms):
+    """Whole-molecule terms of `isonn.molecules.terms`."""
+
+    names = TERM_NAMES
+    shared = len(SHARED_NAMES)
+
+    def table(self, graphs: GraphSet) -> Floats:
+        """Return the terms of molecules."""
+        return np.asarray(term_table([to_mol(graph) for graph in graphs]))
+
+    def per_node(self, graph: Graph) -> Floats:
+        """Return the share of each atom in the terms that are sums over atoms."""
+        return np.asarray(terms(to_mol(graph))[1])
+
+
+TERMS["molecules"] = MoleculeTerms()
