@@ -1,7 +1,7 @@
 """Heads predict from features and counts of graphs: sums (ridge), logic (boosted trees), and both, weighed."""
 
 from isonn.heads.calibration import temperature
-from isonn.heads.data import Inputs
+from isonn.heads.data import Distinct, Inputs
 from isonn.heads.folds import join_groups
 from isonn.heads.forest import TREES, Trees
 from isonn.heads.head import HEADS, Contributions, Head, get_head, register_head
@@ -16,6 +16,7 @@ __all__ = [
     "PENALTIES",
     "TREES",
     "Contributions",
+    "Distinct",
     "Head",
     "Inputs",
     "LinearHead",
