@@ -181,3 +181,16 @@ def test_an_unknown_head_is_refused():
     path = isonn.as_graphset([networkx.path_graph(3), networkx.path_graph(4)])
     with pytest.raises(InputError, match="head='tree' is unknown"):
         isonn.SubgraphClassifier(head="tree").fit(path, [0, 1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_damaged_tensors_are_refused(name):
+    """Every array of a saved head with an entry that is not finite, or with one entry less."""
+    tensors = fitted(name, "labels")[0].tensors()
+    for key, array in tensors.items():
+        damaged = [array[..., :-1]] if array.shape[-1] > 1 and key.rpartition(".")[2] not in ("coef", "columns") else []
+        if array.dtype.kind == "f":
+            damaged.append(np.full_like(array, np.nan))
+        for bad in damaged:
+            with pytest.raises(ValueError, match="shape|finite"):
+                get_head(name).restore({**tensors, key: bad})

@@ -1,7 +1,7 @@
 """Heads predict from features and counts of graphs: sums (ridge), logic (boosted trees), and both, weighed."""
 
 from isonn.heads.calibration import temperature
-from isonn.heads.data import Inputs
+from isonn.heads.data import Distinct, Inputs
 from isonn.heads.folds import join_groups
 from isonn.heads.head import HEADS, Contributions, Head, get_head, register_head
 from isonn.heads.linear import LARGEST_SQUARE, PENALTIES, LinearHead, leave_one_out
@@ -14,6 +14,7 @@ __all__ = [
     "LARGEST_SQUARE",
     "PENALTIES",
     "Contributions",
+    "Distinct",
     "Head",
     "Inputs",
     "LinearHead",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +110,18 @@ class Distinct:
         starts = np.flatnonzero(np.append(True, changes))
         weights = np.add.reduceat(self.weights[order], starts)
         return order[starts], weights / weights.mean()
+
+    def disagreeing(self, targets: NDArray[Any]) -> int:
+        """Return the number of distinct graphs whose copies have different targets, for a warning.
+
+        Example:
+            >>> distinct = Distinct.of(Inputs.of(csr_array([[1.0], [1.0], [2.0], [2.0]])))
+            >>> distinct.disagreeing(np.array([0, 1, 1, 1]))
+            1
+        """
+        columns = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1).T
+        numbers = [np.bincount(self.graph[self.pairs(column)[0]], minlength=len(self.rows)) for column in columns]
+        return int((np.stack(numbers) > 1).any(axis=0).sum())
 
 
 def _by_first(groups: IntArray) -> IntArray:

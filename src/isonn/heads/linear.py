@@ -157,9 +157,13 @@ class LinearHead(Head):
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> LinearHead:
-        """Restore a head from its weights."""
+        """Restore a head from its weights; raise ValueError if they are invalid."""
         head = cls()
         head.coef, head.intercept = tensors["coef"].astype(np.float64), tensors["intercept"].astype(np.float64)
+        if head.coef.ndim != 2 or head.intercept.shape != head.coef.shape[:1]:
+            raise ValueError(f"coef has shape {head.coef.shape} for {head.intercept.shape} intercepts")
+        if not (np.isfinite(head.coef).all() and np.isfinite(head.intercept).all()):
+            raise ValueError("coef or intercept is not finite")
         return head
 
 
