@@ -42,6 +42,7 @@ class CNNClassifier(NeuralClassifier):
         epochs: number of training epochs.
         learning_rate: learning rate of Adam.
         batch_size: graphs per step; None means all.
+        patience: stop after this many epochs without a lower training loss, or "settled"; None runs all epochs.
         n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
         random_state: seed of weights and shuffles; None draws a new one.
         verbose: 1 shows a progress bar.
@@ -64,6 +65,7 @@ class CNNClassifier(NeuralClassifier):
         epochs: int = 15,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
+        patience: int | str | None = None,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -73,6 +75,7 @@ class CNNClassifier(NeuralClassifier):
             epochs=epochs,
             learning_rate=learning_rate,
             batch_size=batch_size,
+            patience=patience,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -121,7 +124,7 @@ class AutoEncoderClassifier(NeuralClassifier):
         encoder: widths of the encoder's two layers, the second that of the code; the decoder mirrors them.
         hidden: widths of the classifier's hidden layers.
         epochs: training epochs of the autoencoder, and again of the classifier.
-        size, learning_rate, batch_size, n_jobs, random_state, verbose: as in `CNNClassifier`.
+        size, learning_rate, batch_size, patience, n_jobs, random_state, verbose: as in `CNNClassifier`.
 
     Attributes set by ``fit``:
         reconstruction_history_: loss and seconds of each epoch of the autoencoder.
@@ -144,6 +147,7 @@ class AutoEncoderClassifier(NeuralClassifier):
         epochs: int = 100,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
+        patience: int | str | None = None,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -153,6 +157,7 @@ class AutoEncoderClassifier(NeuralClassifier):
             epochs=epochs,
             learning_rate=learning_rate,
             batch_size=batch_size,
+            patience=patience,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -207,7 +212,7 @@ class SDBNClassifier(NeuralClassifier):
         reconstruction: weight of the decoder's error in the loss.
         dropout: share of the 100 units dropped in training.
         random_state: seed of modules, weights and shuffles; None draws a new one.
-        size, epochs, learning_rate, batch_size, n_jobs, verbose: as in `CNNClassifier`.
+        size, epochs, learning_rate, batch_size, patience, n_jobs, verbose: as in `CNNClassifier`.
 
     Attributes set by ``fit``:
         modules_: ndarray of shape (size_,), the module of each node, numbered by their first nodes.
@@ -232,6 +237,7 @@ class SDBNClassifier(NeuralClassifier):
         epochs: int = 30,
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
+        patience: int | str | None = None,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -241,6 +247,7 @@ class SDBNClassifier(NeuralClassifier):
             epochs=epochs,
             learning_rate=learning_rate,
             batch_size=batch_size,
+            patience=patience,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,

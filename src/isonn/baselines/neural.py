@@ -17,7 +17,7 @@ from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
 from isonn.params import check_count, check_learning_rate
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
-from isonn.training import History, Inputs, train
+from isonn.training import History, Inputs, check_patience, train
 
 #: Largest layer of a prediction batch, in numbers: 128 MB of float32.
 PREDICTION_CELLS = 2**25
@@ -49,6 +49,7 @@ class NeuralClassifier(GraphClassifier):
         epochs: int,
         learning_rate: float,
         batch_size: int | None,
+        patience: int | str | None,
         n_jobs: int,
         random_state: Any,
         verbose: int,
@@ -57,6 +58,7 @@ class NeuralClassifier(GraphClassifier):
         self.epochs = epochs
         self.learning_rate = learning_rate
         self.batch_size = batch_size
+        self.patience = patience
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -67,6 +69,7 @@ class NeuralClassifier(GraphClassifier):
             check_count(name, getattr(self, name))
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size)
+        check_patience(self.patience)
         check_learning_rate(self.learning_rate)
 
     def _prepare(self, graphs: GraphSet) -> None:
@@ -109,6 +112,7 @@ class NeuralClassifier(GraphClassifier):
                 epochs=self.epochs,
                 learning_rate=self.learning_rate,
                 batch_size=self.batch_size,
+                patience=self.patience,
                 generator=torch_stream(self.seed_, "batches", *part),
                 report=report,
             )
