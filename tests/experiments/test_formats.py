@@ -9,8 +9,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from isonn.experiments.findings import findings
+from isonn.experiments.rows import Row, Spread
 from isonn.experiments.spec import Printed, Sweep
-from isonn.experiments.tables import Row, Spread, as_csv, findings, legend, markdown, render
+from isonn.experiments.tables import as_csv, legend, markdown, render
 
 ROW = Row(
     dataset="A",
@@ -50,18 +52,18 @@ def text_of(rows: list[Row], width: int = 120) -> str:
 
 def test_the_terminal_shows_what_is_known_of_each_method() -> None:
     head, _, *lines = text_of([ROW, OTHER, BEST, FAILED]).splitlines()
-    assert head.split() == ["method", "accuracy", "95", "%", "F1", "paper", "p", "flips", "s/fit"]
+    assert head.split() == ["method", "seeds", "accuracy", "95", "%", "F1", "paper", "p", "flips", "s/fit"]
     assert lines[0].split("  ")[0] == "isonn (k=4)"
     for part in ("78.4 ± 2.2", "76.1, 80.2", "77.0 ± 1.0", "83.3", "33.5", "1.234"):
         assert part in lines[0]
     assert lines[1].split()[-3:] == [".031", "0.0", "117"]
     assert "<.001" in lines[2]
-    assert lines[3].split() == ["cnn", "failed", "-", "failed", "-", "-", "-", "-"]
+    assert lines[3].split() == ["cnn", "-", "failed", "-", "failed", "-", "-", "-", "-"]
 
 
 def test_columns_without_a_value_are_left_out_and_the_legend_says_what_is_there() -> None:
     bare = with_accuracy(replace(ROW, flip_rate=None), replace(ROW.metrics["accuracy"], interval=None))
-    assert text_of([bare]).split()[:5] == ["method", "accuracy", "F1", "paper", "s/fit"]
+    assert text_of([bare]).split()[:6] == ["method", "seeds", "accuracy", "F1", "paper", "s/fit"]
     assert legend([bare]) == []
     (line,) = legend([ROW, OTHER])
     assert all(name in line for name in ("95 %: ", "p: ", "flips: "))
@@ -69,7 +71,7 @@ def test_columns_without_a_value_are_left_out_and_the_legend_says_what_is_there(
     (narrow,) = legend([ROW, OTHER], 40)  # it speaks of the columns that are shown
     shown = text_of([ROW, OTHER], 40).splitlines()[0]
     assert [name in narrow for name in ("95 %: ", "p: ", "flips: ")] == [
-        f" {name}" in shown for name in ("95 %", "p ", "flips")
+        name in shown.split() for name in ("95", "p", "flips")
     ]
     assert "95 %: " not in narrow
 
@@ -102,7 +104,7 @@ def test_markdown_has_the_papers_f1_and_bold_only_by_the_test() -> None:
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
     assert [len(row) for row in cells] == [len(head)] * 3
     assert (cells[0][head.index("paper")], cells[0][head.index("paper's F1")]) == ("83.3", "83.0")
-    assert [row[1] for row in cells] == ["78.4 ± 2.2", "78.4 ± 2.2", "**90.0 ± 1.0**"]
+    assert [row[head.index("accuracy")] for row in cells] == ["78.4 ± 2.2", "78.4 ± 2.2", "**90.0 ± 1.0**"]
     assert "**" not in markdown([ROW, OTHER, replace(BEST, p=0.2)])
 
 
@@ -139,10 +141,10 @@ def test_p_is_short(p: float, text: str) -> None:
 def test_numbers_have_their_own_columns_and_smaller_errors_are_bold() -> None:
     rmse = {"rmse": Spread(0.8512, None, {0: 0.8512}, (0.8, 0.9), 3), "r2": Spread(0.9, None, {0: 0.9}, None, 3)}
     worse = {"rmse": Spread(1.5, None, {0: 1.5}, (1.2, 1.8), 3), "r2": Spread(0.1, None, {0: 0.1}, None, 3)}
-    ours = replace(ROW, method="isonn-subgraph", settings={}, metrics=rmse, printed=None)
-    theirs = replace(OTHER, metrics=worse, against="isonn-subgraph", p=0.01)
+    ours = replace(ROW, method="isonn-subgraph", settings={}, metrics=rmse, printed=None, protocol="fair")
+    theirs = replace(OTHER, protocol="fair", metrics=worse, against="isonn-subgraph", p=0.01)
     assert text_of([ours, theirs]).splitlines()[0].split() == ["method", "RMSE", "95", "%", "R²", "p", "flips", "s/fit"]
     assert "| isonn-subgraph | **0.851** | 0.800, 0.900 | 0.900 |" in markdown([ours, theirs])
     (line,) = legend([ours, theirs])
     assert "corrected resampled t-test of the RMSE against isonn-subgraph" in line
-    assert "interval over folds, corrected for their overlap" in line
+    assert "interval of the mean over all folds, corrected for the graphs they share" in line

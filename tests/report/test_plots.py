@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from isonn.errors import MissingDependencyError
+from isonn.experiments.rows import Row, Spread
 from isonn.experiments.spec import Sweep
-from isonn.experiments.tables import Row, Spread
 from isonn.report.plots import plot_sweep
 
 pytest.importorskip("matplotlib", reason="plots are part of the extra report")

@@ -29,9 +29,9 @@ from isonn.cli.options import (
 )
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
+    from isonn.experiments.rows import Row
     from isonn.experiments.spec import Spec, Sweep
     from isonn.experiments.study import Datasets, Part
-    from isonn.experiments.tables import Row
 
     Shown = list[tuple[Part, list[Row]]]
 
@@ -199,7 +199,8 @@ def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
 
 def _notes(shown: Shown, found: Datasets) -> list[str]:
     """Return the notes below the tables."""
-    from isonn.experiments.tables import failures, findings, legend, remarks
+    from isonn.experiments.findings import findings
+    from isonn.experiments.tables import failures, legend, remarks
 
     rows = [row for _, own in shown for row in own]
     notes = legend(rows)

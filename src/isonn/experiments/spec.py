@@ -174,7 +174,10 @@ class Spec:
         """Return the printed numbers, if they were printed for these settings."""
         if dict(settings) != self.settings_for(dataset, method):
             return None
-        return self.printed.get(dataset, {}).get(method)
+        printed = self.printed.get(dataset, {})
+        while method not in printed and method in METHODS and METHODS[method].training:
+            method = METHODS[method].variant_of or ""  # the same network, trained by another rule
+        return printed.get(method)
 
 
 def spec_names() -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from isonn.experiments.jobs import Job, plan, target_names
 from isonn.experiments.methods import METHODS, build, resolve_methods
 from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
+from isonn.experiments.rows import MEAN, Row, absent_rows, in_words, learning_curve, summarize
 from isonn.experiments.spec import Spec, Sweep
 from isonn.experiments.store import Store
-from isonn.experiments.tables import MEAN, Row, absent_rows, in_words, learning_curve, summarize
 from isonn.graphs import known, load
 from isonn.graphs.graph import GraphSet
 

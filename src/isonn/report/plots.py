@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isonn.errors import MissingDependencyError
+from isonn.experiments.rows import Row
 from isonn.experiments.spec import Sweep
-from isonn.experiments.tables import Row
 from isonn.files import atomic_file
 
 if TYPE_CHECKING:
