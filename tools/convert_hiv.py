@@ -2,8 +2,8 @@
 
 FOLDER is ``data/HIV_fMRI_3_fold`` of https://github.com/linmengsysu/IsoNN, with ``fold_1``, ``fold_2``, ``fold_3``.
 Each is a pickle of ``{"train": {"X", "y"}, "test": {"X", "y"}}`` with one flat 90 x 90 matrix per subject. The test
-parts of the three folds are the 34 subjects. The result is the file that `isonn.load("HIV-fMRI")` reads from ISONN_DATA; its
-content is checked against the digest that all stored results were computed from.
+parts of the three folds are the 34 subjects. The result is the file that `isonn.load("HIV-fMRI")` reads from
+ISONN_DATA; its content is checked against the digest that all stored results were computed from.
 
 The data is of human subjects and has no licence: do not publish the result.
 """
