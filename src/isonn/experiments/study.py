@@ -195,7 +195,8 @@ def stored_parts(
             kept = []
             for method in asked:
                 wanted = {
-                    _key(common, candidates) for _, common, candidates in _variants(spec, sweep, name, method, protocol)
+                    _key(common, candidates): common
+                    for _, common, candidates in _variants(spec, sweep, name, method, protocol)
                 }
                 version = METHODS[method].version
                 kept += [

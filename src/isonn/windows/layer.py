@@ -82,7 +82,7 @@ class IsoLayer(nn.Module):
             parametrize.register_parametrization(self, "templates", _Symmetric())
 
     def forward(self, graphs: Inputs, mask: Tensor | None = None) -> Tensor:
-        maps = self._similarities(graphs)
+        maps: Tensor = self._similarities(graphs)
         there = None if mask is None else real_windows(mask, self.k, maps)
         if self.normalize == "templates":
             parts = maps.softmax(1)
@@ -98,7 +98,8 @@ class IsoLayer(nn.Module):
 
     def distances(self, graphs: Inputs) -> Tensor:
         """Return the features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
-        return -self._similarities(graphs)
+        similarities: Tensor = self._similarities(graphs)
+        return -similarities
 
     @torch.compiler.disable  # type: ignore[untyped-decorator, unused-ignore]
     def _similarities(self, graphs: Inputs) -> Tensor:
