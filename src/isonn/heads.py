@@ -17,6 +17,7 @@ from typing_extensions import Self
 
 from isonn.errors import InputError
 from isonn.packing import Floats
+from isonn.plugins import load_plugin
 from isonn.ridge import solve_ridge
 from isonn.seeding import numpy_stream
 from isonn.targets import Target
@@ -133,6 +134,8 @@ def get_head(name: Any) -> type[Head]:
         >>> get_head("linear").additive
         True
     """
+    if isinstance(name, str) and name not in HEADS:
+        load_plugin("heads", name)
     if not isinstance(name, str) or name not in HEADS:
         raise InputError(f"head={name!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
     return HEADS[name]

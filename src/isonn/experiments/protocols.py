@@ -24,6 +24,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.graphs.splits import Fold, balanced_folds, grouped_folds, released_folds
 from isonn.packing import IntArray
+from isonn.plugins import load_plugin
 from isonn.seeding import derive_seed
 
 #: One in five training graphs of a fold validates settings.
@@ -94,7 +95,7 @@ def register_protocol(cls: type[Protocol]) -> type[Protocol]:
 def find_protocol(text: str) -> Protocol:
     """Return the protocol of a name such as ``fair`` or ``random:site``."""
     name, _, column = text.partition(":")
-    if name in PROTOCOLS:
+    if name in PROTOCOLS or (load_plugin("protocols", name) and name in PROTOCOLS):
         return PROTOCOLS[name](column)
     near = difflib.get_close_matches(name.lower(), PROTOCOLS, n=1, cutoff=0.5)
     meant = f"; did you mean {near[0]}? Known" if near else "; known"

@@ -31,6 +31,7 @@ from isonn.explain.explanation import Template
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray, mix64
 from isonn.params import check_subgraph_size
+from isonn.plugins import load_plugin
 from isonn.processes import limit_threads
 from isonn.subgraphs.bank import CodedGraphs, Codes, compiled
 from isonn.targets import values_from_json, values_to_json
@@ -154,6 +155,8 @@ def get_view(name: str) -> View:
     """Return the view with this name; views that need an extra are imported on first use."""
     if not isinstance(name, str):
         raise InputError(f"view={name!r} is not a name; use one of {', '.join(map(repr, [*VIEWS, *_LATER]))}")
+    if name not in VIEWS:
+        load_plugin("views", name)
     if name not in VIEWS and name in _LATER:
         with naming_the_extra(f"view={name!r}"):
             importlib.import_module(_LATER[name])
