@@ -120,17 +120,44 @@ def test_findings_name_the_best_value_beside_the_papers() -> None:
     sweep = Sweep("by-k", "t", "accuracy", "k", (2, 4), paper={"A": 4})
     other = with_accuracy(replace(ROW, settings={"k": 2}), Spread(80.0, None, {0: 80.0}))
     assert findings(sweep, [ROW, other, replace(ROW, dataset="B")]) == [
-        "A: best k = 2 (80.0); the paper's: 4",
+        "A: best k = 2 (80.0); the paper's: 4, 1.6 points less, less than a standard deviation; "
+        "fewer than 5 seeds tell no two values apart",
         "B: best k = 4 (78.4 ± 2.2)",
     ]
     loss = Sweep("by-epoch", "t", "loss", paper={"A": 50})
     assert findings(loss, [replace(ROW, loss=(1.0, 0.0, 0.0, 0.0))]) == [
-        "A: the loss settles by epoch 2; the paper's: 50"
+        "A: the loss settles by epoch 2, as the paper says; the paper's: 50"
     ]
     assert findings(loss, [replace(ROW, dataset="B", loss=(4.0, 3.0, 2.0, 1.0))]) == [
         "B: the loss still falls at epoch 4"
     ]
+    late = replace(ROW, loss=(1.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    assert findings(replace(loss, paper={"A": 2}), [late]) == [
+        "A: the loss settles by epoch 3, later than the paper says (2)"
+    ]
     assert findings(sweep, [ABSENT]) == findings(loss, [ABSENT]) == []
+
+
+def timed(method: str, **settings: float) -> Row:
+    seconds = settings.pop("seconds")
+    return replace(ROW, method=method, settings=settings, fit_seconds=seconds)
+
+
+def test_findings_say_how_time_grows_and_who_is_ahead() -> None:
+    by_k = Sweep("t", "t", "seconds", "k", (2, 3, 4))
+    rows = [timed("isonn", k=k, seconds=s) for k, s in ((2, 1.0), (3, 2.0), (4, 4.0))]
+    rows += [timed("isonn-fast", k=k, seconds=s) for k, s in ((2, 1.05), (3, 4.0), (4, 2.0))]
+    exact, fast, ahead = findings(by_k, rows)
+    assert exact == "isonn on A: a node more takes 2.00 times as long from k = 2 to 4 (k! grows by 3.5)"
+    assert "1.38 times" in fast
+    assert ahead == (
+        "A training epoch, forward and backward: fast is ahead at k = 4; exact is ahead at k = 3; equal at 1 others"
+    )
+    by_c = Sweep("t", "t", "seconds", "c", (1, 2, 3))
+    assert findings(by_c, [timed("isonn", c=c, seconds=2.0 + 3 * c) for c in (1, 2, 3)]) == [
+        "isonn on A: linear in c, 3 s per fit and c"
+    ]
+    assert "not linear in c" in findings(by_c, [timed("isonn", c=c, seconds=s) for c, s in ((1, 1), (2, 9), (3, 2))])[0]
 
 
 @pytest.mark.parametrize(("p", "text"), [(0.99999, "1"), (0.5, ".500"), (0.0, "<.001")])

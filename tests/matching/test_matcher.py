@@ -42,7 +42,7 @@ def toy():
     del MATCHERS["sorted"]
 
 
-@pytest.fixture(params=["exact", "fast", "fast-authors", "assigned", "sorted"])
+@pytest.fixture(params=["exact", "fast", "fast-authors", "assigned", "definition", "sorted"])
 def matcher(request):
     return matcher_named(request.param)
 

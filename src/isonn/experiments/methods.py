@@ -86,6 +86,7 @@ METHODS: dict[str, Method] = {
     "isonn": Method("isonn", "IsoNNClassifier", "the paper's model, exact matching", regressor="IsoNNRegressor"),
     "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", _matching("fast")),
     "isonn-fast-authors": _isonn("IsoNN-fast as the authors' code computes it", _matching("fast-authors")),
+    "isonn-definition": _isonn("the paper's equations as they stand, for running times", _matching("definition")),
     "isonn-literal": _isonn("softmax over templates, the paper's text to the letter", _literal),
     "isonn-assigned": _isonn("matching by assignment and swaps", _matching("assigned")),
     "isonn-deep": _isonn("the paper's deep IsoNN", _deep),
