@@ -255,6 +255,9 @@ def map_shape(n: int, layers: Layers) -> tuple[int, int]:
 def deep_equivalent(k: int, c: int) -> tuple[tuple[int, int], ...]:
     """Return the paper's deep counterpart of ``c`` templates of size ``k``: layers of 2 templates of size 3.
 
+    The paper calls the two equivalent. They have about as many maps, but L layers of size 3 see blocks of 2 L + 1
+    nodes, not of 3 to the power of L.
+
     Example:
         >>> deep_equivalent(k=9, c=4)
         ((2, 3), (2, 3))
