@@ -122,7 +122,7 @@ def test_findings_name_the_best_value_beside_the_papers() -> None:
     assert findings(sweep, [ROW, other, replace(ROW, dataset="B")]) == [
         "A: best k = 2 (80.0); the paper's: 4, 1.6 points less, less than a standard deviation; "
         "fewer than 5 seeds tell no two values apart",
-        "B: best k = 4 (78.4 ± 2.2)",
+        "B: best k = 4 (78.4 ± 2.2); fewer than 5 seeds tell no two values apart",
     ]
     loss = Sweep("by-epoch", "t", "loss", paper={"A": 50})
     assert findings(loss, [replace(ROW, loss=(1.0, 0.0, 0.0, 0.0))]) == [

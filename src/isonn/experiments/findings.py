@@ -55,22 +55,22 @@ def _best(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
     best = max(judged.values(), key=lambda row: _mean(row))
     text = f"{best.dataset}: best {sweep.vary} = {best.settings[str(sweep.vary)]} ({best.accuracy})"
     paper = sweep.paper.get(best.dataset)
-    if paper is None:
-        return [text]
-    theirs = judged.get(paper)
-    if theirs is best:
-        verdict = "the same"
-    elif theirs is None:
-        verdict = "not measured"
-    else:
-        apart = _mean(best) - _mean(theirs)
-        spread = max(row.accuracy.sd or 0.0 for row in (best, theirs) if row.accuracy is not None)
-        verdict = f"{apart:.1f} points less, " + (
-            "less than a standard deviation" if apart < spread else "a difference"
-        )
+    if paper is not None:
+        text += f"; the paper's: {paper}, {_beside(best, judged.get(paper))}"
     if min(row.seeds for row in judged.values()) < FEW_SEEDS:
-        verdict += f"; fewer than {FEW_SEEDS} seeds tell no two values apart"
-    return [f"{text}; the paper's: {paper}, {verdict}"]
+        text += f"; fewer than {FEW_SEEDS} seeds tell no two values apart"
+    return [text]
+
+
+def _beside(best: Row, theirs: Row | None) -> str:
+    """Say how far the publication's best value is from ours."""
+    if theirs is None:
+        return "not measured"
+    if theirs is best:
+        return "the same"
+    apart = _mean(best) - _mean(theirs)
+    spread = max(row.accuracy.sd or 0.0 for row in (best, theirs) if row.accuracy is not None)
+    return f"{apart:.1f} points less, {'less' if apart < spread else 'more'} than a standard deviation"
 
 
 def _mean(row: Row) -> float:
