@@ -105,7 +105,11 @@ def stopping_rule(patience: int | str | None) -> Stopping | None:
 
 
 def check_patience(patience: int | str | None) -> None:
-    """Validate a ``patience`` argument."""
+    """Validate a ``patience`` argument: a number of epochs, "settled" or None.
+
+    Example:
+        >>> check_patience("settled")
+    """
     if patience is None or patience == SETTLED:
         return
     if isinstance(patience, str):
