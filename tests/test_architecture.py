@@ -17,7 +17,7 @@ SOURCE = Path(isonn.__file__).parent
 #: From the bottom up; names on one line never import each other.
 LAYERS = [
     {"errors"},
-    {"seeding", "progress", "files", "packing", "params", "processes", "compiled"},
+    {"seeding", "progress", "files", "packing", "params", "plugins", "processes", "compiled"},
     {"targets"},
     {"graphs", "matching", "training"},
     {"ridge"},

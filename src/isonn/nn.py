@@ -1,6 +1,10 @@
-"""The paper's layers as torch modules."""
+"""The paper's layers as torch modules, for networks of your own.
+
+`IsoLayer` takes dense adjacency matrices, `IsoReadout` a batch of PyTorch Geometric.
+"""
 
 from isonn.torch_estimator import MLP
 from isonn.windows.layer import IsoLayer, IsoNN, IsoStack
+from isonn.windows.readout import IsoReadout
 
-__all__ = ["MLP", "IsoLayer", "IsoNN", "IsoStack"]
+__all__ = ["MLP", "IsoLayer", "IsoNN", "IsoReadout", "IsoStack"]

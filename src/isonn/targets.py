@@ -16,6 +16,7 @@ from scipy.special import expit, softmax
 
 from isonn.errors import InputError
 from isonn.packing import Floats, to_numpy
+from isonn.plugins import load_plugin
 
 if TYPE_CHECKING:
     from torch import nn
@@ -111,6 +112,8 @@ def register_target(cls: type[Target]) -> type[Target]:
 
 def target_from(stored: dict[str, Any]) -> Target:
     """Restore a target from `Target.describe`."""
+    if stored["name"] not in TARGETS:
+        load_plugin("targets", stored["name"])
     return TARGETS[stored["name"]].restore(stored)
 
 

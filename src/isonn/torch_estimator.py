@@ -27,7 +27,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
 from isonn.params import check_count, check_learning_rate, check_memory, check_plain
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
-from isonn.training import Checkpoint, History, Inputs, train
+from isonn.training import Checkpoint, History, Inputs, check_patience, train
 
 #: Largest size of a prediction batch, in numbers: 256 MB of float32.
 PREDICTION_CELLS = 2**26
@@ -52,7 +52,7 @@ class TorchEstimator(GraphEstimator):
     epochs: int
     learning_rate: float
     batch_size: int | None
-    patience: int | None
+    patience: int | str | None
     device: str
     random_state: Any
     n_jobs: int
@@ -86,9 +86,9 @@ class TorchEstimator(GraphEstimator):
         check_plain(self.get_params(deep=False))
         for name in ("epochs", "n_jobs"):
             check_count(name, getattr(self, name))
-        for name in ("batch_size", "patience"):
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size)
+        check_patience(self.patience)
         check_learning_rate(self.learning_rate)
 
     def transform(self, X: Any) -> NDArray[np.float32]:

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from isonn.baselines import AutoEncoderClassifier, CNNClassifier, GCNClassifier, GINClassifier, SDBNClassifier
-from isonn.baselines.neural import Dropout, draw_weights, set_dropout
+from isonn.baselines.neural import Dropout, WideLinear, draw_weights, set_dropout
 from isonn.errors import InputError
 from isonn.graphs.synthetic import planted_motifs
 from isonn.nn import MLP
@@ -85,7 +85,7 @@ def test_settings_that_mean_nothing_are_refused(estimator, message, graphs):
 def test_the_cnn_is_the_papers_network(mutag):
     clf = CNNClassifier(epochs=1, random_state=0).fit(mutag)
     shapes = [tuple(weight.shape) for weight in clf.model_.parameters() if weight.ndim > 1]
-    assert shapes == [(50, 1, 5, 5), (1024, 50 * 12 * 12), (128, 1024), (2, 128)]
+    assert shapes == [(50, 1, 5, 5), (50 * 12 * 12, 1024), (128, 1024), (2, 128)]  # the widest by input
     assert [type(layer).__name__ for layer in clf.model_][:3] == ["Conv2d", "MaxPool2d", "ReLU"]
 
 
@@ -99,6 +99,14 @@ def test_the_autoencoder_sees_no_classes_and_learns_to_reconstruct(graphs):
     loss = one.reconstruction_history_.loss
     assert loss[-1] < loss[0] * 0.8
     assert len(one.history_.loss) == 60
+
+
+def test_the_wide_layer_computes_what_torchs_linear_layer_does(generator):
+    wide = draw_weights(lambda: WideLinear(50, 7), torch.Generator().manual_seed(3))
+    linear = draw_weights(lambda: torch.nn.Linear(50, 7), torch.Generator().manual_seed(3))
+    torch.testing.assert_close(wide.weight, linear.weight.T, rtol=0, atol=0)
+    x = torch.randn(4, 50, generator=generator)
+    torch.testing.assert_close(wide(x), linear(x))
 
 
 def test_weights_are_drawn_as_torch_draws_them():

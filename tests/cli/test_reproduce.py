@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 from isonn.cli.reproduce import reproduce
 from isonn.errors import DatasetError, InputError
+from isonn.experiments.store import Store, read_outcome
 from isonn.graphs import planted_motifs
 
 app = typer.Typer()
@@ -226,10 +228,33 @@ def test_what_is_stored_is_shown_by_whole_seeds_and_nothing_is_run(data: Path, t
     }
     assert sorted(path.name for path in (out / "jobs").iterdir()) == before
     assert "| size | 2 |" in (out / "results.md").read_text()
-    assert "No finished seed for degrees on planted." in (out / "results.md").read_text()
+    assert "No finished seed on planted: degrees." in (out / "results.md").read_text()
     damaged = next((out / "jobs").glob("*.json"))
     damaged.write_text("{")
     assert f"kept as {damaged}.corrupt" in run(*common, "--methods", "size,majority", "--stored").stderr
     nothing = run(*common[:-1], str(tmp_path / "empty"), "--methods", "size", "--seeds", "1", "--stored")
-    assert "No finished seed for size on planted." in nothing.stdout
-    assert "95 %" not in nothing.stdout
+    assert nothing.exit_code != 0
+    assert "holds no results of isonn, so there is nothing stored to show" in str(nothing.exception or nothing.stderr)
+
+
+def test_what_is_stored_needs_no_data_and_keeps_the_rows_of_methods_that_are_gone(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run(
+        "table", "--datasets", str(data), "--methods", "size,majority", "--seeds", "2", "--jobs", "1", "--out", str(out)
+    )
+    store = Store(out)
+    for path in list(
+        (out / "jobs").glob("*.json")
+    ):  # as if the method had another name, and as if the set were elsewhere
+        job, result = read_outcome(path)
+        method = "soft-templates" if job.method == "majority" else job.method
+        moved = replace(job, method=method, dataset="elsewhere")
+        path.unlink()
+        store.put({**{k: v for k, v in result.items() if k != "sha256"}, "id": moved.id, "job": moved.as_dict()})
+    shown = run("table", "--datasets", "elsewhere", "--stored", "--seeds", "2", "--out", str(out))
+    assert shown.exit_code == 0
+    text = (out / "results.md").read_text()
+    assert "elsewhere: stored results; the data is not here" in text
+    assert "| size | 2 |" in text
+    assert "| soft-templates | 2 |" in text
+    assert "Rows of isonn 0.1 or 0.2, of methods that isonn no longer has: soft-templates." in text

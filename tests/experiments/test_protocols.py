@@ -67,11 +67,17 @@ def test_rare_classes_and_few_groups_make_fewer_folds_and_one_is_refused(graphs:
         FAIR.split(graphs[np.concatenate([none, some[:1]])], 0)
     with pytest.raises(InputError, match="has no classes or numbers to predict"):
         FAIR.split(graphs.with_y(None), 0)
-    alike = as_graphset([nx.path_graph(3)] * 30).with_y(np.arange(30) % 2)
-    with pytest.raises(InputError, match="1 groups cannot be spread over 2 folds"):
-        FAIR.split(alike, 0)
-    with pytest.raises(InputError, match="all graphs belong to one group"):
-        FAIR.split(alike.with_y(np.arange(30) / 7), 0)
+    alike = as_graphset([nx.path_graph(3)] * 30, name="alike").with_y(np.arange(30) % 2)
+    for y in (np.arange(30) % 2, np.arange(30) / 7):
+        with pytest.raises(
+            InputError, match="all 30 graphs of .* have the same structure, .*; use --split random, which"
+        ):
+            FAIR.split(alike.with_y(y), 0)
+    random = find_protocol("random")
+    with pytest.raises(InputError, match="are equal, so none is left to test on; name a column with several values"):
+        random.split(alike, 0)
+    labelled = replace(alike, node_attributes=np.repeat(np.arange(30.0), 3)[:, None])
+    assert len(random.split(labelled, 0)) == 5  # the remedy that the sentence names
 
 
 SITES = np.array(["a", "b", "c"])

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import trapezoid
 
-from isonn.experiments.statistics import corrected_t_test, interval
+from isonn.experiments.statistics import corrected_interval, corrected_t_test
 
 
 def corrected_by_definition(one: list[float], other: list[float], n_train: int, n_test: int) -> float:
@@ -68,9 +68,10 @@ def test_no_difference_is_found_too_often_where_there_is_none() -> None:
     assert found[0.0] / 300 > 0.2, "the plain test is what the correction is for"
 
 
-def test_the_interval_is_students_and_none_of_one_seed() -> None:
+def test_the_interval_holds_the_differences_that_the_test_does_not_find() -> None:
     values = np.random.default_rng(2).normal(80, 3, 10)
-    expected = stats.t.interval(0.95, 9, loc=values.mean(), scale=stats.sem(values))
-    assert interval(values.tolist()) == pytest.approx(expected)
-    assert interval([80.0]) is None
-    assert interval([80.0, 80.0]) == (80.0, 80.0)
+    low, high = corrected_interval(values.tolist(), 0.5)
+    assert corrected_t_test((values - low).tolist(), 0.5) == pytest.approx(0.05)
+    assert corrected_t_test((values - high).tolist(), 0.5) == pytest.approx(0.05)
+    assert corrected_interval([80.0], 0.5) is None
+    assert corrected_interval([80.0, 80.0], 0.5) == (80.0, 80.0)

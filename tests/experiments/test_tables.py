@@ -11,9 +11,10 @@ import pytest
 from scipy import stats
 
 from isonn.experiments.jobs import Job
+from isonn.experiments.rows import absent_rows, summarize
 from isonn.experiments.spec import Printed, Spec
 from isonn.experiments.statistics import corrected_t_test
-from isonn.experiments.tables import absent_rows, failures, outstanding, remarks, summarize
+from isonn.experiments.tables import failures, markdown, outstanding, remarks
 
 SPEC = Spec("s", "t", "paper", {"isonn": {"k": 4}}, printed={"A": {"isonn": Printed(83.3, 83.0)}})
 SEEDS, FOLDS = 4, 3
@@ -34,6 +35,7 @@ def results_of(jobs: list[Job]) -> dict[str, dict[str, Any]]:
             "n_train": 20,
             "n_test": 10,
             "test": [FOLDS * job.seed + job.fold],
+            "predictions": [0],
         }
         for job in jobs
     }
@@ -192,14 +194,42 @@ def test_nothing_is_bold_in_a_sweep() -> None:
     assert outstanding(summarize(jobs, results_of(jobs), {}, SPEC)) == set()
 
 
-def test_the_interval_is_students_within_what_a_percentage_can_be() -> None:
+def nadeau_bengio(values: list[float], test_to_train: float) -> tuple[float, float]:
+    n = len(values)
+    half = stats.t.ppf(0.975, n - 1) * np.sqrt((1 / n + test_to_train) * np.var(values, ddof=1))
+    return np.mean(values) - half, np.mean(values) + half
+
+
+def test_the_interval_covers_all_folds_and_ends_where_a_percentage_does() -> None:
     jobs, results = with_accuracies({"isonn": BASE, "size": NOISE, "freq": [0.2, 0.2, 0.2, 0.99, 0.99, 0.99]})
     rows = summarize(jobs, results, {}, SPEC)
-    seeds = 100 * np.array(BASE).reshape(2, FOLDS).mean(axis=1)
     assert rows[0].accuracy is not None
-    assert rows[0].accuracy.interval == pytest.approx(stats.t.interval(0.95, 1, seeds.mean(), stats.sem(seeds)))
+    assert rows[0].accuracy.interval == pytest.approx(nadeau_bengio([100 * value for value in BASE], 10 / 20))
     assert rows[2].accuracy is not None
-    assert rows[2].accuracy.interval == (0, 100)
+    assert rows[2].accuracy.interval[1] == 100
+
+
+@pytest.mark.parametrize("seeds", [1, 5])
+def test_the_interval_covers_chance_on_pure_noise_with_any_number_of_seeds(seeds: int) -> None:
+    draw = np.random.default_rng(seeds)
+    jobs = [Job("A", "isonn", {}, "paper", fold, seed, "d") for seed in range(seeds) for fold in range(FOLDS)]
+    covered = []
+    for _ in range(150):
+        points, y = draw.normal(size=(60, 3)), draw.integers(0, 2, 60)
+        apart = ((points[:, None] - points) ** 2).sum(-1)
+        results = results_of(jobs)
+        for seed in range(seeds):
+            for fold, test in enumerate(np.array_split(draw.permutation(60), FOLDS)):
+                train = np.setdiff1d(np.arange(60), test)
+                right = y[train[apart[np.ix_(test, train)].argmin(axis=1)]] == y[test]  # the nearest neighbour
+                results[jobs[FOLDS * seed + fold].id] |= {
+                    "metrics": {"accuracy": right.mean()},
+                    "n_train": 40,
+                    "n_test": 20,
+                }
+        (row,) = summarize(jobs, results, {}, SPEC)
+        covered.append(row.accuracy.interval[0] <= 50 <= row.accuracy.interval[1])
+    assert np.mean(covered) > 0.9
 
 
 @pytest.mark.parametrize(
@@ -213,8 +243,12 @@ def test_intervals_end_where_a_metric_does(metric: str, limits: tuple[float | No
         metrics = dict.fromkeys(names, given[job.id]["metrics"]["accuracy"])
         results[replace(job, protocol="random").id] = {**given[job.id], "metrics": metrics}
     (row,) = summarize([replace(job, protocol="random") for job in jobs], results, {}, SPEC)
-    student = stats.t.interval(0.95, 1, 0.5, stats.sem([0.1, 0.9]))
-    expected = [end if limit is None else limit for end, limit in zip(student, limits, strict=True)]
+    student = nadeau_bengio([0.1] * FOLDS + [0.9] * FOLDS, 10 / 20)
+    low, high = (None if limit is None else float(limit) for limit in limits)
+    expected = [
+        student[0] if low is None else max(low, student[0]),
+        student[1] if high is None else min(high, student[1]),
+    ]
     assert row.metrics[metric].interval == pytest.approx(expected)
 
 
@@ -259,3 +293,23 @@ def test_a_dataset_that_cannot_be_had_keeps_the_papers_rows() -> None:
     assert [(row.method, row.printed, row.absent) for row in rows] == [
         ("isonn", Printed(83.3, 83.0), "data not public")
     ]
+
+
+def test_a_row_tells_its_last_loss_its_epochs_and_how_often_one_class_was_answered() -> None:
+    jobs = [Job("A", "isonn", {}, "paper", fold, 0, "d") for fold in range(FOLDS)]
+    results = results_of(jobs)
+    for job, loss, answers in zip(
+        jobs, ([0.7, 0.6], [0.7, 0.69, 0.5], [0.7, 0.1]), ([1, 1], [0, 1], [0, 0]), strict=True
+    ):
+        results[job.id] |= {"loss": loss, "predictions": answers}
+    (row,) = summarize(jobs, results, {}, SPEC)
+    assert (row.seeds, row.final_loss, row.epochs) == (1, 0.5, 2)
+    assert row.one_class == pytest.approx(200 / 3)
+    head, _, line = markdown([row]).splitlines()
+    names = [cell.strip() for cell in head.strip("|").split("|")]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    shown = dict(zip(names, cells, strict=True))
+    assert [shown[name] for name in ("seeds", "one class", "loss", "epochs")] == ["1", "67", "0.500", "2"]
+    numbers = [{**results[job.id], "metrics": {"rmse": 1.0}, "predictions": [0.5, 0.5]} for job in jobs]
+    (row,) = summarize(jobs, {job.id: result for job, result in zip(jobs, numbers, strict=True)}, {}, SPEC)
+    assert row.one_class is None

@@ -42,7 +42,7 @@ def toy():
     del MATCHERS["sorted"]
 
 
-@pytest.fixture(params=["exact", "fast", "assigned", "sorted"])
+@pytest.fixture(params=["exact", "fast", "fast-authors", "assigned", "definition", "sorted"])
 def matcher(request):
     return matcher_named(request.param)
 
@@ -134,7 +134,7 @@ def test_a_layer_a_classifier_and_its_explanations_take_a_matcher_registered_fro
 
 
 def test_an_unknown_matcher_names_the_known_ones():
-    with pytest.raises(InputError, match="matching='magic' is unknown; use one of 'exact', 'fast', 'assigned'"):
+    with pytest.raises(InputError, match="matching='magic' is unknown; use one of 'exact', 'fast', 'fast-authors'"):
         matcher_named("magic")
 
 

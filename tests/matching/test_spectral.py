@@ -5,8 +5,10 @@ import pytest
 import torch
 from reference import distance_by_definition
 
+import isonn
 from isonn.errors import InputError
-from isonn.matching import fast_distance
+from isonn.matching import authors_fast_distance, fast_distance
+from isonn.windows.cut import cut_windows
 
 
 def symmetric(count, k, generator, dtype=torch.float64):
@@ -101,3 +103,40 @@ def test_nan_and_complex_input_are_refused():
         fast_distance(good, torch.full((1, 2, 2), float("nan")))
     with pytest.raises(InputError, match=r"templates are torch.complex64; convert them to float32"):
         fast_distance(good.to(torch.complex64), good)
+
+
+def authors_equation(template, region):
+    """The computation of the authors' published code: absolute eigenvectors of NumPy's eig, in its order."""
+    p = np.abs(np.linalg.eig(region)[1]) @ np.abs(np.linalg.eig(template)[1]).T
+    return ((p @ template @ p.T - region) ** 2).sum()
+
+
+def distinct_eigenvalues(regions):
+    values = np.linalg.eigvals(regions)
+    apart = np.abs(values[:, :, None] - values[:, None]) + 10 * np.eye(regions.shape[-1])
+    return apart.min(axis=(1, 2)) > 1e-3
+
+
+def brain_like(generator, count=6, n=20):
+    """Correlation matrices without a diagonal, as HIV-fMRI has them."""
+    signals = torch.randn(count, n, 40, generator=generator)
+    found = torch.stack([torch.corrcoef(x + x.mean(0)) for x in signals])
+    return found - torch.diag_embed(found.diagonal(dim1=1, dim2=2))
+
+
+@pytest.mark.parametrize(("data", "k"), [("molecules", 4), ("molecules", 3), ("brains", 2), ("brains", 4)])
+def test_fast_authors_is_what_the_authors_code_computes(data, k, generator):
+    adjacency = torch.from_numpy(isonn.load("MUTAG")[:20].dense(28)) if data == "molecules" else brain_like(generator)
+    regions = cut_windows(adjacency, k).reshape(-1, k, k)
+    regions = regions[torch.from_numpy(distinct_eigenvalues(regions.numpy()))][:400]
+    assert len(regions) > 50
+    templates = torch.randn(2, k, k, generator=generator)
+    expected = [[authors_equation(t, r) for t in templates.numpy()] for r in regions.numpy()]
+    np.testing.assert_allclose(authors_fast_distance(templates, regions), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_two_readings_of_fast_agree_on_matrices_of_one_node_and_differ_on_windows(generator):
+    one = torch.randn(2, 1, 1, generator=generator)
+    torch.testing.assert_close(authors_fast_distance(one, one), fast_distance(one, one))
+    templates, regions = torch.randn(1, 4, 4, generator=generator), torch.randn(50, 4, 4, generator=generator)
+    assert (authors_fast_distance(templates, regions) - fast_distance(templates, regions)).abs().min() > 1e-3

@@ -14,7 +14,7 @@ from torch import nn
 
 from isonn.errors import ModelFileError, TrainingError
 from isonn.files import atomic_file
-from isonn.training import Checkpoint, EarlyStopping, checkpoint, train
+from isonn.training import Checkpoint, EarlyStopping, Settled, checkpoint, train
 
 
 def problem():
@@ -237,3 +237,37 @@ def test_a_loss_that_is_not_a_number_names_the_learning_rate():
             learning_rate=0.01,
             generator=torch.Generator(),
         )
+
+
+def stops_at(losses):
+    rule = Settled()
+    return next((epoch for epoch, loss in enumerate(losses, start=1) if rule.update(loss)), None)
+
+
+def test_a_loss_has_settled_when_it_has_fallen_and_falls_no_more():
+    falling = [0.7 * 0.95**epoch for epoch in range(400)]
+    stopped = stops_at(falling)
+    assert falling[stopped - 1] < 0.02
+    assert falling[stopped - 26] - falling[stopped - 1] < 0.014  # a window and the step that began it
+    assert stops_at([0.693] * 1000) is None  # a network that has not begun to learn has not settled
+    assert abs(stops_at([0.693] * 300 + falling) - 300 - stopped) < 25  # a plateau at the start is not the end
+    assert stops_at([50.0, 20.0, 5.0, 1.0] + [0.5] * 100) < 40  # a bad start does not widen what counts as a fall
+    assert stops_at([1e-3 * loss for loss in falling]) == stopped  # nor does the unit of a small loss
+
+
+def test_settled_training_resumes_to_the_same_end(tmp_path):
+    x, y, options = torch.linspace(-1, 1, 16)[:, None], torch.linspace(-2, 2, 16)[:, None], {"patience": "settled"}
+
+    def run(epochs, **more):
+        model = torch.nn.Linear(1, 1)
+        torch.nn.init.zeros_(model.weight)
+        torch.nn.init.zeros_(model.bias)
+        generator = torch.Generator().manual_seed(0)
+        loss = torch.nn.functional.mse_loss
+        return train(model, x, y, loss, epochs=epochs, learning_rate=0.1, generator=generator, **options, **more)
+
+    whole = run(300)
+    assert 25 < len(whole) < 300
+    saved = Checkpoint(tmp_path / "run", "id", every=0)
+    run(10, checkpoint=saved)
+    assert run(300, checkpoint=saved, resume=True).loss == whole.loss

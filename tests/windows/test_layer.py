@@ -113,3 +113,13 @@ def test_the_same_generator_gives_the_same_weights():
         return IsoNN(6, 2, generator=torch.Generator().manual_seed(3)).state_dict()
 
     torch.testing.assert_close(dict(weights()), dict(weights()), rtol=0, atol=0)
+
+
+def test_two_layers_see_the_sum_of_their_sizes_less_one(generator):
+    """The paper's deep example, sizes 3 and 4, sees 6 x 6 entries of the graph, not 12 x 12."""
+    first, second = IsoLayer(3, 1, generator=generator), IsoLayer(4, 1, generator=generator)
+    adjacency = torch.randn(1, 14, 14, generator=generator, requires_grad=True)
+    entry = second.distances(-first.distances(adjacency)[:, 0])[0, 0, 2, 5]  # before the softmax, which sees all
+    seen = torch.autograd.grad(entry, adjacency)[0][0].nonzero()
+    assert seen.min(0).values.tolist() == [2, 5]
+    assert (seen.max(0).values - seen.min(0).values + 1).tolist() == [6, 6]

@@ -47,6 +47,7 @@ class GraphNetworkClassifier(NeuralClassifier):
         epochs: int = 100,
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
+        patience: int | str | None = None,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -56,6 +57,7 @@ class GraphNetworkClassifier(NeuralClassifier):
             epochs=epochs,
             learning_rate=learning_rate,
             batch_size=batch_size,
+            patience=patience,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -242,7 +244,7 @@ class GCNClassifier(GraphNetworkClassifier):
         hidden: width of each convolution.
         dropout: share of the graph features dropped in training.
         max_degree: largest degree, to which others are capped, with ``features="degree"``.
-        epochs, learning_rate, batch_size, n_jobs, random_state, verbose: as in `CNNClassifier`.
+        epochs, learning_rate, batch_size, patience, n_jobs, random_state, verbose: as in `CNNClassifier`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:40]
@@ -299,7 +301,7 @@ class GINClassifier(GraphNetworkClassifier):
     Args:
         dropout: share of the layers' scores dropped in training, as in the published code.
         features, layers, size, hidden, max_degree: as in `GCNClassifier`.
-        epochs, learning_rate, batch_size, n_jobs, random_state, verbose: as in `CNNClassifier`.
+        epochs, learning_rate, batch_size, patience, n_jobs, random_state, verbose: as in `CNNClassifier`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:40]
@@ -320,6 +322,7 @@ class GINClassifier(GraphNetworkClassifier):
         epochs: int = 100,
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
+        patience: int | str | None = None,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -334,6 +337,7 @@ class GINClassifier(GraphNetworkClassifier):
             epochs=epochs,
             learning_rate=learning_rate,
             batch_size=batch_size,
+            patience=patience,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,

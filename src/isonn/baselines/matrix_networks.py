@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import SpectralClustering
 from torch import Tensor, nn
 
-from isonn.baselines.neural import Dropout, NeuralClassifier, check_dropout, draw_weights
+from isonn.baselines.neural import Dropout, NeuralClassifier, WideLinear, check_dropout, draw_weights
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
@@ -42,6 +42,7 @@ class CNNClassifier(NeuralClassifier):
         epochs: number of training epochs.
         learning_rate: learning rate of Adam.
         batch_size: graphs per step; None means all.
+        patience: stop after this many epochs without a lower training loss, or "settled"; None runs all epochs.
         n_jobs: number of torch threads; with one, the default, a seed gives identical results on any machine.
         random_state: seed of weights and shuffles; None draws a new one.
         verbose: 1 shows a progress bar.
@@ -64,6 +65,7 @@ class CNNClassifier(NeuralClassifier):
         epochs: int = 15,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
+        patience: int | str | None = None,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -73,6 +75,7 @@ class CNNClassifier(NeuralClassifier):
             epochs=epochs,
             learning_rate=learning_rate,
             batch_size=batch_size,
+            patience=patience,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -95,12 +98,15 @@ class CNNClassifier(NeuralClassifier):
 
     def _build(self) -> nn.Module:
         pooled = (self._side - KERNEL + 1) // 2
+        first, *rest = self.hidden
         return nn.Sequential(
             nn.Conv2d(1, self.channels, KERNEL),
             nn.MaxPool2d(2),
             nn.ReLU(),
             nn.Flatten(),
-            MLP(self.channels * pooled**2, self.hidden, len(self.classes_)),
+            WideLinear(self.channels * pooled**2, first),
+            nn.ReLU(),
+            MLP(first, rest, len(self.classes_)),
         )
 
     def _cells_per_graph(self) -> int:
@@ -121,7 +127,7 @@ class AutoEncoderClassifier(NeuralClassifier):
         encoder: widths of the encoder's two layers, the second that of the code; the decoder mirrors them.
         hidden: widths of the classifier's hidden layers.
         epochs: training epochs of the autoencoder, and again of the classifier.
-        size, learning_rate, batch_size, n_jobs, random_state, verbose: as in `CNNClassifier`.
+        size, learning_rate, batch_size, patience, n_jobs, random_state, verbose: as in `CNNClassifier`.
 
     Attributes set by ``fit``:
         reconstruction_history_: loss and seconds of each epoch of the autoencoder.
@@ -144,6 +150,7 @@ class AutoEncoderClassifier(NeuralClassifier):
         epochs: int = 100,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
+        patience: int | str | None = None,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -153,6 +160,7 @@ class AutoEncoderClassifier(NeuralClassifier):
             epochs=epochs,
             learning_rate=learning_rate,
             batch_size=batch_size,
+            patience=patience,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -207,7 +215,7 @@ class SDBNClassifier(NeuralClassifier):
         reconstruction: weight of the decoder's error in the loss.
         dropout: share of the 100 units dropped in training.
         random_state: seed of modules, weights and shuffles; None draws a new one.
-        size, epochs, learning_rate, batch_size, n_jobs, verbose: as in `CNNClassifier`.
+        size, epochs, learning_rate, batch_size, patience, n_jobs, verbose: as in `CNNClassifier`.
 
     Attributes set by ``fit``:
         modules_: ndarray of shape (size_,), the module of each node, numbered by their first nodes.
@@ -232,6 +240,7 @@ class SDBNClassifier(NeuralClassifier):
         epochs: int = 30,
         learning_rate: float = 1e-3,
         batch_size: int | None = 32,
+        patience: int | str | None = None,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -241,6 +250,7 @@ class SDBNClassifier(NeuralClassifier):
             epochs=epochs,
             learning_rate=learning_rate,
             batch_size=batch_size,
+            patience=patience,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,

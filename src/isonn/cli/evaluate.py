@@ -38,7 +38,7 @@ from isonn.cli.options import (
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.jobs import Job
-    from isonn.experiments.tables import Row
+    from isonn.experiments.rows import Row
     from isonn.graphs.graph import GraphSet
 
 Settings = dict[str, Any]

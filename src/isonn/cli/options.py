@@ -13,8 +13,8 @@ import typer
 
 if TYPE_CHECKING:
     from isonn.experiments.jobs import Job
+    from isonn.experiments.rows import Row
     from isonn.experiments.store import Store
-    from isonn.experiments.tables import Row
     from isonn.graphs import GraphStream
     from isonn.graphs.graph import GraphSet
     from isonn.graphs.io.registry import Problem, Reader

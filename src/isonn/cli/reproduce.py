@@ -29,9 +29,10 @@ from isonn.cli.options import (
 )
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
+    from isonn.experiments.rows import Row
     from isonn.experiments.spec import Spec, Sweep
+    from isonn.experiments.store import Store
     from isonn.experiments.study import Datasets, Part
-    from isonn.experiments.tables import Row
 
     Shown = list[tuple[Part, list[Row]]]
 
@@ -86,7 +87,14 @@ def reproduce(
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
-    from isonn.experiments.study import finished_part, load_datasets, nothing_to_run, part_rows, plan_study
+    from isonn.experiments.study import (
+        load_datasets,
+        local_datasets,
+        nothing_to_run,
+        part_rows,
+        plan_study,
+        stored_parts,
+    )
 
     spec = load_spec(experiment)
     chosen = protocol if protocol is not None else spec.protocol
@@ -94,20 +102,23 @@ def reproduce(
     number = _seeds(seeds, spec, chosen)
     asked = None if methods is None else resolve_methods(methods)
     n_jobs = processes(jobs if jobs is not None else spec.jobs)
-    found = load_datasets(spec.datasets if datasets is None else _names(datasets))
-    parts = plan_study(spec, found, asked, chosen, number)
-    error = nothing_to_run(parts, found)
-    if error is not None:
-        raise error
+    names = spec.datasets if datasets is None else _names(datasets)
+    found = local_datasets(names) if stored else load_datasets(names)
     default = spec.name if chosen == spec.protocol else f"{spec.name}-{chosen}"
-    store = Store(out if out is not None else Path("runs") / default)
+    folder = out if out is not None else Path("runs") / default
 
     unfinished: list[str] = []
     if stored:
-        parts, asked_for = [finished_part(part, store) for part in parts], parts
+        store = _existing(folder)
+        parts = stored_parts(spec, found, asked, chosen, number, store)
         say_set_aside(store)
-        unfinished = _unfinished(asked_for, parts)
+        unfinished = _unfinished(parts)
     else:
+        parts = plan_study(spec, found, asked, chosen, number)
+        error = nothing_to_run(parts, found)
+        if error is not None:
+            raise error
+        store = Store(folder)
         planned = list({job.id: job for part in parts for job in part.jobs}.values())  # figures may share jobs
         run_missing(spec.name, planned, found.graphs, store, n_jobs, scheduler)
     shown = [(part, part_rows(part, store, spec, found)) for part in parts]
@@ -126,7 +137,7 @@ def reproduce(
         typer.echo(f"Results: {store.folder / 'results.md'}, .csv, .json; one file per job in {store.folder / 'jobs'}.")
         if plots:
             typer.echo(f"Plots: {', '.join(map(str, plots))}, and .svg.")
-    public = set(found.absent) - found.private
+    public = set() if stored else set(found.absent) - found.private
     if public or any(row.finished < row.jobs for _, rows in shown for row in rows):
         raise typer.Exit(1)
 
@@ -147,15 +158,24 @@ def _seeds(seeds: int | None, spec: Spec, protocol: str) -> int:
     return seeds
 
 
-def _unfinished(asked: Sequence[Part], finished: Sequence[Part]) -> list[str]:
-    """Return a note on methods without a finished seed."""
-    names = [
-        f"{method} on {part.dataset}"
-        for part, left in zip(asked, finished, strict=True)
-        for method in dict.fromkeys(job.method for job in part.jobs)
-        if method not in {job.method for job in left.jobs}
-    ]
-    return [f"No finished seed for {', '.join(dict.fromkeys(names))}."] if names else []
+def _existing(folder: Path) -> Store:
+    """Open a folder of results that exists."""
+    from isonn.errors import InputError
+    from isonn.experiments.store import Store
+
+    if not (folder / "run.json").is_file():
+        raise InputError(f"{folder} holds no results of isonn, so there is nothing stored to show; give --out FOLDER")
+    return Store(folder)
+
+
+def _unfinished(parts: Sequence[Part]) -> list[str]:
+    """Return a note on methods without a finished seed, by dataset."""
+    notes = []
+    for part in parts:
+        missing = [method for method in part.methods if method not in {job.method for job in part.jobs}]
+        if part.jobs and missing:
+            notes.append(f"No finished seed on {part.dataset}: {', '.join(missing)}.")
+    return notes
 
 
 def _names(text: str) -> list[str]:
@@ -199,7 +219,9 @@ def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
 
 def _notes(shown: Shown, found: Datasets) -> list[str]:
     """Return the notes below the tables."""
-    from isonn.experiments.tables import failures, findings, legend, remarks
+    from isonn.experiments.findings import findings
+    from isonn.experiments.methods import METHODS
+    from isonn.experiments.tables import failures, legend, remarks
 
     rows = [row for _, own in shown for row in own]
     notes = legend(rows)
@@ -210,7 +232,11 @@ def _notes(shown: Shown, found: Datasets) -> list[str]:
     notes += [
         f"{name} on {part.dataset} is left out: {why}." for part, _ in shown for name, why in part.left_out.items()
     ]
-    notes += [f"{name}: {why}." for name, why in found.absent.items()]
+    stored = {row.dataset for row in rows if row.finished}
+    notes += [f"{name}: {why}." for name, why in found.absent.items() if name not in stored]
+    gone = dict.fromkeys(row.method for row in rows if row.method not in METHODS)
+    if gone:
+        notes.append(f"Rows of isonn 0.1 or 0.2, of methods that isonn no longer has: {', '.join(gone)}.")
     return [*notes, *remarks(rows), *failures(rows)]
 
 
@@ -218,6 +244,8 @@ def _heading(part: Part, found: Datasets) -> str:
     from isonn.experiments.study import about
 
     if part.dataset not in found.graphs:
+        if part.jobs:
+            return f"{part.dataset}: stored results; the data is not here"
         return f"{part.dataset}: {'data not public' if part.dataset in found.private else 'not loaded'}"
     return dataset_sentence(about(found.graphs[part.dataset]))
 

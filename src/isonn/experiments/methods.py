@@ -9,7 +9,7 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Method:
         variant_of: the base method, whose settings are changed by ``adapt``, or None.
         fixed: arguments of the estimator that define the method and cannot be set.
         version: increased when the method computes something else, which invalidates its stored results.
+        training: the training rule of a network, a name in the ``training`` tables of a spec; "" for its own epochs.
     """
 
     module: str
@@ -40,6 +41,7 @@ class Method:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
     regressor: str = ""
+    training: str = ""
 
 
 def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -59,13 +61,18 @@ def _deep_relative(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**_deep(settings), "normalize": "relative"}
 
 
+def _literal(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with the softmax that the paper's text describes."""
+    return {**settings, "normalize": "templates"}
+
+
 def _isonn(about: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Method:
     return Method("isonn", "IsoNNClassifier", about, "isonn", adapt, regressor="IsoNNRegressor")
 
 
 def _subgraph(about: str, **fixed: Any) -> Method:
-    # version 1 was the model of 0.1.0
-    return Method("isonn", "SubgraphClassifier", about, fixed=fixed, version=2, regressor="SubgraphRegressor")
+    # versions 1 and 2 were the models of 0.1.0 and 0.2.0
+    return Method("isonn", "SubgraphClassifier", about, fixed=fixed, version=3, regressor="SubgraphRegressor")
 
 
 def _baseline(name: str, about: str, numbers: bool = False, **fixed: Any) -> Method:
@@ -77,12 +84,15 @@ def _baseline(name: str, about: str, numbers: bool = False, **fixed: Any) -> Met
 METHODS: dict[str, Method] = {
     "isonn": Method("isonn", "IsoNNClassifier", "the paper's model, exact matching", regressor="IsoNNRegressor"),
     "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", _matching("fast")),
+    "isonn-fast-authors": _isonn("IsoNN-fast as the authors' code computes it", _matching("fast-authors")),
+    "isonn-definition": _isonn("the paper's equations as they stand, for running times", _matching("definition")),
+    "isonn-literal": _isonn("softmax over templates, the paper's text to the letter", _literal),
     "isonn-assigned": _isonn("matching by assignment and swaps", _matching("assigned")),
     "isonn-deep": _isonn("the paper's deep IsoNN", _deep),
     "isonn-deep-relative": _isonn("the same, maps relative to their mean", _deep_relative),
-    "isonn-subgraph": _subgraph("every connected subgraph of up to 4 nodes, linear head"),
-    "isonn-subgraph-short": _subgraph("the 32 most informative subgraphs, linear head", n_templates=32),
-    "isonn-subgraph-ensemble": _subgraph("every subgraph, linear head and forest", head="ensemble"),
+    "isonn-subgraph": _subgraph("every small connected subgraph, sums and logic"),
+    "isonn-subgraph-short": _subgraph("the 32 most informative subgraphs", n_templates=32),
+    "isonn-subgraph-linear": _subgraph("the same, sums alone", head="linear"),
     "isonn-aligned": Method(
         "isonn",
         "AlignedClassifier",
@@ -110,6 +120,22 @@ METHODS: dict[str, Method] = {
     "degrees": _baseline("DegreeHistogram", "histogram of node degrees", numbers=True),
 }
 
+#: Suffixes of rows by training rule. The specs hold the epochs of each rule, the same for all networks on a dataset.
+PAPER_EPOCHS, SETTLED = "paper-epochs", "settled"
+#: IsoNN and its variants, whose settings in the specs already have the paper's epochs.
+_OWN_EPOCHS = ("isonn", "isonn-fast", "isonn-fast-authors", "isonn-literal", "isonn-deep", "isonn-deep-relative")
+_NETWORKS = ("ae", "cnn", "sdbn", "gcn", "gin")
+
+
+def _trained(name: str, rule: str, about: str) -> Method:
+    return replace(METHODS[name], about=f"{name}, {about}", variant_of=name, adapt=dict, training=rule)
+
+
+for _name in _NETWORKS:
+    METHODS[f"{_name}-{PAPER_EPOCHS}"] = _trained(_name, PAPER_EPOCHS, "the paper's number of epochs")
+for _name in (*_OWN_EPOCHS, *_NETWORKS):
+    METHODS[f"{_name}-{SETTLED}"] = _trained(_name, SETTLED, "trained until the loss settles")
+
 
 #: Default methods of `isonn evaluate`, by `GraphSet.kind`.
 DEFAULTS: dict[str, tuple[str, ...]] = {
@@ -117,7 +143,7 @@ DEFAULTS: dict[str, tuple[str, ...]] = {
     "molecules": (
         "isonn-subgraph",
         "isonn-subgraph-short",
-        "isonn-subgraph-ensemble",
+        "isonn-subgraph-linear",
         "ecfp-forest",
         "ecfp-linear",
         "ecfp-trees",
@@ -190,6 +216,8 @@ def build(name: str, settings: Mapping[str, Any], seed: int, size: int, numbers:
 def _known(name: str) -> str:
     if name in METHODS:
         return name
+    if name.removesuffix(f"-{PAPER_EPOCHS}") in _OWN_EPOCHS:  # their stored results have the shorter name
+        return name.removesuffix(f"-{PAPER_EPOCHS}")
     from isonn.errors import InputError
 
     near = difflib.get_close_matches(name.lower(), METHODS, n=1, cutoff=0.5)

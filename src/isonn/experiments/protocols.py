@@ -11,6 +11,7 @@ import difflib
 import hashlib
 import importlib
 from abc import ABC, abstractmethod
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.graphs.splits import Fold, balanced_folds, grouped_folds, released_folds
 from isonn.packing import IntArray
+from isonn.plugins import load_plugin
 from isonn.seeding import derive_seed
 
 #: One in five training graphs of a fold validates settings.
@@ -93,7 +95,7 @@ def register_protocol(cls: type[Protocol]) -> type[Protocol]:
 def find_protocol(text: str) -> Protocol:
     """Return the protocol of a name such as ``fair`` or ``random:site``."""
     name, _, column = text.partition(":")
-    if name in PROTOCOLS:
+    if name in PROTOCOLS or (load_plugin("protocols", name) and name in PROTOCOLS):
         return PROTOCOLS[name](column)
     near = difflib.get_close_matches(name.lower(), PROTOCOLS, n=1, cutoff=0.5)
     meant = f"; did you mean {near[0]}? Known" if near else "; known"
@@ -127,6 +129,9 @@ class _Grouped(Protocol):
 
     chooses = True
     folds: ClassVar[int]
+    #: What a single group has in common, and what to do then, in the sentence that refuses it.
+    alike: ClassVar[str] = "are equal"
+    remedy: ClassVar[str] = "name a column with several values by --group or --split"
 
     def __init__(self, column: str = "") -> None:
         super().__init__(column)
@@ -142,7 +147,13 @@ class _Grouped(Protocol):
 
     def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
         """Return folds of all graphs; fewer if a class is too small or groups are too few."""
-        return _grouped(_targets(graphs), self._all_groups(graphs), self.folds, seed)
+        groups = self._all_groups(graphs)
+        if len(np.unique(groups)) == 1:
+            what = f"share one value of {self.column}" if self.column else self.alike
+            raise InputError(
+                f"all {len(graphs)} graphs of {graphs.name} {what}, so none is left to test on; {self.remedy}"
+            )
+        return _grouped(_targets(graphs), groups, self.folds, seed)
 
     def inner(self, graphs: GraphSet, train: IntArray, seed: int) -> Fold:
         """Split the training graphs into four fifths and one fifth, keeping groups together."""
@@ -179,6 +190,8 @@ class Fair(_Grouped):
     seeds = 5
     folds = 10
     classes = ("accuracy", "f1", "auroc", "balanced_accuracy", "mcc")
+    alike = "have the same structure"
+    remedy = "use --split random, which keeps together only graphs whose labels and attributes are equal too"
 
     def groups(self, graphs: GraphSet) -> IntArray:
         """Group graphs that are equal up to relabelling, ignoring labels."""
@@ -197,7 +210,7 @@ class Random(_Grouped):
     folds = 5
 
     def groups(self, graphs: GraphSet) -> IntArray:
-        """Group graphs that are equal up to relabelling, including labels."""
+        """Group graphs that are equal up to relabelling, including labels and attributes."""
         return _duplicates(graphs)
 
 
@@ -266,22 +279,33 @@ def _targets(graphs: GraphSet) -> NDArray[Any]:
 def _grouped(y: NDArray[Any], groups: IntArray, n_folds: int, seed: int) -> list[Fold]:
     """Make folds that keep groups together, stratified for classes."""
     wanted = min(n_folds, len(np.unique(groups)))
+    if wanted < 2:
+        raise InputError("the training graphs of a fold form one group, so settings cannot be chosen; use other groups")
     if target_kind(y) == "classes":
         return grouped_folds(y, groups, max(2, min(wanted, int(np.unique(y, return_counts=True)[1].min()))), seed)
-    if wanted < 2:
-        raise InputError("all graphs belong to one group, so there is nothing to test on; use another split")
     splitter = GroupKFold(wanted, shuffle=True, random_state=derive_seed(seed, "folds") % 2**32)
     return [(train.astype(np.int64), test.astype(np.int64)) for train, test in splitter.split(groups, groups=groups)]
 
 
 def _duplicates(graphs: GraphSet) -> IntArray:
-    """Group twins that have the same labels around every node."""
+    """Group twins that have the same labels around every node, and the same attributes."""
     from isonn.baselines.shapes import ShapeReader
     from isonn.baselines.weisfeiler_lehman import wl_hashes
 
-    groups = twin_groups(graphs)
-    if graphs.node_labels is None:
-        return groups
-    unweighted = ShapeReader(graphs, True, 1.0, "duplicates")
-    pairs = np.column_stack([groups.astype(np.uint64), wl_hashes(unweighted.read(graphs), 4)])
-    return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    columns = [twin_groups(graphs).astype(np.uint64)]
+    if graphs.node_labels is not None:
+        unweighted = ShapeReader(graphs, True, 1.0, "duplicates")
+        columns.append(wl_hashes(unweighted.read(graphs), 4))
+    if graphs.node_attributes is not None:
+        columns.append(_attribute_codes(graphs))
+    if len(columns) == 1:
+        return columns[0].astype(np.int64)
+    return np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _attribute_codes(graphs: GraphSet) -> NDArray[np.uint64]:
+    """Return a number per graph that is the same for graphs with the same rows of attributes, in any order."""
+    attributes = np.asarray(graphs.node_attributes)
+    rows = [attributes[start:end] for start, end in pairwise(graphs.node_offsets)]
+    kinds = [row[np.lexsort(row.T)].tobytes() for row in rows]
+    return np.unique(kinds, return_inverse=True)[1].astype(np.uint64)

@@ -8,10 +8,14 @@ jobs = 1                        # the default of --jobs; one per core if omitted
 methods = ["isonn", "freq"]     # the default of --methods
 [settings]                      # per method, for datasets that are not in the file
 isonn = { k = 4, c = 2 }
+[training]                      # per training rule, settings of every network; also per dataset
+settled = { epochs = 300, patience = "settled" }
 [grid]                          # per method, values to choose from if the protocol chooses settings
 isonn = { k = [2, 3], c = [1, 2] }
 [datasets.MUTAG.settings]       # per dataset and method
 isonn = { k = 4, c = 1 }
+[datasets.MUTAG.training]
+settled = { epochs = 200, patience = "settled" }
 [datasets.MUTAG.printed]        # in percent
 isonn = { accuracy = 83.3, f1 = 83.0 }
 [sweeps.by-k]                   # a figure: one setting takes several values
@@ -88,6 +92,7 @@ class Spec:
         dataset_settings: settings by dataset, then by method.
         printed: printed numbers by dataset, then by method.
         grid: candidate values by method, then by setting.
+        training, dataset_training: settings by training rule, and the same by dataset.
     """
 
     name: str
@@ -101,6 +106,8 @@ class Spec:
     methods: tuple[str, ...] = ("isonn",)
     grid: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = ()
+    training: Mapping[str, Settings] = field(default_factory=dict)
+    dataset_training: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -121,7 +128,24 @@ class Spec:
         known = METHODS.get(method)
         if known is None or known.variant_of is None:
             return dict(changes or {})
-        return known.adapt(self.settings_for(dataset, known.variant_of, changes))
+        base = known.adapt(self.settings_for(dataset, known.variant_of, changes))
+        if not known.training:
+            return base
+        return {**base, **self.training_for(dataset, known.training), **(changes or {})}
+
+    def training_for(self, dataset: str, rule: str) -> Settings:
+        """Return the settings of a training rule on a dataset, or the general ones if the dataset has none.
+
+        Example:
+            >>> load_spec("table").training_for("MUTAG", "settled")
+            {'epochs': 300, 'patience': 'settled'}
+        """
+        rules = {**self.training, **self.dataset_training.get(dataset, {})}
+        if rule not in rules:
+            raise InputError(
+                f"{self.name} has no training rule {rule!r}; add [training] with {rule} = {{ epochs = ... }}"
+            )
+        return rules[rule]
 
     def candidates_for(
         self, dataset: str, method: str, changes: Settings | None = None
@@ -150,7 +174,10 @@ class Spec:
         """Return the printed numbers, if they were printed for these settings."""
         if dict(settings) != self.settings_for(dataset, method):
             return None
-        return self.printed.get(dataset, {}).get(method)
+        printed = self.printed.get(dataset, {})
+        while method not in printed and method in METHODS and METHODS[method].training:
+            method = METHODS[method].variant_of or ""  # the same network, trained by another rule
+        return printed.get(method)
 
 
 def spec_names() -> tuple[str, ...]:
@@ -183,7 +210,7 @@ def load_spec(name_or_path: str | Path) -> Spec:
     return _spec(name, source, content)
 
 
-_ENTRIES = {"title", "protocol", "seeds", "jobs", "methods", "settings", "grid", "datasets", "sweeps"}
+_ENTRIES = {"title", "protocol", "seeds", "jobs", "methods", "settings", "training", "grid", "datasets", "sweeps"}
 
 
 def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
@@ -195,11 +222,12 @@ def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
         if key in content and (not isinstance(content[key], int) or content[key] < 1):
             raise InputError(f"{source}: {key} = {content[key]!r}; give a number of at least 1")
     datasets = _table(content.get("datasets", {}), f"datasets in {source}")
-    settings, printed = {}, {}
+    settings, printed, training = {}, {}, {}
     for dataset, part in datasets.items():
         where = f"datasets.{dataset} in {source}"
-        _only(_table(part, where), {"settings", "printed"}, where)
+        _only(_table(part, where), {"settings", "printed", "training"}, where)
         settings[dataset] = _settings(part.get("settings", {}), f"{where}, settings")
+        training[dataset] = _settings(part.get("training", {}), f"{where}, training")
         printed[dataset] = _printed(part.get("printed", {}), f"{where}, printed")
     sweeps = _table(content.get("sweeps", {}), f"sweeps in {source}")
     return Spec(
@@ -213,6 +241,8 @@ def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
         jobs=content.get("jobs"),
         methods=_names(content.get("methods", ["isonn"]), f"methods in {source}"),
         grid=_grid(content.get("grid", {}), f"grid in {source}"),
+        training=_settings(content.get("training", {}), f"training in {source}"),
+        dataset_training=training,
         sweeps=tuple(_sweep(key, part, f"sweeps.{key} in {source}") for key, part in sweeps.items()),
     )
 

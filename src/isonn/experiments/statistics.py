@@ -11,26 +11,6 @@ LEVEL = 0.95
 SIGNIFICANT = 0.05
 
 
-def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
-    """Return Student's t interval of the mean of one value per seed; None for fewer than two values.
-
-    Seeds vary the folds and the weights, not the graphs. So this interval covers the mean over *all* seeds on this
-    dataset; results on other graphs vary more.
-
-    Example:
-        >>> low, high = interval([80.0, 82.0, 84.0])
-        >>> round(low, 2), round(high, 2)
-        (77.03, 86.97)
-    """
-    if len(values) < 2:
-        return None
-    from scipy.stats import t  # slow to import, and not needed to read a store
-
-    mean = statistics.fmean(values)
-    half = float(t.ppf((1 + level) / 2, len(values) - 1)) * statistics.stdev(values) / math.sqrt(len(values))
-    return mean - half, mean + half
-
-
 def corrected_interval(
     values: Sequence[float], test_to_train: float, level: float = LEVEL
 ) -> tuple[float, float] | None:

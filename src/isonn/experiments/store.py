@@ -67,6 +67,20 @@ class Store:
                         return found
         return None
 
+    def jobs(self) -> list[Job]:
+        """Return the jobs that have a sound result, in the order of their ids; damaged files are renamed."""
+        with self._sentence_on_failure("read"):
+            found = {}
+            for path in outcome_files(self.folder):
+                if path.suffix == ".json":
+                    try:
+                        job, _ = read_outcome(path)
+                    except InputError:
+                        self._set_aside(path, path.stem)
+                    else:
+                        found[job.id] = job
+        return [found[job_id] for job_id in sorted(found)]
+
     def missing(self, jobs: Iterable[Job]) -> list[Job]:
         """Return the jobs without a result, in the given order."""
         return [job for job in jobs if self.get(job) is None]

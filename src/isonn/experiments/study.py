@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from isonn.experiments.jobs import Job, plan, target_names
 from isonn.experiments.methods import METHODS, build, resolve_methods
 from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
+from isonn.experiments.rows import MEAN, Row, absent_rows, in_words, learning_curve, summarize
 from isonn.experiments.spec import Spec, Sweep
 from isonn.experiments.store import Store
-from isonn.experiments.tables import MEAN, Row, absent_rows, in_words, learning_curve, summarize
 from isonn.graphs import known, load
+from isonn.graphs.datasets.registry import find
 from isonn.graphs.graph import GraphSet
 
 
@@ -58,6 +60,21 @@ class Part:
         return "table" if self.sweep is None else self.sweep.name
 
 
+def local_datasets(names: Iterable[str]) -> Datasets:
+    """Load the datasets that are on this machine; the others are absent, under the names as given."""
+    names = list(names)
+    here = [name for name in names if Path(name).exists() or (_is_name(name) and find(name) is not None)]
+    entries = {entry.name.casefold(): entry for entry in known()}
+    away = [entries[name.casefold()].name if name.casefold() in entries else name for name in names if name not in here]
+    loaded = load_datasets(here)
+    private = {name for name in away if name.casefold() in entries and entries[name.casefold()].url is None}
+    return replace(loaded, absent=dict.fromkeys(away, "its data is not on this machine"), private=frozenset(private))
+
+
+def _is_name(name: str) -> bool:
+    return name.casefold() in {entry.name.casefold() for entry in known()}
+
+
 def load_datasets(names: Iterable[str]) -> Datasets:
     """Load datasets; note known ones that cannot be loaded, and raise an error for unknown names."""
     entries = {entry.name.casefold(): entry for entry in known()}
@@ -93,16 +110,9 @@ def plan_study(spec: Spec, datasets: Datasets, methods: Sequence[str] | None, pr
     Args:
         methods: methods that replace those of the spec; a figure keeps its own if it uses none of these.
     """
-    every = (*datasets.graphs, *datasets.absent)
-    order = sorted(every, key=lambda name: spec.datasets.index(name) if name in spec.datasets else len(every))
     parts: list[Part] = []
     for sweep in spec.sweeps or (None,):
-        asked = resolve_methods(methods if methods is not None else spec.methods)
-        names: Sequence[str] = order
-        if sweep is not None:
-            names = [name for name in order if name in sweep.datasets] or order if sweep.datasets else order
-            own = resolve_methods(sweep.methods) if sweep.methods else asked
-            asked = own if methods is None else tuple(name for name in own if name in asked) or asked
+        names, asked = _asked(spec, sweep, datasets, methods)
         for name in names:
             if name in datasets.absent:
                 parts.append(Part(sweep, name, asked))
@@ -111,26 +121,46 @@ def plan_study(spec: Spec, datasets: Datasets, methods: Sequence[str] | None, pr
     return parts
 
 
+def _asked(
+    spec: Spec, sweep: Sweep | None, datasets: Datasets, methods: Sequence[str] | None
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return the datasets and the methods of a table or figure, as in `plan_study`."""
+    every = (*datasets.graphs, *datasets.absent)
+    order = sorted(every, key=lambda name: spec.datasets.index(name) if name in spec.datasets else len(every))
+    asked = resolve_methods(methods if methods is not None else spec.methods)
+    if sweep is None:
+        return order, asked
+    own = resolve_methods(sweep.methods) if sweep.methods else asked
+    names = [name for name in order if name in sweep.datasets] or order if sweep.datasets else order
+    return names, own if methods is None else tuple(name for name in own if name in asked) or asked
+
+
+#: Settings of a row: its name, the settings, and the candidates to choose from.
+_Variant = tuple[str, dict[str, Any], tuple[dict[str, Any], ...]]
+
+
+def _variants(spec: Spec, sweep: Sweep | None, dataset: str, method: str, protocol: str) -> list[_Variant]:
+    """Return the rows of a method in a table or figure."""
+    if sweep is None:
+        return [(method, *table_settings(spec, dataset, method, protocol))]
+    values: Iterable[dict[str, Any]] = [{sweep.vary: value} for value in sweep.values] if sweep.vary else [{}]
+    return [
+        (
+            f"{method} with {in_words(value)}" if value else method,
+            spec.settings_for(dataset, method, {**sweep.settings, **value}),
+            (),
+        )
+        for value in values
+    ]
+
+
 def _part(
     spec: Spec, sweep: Sweep | None, graphs: GraphSet, methods: tuple[str, ...], protocol: str, seeds: int
 ) -> Part:
     left_out: dict[str, str] = {}
     jobs: list[Job] = []
     for method in methods:
-        if sweep is None:
-            common, candidates = table_settings(spec, graphs.name, method, protocol)
-            variants = [(method, common, candidates)]
-        else:
-            values: Iterable[dict[str, Any]] = [{sweep.vary: value} for value in sweep.values] if sweep.vary else [{}]
-            variants = [
-                (
-                    f"{method} with {in_words(value)}" if value else method,
-                    spec.settings_for(graphs.name, method, {**sweep.settings, **value}),
-                    (),
-                )
-                for value in values
-            ]
-        for name, common, candidates in variants:
+        for name, common, candidates in _variants(spec, sweep, graphs.name, method, protocol):
             try:
                 reasons = [
                     unsupported_reason(method, {**common, **candidate}, graphs) for candidate in candidates or ({},)
@@ -144,6 +174,55 @@ def _part(
                 left_out[name] = reason
     jobs.sort(key=lambda job: job.seed)  # ordered by seed, so that early results are comparable
     return Part(sweep, graphs.name, methods, tuple(jobs), left_out)
+
+
+def stored_parts(
+    spec: Spec, datasets: Datasets, methods: Sequence[str] | None, protocol: str, seeds: int, store: Store
+) -> list[Part]:
+    """Return the parts of `plan_study` from the finished jobs of a store, for which no data is needed.
+
+    Seeds with missing folds are left out. A table without a choice of methods also has the rows of methods that isonn
+    no longer has.
+    """
+    found: dict[str, list[Job]] = {}
+    for job in store.jobs():
+        if (job.protocol, job.permutation, job.share) == (protocol, 0, 1) and job.seed < seeds:
+            found.setdefault(job.dataset, []).append(job)
+    parts = []
+    for sweep in spec.sweeps or (None,):
+        names, asked = _asked(spec, sweep, datasets, methods)
+        for name in names:
+            kept = []
+            for method in asked:
+                wanted = {
+                    _key(common, candidates): common
+                    for _, common, candidates in _variants(spec, sweep, name, method, protocol)
+                }
+                version = METHODS[method].version
+                kept += [
+                    replace(job, settings=wanted[key])  # in the order of the spec
+                    for job in found.get(name, ())
+                    if (job.method, job.version) == (method, version)
+                    and (key := _key(job.settings, job.candidates)) in wanted
+                ]
+            if sweep is None and methods is None:
+                kept += [job for job in found.get(name, ()) if job.method not in METHODS]
+            parts.append(Part(sweep, name, asked, tuple(_whole_seeds(kept))))
+    return parts
+
+
+def _key(settings: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps([dict(settings), [dict(candidate) for candidate in candidates]], sort_keys=True, default=list)
+
+
+def _whole_seeds(jobs: Iterable[Job]) -> list[Job]:
+    """Return the jobs of seeds that have every fold, by seed; each job belongs to one dataset and protocol."""
+    groups: dict[tuple[str, str, int, int], list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((job.method, _key(job.settings, job.candidates), job.version, job.seed), []).append(job)
+    folds = max(map(len, groups.values()), default=0)
+    whole = [sorted(group, key=lambda job: job.fold) for group in groups.values() if len(group) == folds]
+    return [job for group in whole for job in group]
 
 
 def table_settings(
@@ -173,21 +252,11 @@ def unsupported_reason(method: str, settings: Mapping[str, Any], graphs: GraphSe
 
 def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[Row]:
     """Return the rows of a part from the store."""
-    if part.dataset in datasets.absent:
+    if part.dataset in datasets.absent and not part.jobs:
         why = "data not public" if part.dataset in datasets.private else "not loaded"
         return absent_rows(part.dataset, part.methods, spec, why)
     losses = part.sweep is not None and part.sweep.measure == "loss"
     return stored_rows(part.jobs, store, spec, losses)
-
-
-def finished_part(part: Part, store: Store) -> Part:
-    """Return the part without incomplete seeds: for each method, drop seeds with folds missing in the store."""
-    whole: dict[tuple[str, str, int], list[Job]] = {}
-    for job in part.jobs:
-        settings = json.dumps([job.settings, list(job.candidates)], sort_keys=True, default=list)
-        whole.setdefault((job.method, settings, job.seed), []).append(job)
-    kept = {job.id for group in whole.values() if all(store.get(job) is not None for job in group) for job in group}
-    return replace(part, jobs=tuple(job for job in part.jobs if job.id in kept))
 
 
 def stored_rows(jobs: Iterable[Job], store: Store, spec: Spec, losses: bool = False) -> list[Row]:

@@ -14,6 +14,7 @@ from typing_extensions import Self
 from isonn.errors import InputError
 from isonn.heads.data import Inputs
 from isonn.packing import Floats
+from isonn.plugins import load_plugin
 from isonn.targets import Target
 
 
@@ -145,6 +146,8 @@ def get_head(name: Any) -> type[Head]:
         >>> get_head("linear").additive
         True
     """
+    if isinstance(name, str) and name not in HEADS:
+        load_plugin("heads", name)
     if not isinstance(name, str) or name not in HEADS:
         raise InputError(f"head={name!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
     return HEADS[name]

@@ -15,6 +15,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from isonn.errors import InputError
+from isonn.plugins import load_plugin
 
 
 class Matcher(ABC):
@@ -90,6 +91,8 @@ def matcher_named(name: str) -> Matcher:
         >>> isonn.matching.matcher_named("exact").exact
         True
     """
+    if isinstance(name, str) and name not in MATCHERS:
+        load_plugin("matchers", name)
     if not isinstance(name, str) or name not in MATCHERS:
         raise InputError(f"matching={name!r} is unknown; use one of {', '.join(map(repr, MATCHERS))}")
     return MATCHERS[name]

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from isonn.experiments.metrics import shown
+from isonn.experiments.rows import Row, learning_curve
 from isonn.experiments.statistics import corrected_interval
-from isonn.experiments.tables import Row, failures, learning_curve
+from isonn.experiments.tables import failures
 from isonn.report import results
 from isonn.report.charts import Interval, curve_points, interval_row
 from isonn.report.model_page import Tile

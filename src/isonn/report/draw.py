@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph, GraphSet
+from isonn.plugins import load_plugin
 
 #: Number of steps of importance in a colour scale, on each side.
 LEVELS = 4
@@ -159,6 +160,8 @@ def register_drawer(kind: str, drawer: Drawer) -> None:
 
 def find_drawer(kind: str) -> Drawer:
     """Return the drawer of a kind; other kinds are drawn as nodes and lines."""
+    if kind not in _DRAWERS:
+        load_plugin("drawers", kind)
     if kind not in _DRAWERS and kind in _LATER:
         try:
             importlib.import_module(_LATER[kind])

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isonn.errors import MissingDependencyError
+from isonn.experiments.rows import Row
 from isonn.experiments.spec import Sweep
-from isonn.experiments.tables import Row
 from isonn.files import atomic_file
 
 if TYPE_CHECKING:
@@ -93,14 +93,15 @@ def _accuracies(axis: Axes, sweep: Sweep, rows: Sequence[Row]) -> None:
     for style, (name, own) in enumerate(_lines(rows, ("method",)).items()):
         x = [_x(sweep, row) for row in own]
         means = [row.accuracy.mean for row in own if row.accuracy is not None]
-        sds = [row.accuracy.sd or 0.0 for row in own if row.accuracy is not None]
+        sds = [math.nan if row.accuracy.sd is None else row.accuracy.sd for row in own if row.accuracy is not None]
         look = _look(style)
         axis.errorbar(x, means, yerr=sds, capsize=3, label=name, **look)
         for row, at in zip(own, x, strict=True):
             values = [] if row.accuracy is None else list(row.accuracy.by_seed.values())
             axis.plot([at] * len(values), values, ".", color=look["color"], alpha=0.35, markersize=4)
     _paper(axis, sweep, rows[0].dataset, f"the paper's best {sweep.vary}")
-    axis.set(title=rows[0].dataset, xlabel=sweep.vary, ylabel="accuracy (%), mean ± sd")
+    spread = ", mean ± sd" if any(row.seeds > 1 for row in rows) else ""  # one seed has none
+    axis.set(title=_titled(rows), xlabel=sweep.vary, ylabel=f"accuracy (%){spread}")
     axis.set_xticks(sorted({_x(sweep, row) for row in rows}))
     axis.legend(frameon=False, fontsize=8)
 
@@ -113,8 +114,17 @@ def _losses(axis: Axes, sweep: Sweep, rows: Sequence[Row]) -> None:
             if row.settled is not None:
                 axis.plot(row.settled, loss[row.settled - 1], "o", color=_look(style)["color"], label="settled")
     _paper(axis, sweep, rows[0].dataset, "the paper's epoch")
-    axis.set(title=rows[0].dataset, xlabel="epoch", ylabel="training loss", ylim=(0, None))
+    axis.set(title=_titled(rows), xlabel="epoch", ylabel="training loss", ylim=(0, None))
     axis.legend(frameon=False, fontsize=8)
+
+
+def _titled(rows: Sequence[Row]) -> str:
+    """Return the dataset and the number of seeds."""
+    seeds = sorted({row.seeds for row in rows if row.seeds})
+    if not seeds:
+        return rows[0].dataset
+    number = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    return f"{rows[0].dataset}, {number} seed{'' if number == '1' else 's'}"
 
 
 def _times(axis: Axes, sweep: Sweep, rows: Sequence[Row]) -> None:

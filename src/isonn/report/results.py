@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from isonn.experiments.metrics import METRICS, shown
 from isonn.experiments.protocols import PROTOCOLS, find_protocol
-from isonn.experiments.tables import Row
+from isonn.experiments.rows import Row
 from isonn.graphs.graph import GraphSet
 from isonn.report.charts import Strip, curves, dot_plot, sweep
 from isonn.report.pieces import Naming

@@ -11,7 +11,8 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from isonn.errors import IsoNNWarning
-from isonn.experiments.tables import Row, failures
+from isonn.experiments.rows import Row
+from isonn.experiments.tables import failures
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.progress import bar

@@ -20,9 +20,9 @@ from isonn.experiments.jobs import Job
 from isonn.experiments.methods import build
 from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
+from isonn.experiments.rows import MEAN, Row, summarize
 from isonn.experiments.spec import load_spec
 from isonn.experiments.store import outcome_files, read_outcome
-from isonn.experiments.tables import MEAN, Row, summarize
 from isonn.graphs.datasets.registry import find, load
 from isonn.graphs.graph import GraphSet
 
@@ -223,7 +223,7 @@ EXPLAINED = (
     "isonn-subgraph",
     "isonn-aligned",
     "isonn-subgraph-short",
-    "isonn-subgraph-ensemble",
+    "isonn-subgraph-linear",
     "isonn",
     "isonn-assigned",
     "isonn-fast",

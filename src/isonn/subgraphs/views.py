@@ -23,6 +23,7 @@ from typing_extensions import Self
 from isonn.errors import InputError, naming_the_extra
 from isonn.explain.template import EdgeFacts, NodeFacts
 from isonn.packing import IntArray
+from isonn.plugins import load_plugin
 from isonn.subgraphs.levels import EXACT_DEGREES, degree_levels, degree_values
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ def get_view(name: Any) -> View:
     names = ", ".join(map(repr, [*VIEWS, *(later for later in _LATER if later not in VIEWS)]))
     if not isinstance(name, str):
         raise InputError(f"view={name!r} is not a name; use one of {names}")
+    if name not in VIEWS:
+        load_plugin("views", name)
     if name not in VIEWS and name in _LATER:
         with naming_the_extra(f"view={name!r}"):
             importlib.import_module(_LATER[name])

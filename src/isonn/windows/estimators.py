@@ -56,7 +56,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         epochs: int = 100,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
-        patience: int | None = None,
+        patience: int | str | None = None,
         device: str = "cpu",
         n_jobs: int = 1,
         random_state: Any = None,
@@ -244,7 +244,8 @@ class IsoNNClassifier(_IsoNN, GraphClassifier):
         epochs: number of passes over the training graphs.
         learning_rate: learning rate of Adam.
         batch_size: graphs per step; None uses all at once.
-        patience: stop after this many epochs without a lower training loss; None runs all epochs.
+        patience: stop after this many epochs without a lower training loss, or "settled": stop once the loss has fallen
+            and no longer falls (`isonn.training.Settled`); None runs all epochs.
         device: torch device.
         n_jobs: number of torch threads. With the default of 1, a seed gives the same bits on any machine.
         random_state: seed of all weights and shuffles; None draws one.
@@ -274,7 +275,7 @@ class IsoNNClassifier(_IsoNN, GraphClassifier):
         epochs: int = 100,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
-        patience: int | None = None,
+        patience: int | str | None = None,
         device: str = "cpu",
         n_jobs: int = 1,
         random_state: Any = None,

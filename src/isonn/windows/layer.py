@@ -46,13 +46,22 @@ class IsoLayer(nn.Module):
         symmetric: keep the templates symmetric, unlike the paper. On symmetric graphs the windows at (s, t) and (t, s)
             then have equal distances, and only half of them are matched.
 
+    Under ``torch.autocast`` the layer computes in the precision of its templates. ``torch.compile`` leaves the matching
+    itself uncompiled.
+
     Shapes:
         - adjacency ``(batch, n, n)``, n >= k, or a `WindowBank` or `CertifiedWindows` of such graphs
+        - mask ``(batch, n)``, True for the nodes that exist; by default all do
         - output ``(batch, c, n-k+1, n-k+1)``
 
     Example:
         >>> IsoLayer(k=2, c=3)(torch.zeros(5, 4, 4)).shape
         torch.Size([5, 3, 3, 3])
+        >>> mask = torch.tensor([[True, True, True, False]])  # the last node is padding
+        >>> IsoLayer(k=2, c=1)(torch.zeros(1, 4, 4), mask=mask)[0, 0]  # doctest: +NORMALIZE_WHITESPACE
+        tensor([[0.2500, 0.2500, 0.0000],
+                [0.2500, 0.2500, 0.0000],
+                [0.0000, 0.0000, 0.0000]], grad_fn=<SelectBackward0>)
     """
 
     def __init__(
@@ -72,19 +81,40 @@ class IsoLayer(nn.Module):
         if symmetric:
             parametrize.register_parametrization(self, "templates", _Symmetric())
 
-    def forward(self, graphs: Inputs) -> Tensor:
-        maps = self._similarities(graphs)
+    def forward(self, graphs: Inputs, mask: Tensor | None = None) -> Tensor:
+        maps: Tensor = self._similarities(graphs)
+        there = None if mask is None else real_windows(mask, self.k, maps)
         if self.normalize == "templates":
-            return maps.softmax(1)
+            parts = maps.softmax(1)
+            return parts if there is None else parts * there
+        if there is not None:
+            maps = maps.masked_fill(~there, -torch.inf)
         parts = maps.flatten(2).softmax(2).view(maps.shape)
-        return parts * maps.shape[2:].numel() if self.normalize == "relative" else parts
+        if there is not None:
+            parts = torch.where(there, parts, 0.0)  # a graph without windows has no softmax, and no share
+        if self.normalize != "relative":
+            return parts
+        return parts * (maps.shape[2:].numel() if there is None else there.sum((2, 3), keepdim=True))
 
     def distances(self, graphs: Inputs) -> Tensor:
         """Return the features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
-        return -self._similarities(graphs)
+        similarities: Tensor = self._similarities(graphs)
+        return -similarities
 
+    @torch.compiler.disable  # type: ignore[untyped-decorator, unused-ignore]
     def _similarities(self, graphs: Inputs) -> Tensor:
         """Return the negative distances; the sign is flipped once per distinct region, not at every position."""
+        if not isinstance(graphs, Tensor | WindowBank | CertifiedWindows):
+            raise InputError(
+                f"IsoLayer takes a tensor of shape (batch, n, n), got {type(graphs).__name__}; use isonn.nn.IsoReadout "
+                "for PyTorch Geometric data, or torch.from_numpy(graphs.dense(n)) for a GraphSet"
+            )
+        if not isinstance(graphs, Tensor):
+            return self._matched(graphs)
+        with torch.autocast(graphs.device.type, enabled=False):
+            return self._matched(graphs.to(self.templates.dtype))
+
+    def _matched(self, graphs: Inputs) -> Tensor:
         matcher = matcher_named(self.matching)
         if isinstance(graphs, WindowBank):
             distance = matcher.distance(self.templates, graphs.regions, graphs.prepared)
@@ -116,6 +146,22 @@ class IsoLayer(nn.Module):
     def extra_repr(self) -> str:
         symmetric = ", symmetric=True" if self.symmetric else ""
         return f"k={self.k}, c={self.c}, matching={self.matching!r}, normalize={self.normalize!r}{symmetric}"
+
+
+def real_windows(mask: Tensor, k: int, maps: Tensor) -> Tensor:
+    """Return which windows lie on nodes that exist, ``(batch, 1, m, m)``, for maps ``(batch, c, m, m)``.
+
+    Args:
+        mask: True for the nodes that exist, ``(batch, n)``.
+    """
+    m = maps.shape[-1]
+    if mask.dtype != torch.bool or mask.shape != (len(maps), m + k - 1):
+        raise InputError(
+            f"mask is {mask.dtype} of shape {tuple(mask.shape)}; give torch.bool of shape {(len(maps), m + k - 1)}, "
+            "True for the nodes that exist"
+        )
+    whole = mask.unfold(1, k, 1).all(2)  # all k nodes from each start exist
+    return (whole[:, :, None] & whole[:, None, :])[:, None]
 
 
 class _Symmetric(nn.Module):
@@ -208,6 +254,9 @@ def map_shape(n: int, layers: Layers) -> tuple[int, int]:
 
 def deep_equivalent(k: int, c: int) -> tuple[tuple[int, int], ...]:
     """Return the paper's deep counterpart of ``c`` templates of size ``k``: layers of 2 templates of size 3.
+
+    The paper calls the two equivalent. They have about as many maps, but L layers of size 3 see blocks of 2 L + 1
+    nodes, not of 3 to the power of L.
 
     Example:
         >>> deep_equivalent(k=9, c=4)

@@ -170,12 +170,21 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         edge_label_names=("triple", "double", "single", "aromatic"),
     ),
-    _brain_entry("HIV-fMRI", (17, 17), 90, "correlations of brain regions, the balanced subset as released", _HIV),
+    _brain_entry(
+        "HIV-fMRI",
+        (17, 17),
+        90,
+        "correlations of brain regions; the 34 balanced subjects of the release, where the paper has 77 (56 / 21)",
+        "human-subject data in the authors' repository, https://github.com/linmengsysu/IsoNN, data/HIV_fMRI_3_fold; "
+        "tools/convert_hiv.py turns it into the file",
+        sha256="0420ae0bb7ed3757d2c47da4ef1e621250c1152ce307eb72390d7bd91adad714",
+    ),
     _brain_entry(
         "HIV-DTI",
         (56, 20),
         90,
-        "fibre counts between brain regions; each graph is divided by its largest weight on load",
+        "fibre counts between brain regions, 76 subjects where the paper has 77 (56 / 21); each graph is divided by "
+        "its largest weight on load, which lies on the diagonal and is ten times its strongest connection",
         _HIV,
         scaled=True,
     ),

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol
 from isonn.errors import DatasetError, InputError, name_the_extra
 from isonn.graphs.graph import GraphSet, difference
 from isonn.graphs.io.tables import SUFFIXES as TABLES
+from isonn.plugins import load_plugins
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,7 @@ def forget_reader(reader: Reader) -> None:
 
 def readers() -> Iterator[Reader]:
     """Yield the readers in the order they are tried, without those that need a missing package."""
+    load_plugins("readers")
     yield from _REGISTERED
     for place in _TABLE:
         try:
@@ -217,6 +219,7 @@ def reader_of(path: Path) -> Reader | None:
 
 
 def _candidates(path: Path) -> Iterator[Reader]:
+    load_plugins("readers")
     yield from _REGISTERED
     for place in _TABLE:
         if place.may_recognise(path):

@@ -1,0 +1,127 @@
+"""What a study shows, in sentences beside what the publication says about its figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from isonn.experiments.rows import Row
+from isonn.experiments.spec import Sweep
+
+#: Seeds below which a sentence does not tell neighbouring points apart.
+FEW_SEEDS = 5
+#: Times are linear in a setting if a straight line leaves less than this share of their variance.
+UNEXPLAINED = 0.05
+#: Times that differ by less than this factor count as equal.
+EQUAL_TIMES = 1.1
+
+
+def findings(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
+    """Compare a figure with the publication's, in one sentence per dataset or setting.
+
+    Args:
+        rows: the rows of the figure on all its datasets.
+    """
+    sentences = []
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        own = [row for row in rows if row.dataset == dataset]
+        if sweep.measure == "loss":
+            sentences += [_settled(row, sweep.paper.get(dataset)) for row in own if row.loss is not None]
+        elif sweep.measure == "accuracy" and sweep.vary is not None:
+            sentences += _best(sweep, [row for row in own if row.method == own[0].method])
+        elif sweep.measure == "seconds" and sweep.vary is not None:
+            timed = [row for row in own if row.fit_seconds is not None]
+            sentences += _growth(sweep, dataset, timed)
+            sentences += _ahead(sweep, timed)
+    return sentences
+
+
+def _settled(row: Row, paper: float | None) -> str:
+    beside = "" if paper is None else f"; the paper's: {paper}"
+    if row.settled is None:
+        return f"{row.dataset}: the loss still falls at epoch {len(row.loss or ())}{beside}"
+    verdict = ""
+    if paper is not None:
+        verdict = ", as the paper says" if row.settled <= paper else f", later than the paper says ({paper})"
+        beside = beside if row.settled <= paper else ""
+    return f"{row.dataset}: the loss settles by epoch {row.settled}{verdict}{beside}"
+
+
+def _best(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
+    """Name the best value, and say whether the publication's value can be told from it."""
+    judged = {row.settings[str(sweep.vary)]: row for row in rows if row.accuracy is not None}
+    if not judged:
+        return []
+    best = max(judged.values(), key=lambda row: _mean(row))
+    text = f"{best.dataset}: best {sweep.vary} = {best.settings[str(sweep.vary)]} ({best.accuracy})"
+    paper = sweep.paper.get(best.dataset)
+    if paper is not None:
+        text += f"; the paper's: {paper}, {_beside(best, judged.get(paper))}"
+    if min(row.seeds for row in judged.values()) < FEW_SEEDS:
+        text += f"; fewer than {FEW_SEEDS} seeds tell no two values apart"
+    return [text]
+
+
+def _beside(best: Row, theirs: Row | None) -> str:
+    """Say how far the publication's best value is from ours."""
+    if theirs is None:
+        return "not measured"
+    if theirs is best:
+        return "the same"
+    apart = _mean(best) - _mean(theirs)
+    spread = max(row.accuracy.sd or 0.0 for row in (best, theirs) if row.accuracy is not None)
+    return f"{apart:.1f} points less, {'less' if apart < spread else 'more'} than a standard deviation"
+
+
+def _mean(row: Row) -> float:
+    return -math.inf if row.accuracy is None else row.accuracy.mean
+
+
+def _growth(sweep: Sweep, dataset: str, rows: Sequence[Row]) -> list[str]:
+    """Say how the time of each method grows with the setting."""
+    sentences = []
+    for method in dict.fromkeys(row.method for row in rows):
+        points = [
+            (float(row.settings[str(sweep.vary)]), row.fit_seconds or 0.0) for row in rows if row.method == method
+        ]
+        if len(points) < 3:
+            continue
+        (first, start), (last, end) = points[0], points[-1]
+        if sweep.vary == "k":
+            factor = (end / start) ** (1 / (last - first))
+            exact = (math.factorial(int(last)) / math.factorial(int(first))) ** (1 / (last - first))
+            sentences.append(
+                f"{method} on {dataset}: a node more takes {factor:.2f} times as long from k = {first:g} to {last:g} "
+                f"(k! grows by {exact:.1f})"
+            )
+        else:
+            linear = "linear" if _unexplained(points) < UNEXPLAINED else "not linear"
+            slope = (end - start) / (last - first)
+            sentences.append(f"{method} on {dataset}: {linear} in {sweep.vary}, {slope:.2g} s per fit and {sweep.vary}")
+    return sentences
+
+
+def _unexplained(points: Sequence[tuple[float, float]]) -> float:
+    """Return the share of the variance of the times that the best straight line leaves."""
+    n = len(points)
+    x, y = (sum(point[i] for point in points) / n for i in (0, 1))
+    xx, yy = sum((a - x) ** 2 for a, _ in points), sum((b - y) ** 2 for _, b in points)
+    xy = sum((a - x) * (b - y) for a, b in points)
+    return 0.0 if yy == 0 else 1 - xy * xy / (xx * yy)
+
+
+def _ahead(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
+    """Say for which values IsoNN-fast takes less time than IsoNN, per training epoch."""
+    times = {(row.method, row.settings[str(sweep.vary)]): row.fit_seconds or 0.0 for row in rows}
+    values = [value for value in sweep.values if ("isonn", value) in times and ("isonn-fast", value) in times]
+    if not values:
+        return []
+    ahead = [v for v in values if times["isonn", v] > EQUAL_TIMES * times["isonn-fast", v]]
+    behind = [v for v in values if times["isonn-fast", v] > EQUAL_TIMES * times["isonn", v]]
+    parts = [
+        f"{who} is ahead at {sweep.vary} = {', '.join(map(str, where))}"
+        for who, where in (("fast", ahead), ("exact", behind))
+        if where
+    ]
+    rest = len(values) - len(ahead) - len(behind)
+    return [f"A training epoch, forward and backward: {'; '.join(parts) or 'no difference'}; equal at {rest} others"]

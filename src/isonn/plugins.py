@@ -1,0 +1,60 @@
+"""Extensions of other packages, found through entry points.
+
+A package that registers a matcher, target, head, view, reader, drawer or protocol names the module that does so in its
+``pyproject.toml``::
+
+    [project.entry-points."isonn.matchers"]
+    in-order = "my_package.matchers"
+
+The module is imported when a command, an estimator or a saved model first asks for the name, so that extensions also
+work in new processes. A saved model holds names only: what it names must come from isonn or from an installed package.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+
+from isonn.errors import InputError
+
+#: The extension points that packages can add to; the group of a kind is ``isonn.KIND``.
+KINDS = ("matchers", "targets", "heads", "views", "readers", "drawers", "protocols")
+
+
+def load_plugin(kind: str, name: str) -> bool:
+    """Import the installed extension of a kind with this name, which registers itself; return whether there is one.
+
+    Example:
+        >>> load_plugin("matchers", "magic")
+        False
+    """
+    points = [point for point in _points(kind) if point.name == name]
+    for point in points:
+        _import(point)
+    return bool(points)
+
+
+def load_plugins(kind: str) -> None:
+    """Import all installed extensions of a kind, for those that are not asked for by name.
+
+    Example:
+        >>> load_plugins("readers")
+    """
+    for point in _points(kind):
+        _import(point)
+
+
+@lru_cache(maxsize=len(KINDS))
+def _points(kind: str) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=f"isonn.{kind}"))
+
+
+def _import(point: EntryPoint) -> None:
+    try:
+        point.load()
+    except Exception as error:
+        package = point.dist.name if point.dist is not None else point.module
+        raise InputError(
+            f"the extension {point.name!r} of the package {package} cannot be imported ({error}); "
+            "correct or uninstall it"
+        ) from error
