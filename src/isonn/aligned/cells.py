@@ -125,6 +125,16 @@ class Layout:
             )
         return found
 
+    def anatomy(self, graphs: GraphSet) -> tuple[list[str] | None, Floats | None]:
+        """Return the network and the coordinates of each region of connectomes, or None."""
+        if graphs.kind != "connectomes" or self.align == "labels":
+            return None, None
+        region, nodes = self.region_of_node(graphs), np.zeros(self.n, dtype=np.int64)
+        nodes[region[::-1]] = np.arange(len(region))[::-1]  # the first node of each region
+        labels, places = graphs.node_labels, graphs.node_attributes
+        networks = None if labels is None else [str(graphs.node_label_names.get(x, x)) for x in labels[nodes].tolist()]
+        return networks, places[nodes] if places is not None and places.shape[1] == 3 else None
+
     def table(self, graphs: GraphSet) -> tuple[Floats, NDArray[np.bool_] | None]:
         """Return transformed weights of shape (g, p), and which are known (None if all)."""
         pairs = self.connections()

@@ -66,6 +66,8 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
     connection_effects_: Floats
     owner_: NDArray[np.int64]
     best_ranks_: Floats
+    networks_: list[str] | None
+    coordinates_: Floats | None
 
     def __init__(
         self,
@@ -148,6 +150,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         """Learn regions, sites, confounds and scaling; return the connections without what they explain."""
         self.layout_ = Layout.learn(graphs, self.align, self.scale, self.diagonal)
         self.size_ = self.layout_.n
+        self.networks_, self.coordinates_ = self.layout_.anatomy(graphs)
         names = list(graphs.confounds)
         if self.harmonize is not None and self.harmonize not in names:
             if self.harmonize not in graphs.table:
@@ -480,6 +483,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             "confounding": self.confounding_,
             "sites": [] if self.combat_ is None else list(self.combat_.sites),
             "held_out_score": self.held_out_score_,
+            "networks": self.networks_,
         }
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
@@ -495,6 +499,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             "slopes": self.slopes_,
             **{name: getattr(self, f"{name}_") for name in STATISTICS},
             **({} if self.combat_ is None else self.combat_.tensors()),
+            **({} if self.coordinates_ is None else {"coordinates": self.coordinates_}),
             **patterns,
         }
 
@@ -504,7 +509,8 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.coef_, self.connection_coef_ = tensors["coef"], tensors["connections"]
         self.intercept_, self.p_values_ = tensors["intercept"], tensors["p_values"]
         self.shares_, self.confounding_ = details["shares"], details["confounding"]
-        self.held_out_score_ = details["held_out_score"]
+        self.held_out_score_, self.networks_ = details["held_out_score"], details["networks"]
+        self.coordinates_ = tensors.get("coordinates")
         self.confounds_, self.slopes_ = Confounds.restore(details["confounds"]), tensors["slopes"]
         for name in STATISTICS:
             setattr(self, f"{name}_", tensors[name])
@@ -524,6 +530,9 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             raise ValueError("weights and regions differ in size")
         if self.scaling_.mean.shape != (p,) or self.scaling_.spread.shape != (p,) or self.slopes_.shape[1] != p:
             raise ValueError("means and regions differ in size")
+        for part, shape in ((self.networks_, (self.layout_.n,)), (self.coordinates_, (self.layout_.n, 3))):
+            if part is not None and np.shape(part) != shape:
+                raise ValueError("networks or coordinates and regions differ in number")
         if self.effects_.shape != (4, len(self.sets_)) or self.owner_.shape != (len(self.sets_),):
             raise ValueError("sets and their effects differ in number")
 
@@ -575,6 +584,7 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
         difference_: mean difference (for numbers, slope) of every connection in its own units, given the confounds.
         confounding_: for each confound, the share of the target and of the model's held-out score that it explains.
         held_out_score_: accuracy and AUROC, or Pearson's r, R² and MAE, on inner folds.
+        networks_, coordinates_: of each region, if the graphs were made with an atlas; else None.
         connections_: contribution of one standard deviation of each connection, shape (outputs, n, n).
         regions_: the name, label or number of each region.
         shares_: the shares of sets, single connections and ridge in the score, for each column of targets.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations, product
 
 import numpy as np
@@ -91,10 +92,15 @@ class Geometry:
 
     def inside(self, nodes: Sequence[int]) -> tuple[IntArray, IntArray, IntArray]:
         """Return positions (a, b) of a set's connections in its pattern, and their numbers."""
-        k = len(nodes)
-        a, b = np.nonzero(~np.eye(k, dtype=bool)) if self.directed else np.triu_indices(k, 1)
+        a, b = _inner_cells(len(nodes), self.directed)
         members = np.array(nodes)
         return a, b, self.numbers[members[a], members[b]]
+
+
+@lru_cache
+def _inner_cells(k: int, directed: bool) -> tuple[IntArray, IntArray]:
+    a, b = np.nonzero(~np.eye(k, dtype=bool)) if directed else np.triu_indices(k, 1)
+    return a, b
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +384,7 @@ class _Trials:
                     at = most_alike(template.found, others)
                     if at is not None:
                         hits += 1
-                        # the value of a set has its sign, so that it is larger for larger targets
+                        # values are larger for larger targets; times the sign, for stronger connections
                         own.add(np.zeros(1, dtype=np.int64), target, others[at].sign * values[:, at : at + 1])
                 moments.append(own)
             effects[:3, column : column + 1] = mean_effect(moments, self.sample.numeric)
