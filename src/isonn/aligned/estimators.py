@@ -115,7 +115,8 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             confounds: what to regress out of the connections, as in `GraphSet.with_confounds`: columns of ``X.table``
                 by name, a DataFrame, a dict or an array. None uses the confounds of ``X``, if it has any.
             groups: the subject (or family, or site) of each graph, shape (g,), or a column of ``X.table`` by name.
-                Graphs of a group stay in one inner fold. If every group has one target, whole groups are exchanged in
+                None uses the column ``subject`` of connectomes with several sessions. Graphs of a group stay in one
+                inner fold. If every group has one target, whole groups are exchanged in
                 permutations; otherwise graphs are exchanged within groups.
             sample_weight: one weight per graph.
         """

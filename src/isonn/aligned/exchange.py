@@ -12,6 +12,9 @@ from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
 
+#: The column with the subject of each session, as the reader of folders writes it.
+SUBJECT = "subject"
+
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
@@ -76,9 +79,14 @@ def _renumbered(codes: IntArray | None, rows: IntArray) -> IntArray | None:
 
 
 def as_groups(groups: Any, graphs: GraphSet) -> IntArray | None:
-    """Return the number of the group of each graph; ``groups`` are values, or a column of the table by name."""
+    """Return the number of the group of each graph; ``groups`` are values, or a column of the table by name.
+
+    None stands for the column ``subject`` of connectomes with several sessions, if there is one.
+    """
     if groups is None:
-        return None
+        if graphs.kind != "connectomes" or SUBJECT not in graphs.table:
+            return None
+        groups = SUBJECT
     if isinstance(groups, str):
         if groups not in graphs.table:
             known = ", ".join(map(str, graphs.table)) or "none"

@@ -738,7 +738,8 @@ def _check(graphs: GraphSet) -> None:
         columns = graphs.y.shape[1] if graphs.y.ndim == 2 else 1
         if len(graphs.target_names) != columns:
             raise InputError(f"{len(graphs.target_names)} target_names for {columns} columns of y; name each column")
-    if n_cells:
+    # graphs of one size need no limit per cell, which would cost more memory than the graphs
+    if n_cells and (graphs.edges.min() < 0 or graphs.edges.max() >= graphs.sizes.min()):
         limit = graphs.sizes[graphs.graph_of_cell, None]
         wrong = ((graphs.edges < 0) | (graphs.edges >= limit)).any(axis=1)
         if wrong.any():
@@ -758,14 +759,14 @@ def _check(graphs: GraphSet) -> None:
             raise InputError(
                 f"{name} of {graphs.name} hold {large[0]:g}, beyond 2**53; use smaller numbers, or strings"
             )
-    for name, owner in (("weights", graphs.graph_of_cell), ("node_attributes", None)):
+    for name, offsets in (("weights", graphs.edge_offsets), ("node_attributes", graphs.node_offsets)):
         column = getattr(graphs, name)
         if column is None:
             continue
         bad = ~np.isfinite(column).reshape(len(column), -1).all(axis=1)
         if bad.any():
             row = int(bad.argmax())
-            i = int(owner[row] if owner is not None else np.searchsorted(graphs.node_offsets, row, side="right") - 1)
+            i = int(np.searchsorted(offsets, row, side="right") - 1)
             value = column[row] if column.ndim == 1 else column[row][~np.isfinite(column[row])][0]
             what = "an edge of weight" if name == "weights" else "a node attribute"
             raise InputError(f"graph {i} of {g} has {what} {value}; replace NaN and infinity by numbers, or drop it")
