@@ -28,8 +28,8 @@ HEAVY_TAIL = 50.0
 MIN_KNOWN = 3
 #: Matrices are symmetric if their halves differ by less than this share of the largest weight.
 ASYMMETRY = 1e-6
-#: Numbers of the dense matrices that are held at a time: 32 MB.
-CHUNK_NUMBERS = 2**22
+#: Numbers of the dense matrices that are held at a time: 8 MB.
+CHUNK_NUMBERS = 2**20
 #: The median of weights is that of every nth if there are more than this.
 MEDIAN_OF = 10_000_000
 
@@ -240,9 +240,9 @@ class Scaling:
         whole = float(np.sqrt(squares[~flat].sum() / len(values))) if not flat.all() else 1.0
         return cls(mean, np.where(flat, np.inf, np.sqrt(variance)), whole)
 
-    def standardised(self, values: Floats, known: NDArray[np.bool_] | None) -> Floats:
-        """Return every connection with mean 0 and spread 1; 0 if missing."""
-        scaled = values - self.mean
+    def standardised(self, values: Floats, known: NDArray[np.bool_] | None, out: Floats | None = None) -> Floats:
+        """Return every connection with mean 0 and spread 1; 0 if missing. ``out`` may be ``values``."""
+        scaled = np.subtract(values, self.mean, out=out)
         scaled /= self.spread
         return scaled if known is None else np.where(known, scaled, 0.0)
 

@@ -195,7 +195,11 @@ class Nuisance:
         return max(len(self.root) - int(self.basis.shape[1]) - 1, 1)
 
     def residuals(self, values: Floats) -> Floats:
-        """Return what the confounds do not explain, shape of ``values``."""
+        """Return what the confounds do not explain; ``values`` themselves if they explain nothing."""
+        if np.ptp(self.root) == 0:
+            explained = np.abs(self.basis.T @ values).max(initial=0.0)
+            if explained <= 1e-12 * np.sqrt(len(values)) * np.abs(values[0]).max(initial=0.0):
+                return values
         rest = values * self.root[:, None]
         for start in range(0, rest.shape[1], CHUNK):
             part = rest[:, start : start + CHUNK]
@@ -215,6 +219,12 @@ def adjustment(confounds: Floats, source: NDArray[np.bool_]) -> Floats:
     slopes = np.zeros((confounds.shape[1], len(confounds)))
     slopes[:, source] = np.linalg.pinv(own - own.mean(axis=0), rcond=1e-9)
     return slopes
+
+
+def subtract(values: Floats, confounds: Floats, slopes: Floats) -> None:
+    """Subtract the effects of confounds from ``values`` in place, some columns at a time."""
+    for start in range(0, values.shape[1], CHUNK):
+        values[:, start : start + CHUNK] -= confounds @ slopes[:, start : start + CHUNK]
 
 
 def check_determined(confounds: Floats, columns: Floats, names: Sequence[str], what: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from sklearn.base import TransformerMixin
 from typing_extensions import Self
 
 from isonn.aligned.cells import ALIGNMENTS, SCALES, Layout, Scaling
-from isonn.aligned.confounds import Confounds, Nuisance, adjustment, check_determined
+from isonn.aligned.confounds import Confounds, Nuisance, adjustment, check_determined, subtract
 from isonn.aligned.effects import false_discovery
 from isonn.aligned.exchange import as_groups
 from isonn.aligned.explain import AlignedMatches
@@ -125,11 +125,11 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.seed_ = resolve_seed(self.random_state)
         X = as_graphset(X)
         graphs, targets = self._start(X if confounds is None else X.with_confounds(confounds), y)
-        values = self._learn_table(graphs, targets)
+        values, known = self._learn_table(graphs, targets)
         given = self._weights(sample_weight, targets)
         weights = np.ones(len(targets)) if given is None else given
         study = Study(
-            self.scaling_.standardised(*values),
+            self.scaling_.standardised(values, known, out=values),
             self.target_.columns(targets),
             weights,
             self.target_.numeric,
@@ -174,7 +174,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         if self.confounds_.parts:
             confounds = self.confounds_.matrix(graphs)
             self.slopes_ = adjustment(confounds, self._source(targets)) @ values
-            values = values - confounds @ self.slopes_
+            subtract(values, confounds, self.slopes_)
         self.scaling_ = Scaling.learn(values, known)
         return values, known
 
@@ -246,7 +246,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.statistics_, uncorrected = np.zeros((len(samples), p)), np.ones((len(samples), p))
         for number, (search, sample) in enumerate(zip(searches, samples, strict=True)):
             if search is not None:
-                self.statistics_[number] = sample.statistics()()[0]
+                self.statistics_[number] = sample.observed()
                 uncorrected[number] = search.uncorrected(self.statistics_[number])
         found = [search.strongest[1:] for search in searches if search is not None]
         strongest = np.max(found, axis=0) if found else np.zeros(0)
@@ -429,8 +429,8 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
                 raise InputError(f"{graphs.name} has no column {self.harmonize!r}, which the model harmonises; add it")
             values = self.combat_.apply(values, graphs.table[self.harmonize], covariates, self.unseen)
         if self.confounds_.parts:
-            values = values - self.confounds_.matrix(graphs) @ self.slopes_
-        return self.scaling_.standardised(values, known)
+            subtract(values, self.confounds_.matrix(graphs), self.slopes_)
+        return self.scaling_.standardised(values, known, out=values)
 
     def _set_values(self, cells: Floats) -> Floats:
         geometry = self._geometry()

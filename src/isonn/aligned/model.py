@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from isonn.aligned.confounds import adjustment
+from isonn.aligned.confounds import CHUNK, adjustment, subtract
 from isonn.aligned.effects import Moments, mean_effect
 from isonn.aligned.exchange import Exchange, averaging
 from isonn.aligned.select import PartialT, RegionSet, Shuffled, propose
@@ -167,8 +167,16 @@ class Sample:
         return bool(np.ptp(self.target) == 0) or not self.cells.any()
 
     def statistics(self) -> PartialT:
-        """Return the partial t statistics of the connections."""
+        """Return the partial t statistics of the connections, for any order of the graphs."""
         return PartialT(self.cells, self.target, self.weights, self.confounds)
+
+    def observed(self) -> Floats:
+        """Return the statistics of the graphs as they are, shape (p,), without a copy of all connections."""
+        parts = [
+            PartialT(self.cells[:, start : start + CHUNK], self.target, self.weights, self.confounds)()[0]
+            for start in range(0, self.cells.shape[1], CHUNK)
+        ]
+        return np.concatenate(parts)
 
     def fold(self, train: IntArray, test: IntArray, kernel: Floats) -> tuple[Sample, Sample, Floats]:
         """Return training and test graphs, with confounds regressed out by the training graphs, and their kernel."""
@@ -180,11 +188,10 @@ class Sample:
         slopes = operator @ self.cells
         keep = np.eye(len(self.target)) - self.confounds @ operator
         kernel = keep @ kernel @ keep.T
-        parts = [
-            replace(part, cells=part.cells - self.confounds[rows] @ slopes)
-            for part, rows in ((self._part(train), train), (self._part(test), test))
-        ]
-        return parts[0], parts[1], kernel[np.ix_(train, train)]
+        parts = self._part(train), self._part(test)
+        for part, rows in zip(parts, (train, test), strict=True):
+            subtract(part.cells, self.confounds[rows], slopes)
+        return *parts, kernel[np.ix_(train, train)]
 
     def rest(self, train: IntArray, test: IntArray) -> Floats:
         """Return the targets of test graphs without what the confounds predict by the training graphs."""
@@ -349,6 +356,7 @@ class _Trials:
                 sets[i].append([one.found for one in parts.sets])
                 values[i].append((merge(rest[:, None])[:, 0], merge(parts.set_values(new.cells))))
                 moments[i].add(parts.strongest, merge(rest[:, None])[:, 0], merge(new.cells[:, parts.strongest]))
+                del seen, new, parts  # the next fold needs their memory
         return cls(sample, splits, stacked, sets, values, moments)
 
     def mixture(self, ridge: bool, subjects: NDArray[np.bool_] | None = None) -> _Mixture:
@@ -452,12 +460,12 @@ class _Parts:
     def learn(self, sample: Sample, kernel: Floats, shuffled: Shuffled | None) -> _Learned:
         """Learn all parts."""
         cells, permute = sample.cells, self.settings.permute
-        statistics = sample.statistics()()[0]
+        statistics = sample.observed()
         sets = [] if shuffled is None else self._sets(cells, statistics, shuffled)
         set_coef = np.zeros((len(self.settings.set_counts), len(sets)))
         if sets:
             values = np.stack([one.values(cells, self.geometry, permute) for one in sets], axis=1)
-            strength = np.maximum(replace(sample, cells=values).statistics()()[0], 0.0)
+            strength = np.maximum(replace(sample, cells=values).observed(), 0.0)
             for row, count in enumerate(self.settings.set_counts):
                 set_coef[row, :count] = strength[:count]
                 set_coef[row] /= max(float((values @ set_coef[row]).std()), 1e-9)

@@ -25,8 +25,8 @@ from isonn.packing import Floats, IntArray
 
 #: Number of connections of each sign that sets grow from.
 STARTS = 30
-#: Numbers that the search on shuffled data may hold at a time: 64 MB.
-BLOCK_NUMBERS = 2**23
+#: Numbers that the search on shuffled data may hold at a time: 16 MB.
+BLOCK_NUMBERS = 2**21
 #: Statistics of shuffled data are counted in steps of this size, up to a largest one.
 STEP, MOST_STEPS = 0.01, 4000
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from isonn.errors import naming_the_extra
 
 if TYPE_CHECKING:
+    from isonn.baselines.cpm import CPMClassifier, CPMRegressor
     from isonn.baselines.ecfp import (
         ECFPForestClassifier,
         ECFPForestRegressor,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         TangentSVMClassifier,
     )
     from isonn.baselines.matrix_networks import AutoEncoderClassifier, CNNClassifier, SDBNClassifier
+    from isonn.baselines.nbs import NBSClassifier
     from isonn.baselines.simple import (
         DegreeHistogramClassifier,
         DegreeHistogramRegressor,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AutoEncoderClassifier",
     "CNNClassifier",
+    "CPMClassifier",
+    "CPMRegressor",
     "DegreeHistogramClassifier",
     "DegreeHistogramRegressor",
     "ECFPForestClassifier",
@@ -57,6 +61,7 @@ __all__ = [
     "LinearEdgesRegressor",
     "MajorityClassifier",
     "MajorityRegressor",
+    "NBSClassifier",
     "NBSEdgesClassifier",
     "SDBNClassifier",
     "TangentSVMClassifier",
@@ -67,6 +72,7 @@ __all__ = [
 _HOME = {
     "AutoEncoder": "matrix_networks",
     "CNN": "matrix_networks",
+    "CPM": "cpm",
     "DegreeHistogram": "simple",
     "ECFP": "ecfp",
     "EdgesSVM": "linear_edges",
@@ -76,6 +82,7 @@ _HOME = {
     "GraphSize": "simple",
     "LinearEdges": "linear_edges",
     "Majority": "simple",
+    "NBSClassifier": "nbs",
     "NBSEdges": "linear_edges",
     "SDBN": "matrix_networks",
     "TangentSVM": "linear_edges",

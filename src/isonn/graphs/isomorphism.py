@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROUNDS = 4
 _Hashes = NDArray[np.uint64]
 #: Cells that are hashed at a time; more need a lot of memory.
-CELLS_AT_ONCE = 2**24
+CELLS_AT_ONCE = 2**21
 
 
 def twin_groups(graphs: GraphSet | Iterable[Graph]) -> IntArray:
