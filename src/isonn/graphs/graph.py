@@ -247,10 +247,10 @@ class GraphSet(Sequence[Graph]):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the graphs, ``y`` and ``folds``; ignores ids, ``table`` and the names of labels and classes."""
+        """SHA-256 of the graphs, ``y``, ``folds`` and confounds; ignores ids, other columns and the names of labels."""
         hasher = hashlib.sha256()
-        for column in DIGESTED:
-            value = getattr(self, column)
+        confounds = {f"confound {name}": self.table[name] for name in self.confounds}
+        for column, value in {**{column: getattr(self, column) for column in DIGESTED}, **confounds}.items():
             if value is None:
                 continue
             if value.dtype.kind not in "biuf":  # strings and mixed objects are hashed as text
