@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: demo test test-all check lint bench million torture format docs release clean
+.PHONY: demo test test-all check lint bench million null torture format docs release clean
 
 demo: $(READY)
 	$(BIN)/isonn evaluate MUTAG --out runs/demo
@@ -30,6 +30,10 @@ bench: $(READY)
 # a million molecules from a TU folder to a model, with time and memory; 5 GB of disk. MOLECULES=100000 is a quick look
 million: $(READY)
 	$(BIN)/python benchmarks/large.py $(or $(MOLECULES),1000000)
+
+# 200 null studies of connectomes in each of 16 settings, and planted ones: an hour of one core; a stopped run continues
+null: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/null_studies.py run --studies $(or $(STUDIES),200)
 
 # kills, full disks, flipped bits, 10,000 mutated cases: under an hour on two cores; SHARE=0.05 is a quick look
 torture: $(READY)

@@ -94,7 +94,9 @@ def test_findings_become_a_table(tmp_path, graphs, clf):
         rows = list(csv.DictReader(file))
     assert [float(row["weight"]) for row in rows] == [one.weight for one in found.connections]
     assert rows[0]["share"] == ""
-    assert (tmp_path / "sets.csv").read_text().startswith("regions,weight,p_value,share")
+    header = "regions,weight,p_value,share,direction,difference,effect,low,high"
+    assert (tmp_path / "sets.csv").read_text().startswith(header)
+    assert rows[0]["network_1"] in NETWORKS  # from the training graphs
     with pytest.raises(InputError, match="what='all' is unknown"):
         found.to_csv(tmp_path / "x.csv", what="all")
 

@@ -6,7 +6,8 @@ rather than absent, and take the mean of the training graphs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,10 @@ HEAVY_TAIL = 50.0
 MIN_KNOWN = 3
 #: Matrices are symmetric if their halves differ by less than this share of the largest weight.
 ASYMMETRY = 1e-6
+#: Numbers of the dense matrices that are held at a time: 8 MB.
+CHUNK_NUMBERS = 2**20
+#: The median of weights is that of every nth if there are more than this.
+MEDIAN_OF = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +65,22 @@ class Layout:
             first = _keys(graphs[:1], align)
             if align == "names" and len(first) == len(regions):  # in the order of the atlas, not the alphabet
                 regions = first
-        weights = np.ones(1) if graphs.weights is None else graphs.weights
-        off = weights if graphs.weights is None else weights[graphs.edges[:, 0] != graphs.edges[:, 1]]
-        off = off if len(off) else np.ones(1)
+        off = np.ones(1)
+        if graphs.weights is not None:
+            loops = graphs.edges[:, 0] == graphs.edges[:, 1]
+            off = graphs.weights[~loops] if loops.any() else graphs.weights
+            off = off if len(off) else np.ones(1)
+        unit = float(np.median(np.abs(off[:: max(1, len(off) // MEDIAN_OF)])))
         if scale == "auto":
-            correlations = bool(off.min() < 0 and np.abs(off).max() <= 1)
-            heavy = bool(off.min() >= 0 and off.max() > HEAVY_TAIL * np.median(off))
+            correlations = bool(off.min() < 0 and largest_weight(off) <= 1)
+            heavy = bool(off.min() >= 0 and off.max() > HEAVY_TAIL * unit)
             scale = "fisher" if correlations else "log" if heavy else "none"
         if scale == "log" and off.min() < 0:
             raise InputError(f"scale='log' needs weights >= 0, but one is {off.min():.3g}; use scale='none'")
-        return cls(regions, align, _asymmetric(graphs) is not None, diagonal, scale, float(np.median(np.abs(off))))
+        layout = cls(regions, align, True, diagonal, scale, unit)
+        limit = _tolerance(graphs)
+        directed = any(_first_asymmetric(part, limit) is not None for _, part, _ in layout.matrices(graphs))
+        return replace(layout, directed=directed)
 
     @property
     def n(self) -> int:
@@ -114,27 +125,70 @@ class Layout:
             )
         return found
 
+    def anatomy(self, graphs: GraphSet) -> tuple[list[str] | None, Floats | None]:
+        """Return the network and the coordinates of each region of connectomes, or None."""
+        if graphs.kind != "connectomes" or self.align == "labels":
+            return None, None
+        region, nodes = self.region_of_node(graphs), np.zeros(self.n, dtype=np.int64)
+        nodes[region[::-1]] = np.arange(len(region))[::-1]  # the first node of each region
+        labels, places = graphs.node_labels, graphs.node_attributes
+        networks = None if labels is None else [str(graphs.node_label_names.get(x, x)) for x in labels[nodes].tolist()]
+        return networks, places[nodes] if places is not None and places.shape[1] == 3 else None
+
     def table(self, graphs: GraphSet) -> tuple[Floats, NDArray[np.bool_] | None]:
         """Return transformed weights of shape (g, p), and which are known (None if all)."""
-        i = None if self.directed else _asymmetric(graphs)
-        if i is not None:
-            raise InputError(
-                f"graph {i} of {len(graphs)} is not symmetric, but the training graphs were; give (A + A.T) / 2"
-            )
-        region, numbers = self.region_of_node(graphs), self.cell_numbers()
-        first = graphs.node_offsets[graphs.graph_of_cell]
-        row, column = region[first + graphs.edges[:, 0]], region[first + graphs.edges[:, 1]]
-        cell = np.where((row >= 0) & (column >= 0), numbers[row, column], -1)
-        held = cell >= 0
         pairs = self.connections()
-        values = np.zeros((len(graphs), len(pairs)))
-        weights = np.ones(len(cell)) if graphs.weights is None else graphs.weights
-        values[graphs.graph_of_cell[held], cell[held]] = weights[held]
-        present = np.zeros((len(graphs), self.n), dtype=bool)
-        owner = np.repeat(np.arange(len(graphs)), graphs.sizes)
-        present[owner[region >= 0], region[region >= 0]] = True
-        known = None if present.all() else present[:, pairs[:, 0]] & present[:, pairs[:, 1]]
-        return self._transformed(values), known
+        values, present = np.empty((len(graphs), len(pairs))), np.zeros((len(graphs), self.n), dtype=bool)
+        limit = _tolerance(graphs)
+        for rows, matrices, here in self.matrices(graphs):
+            odd = None if self.directed else _first_asymmetric(matrices, limit)
+            if odd is not None:
+                raise InputError(
+                    f"graph {rows.start + odd} of {len(graphs)} is not symmetric, but the training graphs were; give "
+                    f"(A + A.T) / 2"
+                )
+            values[rows], present[rows] = self._transformed(matrices[:, pairs[:, 0], pairs[:, 1]]), here
+        return values, None if present.all() else present[:, pairs[:, 0]] & present[:, pairs[:, 1]]
+
+    def matrices(self, graphs: GraphSet) -> Iterator[tuple[slice, Floats, NDArray[np.bool_]]]:
+        """Yield some graphs at a time: their place, their weights by region, and which regions they have."""
+        region = self.region_of_node(graphs)
+        step = max(1, CHUNK_NUMBERS // self.n**2)
+        for start in range(0, len(graphs), step):
+            rows = slice(start, min(start + step, len(graphs)))
+            cells = slice(graphs.edge_offsets[rows.start], graphs.edge_offsets[rows.stop])
+            edges = graphs.edges[cells]
+            owner = np.repeat(np.arange(rows.stop - start), np.diff(graphs.edge_offsets[start : rows.stop + 1]))
+            first = graphs.node_offsets[start + owner]
+            row, column = region[first + edges[:, 0]], region[first + edges[:, 1]]
+            matrices = np.zeros((rows.stop - start, self.n, self.n))
+            weights = 1.0 if graphs.weights is None else graphs.weights[cells]
+            if (region >= 0).all():
+                matrices[owner, row, column] = weights
+            else:
+                held = (row >= 0) & (column >= 0)
+                matrices[owner[held], row[held], column[held]] = np.broadcast_to(weights, len(held))[held]
+            nodes = slice(graphs.node_offsets[rows.start], graphs.node_offsets[rows.stop])
+            of_node = np.repeat(np.arange(rows.stop - start), graphs.sizes[rows])
+            present = np.zeros((rows.stop - start, self.n), dtype=bool)
+            present[of_node[region[nodes] >= 0], region[nodes][region[nodes] >= 0]] = True
+            yield rows, matrices, present
+
+    def weighted_sum(self, graphs: GraphSet, rows: IntArray, weights: Floats) -> Floats:
+        """Return the sum over some graphs of weight times connection, not transformed, shape (p,).
+
+        Weights sum to 0. A region that a graph lacks counts as average.
+        """
+        pairs, given = self.connections(), np.zeros(len(graphs))
+        given[rows] = weights
+        total, share, sums, count = (np.zeros(len(pairs)) for _ in range(4))
+        for part, matrices, present in self.matrices(graphs):
+            values = matrices[:, pairs[:, 0], pairs[:, 1]]
+            total += given[part] @ values
+            there = present[:, pairs[:, 0]] & present[:, pairs[:, 1]]
+            share += given[part] @ ~there
+            sums, count = sums + (values * there).sum(axis=0), count + there.sum(axis=0)
+        return np.asarray(total + share * sums / np.maximum(count, 1))
 
     def _transformed(self, values: Floats) -> Floats:
         if self.scale == "fisher":
@@ -180,14 +234,16 @@ class Scaling:
         there = values if known is None else np.where(known, values, 0.0)
         mean = there.sum(axis=0) / np.maximum(count, 1)
         off = values - mean if known is None else np.where(known, values - mean, 0.0)
-        variance = (off**2).sum(axis=0) / np.maximum(count, 1)
+        squares = np.einsum("gp,gp->p", off, off)
+        variance = squares / np.maximum(count, 1)
         flat = (variance <= 1e-20 * np.maximum(mean**2, 1e-300)) | (count < MIN_KNOWN)
-        whole = float(np.sqrt((off**2).mean(axis=0)[~flat].sum())) if not flat.all() else 1.0
+        whole = float(np.sqrt(squares[~flat].sum() / len(values))) if not flat.all() else 1.0
         return cls(mean, np.where(flat, np.inf, np.sqrt(variance)), whole)
 
-    def standardised(self, values: Floats, known: NDArray[np.bool_] | None) -> Floats:
-        """Return every connection with mean 0 and spread 1; 0 if missing."""
-        scaled = (values - self.mean) / self.spread
+    def standardised(self, values: Floats, known: NDArray[np.bool_] | None, out: Floats | None = None) -> Floats:
+        """Return every connection with mean 0 and spread 1; 0 if missing. ``out`` may be ``values``."""
+        scaled = np.subtract(values, self.mean, out=out)
+        scaled /= self.spread
         return scaled if known is None else np.where(known, scaled, 0.0)
 
     def raw_factor(self) -> Floats:
@@ -242,15 +298,19 @@ def _places(graphs: GraphSet) -> IntArray:
     return np.arange(graphs.node_offsets[-1]) - np.repeat(graphs.node_offsets[:-1], graphs.sizes)
 
 
-def _asymmetric(graphs: GraphSet) -> int | None:
-    """Return a graph whose matrix is not symmetric, or None."""
-    largest = int(graphs.sizes.max())
-    row, column = graphs.edges.T
-    weights = np.ones(len(row)) if graphs.weights is None else graphs.weights
-    owner = graphs.graph_of_cell
-    there, back = (owner * largest + row) * largest + column, (owner * largest + column) * largest + row
-    order = np.argsort(there, kind="stable")
-    at = np.minimum(np.searchsorted(there[order], back), max(len(order) - 1, 0))
-    mirrored = np.where(there[order][at] == back, weights[order][at], 0.0) if len(order) else weights
-    wrong = np.abs(mirrored - weights) > ASYMMETRY * np.abs(weights).max(initial=0.0)
-    return int(owner[wrong.argmax()]) if wrong.any() else None
+def _tolerance(graphs: GraphSet) -> float:
+    """Return the largest difference between the halves of a symmetric matrix."""
+    return ASYMMETRY * (1.0 if graphs.weights is None else largest_weight(graphs.weights))
+
+
+def largest_weight(weights: Floats) -> float:
+    """Return the largest absolute weight, without a copy of all weights."""
+    return float(max(weights.max(initial=0.0), -weights.min(initial=0.0)))
+
+
+def _first_asymmetric(matrices: Floats, limit: float) -> int | None:
+    """Return the first matrix that is not symmetric, or None."""
+    for i, matrix in enumerate(matrices):
+        if (np.abs(matrix - matrix.T) > limit).any():
+            return i
+    return None

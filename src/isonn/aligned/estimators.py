@@ -12,21 +12,32 @@ from sklearn.base import TransformerMixin
 from typing_extensions import Self
 
 from isonn.aligned.cells import ALIGNMENTS, SCALES, Layout, Scaling
+from isonn.aligned.confounds import Confounds, Nuisance, adjustment, check_determined, subtract
+from isonn.aligned.effects import false_discovery
+from isonn.aligned.exchange import as_groups
 from isonn.aligned.explain import AlignedMatches
-from isonn.aligned.model import ColumnModel, Geometry, SetTemplate, Settings, fit_column
-from isonn.aligned.select import RegionSet
+from isonn.aligned.harmonize import Combat
+from isonn.aligned.model import ColumnModel, Geometry, Sample, SetTemplate, Settings, count_folds, fit_column
+from isonn.aligned.select import RegionSet, Shuffled, exceedance, search_shuffled
+from isonn.aligned.study import Study, class_codes, explained, held_out_score
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
 from isonn.explain.template import Template
-from isonn.graphs.convert import as_one_graph
+from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.heads import temperature
 from isonn.packing import Floats
 from isonn.params import check_class_weight, check_count, check_plain, sizes_of
 from isonn.seeding import numpy_stream, resolve_seed
+from isonn.targets import Numbers
 
 APART = ("connections", "regions", "nothing")
+UNSEEN = ("mean", "error")
+#: Sets with a family-wise p-value up to this are listed even if they add nothing to predictions.
+LISTED = 0.05
+#: The statistics that a saved model keeps.
+STATISTICS = ("statistics", "fwer", "fdr", "difference", "effects", "connection_effects", "owner", "best_ranks")
 #: Largest set matched under permutations, which tries k! of them.
 MAX_PERMUTED_K = 6
 
@@ -43,6 +54,21 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
     intercept_: Floats
     p_values_: Floats
     shares_: list[dict[str, float]]
+    confounds_: Confounds
+    slopes_: Floats
+    combat_: Combat | None
+    confounding_: list[dict[str, Any]]
+    held_out_score_: dict[str, float]
+    statistics_: Floats
+    fwer_: Floats
+    fdr_: Floats
+    difference_: Floats
+    effects_: Floats
+    connection_effects_: Floats
+    owner_: NDArray[np.int64]
+    best_ranks_: Floats
+    networks_: list[str] | None
+    coordinates_: Floats | None
 
     def __init__(
         self,
@@ -57,6 +83,10 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         align: str = "auto",
         diagonal: bool = False,
         shuffles: int = 99,
+        harmonize: str | None = None,
+        confounds_from: Any = None,
+        squared: Sequence[str] = (),
+        unseen: str = "mean",
         random_state: Any = None,
     ) -> None:
         self.k = k
@@ -69,52 +99,206 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.align = align
         self.diagonal = diagonal
         self.shuffles = shuffles
+        self.harmonize = harmonize
+        self.confounds_from = confounds_from
+        self.squared = squared
+        self.unseen = unseen
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, confounds: Any = None, groups: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
 
         Args:
             X: a `GraphSet`, or anything `isonn.as_graphset` takes, such as an array of matrices of shape (g, n, n).
             y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
+            confounds: what to regress out of the connections, as in `GraphSet.with_confounds`: columns of ``X.table``
+                by name, a DataFrame, a dict or an array. None uses the confounds of ``X``, if it has any.
+            groups: the subject (or family, or site) of each graph, shape (g,), or a column of ``X.table`` by name.
+                None uses the column ``subject`` of connectomes with several sessions. Graphs of a group stay in one
+                inner fold. If every group has one target, whole groups are exchanged in
+                permutations; otherwise graphs are exchanged within groups.
             sample_weight: one weight per graph.
         """
         self._check_params()
         self._fitted = False
         self.seed_ = resolve_seed(self.random_state)
-        graphs, targets = self._start(X, y)
-        self.layout_ = Layout.learn(graphs, self.align, self.scale, self.diagonal)
-        self.size_ = self.layout_.n
-        values, known = self.layout_.table(graphs)
-        self.scaling_ = Scaling.learn(values, known)
-        cells = self.scaling_.standardised(values, known)
+        X = as_graphset(X)
+        graphs, targets = self._start(X if confounds is None else X.with_confounds(confounds), y)
+        values, known = self._learn_table(graphs, targets)
         given = self._weights(sample_weight, targets)
         weights = np.ones(len(targets)) if given is None else given
-        wanted = self.target_.columns(targets)
-        numeric = self.target_.numeric
-        columns, held_out = [], np.full(wanted.shape, np.nan)
-        for number in range(wanted.shape[1]):
-            rows = np.flatnonzero(np.isfinite(wanted[:, number]))
-            columns.append(
-                fit_column(
-                    cells[rows],
-                    self.scaling_.raw_factor(),
-                    wanted[rows, number],
-                    weights[rows],
-                    numeric,
-                    self._geometry(),
-                    self._settings(),
-                    numpy_stream(self.seed_, "aligned", number),
-                )
-            )
-            held_out[rows, number] = columns[-1].held_out
-        self._combine(columns, held_out, targets)
+        study = Study(
+            self.scaling_.standardised(values, known, out=values),
+            self.target_.columns(targets),
+            weights,
+            self.target_.numeric,
+            self.confounds_.matrix(graphs) if self.confounds_.parts else None,
+            self._source(targets),
+            as_groups(groups, graphs),
+            self.confounds_.strata(graphs),
+        )
+        if study.confounds is not None:
+            check_determined(study.confounds, study.columns, self.confounds_.names, self._column_names())
+        merged = study.merged()
+        self._fit_columns(merged)
+        self._describe_effects(graphs, study)
+        self.confounding_ = [] if merged.confounds is None else self._confounding(merged)
         self._fitted = True
         return self
 
-    def transform(self, X: Any) -> Floats:
+    def _learn_table(self, graphs: GraphSet, targets: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_] | None]:
+        """Learn regions, sites, confounds and scaling; return the connections without what they explain."""
+        self.layout_ = Layout.learn(graphs, self.align, self.scale, self.diagonal)
+        self.size_ = self.layout_.n
+        self.networks_, self.coordinates_ = self.layout_.anatomy(graphs)
+        names = list(graphs.confounds)
+        if self.harmonize is not None and self.harmonize not in names:
+            if self.harmonize not in graphs.table:
+                columns = ", ".join(map(str, graphs.table)) or "none"
+                raise InputError(
+                    f"harmonize={self.harmonize!r} is not a column of {graphs.name}; its columns are: {columns}"
+                )
+            names.append(self.harmonize)
+        self.confounds_ = Confounds.learn(graphs, names, self.squared, self.unseen)
+        values, known = self.layout_.table(graphs)
+        if known is not None:
+            mean = Scaling.learn(values, known).mean
+            values = np.where(known, values, mean)
+        self.combat_ = None
+        if self.harmonize is not None:
+            sites, covariates = graphs.table[self.harmonize], self._covariates(graphs)
+            self.combat_ = Combat.learn(values, sites, covariates)
+            values = self.combat_.apply(values, sites, covariates)
+        self.slopes_ = np.zeros((0, values.shape[1]))
+        if self.confounds_.parts:
+            confounds = self.confounds_.matrix(graphs)
+            self.slopes_ = adjustment(confounds, self._source(targets)) @ values
+            subtract(values, confounds, self.slopes_)
+        self.scaling_ = Scaling.learn(values, known)
+        return values, known
+
+    def _source(self, targets: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return the graphs that effects of confounds are estimated from."""
+        if self.confounds_from is None:
+            return np.ones(len(targets), dtype=bool)
+        if not self.target_.exclusive or self.confounds_from not in self.target_.classes.tolist():
+            known = ", ".join(map(repr, self.target_.classes.tolist())) if self.target_.exclusive else "none"
+            raise InputError(f"confounds_from={self.confounds_from!r} is not a class of y; the classes are {known}")
+        return np.asarray(self.target_.classes[targets] == self.confounds_from)
+
+    def _covariates(self, graphs: GraphSet) -> Floats:
+        """Return the confounds other than the site, whose effect harmonising keeps."""
+        kept = Confounds(
+            tuple(part for part in self.confounds_.parts if part.name != self.harmonize), self.confounds_.unseen
+        )
+        return kept.matrix(graphs)
+
+    def _column_names(self) -> list[str]:
+        """Return a name for each column that is learned."""
+        classes = [str(self.label_names_.get("class", {}).get(value, value)) for value in self.target_.classes.tolist()]
+        names = self.label_names_.get("target", {})
+        if self.target_.exclusive:
+            return classes if len(classes) > 2 else classes[1:]
+        return [str(names.get(i, "the target" if len(classes) == 1 else i)) for i in range(len(classes))]
+
+    def _fit_columns(self, study: Study) -> None:
+        """Search sets in all columns, compare them with shuffled data together, and learn each column."""
+        settings, geometry = self._settings(), self._geometry()
+        sizes = settings.set_sizes(geometry.n)
+        exchange = study.exchange()
+        samples = [study.sample(number, exchange) for number in range(study.columns.shape[1])]
+        orders: dict[tuple[int, ...], Any] = {}
+        searches: list[Shuffled | None] = []
+        for number, sample in enumerate(samples):
+            if sample.constant or count_folds(sample) < 2:
+                searches.append(None)
+                continue
+            rows = tuple(study.rows(number).tolist())  # columns of the same graphs share their shuffles
+            if rows not in orders:
+                draw = numpy_stream(self.seed_, "shuffles", len(orders))
+                orders[rows] = sample.exchange.draw(self.shuffles + 1, draw, len(rows))
+            searches.append(
+                search_shuffled(sample.statistics(), orders[rows], geometry.pairs, geometry.n, sizes or [2])
+            )
+        self._family(searches, samples)
+        found = [search.best[1:] for search in searches if search is not None]
+        self.best_ranks_ = np.max(found, axis=0) if found else np.zeros(0)
+        least = float(np.quantile(self.best_ranks_, 1 - LISTED, method="higher")) if len(self.best_ranks_) else np.inf
+        raw = self.scaling_.raw_factor()
+        columns = [
+            fit_column(
+                sample,
+                raw,
+                geometry,
+                settings,
+                search if sizes else None,
+                least,
+                numpy_stream(self.seed_, "aligned", number),
+            )
+            for number, (sample, search) in enumerate(zip(samples, searches, strict=True))
+        ]
+        self._combine(columns, study)
+
+    def _family(self, searches: list[Shuffled | None], samples: list[Sample]) -> None:
+        """Compute the statistics of every connection, family-wise over all columns."""
+        p = len(self.scaling_.mean)
+        self.statistics_, uncorrected = np.zeros((len(samples), p)), np.ones((len(samples), p))
+        for number, (search, sample) in enumerate(zip(searches, samples, strict=True)):
+            if search is not None:
+                self.statistics_[number] = sample.observed()
+                uncorrected[number] = search.uncorrected(self.statistics_[number])
+        found = [search.strongest[1:] for search in searches if search is not None]
+        strongest = np.max(found, axis=0) if found else np.zeros(0)
+        self.fwer_ = exceedance(strongest, np.abs(self.statistics_).ravel()).reshape(self.statistics_.shape)
+        self.fdr_ = false_discovery(uncorrected.reshape(-1)).reshape(uncorrected.shape)
+
+    def _describe_effects(self, graphs: GraphSet, study: Study) -> None:
+        """Compute the difference (or slope) of every connection in the user's units."""
+        self.difference_ = np.zeros_like(self.statistics_)
+        for number in range(study.columns.shape[1]):
+            rows = study.rows(number)
+            target = study.columns[rows, number]
+            # classes differ by 1; numbers are in the units of y
+            target = target * self.target_.scale[number] if isinstance(self.target_, Numbers) else target / 2
+            weights = study.weights[rows]
+            nuisance = Nuisance.of(None if study.confounds is None else study.confounds[rows], weights)
+            rest = nuisance.residuals(target[:, None])[:, 0] * nuisance.root**2
+            total = float(rest @ target)
+            if total > 1e-300:
+                self.difference_[number] = self.layout_.weighted_sum(graphs, rows, rest / total)
+
+    def _confounding(self, study: Study) -> list[dict[str, Any]]:
+        """Return how well each confound predicts each column, and how well the model predicts the confound."""
+        assert study.confounds is not None
+        found, held_out = [], self._held_out.mean(axis=0)
+        for number, name in enumerate(self._column_names()):
+            rows = study.rows(number)
+            for confound, columns in self.confounds_.slices().items():
+                part = study.confounds[rows][:, columns]
+                found.append(
+                    {
+                        "target": name,
+                        "confound": confound,
+                        "confound_to_target": explained(part, study.columns[rows, number]),
+                        "confound_to_score": explained(part, held_out[rows, number]),
+                    }
+                )
+        return found
+
+    def predict(self, X: Any, confounds: Any = None) -> NDArray[Any]:
+        """Predict graphs; the result has the shape of ``y``.
+
+        Args:
+            X: the graphs.
+            confounds: their confounds, as in ``fit``; None uses those of ``X``.
+        """
+        return super().predict(_with_confounds(X, confounds))
+
+    def transform(self, X: Any, confounds: Any = None) -> Floats:
         """Return the strength of every set of regions in each graph, then the sum of single connections per output."""
-        cells = self._cells(self._checked(X))
+        cells = self._cells(self._checked(_with_confounds(X, confounds)))
         return np.column_stack([self._set_values(cells), cells @ self.connection_coef_.T])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -123,7 +307,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         sets = [" + ".join(template.texts or ()) for template in self.templates_[: len(self.sets_)]]
         return np.array([*sets, *(f"connections {name}" for name in self.target_.classes)], dtype=object)
 
-    def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
+    def explain(self, X: Any, label: Any = None, top: int | None = 100, confounds: Any = None) -> Explanation:
         """Explain the prediction for one graph by contributions of sets of regions and connections.
 
         Contributions sum to ``score - base`` exactly. The base is the score of the average training graph.
@@ -132,9 +316,16 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             X: one graph: a `Graph`, a matrix, or a set of one.
             label: the class (or the column of ``y``) to explain; None explains the predicted class.
             top: number of matches to list; None lists all. The importances always count all matches.
+            confounds: the confounds of this graph, as in ``fit``; None uses those that it has.
         """
         self._require_fit()
-        return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_)
+        return explain_matched(
+            self._matched_graph(_with_confounds(as_one_graph(X), confounds)),
+            self.target_,
+            label,
+            top,
+            self.label_names_,
+        )
 
     @property
     def templates_(self) -> list[Template]:
@@ -188,7 +379,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             raise InputError(f"permute=True tries k! permutations; use k <= {MAX_PERMUTED_K}, got {max(sizes)}")
         for name in ("c", "connections", "shuffles"):
             check_count(name, getattr(self, name))
-        for name, known in (("apart", APART), ("scale", SCALES), ("align", ALIGNMENTS)):
+        for name, known in (("apart", APART), ("scale", SCALES), ("align", ALIGNMENTS), ("unseen", UNSEEN)):
             if getattr(self, name) not in known:
                 raise InputError(f"{name}={getattr(self, name)!r} is unknown; use one of {', '.join(map(repr, known))}")
         for name in ("ridge", "permute", "diagonal"):
@@ -197,31 +388,50 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
 
     def _settings(self) -> Settings:
         sizes = tuple(sorted({int(k) for k in sizes_of(self.k)}))
-        return Settings(sizes, self.c, self.connections, self.ridge, self.permute, self.apart, self.shuffles)
+        return Settings(sizes, self.c, self.connections, self.ridge, self.permute, self.apart)
 
     def _geometry(self) -> Geometry:
         return Geometry(self.layout_.connections(), self.layout_.cell_numbers(), self.layout_.directed)
 
-    def _combine(self, columns: list[ColumnModel], held_out: Floats, targets: NDArray[Any]) -> None:
+    def _combine(self, columns: list[ColumnModel], study: Study) -> None:
         """Compute outputs from columns: one each, or half of one for each of two classes; classes become log-odds."""
         outputs = np.eye(len(columns))
         if self.target_.exclusive and len(self.target_.classes) == 2:
             outputs = np.array([[-0.5], [0.5]])
+        splits = max(len(column.held_out) for column in columns)
+        held_out = np.full((splits, *study.columns.shape), np.nan)
+        for number, column in enumerate(columns):
+            held_out[:, study.rows(number), number] = column.held_out
         if not self.target_.numeric:
-            outputs = outputs * temperature(held_out @ outputs.T, targets, self.target_)
+            stacked = (held_out @ outputs.T).reshape(-1, len(outputs))
+            codes = class_codes(study.columns, self.target_.exclusive)
+            outputs = outputs * temperature(stacked, np.concatenate([codes] * splits), self.target_)
+        self._held_out = held_out
+        self.held_out_score_ = held_out_score(held_out, study.columns, outputs, self.target_)
         self.sets_ = [one for column in columns for one in column.sets]
         owner = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])
         self.coef_ = outputs[:, owner] * np.concatenate([column.coef for column in columns])
-        self.p_values_ = np.concatenate([column.p_values for column in columns])
+        ranks = np.array([one.found.rank for one in self.sets_])
+        self.p_values_ = exceedance(self.best_ranks_, ranks)
+        self.effects_ = np.concatenate([column.effects for column in columns], axis=1)
+        self.connection_effects_ = np.stack([column.connection_effects for column in columns], axis=1)
         self.connection_coef_ = outputs @ np.stack([column.connections + column.ridge for column in columns])
         self.intercept_ = outputs @ np.array([column.intercept for column in columns])
         self.shares_ = [column.shares for column in columns]
-        order = np.argsort(-np.abs(self.coef_).max(axis=0), kind="stable")
+        order = np.argsort(-np.abs(self.coef_).max(axis=0, initial=0.0), kind="stable")
         self.sets_, self.coef_ = [self.sets_[i] for i in order], self.coef_[:, order]
-        self.p_values_ = self.p_values_[order]
+        self.p_values_, self.effects_, self.owner_ = self.p_values_[order], self.effects_[:, order], owner[order]
 
     def _cells(self, graphs: GraphSet) -> Floats:
-        return self.scaling_.standardised(*self.layout_.table(graphs))
+        values, known = self.layout_.table(graphs)
+        if self.combat_ is not None and self.harmonize is not None:
+            covariates = self._covariates(graphs)
+            if self.harmonize not in graphs.table:
+                raise InputError(f"{graphs.name} has no column {self.harmonize!r}, which the model harmonises; add it")
+            values = self.combat_.apply(values, graphs.table[self.harmonize], covariates, self.unseen)
+        if self.confounds_.parts:
+            subtract(values, self.confounds_.matrix(graphs), self.slopes_)
+        return self.scaling_.standardised(values, known, out=values)
 
     def _set_values(self, cells: Floats) -> Floats:
         geometry = self._geometry()
@@ -266,7 +476,17 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             {"nodes": one.found.nodes, "sign": one.found.sign, "score": one.found.score, "rank": one.found.rank}
             for one in self.sets_
         ]
-        return {"layout": self.layout_.describe(), "sets": sets, "shares": self.shares_, "whole": self.scaling_.whole}
+        return {
+            "layout": self.layout_.describe(),
+            "sets": sets,
+            "shares": self.shares_,
+            "whole": self.scaling_.whole,
+            "confounds": self.confounds_.describe(),
+            "confounding": self.confounding_,
+            "sites": [] if self.combat_ is None else list(self.combat_.sites),
+            "held_out_score": self.held_out_score_,
+            "networks": self.networks_,
+        }
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
         patterns = {f"pattern.{i}": one.pattern for i, one in enumerate(self.sets_)}
@@ -278,6 +498,10 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             "centres": np.array([one.centre for one in self.sets_]),
             "mean": self.scaling_.mean,
             "spread": self.scaling_.spread,
+            "slopes": self.slopes_,
+            **{name: getattr(self, f"{name}_") for name in STATISTICS},
+            **({} if self.combat_ is None else self.combat_.tensors()),
+            **({} if self.coordinates_ is None else {"coordinates": self.coordinates_}),
             **patterns,
         }
 
@@ -286,7 +510,15 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.scaling_ = Scaling(tensors["mean"], tensors["spread"], float(details["whole"]))
         self.coef_, self.connection_coef_ = tensors["coef"], tensors["connections"]
         self.intercept_, self.p_values_ = tensors["intercept"], tensors["p_values"]
-        self.shares_ = details["shares"]
+        self.shares_, self.confounding_ = details["shares"], details["confounding"]
+        self.held_out_score_, self.networks_ = details["held_out_score"], details["networks"]
+        self.coordinates_ = tensors.get("coordinates")
+        self.confounds_, self.slopes_ = Confounds.restore(details["confounds"]), tensors["slopes"]
+        for name in STATISTICS:
+            setattr(self, f"{name}_", tensors[name])
+        sites = tuple(map(str, details["sites"]))
+        parts = {name.removeprefix("combat."): part for name, part in tensors.items() if name.startswith("combat.")}
+        self.combat_ = Combat(sites, **parts) if sites else None
         self.sets_ = [
             SetTemplate(
                 RegionSet(tuple(map(int, one["nodes"])), int(one["sign"]), float(one["score"]), float(one["rank"])),
@@ -298,8 +530,17 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         p, outputs = len(self.layout_.connections()), self.target_.outputs
         if self.connection_coef_.shape != (outputs, p) or self.coef_.shape != (outputs, len(self.sets_)):
             raise ValueError("weights and regions differ in size")
-        if self.scaling_.mean.shape != (p,) or self.scaling_.spread.shape != (p,):
+        if self.scaling_.mean.shape != (p,) or self.scaling_.spread.shape != (p,) or self.slopes_.shape[1] != p:
             raise ValueError("means and regions differ in size")
+        for part, shape in ((self.networks_, (self.layout_.n,)), (self.coordinates_, (self.layout_.n, 3))):
+            if part is not None and np.shape(part) != shape:
+                raise ValueError("networks or coordinates and regions differ in number")
+        if self.effects_.shape != (4, len(self.sets_)) or self.owner_.shape != (len(self.sets_),):
+            raise ValueError("sets and their effects differ in number")
+
+
+def _with_confounds(X: Any, confounds: Any) -> Any:
+    return X if confounds is None else as_graphset(X).with_confounds(confounds)
 
 
 class AlignedClassifier(AlignedEstimator, GraphClassifier):
@@ -324,13 +565,28 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
             median.
         align: how nodes are identified: "names", "labels", "order" or "auto".
         diagonal: whether a region's connection to itself counts.
-        shuffles: number of shuffled targets that sets are compared with.
+        shuffles: number of shuffles that sets and connections are compared with.
+        harmonize: a column of the table, such as "site", whose differences in mean and spread are removed (ComBat). It
+            is also a confound.
+        confounds_from: a class, such as "control", whose graphs alone determine the effects of confounds; None uses
+            all.
+        squared: numeric confounds whose square is regressed out, too.
+        unseen: how to treat a site or category that was not in training: "mean" (as the average, with a warning) or
+            "error".
         class_weight: None, "balanced", or a dict from class to weight.
         random_state: seed of shuffles and inner folds; None draws one.
 
     Attributes set by ``fit``:
         templates_: the sets of regions by weight.
-        p_values_: for each set, the share of shuffled targets that give any set as good.
+        p_values_: for each set, the share of shuffles that give any set as good, of any size, class or column.
+        effects_: for each set, the effect size on held-out graphs, its 95 % interval and the share of folds that find
+            the set, shape (4, sets): Cohen's d for classes, the partial correlation for numbers.
+        statistics_, fwer_, fdr_: partial t of every connection with its p-values, family-wise and by false discovery
+            rate, shape (columns, connections).
+        difference_: mean difference (for numbers, slope) of every connection in its own units, given the confounds.
+        confounding_: for each confound, the share of the target and of the model's held-out score that it explains.
+        held_out_score_: accuracy and AUROC, or Pearson's r, R² and MAE, on inner folds.
+        networks_, coordinates_: of each region, if the graphs were made with an atlas; else None.
         connections_: contribution of one standard deviation of each connection, shape (outputs, n, n).
         regions_: the name, label or number of each region.
         shares_: the shares of sets, single connections and ridge in the score, for each column of targets.
@@ -361,6 +617,10 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
         align: str = "auto",
         diagonal: bool = False,
         shuffles: int = 99,
+        harmonize: str | None = None,
+        confounds_from: Any = None,
+        squared: Sequence[str] = (),
+        unseen: str = "mean",
         class_weight: str | Mapping[Any, float] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -375,9 +635,22 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
             align=align,
             diagonal=diagonal,
             shuffles=shuffles,
+            harmonize=harmonize,
+            confounds_from=confounds_from,
+            squared=squared,
+            unseen=unseen,
             random_state=random_state,
         )
         self.class_weight = class_weight
+
+    def predict_proba(self, X: Any, confounds: Any = None) -> Floats:
+        """Return probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``.
+
+        Args:
+            X: the graphs.
+            confounds: their confounds, as in ``fit``; None uses those of ``X``.
+        """
+        return super().predict_proba(_with_confounds(X, confounds))
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -392,6 +665,8 @@ class AlignedRegressor(AlignedEstimator, GraphRegressor):
     Args:
         k, c, connections, ridge, permute, apart: as in `AlignedClassifier`.
         scale, align, diagonal, shuffles, random_state: as in `AlignedClassifier`.
+        harmonize, squared, unseen: as in `AlignedClassifier`.
+        confounds_from: for classes only.
 
     Example:
         >>> draw = np.random.default_rng(0)

@@ -13,14 +13,19 @@ which is right more often than the best one alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations, product
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from isonn.aligned.select import RegionSet, Shuffled, propose, search_shuffled, t_statistics
+from isonn.aligned.confounds import CHUNK, adjustment, subtract
+from isonn.aligned.effects import Moments, mean_effect
+from isonn.aligned.exchange import Exchange, averaging
+from isonn.aligned.select import PartialT, RegionSet, Shuffled, propose
 from isonn.heads import LARGEST_SQUARE, leave_one_out
 from isonn.packing import Floats, IntArray
 
@@ -29,6 +34,10 @@ INNER_FOLDS = 5
 HELD_OUT, MOST_SPLITS = 240, 4
 #: Parts with less than this share of the total weight are left out of the model.
 LEAST_SHARE = 0.02
+#: A fold finds a set again if it shares at least this part of the regions (Jaccard).
+SAME = 0.6
+#: Number of connections of each fold whose effect is measured on its held-out graphs.
+MEASURED = 64
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,6 @@ class Settings:
         ridge: whether to add small weights for all connections.
         permute: match the pattern of a set under all permutations of its regions.
         apart: what two sets must not share.
-        shuffles: number of shuffled targets to compare scores with.
     """
 
     sizes: tuple[int, ...]
@@ -50,12 +58,15 @@ class Settings:
     ridge: bool
     permute: bool
     apart: str
-    shuffles: int
 
     @property
     def set_counts(self) -> list[int]:
         """The numbers of sets to choose from: 0, 1, 2, 4, ..."""
         return _doubling(self.sets) if any(k > 2 for k in self.sizes) else [0]
+
+    def set_sizes(self, n: int) -> list[int]:
+        """Return the numbers of regions of sets among n regions."""
+        return [k for k in self.sizes if 2 < k <= n] if self.sets else []
 
     @property
     def connection_counts(self) -> list[int]:
@@ -81,10 +92,15 @@ class Geometry:
 
     def inside(self, nodes: Sequence[int]) -> tuple[IntArray, IntArray, IntArray]:
         """Return positions (a, b) of a set's connections in its pattern, and their numbers."""
-        k = len(nodes)
-        a, b = np.nonzero(~np.eye(k, dtype=bool)) if self.directed else np.triu_indices(k, 1)
+        a, b = _inner_cells(len(nodes), self.directed)
         members = np.array(nodes)
         return a, b, self.numbers[members[a], members[b]]
+
+
+@lru_cache
+def _inner_cells(k: int, directed: bool) -> tuple[IntArray, IntArray]:
+    a, b = np.nonzero(~np.eye(k, dtype=bool)) if directed else np.triu_indices(k, 1)
+    return a, b
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,94 +141,280 @@ class SetTemplate:
 
 
 @dataclass(frozen=True, eq=False)
+class Sample:
+    """The graphs that one column of targets is learned from.
+
+    Attributes:
+        cells: standardised connections without the effect of confounds, shape (g, p).
+        target, weights: shape (g,); +1 and -1 for classes; weights have mean 1.
+        numeric: whether the target is a measurement.
+        confounds: columns of confounds, shape (g, q), or None.
+        source: the graphs that effects of confounds are estimated from, shape (g,).
+        exchange: the groups of graphs.
+    """
+
+    cells: Floats
+    target: Floats
+    weights: Floats
+    numeric: bool
+    confounds: Floats | None
+    source: NDArray[np.bool_]
+    exchange: Exchange
+
+    @property
+    def constant(self) -> bool:
+        """Whether there is nothing to learn."""
+        return bool(np.ptp(self.target) == 0) or not self.cells.any()
+
+    def statistics(self) -> PartialT:
+        """Return the partial t statistics of the connections, for any order of the graphs."""
+        return PartialT(self.cells, self.target, self.weights, self.confounds)
+
+    def observed(self) -> Floats:
+        """Return the statistics of the graphs as they are, shape (p,), without a copy of all connections."""
+        parts = [
+            PartialT(self.cells[:, start : start + CHUNK], self.target, self.weights, self.confounds)()[0]
+            for start in range(0, self.cells.shape[1], CHUNK)
+        ]
+        return np.concatenate(parts)
+
+    def fold(self, train: IntArray, test: IntArray, kernel: Floats) -> tuple[Sample, Sample, Floats]:
+        """Return training and test graphs, with confounds regressed out by the training graphs, and their kernel."""
+        if self.confounds is None:
+            return self._part(train), self._part(test), kernel[np.ix_(train, train)]
+        source = np.zeros(len(self.target), dtype=bool)
+        source[train] = self.source[train]
+        operator = adjustment(self.confounds, source if source.sum() > self.confounds.shape[1] else self.source)
+        slopes = operator @ self.cells
+        keep = np.eye(len(self.target)) - self.confounds @ operator
+        kernel = keep @ kernel @ keep.T
+        parts = self._part(train), self._part(test)
+        for part, rows in zip(parts, (train, test), strict=True):
+            subtract(part.cells, self.confounds[rows], slopes)
+        return *parts, kernel[np.ix_(train, train)]
+
+    def rest(self, train: IntArray, test: IntArray) -> Floats:
+        """Return the targets of test graphs without what the confounds predict by the training graphs."""
+        target = self.target if self.numeric else self.target / 2  # so that classes differ by 1
+        if self.confounds is None:
+            return target[test]
+        known = np.zeros(len(target), dtype=bool)
+        known[train] = True
+        return np.asarray(target[test] - self.confounds[test] @ (adjustment(self.confounds, known) @ target))
+
+    def _part(self, rows: IntArray) -> Sample:
+        return replace(
+            self,
+            cells=self.cells[rows],
+            target=self.target[rows],
+            weights=self.weights[rows],
+            confounds=None if self.confounds is None else self.confounds[rows],
+            source=self.source[rows],
+            exchange=self.exchange.at(rows),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class ColumnModel:
     """The model of one column of targets: ``intercept + sets + connections + ridge``.
 
     Attributes:
         sets, coef: templates and their weights.
-        p_values: family-wise p-value of each set.
         connections, ridge: weights of standardised connections, shape (p,).
         intercept: the mean of the target.
-        held_out: predictions for graphs that were held out, shape (g,).
+        held_out: predictions for graphs that were held out, also from the mixture, shape (splits, g).
         shares: the share of each part, by name: its weight times the spread of its held-out predictions, of all parts.
+        effects: effect size of each set on held-out graphs and its 95 % interval, and the share of folds that find the
+            set, shape (4, sets).
+        connection_effects: effect size of connections on held-out graphs and its interval, shape (3, p); NaN for those
+            that no fold has among its strongest.
     """
 
     sets: list[SetTemplate]
     coef: Floats
-    p_values: Floats
     connections: Floats
     ridge: Floats
     intercept: float
     held_out: Floats
-    shares: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, float]
+    effects: Floats
+    connection_effects: Floats
 
 
 def fit_column(
-    cells: Floats,
+    sample: Sample,
     raw: Floats,
-    target: Floats,
-    weights: Floats,
-    numeric: bool,
     geometry: Geometry,
     settings: Settings,
+    shuffled: Shuffled | None,
+    least_rank: float,
     draw: np.random.Generator,
 ) -> ColumnModel:
     """Learn one column of targets.
 
     Args:
-        cells: standardised connections, shape (g, p).
         raw: factors from standardised connections to the features of the ridge part, shape (p,).
-        target, weights: shape (g,); +1 and -1 for classes.
-        numeric: whether the target is a measurement.
+        shuffled: the result of `search_shuffled`; None if there are no sets to find.
+        least_rank: sets of this rank are kept even if they add nothing to predictions.
     """
-    g, p = cells.shape
-    weights = weights / weights.mean()
-    mean = float(weights @ target / g)
-    constant = ColumnModel([], np.zeros(0), np.zeros(0), np.zeros(p), np.zeros(p), mean, np.full(g, mean))
-    folds = min(INNER_FOLDS, g // 2 if numeric else int(np.unique(target, return_counts=True)[1].min()))
-    if np.ptp(target) == 0 or not cells.any():
+    g, p = sample.cells.shape
+    mean = float(sample.weights @ sample.target / g)
+    nothing, unknown = np.zeros(p), np.full((3, p), np.nan)
+    constant = ColumnModel(
+        [], np.zeros(0), nothing, nothing, mean, np.full((1, g), mean), {}, np.zeros((4, 0)), unknown
+    )
+    folds = count_folds(sample)
+    if sample.constant:
         return constant
     sizes = tuple(k for k in settings.sizes if k <= geometry.n)
-    learner = _Parts(settings, sizes, geometry, raw, np.inf if numeric else LARGEST_SQUARE)
+    learner = _Parts(settings, sizes, geometry, raw, np.inf if sample.numeric else LARGEST_SQUARE)
+    kernel = sample.cells @ (sample.cells * raw**2).T
     if folds < 2:  # too few graphs to hold out
-        if settings.ridge:
-            ridge = learner.ridge(cells, cells @ (cells * raw**2).T, target, weights)
-            return ColumnModel([], np.zeros(0), np.zeros(0), np.zeros(p), ridge, mean, np.full(g, mean))
-        return constant
-    largest = max(2, *sizes) if sizes else 2
-    shuffled = search_shuffled(cells, target, weights, geometry.pairs, geometry.n, largest, settings.shuffles, draw)
-    kernel = cells @ (cells * raw**2).T
-    splits = min(MOST_SPLITS, -(-HELD_OUT // g))
-    held: list[list[Floats]] = []
-    for _ in range(splits):
-        seen = [
-            np.zeros((g, len(settings.set_counts))),
-            np.zeros((g, len(settings.connection_counts))),
-            np.zeros((g, 1)),
-        ]
-        for test in _folds(target, folds, draw):
-            train = np.setdiff1d(np.arange(g), test)
-            parts = learner.learn(cells[train], kernel[np.ix_(train, train)], target[train], weights[train], shuffled)
-            for column, values in zip(seen, parts.outputs(cells[test]), strict=True):
-                column[test] = values
-        held.append(seen)
-    stacked = [np.concatenate(part) for part in zip(*held, strict=True)]
-    mixture = _mix(stacked, np.tile(target, splits), np.tile(weights, splits), g, settings.ridge)
-    parts = learner.learn(cells, kernel, target, weights, shuffled)
+        return replace(constant, ridge=learner.ridge(sample, kernel)) if settings.ridge else constant
+    tried = _Trials.run(learner, sample, kernel, shuffled, folds, draw)
+    mixture = tried.mixture(settings.ridge)
+    parts = learner.learn(sample, kernel, shuffled)
     set_weights = mixture.sets @ parts.set_coef
-    kept = np.flatnonzero(set_weights > LEAST_SHARE * set_weights.sum()) if set_weights.sum() > 0 else np.arange(0)
-    # the held-out predictions also lose the contribution of the sets left out, which is negligible
+    ranks = np.array([one.found.rank for one in parts.sets])
+    kept = np.flatnonzero((set_weights > LEAST_SHARE * max(set_weights.sum(), 1e-300)) | (ranks >= least_rank))
     sets = [parts.sets[i] for i in kept]
     return ColumnModel(
         sets=sets,
         coef=set_weights[kept],
-        p_values=np.array([shuffled.p_value(one.found.rank) for one in sets]),
         connections=mixture.connections @ parts.connections,
         ridge=mixture.ridge * parts.ridge_weights,
         intercept=mean,
-        held_out=(mean + mixture.outputs(stacked)).reshape(splits, g).mean(axis=0),
+        held_out=mean + tried.held_out(settings.ridge),
         shares=mixture.shares,
+        effects=tried.set_effects(sets),
+        connection_effects=mean_effect(tried.moments, sample.numeric),
     )
+
+
+def count_folds(sample: Sample) -> int:
+    """Return the number of inner folds that the graphs, or their groups, allow."""
+    if sample.numeric:
+        return min(INNER_FOLDS, len(sample.target) // 2 if sample.exchange.groups is None else _groups(sample) // 2)
+    counts = np.unique(sample.target, return_counts=True)[1].min()
+    if sample.exchange.groups is not None:
+        own = [len(np.unique(sample.exchange.groups[sample.target == value])) for value in np.unique(sample.target)]
+        counts = min(own)
+    return min(INNER_FOLDS, int(counts))
+
+
+def _groups(sample: Sample) -> int:
+    assert sample.exchange.groups is not None
+    return int(sample.exchange.groups.max()) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Trials:
+    """What was learned without each inner fold, and how it did there.
+
+    Attributes:
+        splits: for every split, the fold of each graph, shape (splits, g).
+        stacked: predictions of every choice of the three parts, each of shape (splits, g, choices).
+        sets: for every split and fold, the sets that were found.
+        values: for every split and fold, the targets and the values of these sets on the held-out graphs.
+        moments: for every split, the sums of the strongest connections.
+    """
+
+    sample: Sample
+    splits: IntArray
+    stacked: list[Floats]
+    sets: list[list[list[RegionSet]]]
+    values: list[list[tuple[Floats, Floats]]]
+    moments: list[Moments]
+
+    @classmethod
+    def run(
+        cls,
+        learner: _Parts,
+        sample: Sample,
+        kernel: Floats,
+        shuffled: Shuffled | None,
+        folds: int,
+        draw: np.random.Generator,
+    ) -> _Trials:
+        """Learn all parts again without each fold of every split."""
+        g, p = sample.cells.shape
+        count = min(MOST_SPLITS, -(-HELD_OUT // g))
+        splits = np.stack([_folds(sample, folds, draw) for _ in range(count)])
+        choices = (len(learner.settings.set_counts), len(learner.settings.connection_counts), 1)
+        stacked = [np.zeros((count, g, number)) for number in choices]
+        sets: list[list[list[RegionSet]]] = [[] for _ in range(count)]
+        values: list[list[tuple[Floats, Floats]]] = [[] for _ in range(count)]
+        moments = [Moments(p) for _ in range(count)]
+        for i, split in enumerate(splits):
+            for number in range(folds):
+                train, test = np.flatnonzero(split != number), np.flatnonzero(split == number)
+                seen, new, inner = sample.fold(train, test, kernel)
+                parts = learner.learn(seen, inner, shuffled)
+                for column, found in zip(stacked, parts.outputs(new.cells), strict=True):
+                    column[i, test] = found
+                rest, merge = sample.rest(train, test), _merging(new)
+                sets[i].append([one.found for one in parts.sets])
+                values[i].append((merge(rest[:, None])[:, 0], merge(parts.set_values(new.cells))))
+                moments[i].add(parts.strongest, merge(rest[:, None])[:, 0], merge(new.cells[:, parts.strongest]))
+                del seen, new, parts  # the next fold needs their memory
+        return cls(sample, splits, stacked, sets, values, moments)
+
+    def mixture(self, ridge: bool, subjects: NDArray[np.bool_] | None = None) -> _Mixture:
+        """Weigh the choices by all held-out predictions, or by those of some graphs."""
+        rows = np.ones(len(self.sample.target), dtype=bool) if subjects is None else subjects
+        count = len(self.splits)
+        target, weights = np.tile(self.sample.target[rows], count), np.tile(self.sample.weights[rows], count)
+        stacked = [part[:, rows].reshape(-1, part.shape[2]) for part in self.stacked]
+        return _mix(stacked, target, weights, int(rows.sum()), ridge)
+
+    def held_out(self, ridge: bool) -> Floats:
+        """Return held-out predictions whose mixture was also weighed without the graph, shape (splits, g)."""
+        found = np.zeros(self.splits.shape)
+        for number in range(int(self.splits[0].max()) + 1):
+            own = self.splits[0] == number
+            mixture = self.mixture(ridge, ~own)
+            for i in range(len(self.splits)):
+                found[i, own] = mixture.outputs([part[i, own] for part in self.stacked])
+        return found
+
+    def set_effects(self, sets: Sequence[SetTemplate]) -> Floats:
+        """Return the effect of each set on graphs that did not choose it, its interval, and the share of folds.
+
+        In every fold, the set found without its graphs that shares most regions with the given one is measured.
+        """
+        effects = np.full((4, len(sets)), np.nan)
+        for column, template in enumerate(sets):
+            moments, hits, folds = [], 0, 0
+            for found, held in zip(self.sets, self.values, strict=True):
+                own = Moments(1)
+                for others, (target, values) in zip(found, held, strict=True):
+                    folds += 1
+                    at = most_alike(template.found, others)
+                    if at is not None:
+                        hits += 1
+                        # values are larger for larger targets; times the sign, for stronger connections
+                        own.add(np.zeros(1, dtype=np.int64), target, others[at].sign * values[:, at : at + 1])
+                moments.append(own)
+            effects[:3, column : column + 1] = mean_effect(moments, self.sample.numeric)
+            effects[3, column] = hits / max(folds, 1)
+        return effects
+
+
+def most_alike(one: RegionSet, others: Sequence[RegionSet]) -> int | None:
+    """Return the set of the same sign that shares most regions with ``one``, if it shares enough of them."""
+    shares = [
+        len({*one.nodes} & {*other.nodes}) / len({*one.nodes} | {*other.nodes}) * (one.sign == other.sign)
+        for other in others
+    ]
+    return int(np.argmax(shares)) if shares and max(shares) >= SAME else None
+
+
+def _merging(sample: Sample) -> Callable[[Floats], Floats]:
+    """Return a function that averages the graphs of a group, if whole groups are exchanged."""
+    if sample.exchange.groups is None or sample.exchange.within:
+        return lambda values: values
+    members = averaging(sample.exchange.groups)
+    return lambda values: np.asarray(members @ values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,20 +425,26 @@ class _Learned:
         set_coef: the weight of each set, for every number of sets, shape (numbers, sets).
         connections: the weight of each connection, for every number of connections, shape (numbers, p).
         ridge_weights: shape (p,).
+        strongest: the connections with the largest t statistics.
     """
 
     sets: list[SetTemplate]
     set_coef: Floats
     connections: Floats
     ridge_weights: Floats
+    strongest: IntArray
     geometry: Geometry
     permute: bool
 
     def outputs(self, cells: Floats) -> list[Floats]:
         """Return the predictions of every choice of each part: three arrays of shape (g, choices)."""
-        features = [one.values(cells, self.geometry, self.permute) for one in self.sets]
-        values = np.stack(features, axis=1) if features else np.zeros((len(cells), 0))
+        values = self.set_values(cells)
         return [values @ self.set_coef.T, cells @ self.connections.T, (cells @ self.ridge_weights)[:, None]]
+
+    def set_values(self, cells: Floats) -> Floats:
+        """Return the feature of every set, shape (g, sets)."""
+        features = [one.values(cells, self.geometry, self.permute) for one in self.sets]
+        return np.stack(features, axis=1) if features else np.zeros((len(cells), 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,38 +457,36 @@ class _Parts:
     raw: Floats
     cap: float
 
-    def learn(self, cells: Floats, kernel: Floats, target: Floats, weights: Floats, shuffled: Shuffled) -> _Learned:
-        statistics = t_statistics(cells, target[:, None], weights[:, None])[0]
-        sets = self._sets(cells, statistics, shuffled)
-        values = (
-            np.stack([one.values(cells, self.geometry, self.settings.permute) for one in sets], axis=1)
-            if sets
-            else None
-        )
+    def learn(self, sample: Sample, kernel: Floats, shuffled: Shuffled | None) -> _Learned:
+        """Learn all parts."""
+        cells, permute = sample.cells, self.settings.permute
+        statistics = sample.observed()
+        sets = [] if shuffled is None else self._sets(cells, statistics, shuffled)
         set_coef = np.zeros((len(self.settings.set_counts), len(sets)))
-        if values is not None:
-            strength = np.maximum(t_statistics(values, target[:, None], weights[:, None])[0], 0.0)
+        if sets:
+            values = np.stack([one.values(cells, self.geometry, permute) for one in sets], axis=1)
+            strength = np.maximum(replace(sample, cells=values).observed(), 0.0)
             for row, count in enumerate(self.settings.set_counts):
                 set_coef[row, :count] = strength[:count]
                 set_coef[row] /= max(float((values @ set_coef[row]).std()), 1e-9)
+        most = min(MEASURED, len(statistics))
         return _Learned(
             sets,
             set_coef,
             self._connections(cells, statistics),
-            self.ridge(cells, kernel, target, weights) if self.settings.ridge else np.zeros(cells.shape[1]),
+            self.ridge(sample, kernel) if self.settings.ridge else np.zeros(cells.shape[1]),
+            np.argpartition(-np.abs(statistics), most - 1)[:most],
             self.geometry,
-            self.settings.permute,
+            permute,
         )
 
-    def ridge(self, cells: Floats, kernel: Floats, target: Floats, weights: Floats) -> Floats:
+    def ridge(self, sample: Sample, kernel: Floats) -> Floats:
         """Return ridge weights of standardised connections, with the penalty chosen by exact leave-one-out."""
-        _, alpha, _, _, _ = leave_one_out(kernel, target[:, None], weights, self.cap)
-        return np.asarray((alpha[:, 0] @ cells) * self.raw**2)
+        _, alpha, _, _, _ = leave_one_out(kernel, sample.target[:, None], sample.weights, self.cap)
+        return np.asarray((alpha[:, 0] @ sample.cells) * self.raw**2)
 
     def _sets(self, cells: Floats, statistics: Floats, shuffled: Shuffled) -> list[SetTemplate]:
         sizes, most = [k for k in self.sizes if k > 2], max(self.settings.set_counts)
-        if not sizes or not most:
-            return []
         found = propose(statistics, self.geometry.pairs, self.geometry.n, sizes, shuffled, most, self.settings.apart)
         return [self._template(one, cells, statistics) for one in found]
 
@@ -352,13 +558,15 @@ def _mix(stacked: list[Floats], target: Floats, weights: Floats, g: int, ridge: 
     return _Mixture(mixed_sets, mixed_connections, mixed_ridge, means, shares)
 
 
-def _folds(target: Floats, folds: int, draw: np.random.Generator) -> list[IntArray]:
-    """Return the test graphs of each fold; every fold has its share of small and large targets, or of each class."""
+def _folds(sample: Sample, folds: int, draw: np.random.Generator) -> IntArray:
+    """Return the fold of each graph; every fold has its share of small and large targets, and whole groups."""
+    groups = sample.exchange.groups
+    target = sample.target if groups is None else averaging(groups) @ sample.target
     order = np.lexsort((draw.random(len(target)), target))
     fold = np.concatenate([draw.permutation(folds) for _ in range(-(-len(target) // folds))])[: len(target)]
-    of_graph = np.empty(len(target), dtype=np.int64)
-    of_graph[order] = fold
-    return [np.flatnonzero(of_graph == number) for number in range(folds)]
+    of_group = np.empty(len(target), dtype=np.int64)
+    of_group[order] = fold
+    return of_group if groups is None else of_group[groups]
 
 
 def _doubling(most: int) -> list[int]:

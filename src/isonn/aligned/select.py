@@ -1,13 +1,16 @@
-r"""Find sets of regions whose connections change together.
+r"""Find sets of regions whose connections change together, and how often chance finds any as good.
 
-Every connection has a t statistic, its association with the target over the training graphs. The score of a set of
+Every connection has a partial t statistic, its association with the target given the confounds. The score of a set of
 regions is the sum of the statistics of its connections. Sets grow greedily: from each of the strongest connections, the
-region that adds most is added, one at a time. The same search on shuffled targets calibrates the scores, so that sets
-of any size are ranked by
+region that adds most is added, one at a time. The same search on shuffled data calibrates the scores, so that sets of
+any size are ranked by
 
 .. math:: z = (\text{score} - \mu_k) / \sigma_k
 
-with the mean and deviation of the best score of k regions under shuffling.
+with the mean and deviation of the best score of k regions.
+
+Shuffles follow Freedman and Lane (1983): what the confounds do not explain of the connections is shuffled over the
+graphs, one order for all connections, and the confounds are fitted again.
 """
 
 from __future__ import annotations
@@ -17,12 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isonn.aligned.confounds import Nuisance
 from isonn.packing import Floats, IntArray
 
 #: Number of connections of each sign that sets grow from.
 STARTS = 30
-#: Numbers that the search on shuffled targets may hold at a time: 128 MB.
-BLOCK_NUMBERS = 2**24
+#: Numbers that the search on shuffled data may hold at a time: 16 MB.
+BLOCK_NUMBERS = 2**21
+#: Statistics of shuffled data are counted in steps of this size, up to a largest one.
+STEP, MOST_STEPS = 0.01, 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +39,7 @@ class RegionSet:
         nodes: its regions, beginning with the two it grew from.
         sign: +1 if its connections are stronger for larger targets, else -1.
         score: the sum of its t statistics.
-        rank: the score relative to the best of shuffled targets, in standard deviations.
+        rank: the score relative to the best of shuffled data, in standard deviations.
     """
 
     nodes: tuple[int, ...]
@@ -44,44 +50,98 @@ class RegionSet:
 
 @dataclass(frozen=True, eq=False)
 class Shuffled:
-    """The best scores of the search on shuffled targets.
+    """The results of the search on the data as it is and on shuffled data.
 
     Attributes:
-        mean, deviation: of the best score of k regions, at index k.
-        best: the largest rank of any size in each shuffle, for p-values.
+        mean, deviation: of the best score of k regions on shuffled data, at index k.
+        best: the largest rank of any allowed size, for each order; the first order is the data as it is.
+        strongest: the largest absolute t statistic of any connection, for each order.
+        counts: how many statistics of shuffled data are at least ``i * STEP``, at index i.
     """
 
     mean: Floats
     deviation: Floats
     best: Floats
+    strongest: Floats
+    counts: IntArray
 
     def rank(self, score: Floats | float, k: int) -> Floats:
-        """Return the ranks of scores of k regions, relative to shuffled targets."""
+        """Return the ranks of scores of k regions."""
         return np.asarray((score - self.mean[k]) / self.deviation[k])
 
     def p_value(self, rank: float) -> float:
-        """Return how often shuffled targets give a set of any size with as high a rank (family-wise)."""
-        return float((1 + (self.best >= rank).sum()) / (1 + len(self.best)))
+        """Return how often shuffled data give a set of any size with as high a rank (family-wise)."""
+        return float(exceedance(self.best[1:], np.array([rank]))[0])
+
+    def uncorrected(self, statistics: Floats) -> Floats:
+        """Return the p-value of each connection on its own, from the shuffled statistics of all connections."""
+        at = np.minimum((np.abs(statistics) / STEP).astype(np.int64), MOST_STEPS)
+        return np.asarray((1 + self.counts[at]) / (1 + self.counts[0]))
 
 
-def t_statistics(cells: Floats, targets: Floats, weights: Floats) -> Floats:
-    """Return the t statistic of every connection and target, from weighted correlations.
+def exceedance(shuffled: Floats, values: Floats) -> Floats:
+    """Return (1 + shuffles that are as large) / (1 + shuffles), for each value.
+
+    Example:
+        >>> exceedance(np.array([1.0, 2.0, 3.0]), np.array([2.5, 0.0])).tolist()
+        [0.5, 1.0]
+    """
+    ordered = np.sort(shuffled)
+    above = len(ordered) - np.searchsorted(ordered, values - 1e-12)
+    return np.asarray((1 + above) / (1 + len(ordered)))
+
+
+class PartialT:
+    """The partial t statistics of all connections, for the data as it is and for shuffled residuals.
 
     Args:
-        cells: shape (g, p).
-        targets, weights: shape (g, b), a column of weights for each column of targets.
+        cells: connections, shape (g, p).
+        target, weights: shape (g,).
+        confounds: shape (g, columns), or None.
 
-    Returns:
-        ndarray of shape (b, p).
+    Example:
+        >>> draw = np.random.default_rng(0)
+        >>> cells, target = draw.normal(size=(20, 3)), draw.normal(size=20)
+        >>> PartialT(cells, target, np.ones(20))().shape
+        (1, 3)
     """
-    weights = weights / weights.sum(axis=0)
-    centred = targets - (weights * targets).sum(axis=0)
-    mean = weights.T @ cells
-    covariance = (weights * centred).T @ cells
-    variance = np.maximum(weights.T @ cells**2 - mean**2, 0.0)
-    spread = np.sqrt(variance * (weights * centred**2).sum(axis=0)[:, None])
-    r = np.clip(covariance / np.where(spread > 1e-12, spread, np.inf), -1 + 1e-9, 1 - 1e-9)
-    return np.asarray(r * np.sqrt(max(len(cells) - 2, 1) / (1 - r**2)))
+
+    def __init__(self, cells: Floats, target: Floats, weights: Floats, confounds: Floats | None = None) -> None:
+        self._nuisance = Nuisance.of(confounds, weights)
+        self.freedom = self._nuisance.freedom
+        self._weights = self._nuisance.root**2
+        self._rest = self._nuisance.residuals(target[:, None])[:, 0]
+        self._residuals = self._nuisance.residuals(cells)
+        self._even = bool(np.ptp(self._weights) < 1e-12)
+        total = np.einsum("g,gp,gp->p", self._weights, self._residuals, self._residuals)
+        size = np.einsum("g,gp,gp->p", self._weights, cells, cells)
+        self._flat = total <= 1e-18 * np.maximum(size, 1e-300)
+        self._total = total
+        self._length = float(self._weights @ self._rest**2)
+
+    def __call__(self, orders: IntArray | None = None) -> Floats:
+        """Return the statistics of each order of the residuals (None: as they are), shape (orders, p)."""
+        if orders is None:
+            covariance, variance = ((self._weights * self._rest) @ self._residuals)[None], self._total[None]
+        else:
+            covariance = (self._weights * self._rest)[orders].T @ self._residuals
+            variance = self._shuffled_variance(orders)
+        spread = np.sqrt(np.maximum(variance, 0.0) * self._length)
+        good = (spread > 1e-12 * np.sqrt(max(self._length, 1e-300))) & ~self._flat
+        r = np.clip(np.divide(covariance, spread, out=np.zeros_like(covariance), where=good), -1 + 1e-9, 1 - 1e-9)
+        return np.asarray(r * np.sqrt(self.freedom / (1 - r**2)))
+
+    def _shuffled_variance(self, orders: IntArray) -> Floats:
+        """Return the sum of squares of shuffled residuals after the confounds are fitted again, shape (orders, p)."""
+        basis = self._nuisance.basis * self._nuisance.root[:, None]
+        if self._even:  # shuffled residuals have the same sum of squares, and their mean stays 0
+            variance = np.tile(self._total, (orders.shape[1], 1))
+            basis = basis[:, 1:]
+        else:
+            variance = self._weights[orders].T @ self._residuals**2
+        for column in basis.T:
+            variance -= (column[orders].T @ self._residuals) ** 2
+        return variance
 
 
 def as_matrices(statistics: Floats, pairs: IntArray, n: int) -> Floats:
@@ -131,36 +191,45 @@ def grow(matrices: Floats, largest: int, starts: int = STARTS) -> tuple[IntArray
     return nodes, scores
 
 
-def search_shuffled(
-    cells: Floats,
-    target: Floats,
-    weights: Floats,
-    pairs: IntArray,
-    n: int,
-    largest: int,
-    shuffles: int,
-    draw: np.random.Generator,
-) -> Shuffled:
-    """Run the search on shuffled targets, to calibrate scores.
+def search_shuffled(statistics: PartialT, orders: IntArray, pairs: IntArray, n: int, sizes: Sequence[int]) -> Shuffled:
+    """Run the search on shuffled data, to calibrate scores.
+
+    Every order, and so the data as it is, is ranked by the mean and deviation of all others. Under the null hypothesis
+    each is then as likely to be the best, and p-values are exact.
 
     Args:
-        cells: standardised connections, shape (g, p).
-        target, weights: shape (g,); shuffled together.
+        statistics: the statistics of the connections.
+        orders: the orders of the graphs, shape (g, orders); the first is the order as it is.
         pairs: the regions of each connection.
         n: number of regions.
-        largest: maximum number of regions in a set.
+        sizes: allowed numbers of regions in a set.
     """
-    order = np.stack([draw.permutation(len(target)) for _ in range(shuffles)], axis=1)
-    best = np.zeros((shuffles, largest + 1))
+    largest, count = max(sizes), orders.shape[1]
+    best, strongest = np.zeros((count, largest + 1)), np.zeros(count)
+    steps = np.zeros(MOST_STEPS + 1, dtype=np.int64)
     step = max(1, BLOCK_NUMBERS // (n * n + STARTS * n))
-    for start in range(0, shuffles, step):
-        block = order[:, start : start + step]
-        matrices = as_matrices(t_statistics(cells, target[block], weights[block]), pairs, n)
+    for start in range(0, count, step):
+        block = slice(start, min(start + step, count))
+        found = statistics(orders[:, block])
+        strongest[block] = np.abs(found).max(axis=1, initial=0.0)
+        shuffles = np.abs(found[1:] if start == 0 else found)
+        steps += np.bincount(np.minimum(shuffles / STEP, MOST_STEPS).astype(np.int64).ravel(), minlength=len(steps))
+        matrices = as_matrices(found, pairs, n)
         for sign in (1, -1):
-            scores = grow(sign * matrices, largest)[1].max(axis=1)
-            best[start : start + step] = np.maximum(best[start : start + step], scores)
-    mean, deviation = best.mean(axis=0), np.maximum(best.std(axis=0), 1e-9)
-    return Shuffled(mean, deviation, ((best - mean) / deviation)[:, 2:].max(axis=1))
+            best[block] = np.maximum(best[block], grow(sign * matrices, largest)[1].max(axis=1))
+    mean, deviation = _of_the_others(best)
+    ranks = ((best - mean) / deviation)[:, [k for k in range(largest + 1) if k in sizes]].max(axis=1)
+    return Shuffled(mean[0], deviation[0], ranks, strongest, np.cumsum(steps[::-1])[::-1])
+
+
+def _of_the_others(scores: Floats) -> tuple[Floats, Floats]:
+    """Return the mean and deviation of all other rows, for each row."""
+    count = max(len(scores) - 1, 1)
+    centre = scores.mean(axis=0)
+    off = scores - centre
+    mean = (off.sum(axis=0) - off) / count
+    square = ((off**2).sum(axis=0) - off**2) / count
+    return centre + mean, np.sqrt(np.maximum(square - mean**2, 1e-18))
 
 
 def propose(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from isonn.errors import naming_the_extra
 
 if TYPE_CHECKING:
+    from isonn.baselines.cpm import CPMClassifier, CPMRegressor
     from isonn.baselines.ecfp import (
         ECFPForestClassifier,
         ECFPForestRegressor,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         TangentSVMClassifier,
     )
     from isonn.baselines.matrix_networks import AutoEncoderClassifier, CNNClassifier, SDBNClassifier
+    from isonn.baselines.nbs import NBSClassifier
     from isonn.baselines.simple import (
         DegreeHistogramClassifier,
         DegreeHistogramRegressor,
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AutoEncoderClassifier",
     "CNNClassifier",
+    "CPMClassifier",
+    "CPMRegressor",
     "DegreeHistogramClassifier",
     "DegreeHistogramRegressor",
     "ECFPForestClassifier",
@@ -61,6 +65,7 @@ __all__ = [
     "LinearEdgesRegressor",
     "MajorityClassifier",
     "MajorityRegressor",
+    "NBSClassifier",
     "NBSEdgesClassifier",
     "SDBNClassifier",
     "TangentSVMClassifier",
@@ -71,6 +76,7 @@ __all__ = [
 _HOME = {
     "AutoEncoder": "matrix_networks",
     "CNN": "matrix_networks",
+    "CPM": "cpm",
     "DegreeHistogram": "simple",
     "ECFP": "ecfp",
     "EdgesSVM": "linear_edges",
@@ -80,6 +86,7 @@ _HOME = {
     "GraphSize": "simple",
     "LinearEdges": "linear_edges",
     "Majority": "simple",
+    "NBSClassifier": "nbs",
     "NBSEdges": "linear_edges",
     "SDBN": "matrix_networks",
     "TangentSVM": "linear_edges",

@@ -19,6 +19,7 @@ from isonn.cli.data import app as data_app
 from isonn.cli.doctor import doctor
 from isonn.cli.evaluate import evaluate
 from isonn.cli.explain import explain
+from isonn.cli.findings import findings
 from isonn.cli.fit import fit
 from isonn.cli.options import Quiet
 from isonn.cli.predict import predict
@@ -61,7 +62,7 @@ def start(
     progress.hide(quiet)  # an earlier command in this process may have hidden them
 
 
-for command in (evaluate, reproduce, fit, predict, explain, alerts, report, audit, cost, doctor):
+for command in (evaluate, reproduce, fit, predict, explain, findings, alerts, report, audit, cost, doctor):
     app.command()(command)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 

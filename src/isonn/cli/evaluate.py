@@ -15,11 +15,15 @@ from isonn.cli.options import (
     PAPER,
     RUNNING,
     AsJson,
+    Confounds,
     Data,
+    Harmonize,
     Jobs,
+    JoinCase,
     Numbers,
     Quiet,
     Scheduler,
+    Select,
     SmilesColumn,
     TargetColumns,
     check_either,
@@ -128,6 +132,10 @@ def evaluate(
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     numbers: Numbers = None,
+    confounds: Confounds = None,
+    harmonize: Harmonize = None,
+    select: Select = None,
+    join_case: JoinCase = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -135,6 +143,7 @@ def evaluate(
 
     Finished jobs are kept. Running the command again, also with more seeds or methods, runs only missing jobs.
     """
+    from isonn.errors import InputError
     from isonn.experiments.jobs import permuted, plan, thinned
     from isonn.experiments.methods import default_methods, resolve_methods
     from isonn.experiments.metrics import METRICS
@@ -155,11 +164,16 @@ def evaluate(
     changes = {} if names is None else _changes(names, given)
     chosen = _protocol(protocol, split, group, test)
     n_jobs = processes(jobs)
-    graphs = _load(data, test, reading(smiles, target), numbers)
+    graphs = _load(data, test, reading(smiles, target, select, join_case), numbers)
+    graphs = graphs if confounds is None else graphs.with_confounds([one.strip() for one in confounds.split(",")])
     if names is None:
         names = default_methods(graphs)
         changes = _changes(names, given)
+    if (confounds or harmonize) and "isonn-aligned" not in names:
+        raise InputError("--confounds and --harmonize are for isonn-aligned; add it to --methods, or leave them out")
     chosen = chosen or ("random" if graphs.kind == "molecules" else "fair")
+    if group is None and chosen in ("fair", "random") and graphs.kind == "connectomes" and "subject" in graphs.table:
+        chosen = f"{chosen}:subject"  # sessions of a subject stay in one fold
     rules = find_protocol(chosen).about
     settings, candidates = {}, {}
     for name in names:
@@ -167,6 +181,8 @@ def evaluate(
         found = table_settings(spec, graphs.name, name, chosen, fixed)
         settings[name], candidates[name] = _without_sizes(*found) if "layers" in fixed else found
         _check_kept(name, settings[name], fixed)
+        if harmonize is not None and name == "isonn-aligned":
+            settings[name] = {**settings[name], "harmonize": harmonize}
     left_out = _left_out(names, settings, candidates, graphs)
     planned = plan(graphs, [name for name in names if name not in left_out], settings, chosen, seeds, candidates)
     store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{file_name(chosen)}")
@@ -206,6 +222,7 @@ def evaluate(
             *([f"No permutations for {', '.join(slow)}: too slow."] if slow else []),
             f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
             *([f"A quick look only: {few}."] if few else []),
+            *(["Confounds are regressed out by isonn-aligned only."] if confounds or harmonize else []),
         ],
         remarks(rows),
     )

@@ -12,10 +12,15 @@ from typing import Annotated, Any
 import typer
 
 from isonn.cli.options import (
+    CONNECTOMES,
     AsJson,
+    Confounds,
     Data,
+    Harmonize,
+    JoinCase,
     Numbers,
     Quiet,
+    Select,
     SmilesColumn,
     TargetColumns,
     check_either,
@@ -35,13 +40,14 @@ def fit(
     target: TargetColumns = None,
     numbers: Numbers = None,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="isonn-subgraph: subgraphs, independent of node order; isonn: the paper's windows of the adjacency "
             "matrix; isonn-aligned: graphs on the same nodes, such as connectomes.",
             rich_help_panel=_MODEL,
+            show_default="isonn-aligned for connectomes, else isonn-subgraph",
         ),
-    ] = "isonn-subgraph",
+    ] = None,
     max_nodes: Annotated[
         int | None,
         typer.Option(help="Nodes of the largest subgraphs, 1 to 6.", show_default="4", rich_help_panel=_SUBGRAPHS),
@@ -147,6 +153,22 @@ def fit(
             rich_help_panel=_LARGE,
         ),
     ] = None,
+    confounds: Confounds = None,
+    harmonize: Harmonize = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="A column with the subject or family of each graph.",
+            show_default="subject, if subjects have several sessions",
+            rich_help_panel=CONNECTOMES,
+        ),
+    ] = None,
+    shuffles: Annotated[
+        int | None,
+        typer.Option(help="Shuffles for p-values.", show_default="99", rich_help_panel=CONNECTOMES),
+    ] = None,
+    select: Select = None,
+    join_case: JoinCase = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -168,9 +190,16 @@ def fit(
     check_either(layers, k, c)
     asked = {"--bank": bank, "--jobs": jobs, "--scheduler": scheduler}
     banked = [option for option, value in asked.items() if value is not None]
+    options = reading(smiles, target, select, join_case)
+    if method is None:
+        method = _method(data, options)
+        if method == "isonn-aligned" and not as_json:
+            print("graphs on one atlas: fitting isonn-aligned (--method isonn-subgraph for subgraphs)")
+    design = {"--confounds": confounds, "--harmonize": harmonize, "--group": group}
+    if method != "isonn-aligned" and (given_design := [name for name, value in design.items() if value is not None]):
+        raise InputError(f"{given_design[0]} is for --method isonn-aligned; leave it out")
     if banked and method != "isonn-subgraph":
         raise InputError(f"{banked[0]} is for --method isonn-subgraph; leave it out")
-    options = reading(smiles, target)
     graphs = stream_of(data, always=bool(banked), **options) if method == "isonn-subgraph" else None
     if checkpoint.exists() and not resume and not finished and graphs is None:
         raise InputError(f"{checkpoint} holds a stopped run; add --resume to continue, or remove it")
@@ -191,6 +220,8 @@ def fit(
         "learning_rate": learning_rate,
         "batch_size": batch_size,
         "patience": patience,
+        "harmonize": harmonize,
+        "shuffles": shuffles,
         "random_state": seed,
         "verbose": 0 if as_json else 1,
     }
@@ -214,7 +245,9 @@ def fit(
         else:
             held = _load(data, options)
             model = _estimator(method, given, _are_numbers(held.y) if numbers is None else numbers)
-            keeps = {"checkpoint": checkpoint, "resume": resume} if hasattr(model, "epochs") else {}
+            keeps: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume} if hasattr(model, "epochs") else {}
+            keeps |= {} if group is None else {"groups": group}
+            held = held if confounds is None else held.with_confounds([one.strip() for one in confounds.split(",")])
             try:
                 model.fit(held, **keeps)
             except KeyboardInterrupt:
@@ -236,6 +269,22 @@ def fit(
         for line in _sentences(facts):
             print(line)
         print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
+
+
+def _method(data: str, options: dict[str, Any]) -> str:
+    """Return the method for DATA: sets of regions for graphs on one atlas, else subgraphs."""
+    import isonn
+    from isonn.graphs.io.registry import reader_of
+
+    path = Path(data).expanduser()
+    reader = reader_of(path) if path.exists() else None
+    if reader is None or reader.name not in ("connectomes", "matrices", "saved"):
+        return "isonn-subgraph"
+    if reader.name == "connectomes":
+        return "isonn-aligned"
+    graphs = isonn.load(data, **options)
+    named = reader.name == "matrices" and graphs.node_names is not None and graphs.weights is not None
+    return "isonn-aligned" if graphs.kind == "connectomes" or named else "isonn-subgraph"
 
 
 def _load(data: str, options: dict[str, Any]) -> Any:
@@ -294,7 +343,7 @@ def _facts(model: Any, held: Any) -> dict[str, Any]:
         facts.update(epochs=len(history), seconds=round(sum(history.seconds), 1), loss=history.loss[-1])
     score = getattr(model, "held_out_score_", None)
     if score is not None:
-        facts.update(held_out=score)
+        facts.update(held_out=score, **({"inner_folds": True} if hasattr(model, "sets_") else {}))
     elif held is not None:
         facts.update(training_score=float(model.score(held, held.y)))
     templates = getattr(model, "templates_", None)
@@ -318,7 +367,8 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
             f"{name} {100 * value:.1f} %" if name in ("accuracy", "f1") else f"{name.upper()} {value:.3g}"
             for name, value in facts["held_out"].items()
         )
-        lines.append(f"leave-one-out: {shown} (isonn evaluate DATA compares methods)")
+        how = "held-out graphs" if facts.get("inner_folds") else "leave-one-out"
+        lines.append(f"{how}: {shown} (isonn evaluate DATA compares methods)")
     elif "training_score" in facts:
         lines.append(f"training score {facts['training_score']:.3f} (not an estimate for new graphs)")
     return lines

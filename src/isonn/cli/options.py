@@ -85,9 +85,38 @@ Numbers = Annotated[
 ]
 
 
-def reading(smiles: str | None, target: str | None) -> dict[str, Any]:
-    """Return the given options for readers of tables."""
-    return {name: value for name, value in (("smiles", smiles), ("target", target)) if value is not None}
+#: Options for connectomes.
+CONNECTOMES = "Connectomes"
+Confounds = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of the participants (age,sex,site) to regress out of the connections.",
+        rich_help_panel=CONNECTOMES,
+    ),
+]
+Harmonize = Annotated[
+    str | None,
+    typer.Option(
+        help="A column, such as site, whose differences in mean and spread are removed (ComBat).",
+        rich_help_panel=CONNECTOMES,
+    ),
+]
+Select = Annotated[
+    str | None,
+    typer.Option(help="Entities of the files to read: 'desc=denoised task=rest'.", rich_help_panel=CONNECTOMES),
+]
+JoinCase = Annotated[
+    bool,
+    typer.Option("--join-case", help="Classes that differ only in case are one class.", rich_help_panel=CONNECTOMES),
+]
+
+
+def reading(
+    smiles: str | None, target: str | None, select: str | None = None, join_case: bool = False
+) -> dict[str, Any]:
+    """Return the given options for readers of tables and folders."""
+    given = {"smiles": smiles, "target": target, "select": select, "join_case": join_case or None}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def parse_sizes(text: str | None) -> tuple[int, ...] | None:

@@ -5,6 +5,7 @@ Time series and the interactive brain need nilearn (extra ``connectomes``); the 
 
 from isonn.connectomes.atlas import Atlas, as_atlas
 from isonn.connectomes.convert import from_matrices
+from isonn.connectomes.figures import save_figures
 from isonn.connectomes.findings import Connection, Findings, Subnetwork, findings, stability
 from isonn.connectomes.page import brain_page, matrix_svg
 from isonn.connectomes.synthetic import PlantedConnectomes, planted_connectomes, planted_series
@@ -24,5 +25,6 @@ __all__ = [
     "matrix_svg",
     "planted_connectomes",
     "planted_series",
+    "save_figures",
     "stability",
 ]

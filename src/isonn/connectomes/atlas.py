@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,9 +89,12 @@ def as_atlas(source: Any) -> Atlas:
     """Create an `Atlas` from any description of one.
 
     Args:
-        source: an `Atlas`; a list of names; a file (``.csv``, ``.tsv``, or ``.txt`` with a name per line) with columns
-            name (or region, label), network, and x, y, z; a pandas DataFrame with these columns; or an atlas from
-            ``nilearn.datasets``. A first entry "Background" is left out.
+        source: an `Atlas`; a name (see below); a list of names; a file (``.csv``, ``.tsv``, or ``.txt`` with a name per
+            line) with columns name (or region, label), network, and x, y, z; a pandas DataFrame with these columns; or
+            an atlas of ``nilearn.datasets`` (labels, maps or coordinates). A first entry "Background" is left out.
+
+    "power", "dosenbach" and "seitzman" come with nilearn and need no network. "schaefer-100-7" (200, 400; 7 or 17
+    networks), "aal" and "harvard-oxford" are downloaded by nilearn once.
 
     Example:
         >>> as_atlas(["Background", "Insula L", "Insula R"]).names.tolist()
@@ -97,11 +102,13 @@ def as_atlas(source: Any) -> Atlas:
     """
     if isinstance(source, Atlas):
         return source
+    if isinstance(source, str) and not Path(source).is_file() and (known := _named(source)) is not None:
+        return known
     if isinstance(source, (str, os.PathLike)):
         return _from_file(Path(source))
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
         return _from_columns({str(name).lower(): list(source[name]) for name in source.columns}, "the table")
-    if hasattr(source, "get") and ("labels" in source or "lut" in source):
+    if hasattr(source, "get") and any(key in source for key in ("labels", "lut", "rois")):
         return _from_nilearn(source)
     if isinstance(source, (list, tuple, np.ndarray)):
         names = [_text(name) for name in source]
@@ -109,6 +116,36 @@ def as_atlas(source: Any) -> Atlas:
     raise InputError(
         f"atlas={source!r:.60} is of type {type(source).__name__}; give a list of names, a CSV file or a nilearn atlas"
     )
+
+
+def _named(name: str) -> Atlas | None:
+    """Return an atlas by its name, through nilearn; None if the name is not known."""
+    key = name.lower().replace("_", "-")
+    schaefer = re.fullmatch(r"schaefer-?(\d+)(?:-(7|17))?", key)
+    fetchers: dict[str, tuple[str, dict[str, Any]]] = {
+        "power": ("fetch_coords_power_2011", {}),
+        "dosenbach": ("fetch_coords_dosenbach_2010", {}),
+        "seitzman": ("fetch_coords_seitzman_2018", {}),
+        "aal": ("fetch_atlas_aal", {}),
+        "harvard-oxford": ("fetch_atlas_harvard_oxford", {"atlas_name": "cort-maxprob-thr25-2mm"}),
+    }
+    if schaefer is not None:
+        parcels, networks = int(schaefer[1]), int(schaefer[2] or 7)
+        fetchers[key] = ("fetch_atlas_schaefer_2018", {"n_rois": parcels, "yeo_networks": networks})
+    if key not in fetchers:
+        return None
+    with naming_the_extra(f"the atlas {name}"):
+        from nilearn import datasets
+    fetch, options = fetchers[key]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return as_atlas(getattr(datasets, fetch)(**options))
+    except (OSError, ValueError) as error:  # requests raises OSError without a network
+        raise InputError(
+            f"atlas {name!r} could not be downloaded by nilearn ({str(error)[:80]}); connect once, or give a CSV file "
+            f"with the columns name, network, x, y, z"
+        ) from error
 
 
 def _from_file(path: Path) -> Atlas:
@@ -150,13 +187,45 @@ def _from_columns(columns: dict[str, list[Any]], where: str) -> Atlas:
     return Atlas(names[skip:], places, None if networks is None else networks[skip:])
 
 
+def _from_coordinates(bunch: Any) -> Atlas:
+    """Read an atlas of spheres: coordinates in ``rois``, perhaps with labels, regions and networks."""
+    rois = bunch["rois"]
+    columns = (
+        {str(name).lower(): np.asarray(rois[name]) for name in rois.columns}
+        if hasattr(rois, "columns")
+        else {name: np.asarray(rois)[name] for name in np.asarray(rois).dtype.names or ()}
+    )
+    if not all(name in columns for name in PLACES):
+        raise InputError(f"rois have the columns {', '.join(columns)[:80]}; x, y and z are needed")
+    places = np.column_stack([columns[name] for name in PLACES]).astype(np.float64)
+    numbers = range(1, len(places) + 1)
+    found = bunch.get("labels")
+    names = [f"region {i}" for i in numbers] if found is None else [_text(one) for one in list(found)]
+    if len(set(names)) < len(names):
+        names = [f"{name} {i}" for i, name in zip(numbers, names, strict=True)]
+    networks = bunch.get("networks")
+    return Atlas(names, places, None if networks is None else list(networks))
+
+
+def _networks_of(labels: list[str]) -> list[str] | None:
+    """Return the networks in names such as "7Networks_LH_Vis_1", or None for other names."""
+    found = [re.match(r"\d+Networks_[LR]H_([A-Za-z]+)", label) for label in labels]
+    return [match[1] for match in found if match] if all(found) else None
+
+
 def _from_nilearn(bunch: Any) -> Atlas:
-    labels = [_text(label) for label in list(bunch.get("labels", []))]
+    if bunch.get("rois") is not None:
+        return _from_coordinates(bunch)
+    found = bunch.get("labels")
+    if hasattr(found, "dtype") and getattr(found.dtype, "names", None):  # a record array, as of MSDL or Smith
+        found = found["name" if "name" in found.dtype.names else found.dtype.names[0]]
+    labels = [] if found is None else [_text(label) for label in list(found)]
     if not labels:
         return as_atlas(bunch["lut"])
     skip = _no_region(labels)
     networks = bunch.get("networks")
     networks = None if networks is None or len(networks) != len(labels) else list(networks)[skip:]
+    networks = _networks_of(labels[skip:]) if networks is None else networks
     places = bunch.get("region_coords")
     if places is None and bunch.get("maps") is not None:
         with naming_the_extra("coordinates of an atlas"):

@@ -13,15 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.connectomes.atlas import Atlas, as_atlas
+from isonn.connectomes.quality import warn_of_problems
 from isonn.errors import InputError, IsoNNWarning
-from isonn.graphs.convert import as_graphset
-from isonn.graphs.graph import Graph, GraphSet, join_graphs
+from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.text import read_table
 
 #: Columns with the ids of subjects.
 ID_COLUMNS = ("participant_id", "participant", "subject_id", "subject", "sub_id", "id", "file", "filename")
 #: Matrices are symmetric if their halves differ by less than this share of the largest weight.
 ASYMMETRY = 1e-6
+#: Larger studies, in cells, are stored in fewer bytes: edges as 16-bit numbers, and weights as they are given.
+COMPACT = 2**24
 
 
 def from_matrices(
@@ -31,11 +33,13 @@ def from_matrices(
     atlas: Any = None,
     ids: Iterable[Any] | None = None,
     participants: Any = None,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     discard_diagonal: bool | None = None,
     diagonal: bool = False,
     directed: bool = False,
     missing: str = "error",
+    join_case: bool = False,
+    check: bool = True,
     name: str = "connectomes",
 ) -> GraphSet:
     """Convert connectivity matrices to a `GraphSet` with region names, subject ids and covariates.
@@ -51,11 +55,14 @@ def from_matrices(
         participants: a table with a row per subject: a file (participants.tsv), a pandas DataFrame, or a dict of
             columns. With ``ids``, rows are found by the column participant_id (or subject, id); otherwise they are in
             the order of the matrices. Its columns become ``GraphSet.table``.
-        target: the column of ``participants`` to predict.
+        target: the column of ``participants`` to predict, or several columns of numbers, such as "memory,iq".
         discard_diagonal: the setting of ConnectivityMeasure for vectorised matrices; None infers it from the atlas.
         diagonal: keep the diagonal.
         directed: allow matrices that are not symmetric.
-        missing: how to treat regions without signal (rows of NaN): "error", or "drop" them from that subject.
+        missing: how to treat NaN: "error", or "drop" the fewest regions that hold it from that subject. Models then
+            replace their connections by the mean of the training graphs, whatever their class.
+        join_case: treat classes of ``target`` that differ only in case, such as "Patient" and "patient", as one.
+        check: warn of scales that differ between subjects, outliers, regions without signal and repeated matrices.
         name: name of the set in tables.
 
     Example:
@@ -84,20 +91,15 @@ def from_matrices(
         rows = _rows_of(columns, called, g)
         called = called if called is not None else _ids_of(columns)
         table = {column: values[rows] for column, values in columns.items() if column not in ID_COLUMNS}
-    if target is not None:
-        if target not in table:
-            raise InputError(
-                f"target={target!r} is not a column of participants; its columns are {', '.join(table) or 'none'}"
-            )
-        y = table.pop(target)
-        _check_target(y, target, called)
+    targets = target_columns(target, table)
+    if targets:
+        y = _targets(targets, {column: table.pop(column) for column in targets}, called, join_case)
     if not directed:
         _check_symmetric(stack, called)
-    if not diagonal:
-        stack = stack.copy()
-        stack[:, np.arange(n), np.arange(n)] = 0.0
+    if check:
+        warn_of_problems(stack, lambda i: _who(i, called), lambda i: _region(i, known))
     absent = _absent(stack, known, called, missing)
-    graphs = _graphs(stack, absent, known)
+    graphs = _graphs(stack, absent, known, diagonal, directed)
     return replace(
         graphs,
         y=None if y is None else np.asarray(y),
@@ -105,8 +107,52 @@ def from_matrices(
         ids=called,
         table=table,
         kind="connectomes",
-        target_names=() if target is None else (target,),
+        target_names=targets,
     )
+
+
+def target_columns(target: str | Sequence[str] | None, table: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns to predict, from their names or "memory,iq"."""
+    if target is None:
+        return ()
+    names = [target] if isinstance(target, str) and target in table else target
+    names = [part.strip() for part in names.split(",")] if isinstance(names, str) else list(names)
+    missing = [column for column in names if column not in table]
+    if missing:
+        raise InputError(
+            f"target={missing[0]!r} is not a column of participants; its columns are {', '.join(table) or 'none'}"
+        )
+    return tuple(names)
+
+
+def _targets(
+    names: Sequence[str], columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, join_case: bool
+) -> NDArray[Any]:
+    """Return y: one class or number per subject, or a column for each target."""
+    for column, values in columns.items():
+        _check_target(values, column, ids)
+    if len(names) == 1:
+        return _classes(columns[names[0]], names[0], join_case)
+    text = next((column for column, values in columns.items() if values.dtype.kind not in "iuf"), None)
+    if text is not None:
+        raise InputError(f"{text} holds text, but several targets must be numbers; give {text} alone")
+    return np.column_stack([columns[column].astype(np.float64) for column in names])
+
+
+def _classes(values: NDArray[Any], column: str, join_case: bool) -> NDArray[Any]:
+    """Strip class names; refuse names that differ only in case, or join them."""
+    if values.dtype.kind not in "U":
+        return values
+    stripped = np.array([value.strip() for value in values.tolist()], dtype=np.str_)
+    first: dict[str, str] = {}
+    for value in stripped.tolist():
+        other = first.setdefault(value.casefold(), value)
+        if other != value and not join_case:
+            raise InputError(
+                f"{column} holds {other!r} and {value!r}, which differ only in case; correct them, or join them with "
+                f"join_case=True (--join-case)"
+            )
+    return np.array([first[value.casefold()] for value in stripped.tolist()], dtype=np.str_)
 
 
 def read_participants(source: Any) -> dict[str, NDArray[Any]]:
@@ -204,7 +250,7 @@ def _check_target(y: NDArray[Any], target: str, ids: NDArray[np.str_] | None) ->
 
 def _stack(
     matrices: Any, atlas: Atlas | None, discard_diagonal: bool | None, ids: NDArray[np.str_] | None
-) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
+) -> tuple[NDArray[np.floating], NDArray[np.str_] | None]:
     """Return matrices of shape (g, n, n) as floats, and the region names of DataFrames."""
     names = None
     if isinstance(matrices, Sequence) and len(matrices) and hasattr(matrices[0], "columns"):
@@ -228,7 +274,9 @@ def _stack(
                 f"for all subjects"
             )
     try:
-        stack = np.asarray(matrices, dtype=np.float64)
+        stack = np.asarray(matrices)
+        if stack.dtype not in (np.float32, np.float64):
+            stack = stack.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError("matrices contain values that are not numbers; give numeric arrays") from error
     if stack.ndim == 2:
@@ -240,7 +288,7 @@ def _stack(
     return stack, names
 
 
-def _from_vectors(vectors: NDArray[np.float64], atlas: Atlas | None, discard: bool | None) -> NDArray[np.float64]:
+def _from_vectors(vectors: NDArray[np.floating], atlas: Atlas | None, discard: bool | None) -> NDArray[np.floating]:
     """Convert vectors from nilearn's sym_matrix_to_vec, with or without the diagonal, to matrices."""
     p = vectors.shape[1]
     root = (int(np.sqrt(8 * p + 1)) - 1) // 2  # p = root (root + 1) / 2
@@ -262,38 +310,46 @@ def _from_vectors(vectors: NDArray[np.float64], atlas: Atlas | None, discard: bo
     values = vectors.copy()
     if not discard:  # nilearn divides the diagonal by the square root of 2 to keep norms
         values[:, rows == columns] *= np.sqrt(2)
-    stack = np.zeros((len(vectors), n, n))
+    stack = np.zeros((len(vectors), n, n), dtype=vectors.dtype)
     stack[:, rows, columns] = stack[:, columns, rows] = values
     return stack
 
 
-def _check_symmetric(stack: NDArray[np.float64], ids: NDArray[np.str_] | None) -> None:
-    gap = np.abs(stack - stack.transpose(0, 2, 1))
-    limit = ASYMMETRY * np.nanmax(np.abs(stack), initial=0.0)
-    wrong = np.nan_to_num(gap) > limit
-    if wrong.any():
-        i, a, b = np.unravel_index(int(wrong.argmax()), wrong.shape)
-        raise InputError(
-            f"{_who(int(i), ids)} is not symmetric ({stack[i, a, b]:.3g} at ({a}, {b}) and {stack[i, b, a]:.3g} at "
-            f"({b}, {a})); average the halves, or give directed=True"
-        )
+def _check_symmetric(stack: NDArray[np.floating], ids: NDArray[np.str_] | None) -> None:
+    limit = ASYMMETRY * max(float(np.nanmax(np.abs(matrix), initial=0.0)) for matrix in stack)
+    for i, matrix in enumerate(stack):
+        wrong = np.nan_to_num(np.abs(matrix - matrix.T)) > limit
+        if wrong.any():
+            a, b = (int(place) for place in np.unravel_index(int(wrong.argmax()), wrong.shape))
+            raise InputError(
+                f"{_who(i, ids)} is not symmetric ({matrix[a, b]:.3g} at ({a}, {b}) and {matrix[b, a]:.3g} at "
+                f"({b}, {a})); average the halves, or give directed=True"
+            )
 
 
 def _absent(
-    stack: NDArray[np.float64], atlas: Atlas | None, ids: NDArray[np.str_] | None, missing: str
+    stack: NDArray[np.floating], atlas: Atlas | None, ids: NDArray[np.str_] | None, missing: str
 ) -> NDArray[np.bool_]:
-    """Return the regions without signal, whose connections are all NaN, shape (g, n)."""
-    n = stack.shape[1]
-    gaps = ~np.isfinite(stack)
-    off = gaps | np.eye(n, dtype=bool)
-    absent = np.asarray(off.all(axis=2)) if n > 1 else gaps[:, :, 0]
-    left = gaps & ~absent[:, :, None] & ~absent[:, None, :]
-    if left.any():
-        i, a, b = np.unravel_index(int(left.argmax()), left.shape)
-        raise InputError(
-            f"{_who(int(i), ids)} has {stack[i, a, b]} between {_region(int(a), atlas)} and {_region(int(b), atlas)}; "
-            f"replace it with a number"
-        )
+    """Return the regions to leave out of each subject because they hold NaN, shape (g, n)."""
+    g, n = stack.shape[:2]
+    absent = np.zeros((g, n), dtype=bool)
+    for i, matrix in enumerate(stack):
+        gaps = ~np.isfinite(matrix)
+        np.fill_diagonal(gaps, n == 1 and bool(gaps[0, 0]))
+        if not gaps.any():
+            continue
+        absent[i] = (gaps | np.eye(n, dtype=bool)).all(axis=1)
+        left = gaps & ~absent[i][:, None] & ~absent[i]
+        if left.any() and missing == "error":
+            a, b = (int(place) for place in np.unravel_index(int(left.argmax()), left.shape))
+            raise InputError(
+                f"{_who(i, ids)} has {matrix[a, b]} between {_region(a, atlas)} and {_region(b, atlas)}; replace it "
+                f"with a number, or give missing='drop' to leave the region out of this subject"
+            )
+        while left.any():  # the region with most gaps, until none is left
+            worst = int((left | left.T).sum(axis=1).argmax())
+            absent[i, worst] = True
+            left[worst] = left[:, worst] = False
     if absent.any() and missing == "error":
         first, some = int(absent.any(axis=1).argmax()), int(absent.any(axis=1).sum())
         regions = ", ".join(_region(int(region), atlas) for region in np.flatnonzero(absent[first])[:3])
@@ -306,35 +362,46 @@ def _absent(
     return absent
 
 
-def _graphs(stack: NDArray[np.float64], absent: NDArray[np.bool_], atlas: Atlas | None) -> GraphSet:
-    n = stack.shape[1]
-    names = np.array([str(i) for i in range(n)]) if atlas is None else atlas.names
-    labels = None if atlas is None else atlas.networks
-    places = None if atlas is None else atlas.coordinates
-    if not absent.any():
-        g = len(stack)
-        return replace(
-            as_graphset(stack),
-            node_names=None if atlas is None else np.tile(names, g),
-            node_labels=None if labels is None else np.tile(labels, g),
-            node_attributes=None if places is None else np.tile(places, (g, 1)),
-        )
-    graphs: list[Graph] = []
-    for matrix, gone in zip(stack, absent, strict=True):
-        here = np.flatnonzero(~gone)
-        own = matrix[np.ix_(here, here)]
-        edges = np.argwhere(own != 0)
-        graphs.append(
-            Graph(
-                len(here),
-                edges,
-                weights=own[edges[:, 0], edges[:, 1]],
-                node_names=names[here],
-                node_labels=None if labels is None else labels[here],
-                node_attributes=None if places is None else places[here],
-            )
-        )
-    return join_graphs(graphs)
+def _graphs(
+    stack: NDArray[np.floating], absent: NDArray[np.bool_], atlas: Atlas | None, diagonal: bool, directed: bool
+) -> GraphSet:
+    """Return the graphs, one subject at a time, so that no copy of all matrices is made."""
+    g, n = stack.shape[:2]
+    sizes = n - absent.sum(axis=1)
+    many = stack.size > COMPACT
+    whole = np.array([np.count_nonzero(matrix) for matrix in stack])  # an upper limit of the cells of each graph
+    edges = np.empty((int(whole.sum()), 2), dtype=np.int16 if many and n < 2**15 else np.int64)
+    weights = np.empty(len(edges), dtype=stack.dtype if many else np.float64)
+    counts = np.zeros(g, dtype=np.int64)
+    at = 0
+    for i, matrix in enumerate(stack):
+        here = np.flatnonzero(~absent[i])
+        own = matrix if len(here) == n else matrix[np.ix_(here, here)]
+        if not directed:
+            own = (own + own.T) / 2  # halves that differ by rounding
+        if not diagonal:
+            own = own * ~np.eye(len(own), dtype=bool)
+        row, column = np.nonzero(own)
+        end = at + len(row)
+        edges[at:end, 0], edges[at:end, 1], weights[at:end] = row, column, own[row, column]
+        counts[i], at = len(row), end
+    edges, weights = edges[:at], weights[:at]
+    edges.flags.writeable = weights.flags.writeable = False  # so that the set does not copy them
+    kept = np.flatnonzero(~absent.reshape(-1)) % n
+
+    def tiled(column: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if column is None else column[kept]
+
+    names = np.array([str(i) for i in range(n)]) if atlas is None and absent.any() else None
+    return GraphSet(
+        node_offsets=np.concatenate([[0], np.cumsum(sizes)]),
+        edge_offsets=np.concatenate([[0], np.cumsum(counts)]),
+        edges=edges,
+        weights=None if bool((weights == 1).all()) else weights,
+        node_names=tiled(names if atlas is None else atlas.names),
+        node_labels=tiled(None if atlas is None else atlas.networks),
+        node_attributes=tiled(None if atlas is None else atlas.coordinates),
+    )
 
 
 def _who(i: int, ids: NDArray[np.str_] | None) -> str:

@@ -1,16 +1,16 @@
-"""The findings of a model by region name: decisive connections and sub-networks, and their stability."""
+"""The findings of a model by region name: decisive connections and sub-networks, their effects and their stability."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 
 from isonn.connectomes.atlas import Atlas, as_atlas
@@ -18,9 +18,11 @@ from isonn.errors import InputError
 from isonn.explain.explanation import Explanation
 from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import GraphSet
 
 #: A fold finds a sub-network if one of its sets shares at least this part of the regions (Jaccard).
 SAME = 0.6
+NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,12 @@ class Connection:
         network_1, network_2: their networks, or "".
         weight: for a subject, its contribution to the score; for a model, that of one standard deviation.
         share: share of folds with it among their strongest, with the same sign; NaN if not computed.
+        direction: such as "weaker in patient".
+        difference: difference of means between classes, or slope, in the units of the matrices, given the confounds.
+        effect: Cohen's d, or the partial correlation for numbers, on subjects of folds that did not choose it.
+        low, high: its 95 % interval.
+        t: partial t statistic.
+        p_fwer, p_fdr: its p-values, family-wise over all connections, and by the false discovery rate.
 
     Example:
         >>> Connection("Precuneus L", "Insula R", "default", "salience", weight=0.4).weight
@@ -43,7 +51,15 @@ class Connection:
     network_1: str
     network_2: str
     weight: float
-    share: float = float("nan")
+    share: float = NAN
+    direction: str = ""
+    difference: float = NAN
+    effect: float = NAN
+    low: float = NAN
+    high: float = NAN
+    t: float = NAN
+    p_fwer: float = NAN
+    p_fdr: float = NAN
 
 
 @dataclass(frozen=True)
@@ -53,8 +69,12 @@ class Subnetwork:
     Attributes:
         regions: their names, joined by " + ".
         weight: for a subject, its contribution to the score; for a model, that of one standard deviation.
-        p_value: the share of shuffled targets that give any set as good (family-wise).
+        p_value: the share of shuffles that give any set as good, of any size, class or column (family-wise).
         share: share of folds that find it; NaN if not computed.
+        direction: such as "weaker in patient".
+        difference: mean over its connections of their differences; see `Connection`.
+        effect: Cohen's d, or the partial correlation for numbers, on subjects of folds that did not choose it.
+        low, high: its 95 % interval.
 
     Example:
         >>> Subnetwork("Precuneus L + Insula R", weight=0.4, p_value=0.01).regions.split(" + ")
@@ -64,7 +84,12 @@ class Subnetwork:
     regions: str
     weight: float
     p_value: float
-    share: float = float("nan")
+    share: float = NAN
+    direction: str = ""
+    difference: float = NAN
+    effect: float = NAN
+    low: float = NAN
+    high: float = NAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +102,12 @@ class Findings:
         weights: weight of every connection, shape (n, n).
         names: names of the regions, shape (n,).
         folds: number of folds of the stability analysis; 0 for none.
+        effect_name: "d" (Cohen) or "r" (partial correlation); "" for one subject.
+        atlas: names, networks and coordinates of the regions, if known.
+        score: how well the model predicts held-out graphs.
+        confounding: what each confound explains of the target and of the model's held-out score.
+        groups, values: the class or number of each graph and the mean connection of each sub-network in it, shape
+            (graphs, sub-networks), if data was given.
 
     Example:
         >>> from isonn.connectomes import planted_connectomes
@@ -85,6 +116,8 @@ class Findings:
         >>> found = findings(clf, label="patient")
         >>> set(found.subnetworks[0].regions.split(" + ")) == {f"region {i + 1}" for i in study.regions}
         True
+        >>> found.subnetworks[0].direction
+        'stronger in patient'
     """
 
     about: str
@@ -93,6 +126,12 @@ class Findings:
     weights: NDArray[np.float64]
     names: list[str]
     folds: int = 0
+    effect_name: str = ""
+    atlas: Atlas | None = None
+    score: dict[str, float] = field(default_factory=dict)
+    confounding: list[dict[str, Any]] = field(default_factory=list)
+    groups: NDArray[Any] | None = None
+    values: NDArray[np.float64] | None = None
 
     def to_csv(self, path: str | Path, what: str = "connections") -> None:
         """Write the connections (or ``what="subnetworks"``) as a table."""
@@ -107,27 +146,37 @@ class Findings:
                 cells = asdict(row)
                 writer.writerow({key: "" if value != value else _safe(value) for key, value in cells.items()})
 
+    def effect_text(self, line: Connection | Subnetwork) -> str:
+        """Return the effect with its interval, such as "d = 0.81 [0.32, 1.30]", or "" if it is unknown."""
+        if line.effect != line.effect:
+            return ""
+        return f"{self.effect_name} = {line.effect:.2f} [{line.low:.2f}, {line.high:.2f}]"
+
     def __str__(self) -> str:
         lines = [self.about]
-        stable = self.folds > 0
         for one in self.subnetworks[:5]:
-            known = "" if one.p_value != one.p_value else f"  (p {one.p_value:.2g}"
-            found = f", in {one.share:.0%} of folds" if stable else ""
-            lines.append(f"  {one.weight:+.2f}  {one.regions}{known}{f'{found})' if known else ''}")
+            facts = [one.direction, self.effect_text(one), "" if one.p_value != one.p_value else f"p {one.p_value:.2g}"]
+            facts.append(f"in {one.share:.0%} of folds" if one.share == one.share else "")
+            lines.append(f"  {one.weight:+.2f}  {one.regions}{_in_brackets(facts)}")
         for line in self.connections[:10]:
-            found = f"  ({line.share:.0%} of folds)" if stable else ""
-            lines.append(f"  {line.weight:+.2f}  {line.region_1} - {line.region_2}{found}")
+            facts = [line.direction, self.effect_text(line)]
+            facts.append("" if line.p_fwer != line.p_fwer else f"p {line.p_fwer:.2g}")
+            facts.append(f"{line.share:.0%} of folds" if self.folds else "")
+            lines.append(f"  {line.weight:+.2f}  {line.region_1} - {line.region_2}{_in_brackets(facts)}")
         return "\n".join(lines)
 
 
-def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50) -> Findings:
+def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50, data: Any = None) -> Findings:
     """Return the decisive connections and sub-networks, by name.
 
     Args:
-        source: an explanation of one subject, or a fitted `AlignedClassifier` or `AlignedRegressor`.
+        source: an explanation of one subject, a fitted `AlignedClassifier` or `AlignedRegressor`, or a pipeline that
+            ends with one.
         label: for a model, the class (or column of y) they speak for; None uses the last.
-        atlas: anything `as_atlas` takes, for networks; region names must be those of the model.
+        atlas: anything `as_atlas` takes, for networks and coordinates; region names must be those of the model. None
+            uses those of the training graphs.
         top: maximum number of connections.
+        data: graphs with targets, for the value of each sub-network by class.
 
     Example:
         >>> from isonn.connectomes import planted_connectomes
@@ -136,38 +185,49 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
         >>> findings(clf, label="patient").about
         'connections that speak for patient'
     """
-    known = None if atlas is None else as_atlas(atlas)
     if isinstance(source, Explanation):
-        return _of_subject(source, known, top)
-    if not hasattr(source, "connections_"):
-        raise InputError(f"{type(source).__name__} has no connections; give an AlignedClassifier or an explanation")
-    names, column, weights = source.region_names_, _column(source, label), _class_weights(source, label)
-    sets = []
-    for number in range(len(source.sets_)):
-        coef = source.target_.margin(source.coef_[:, number], column) - source.target_.margin(
-            np.zeros(len(source.coef_)), column
-        )
-        regions = " + ".join(source.templates_[number].texts or ())
-        # the pattern has the sign of the connections, which is negative for a set of weaker ones
-        sign = source.sets_[number].found.sign
-        sets.append(Subnetwork(regions, float(coef) * sign, float(source.p_values_[number])))
-    sets.sort(key=lambda one: -abs(one.weight))
-    about = f"connections that speak for {source.target_.classes[column]}"
-    return Findings(about, _strongest(weights, names, known, source.layout_.directed, top), sets, weights, names)
+        return _of_subject(source, None if atlas is None else as_atlas(atlas), top)
+    model = aligned_model(source)
+    known = _model_atlas(model, atlas)
+    column = _column(model, label)
+    view = _View(model, column)
+    names, weights = model.region_names_, view.matrix()
+    found = Findings(
+        f"connections that {_speak(model, column)}",
+        view.connections(weights, names, known, top),
+        view.subnetworks(),
+        weights,
+        names,
+        effect_name="r" if model.target_.numeric else "d",
+        atlas=known,
+        score=dict(model.held_out_score_),
+        confounding=[line for line in model.confounding_ if line["target"] == view.column_name],
+    )
+    return found if data is None else _with_values(found, model, column, data)
 
 
 def stability(
-    estimator: Any, X: Any, y: Any = None, *, cv: Any = 5, label: Any = None, atlas: Any = None, top: int = 50
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    cv: Any = 5,
+    label: Any = None,
+    atlas: Any = None,
+    top: int = 50,
+    groups: Any = None,
 ) -> Findings:
     """Return the findings of a model, with the share of folds that find each one.
 
     The model is fitted to all graphs, and again without each fold.
 
     Args:
-        estimator: an `AlignedClassifier` or `AlignedRegressor`, fitted or not; it is cloned.
-        X, y: the graphs and their targets.
+        estimator: an `AlignedClassifier` or `AlignedRegressor`, or a pipeline that ends with one, fitted or not; it is
+            cloned.
+        X, y: the graphs and their targets; for a pipeline, what it takes.
         cv: folds, as in scikit-learn.
         label, atlas, top: as in `findings`.
+        groups: the subject of each graph; the graphs of a subject stay in one fold, and `fit` gets the groups.
 
     Example:
         >>> from isonn.connectomes import planted_connectomes
@@ -177,53 +237,217 @@ def stability(
         >>> print(f"{found.subnetworks[0].share:.0%} of folds")
         100% of folds
     """
-    graphs = as_graphset(X)
-    y = graphs.y if y is None else np.asarray(y)
+    steps = getattr(estimator, "steps", None)
+    samples = list(X) if steps is not None and not isinstance(X, GraphSet) else as_graphset(X)
+    y = getattr(samples, "y", None) if y is None else np.asarray(y)
     if y is None:
         raise InputError("stability needs y; pass it, or a GraphSet that has it")
-    whole = findings(clone(estimator).fit(graphs, y), label, atlas=atlas, top=top)
-    classifier = getattr(estimator, "_estimator_type", None) == "classifier" or hasattr(estimator, "predict_proba")
-    splits = list(check_cv(cv, y, classifier=classifier).split(np.zeros(len(y)), y))
-    connections = np.zeros(len(whole.connections))
-    sets = np.zeros(len(whole.subnetworks))
+    if isinstance(groups, str):
+        groups = as_graphset(X).table[groups]
+
+    def fitted(rows: NDArray[np.int64]) -> Findings:
+        part = samples[rows] if isinstance(samples, GraphSet) else [samples[i] for i in rows]
+        prefix = "" if steps is None else f"{steps[-1][0]}__"
+        given = {} if groups is None else {f"{prefix}groups": np.asarray(groups)[rows]}
+        return findings(clone(estimator).fit(part, y[rows], **given), label, atlas=atlas, top=top)
+
+    whole = fitted(np.arange(len(y)))
+    if groups is not None and isinstance(cv, int):
+        from sklearn.model_selection import GroupKFold
+
+        cv = GroupKFold(cv)
+    splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(np.zeros(len(y)), y, groups))
+    connections, sets = np.zeros(len(whole.connections)), np.zeros(len(whole.subnetworks))
     for train, _ in splits:
-        part = findings(clone(estimator).fit(graphs[train], y[train]), label, atlas=atlas, top=top)
-        found = {(one.region_1, one.region_2): np.sign(one.weight) for one in part.connections}
+        part = fitted(train)
+        signs = {(one.region_1, one.region_2): np.sign(one.weight) for one in part.connections}
         for i, line in enumerate(whole.connections):
-            connections[i] += found.get((line.region_1, line.region_2), 0) == np.sign(line.weight)
+            connections[i] += signs.get((line.region_1, line.region_2), 0) == np.sign(line.weight)
         for i, one in enumerate(whole.subnetworks):
             sets[i] += any(_alike(one, other) for other in part.subnetworks)
-    return Findings(
-        whole.about,
-        [
-            Connection(**{**asdict(one), "share": n / len(splits)})
-            for one, n in zip(whole.connections, connections, strict=True)
+    return replace(
+        whole,
+        connections=[
+            replace(one, share=float(n / len(splits))) for one, n in zip(whole.connections, connections, strict=True)
         ],
-        [
-            Subnetwork(**{**asdict(one), "share": n / len(splits)})
-            for one, n in zip(whole.subnetworks, sets, strict=True)
+        subnetworks=[
+            replace(one, share=float(n / len(splits))) for one, n in zip(whole.subnetworks, sets, strict=True)
         ],
-        whole.weights,
-        whole.names,
-        len(splits),
+        folds=len(splits),
     )
+
+
+def aligned_model(source: Any) -> Any:
+    """Return the fitted aligned model, also if it is the last step of a pipeline."""
+    model = source.steps[-1][1] if hasattr(source, "steps") else source
+    if not hasattr(model, "connections_"):
+        raise InputError(f"{type(model).__name__} has no connections; give an AlignedClassifier or an explanation")
+    return model
+
+
+class _View:
+    """What a model says about one class or column: signs are turned for the first of two classes."""
+
+    def __init__(self, model: Any, column: int) -> None:
+        self.model, self.label = model, column
+        two = model.target_.exclusive and len(model.target_.classes) == 2
+        self.column, self.turn = (0, 1 if column == 1 else -1) if two else (column, 1)
+        names = model._column_names()
+        self.column_name = names[self.column]
+        self.said = _said(model, column)
+
+    def margin(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the effect on the score of the class, of changes of outputs, shape (..., outputs)."""
+        target = self.model.target_
+        return np.asarray(target.margin(values, self.label) - target.margin(np.zeros_like(values), self.label))
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the contribution of one standard deviation of every connection, shape (n, n)."""
+        return self.margin(np.moveaxis(self.model.connections_, 0, -1))
+
+    def direction(self, sign: float) -> str:
+        """Return the direction in words."""
+        stronger = "stronger" if sign > 0 else "weaker"
+        return f"{stronger} {self.said}" if sign else ""
+
+    def subnetworks(self) -> list[Subnetwork]:
+        """Return the sets of this column, the smallest p-value first."""
+        model, sets = self.model, []
+        geometry = model._geometry()
+        for number in np.flatnonzero(model.owner_ == self.column).tolist():
+            one = model.sets_[number].found
+            inside = geometry.inside(one.nodes)[2]
+            effect, low, high, share = model.effects_[:, number].tolist()
+            low, high = (low, high) if self.turn > 0 else (-high, -low)
+            sets.append(
+                Subnetwork(
+                    " + ".join(model.templates_[number].texts or ()),
+                    # the pattern has the sign of the connections, which is negative for a set of weaker ones
+                    float(self.margin(model.coef_[:, number])) * one.sign,
+                    float(model.p_values_[number]),
+                    share,
+                    self.direction(self.turn * one.sign),
+                    self.turn * float(model.difference_[self.column, inside].mean()),
+                    self.turn * effect,
+                    low,
+                    high,
+                )
+            )
+        return sorted(sets, key=lambda one: (one.p_value, -abs(one.weight)))
+
+    def connections(
+        self, weights: NDArray[np.float64], names: list[str], atlas: Atlas | None, top: int
+    ) -> list[Connection]:
+        """Return the strongest connections with their statistics."""
+        model, numbers = self.model, self.model.layout_.cell_numbers()
+        lines = []
+        for a, b, line in _strongest(weights, names, atlas, model.layout_.directed, top):
+            at = numbers[a, b]
+            effect, low, high = model.connection_effects_[:, self.column, at].tolist()
+            low, high = (low, high) if self.turn > 0 else (-high, -low)
+            t = self.turn * float(model.statistics_[self.column, at])
+            lines.append(
+                replace(
+                    line,
+                    direction=self.direction(np.sign(t)),
+                    difference=self.turn * float(model.difference_[self.column, at]),
+                    effect=self.turn * effect,
+                    low=low,
+                    high=high,
+                    t=t,
+                    p_fwer=float(model.fwer_[self.column, at]),
+                    p_fdr=float(model.fdr_[self.column, at]),
+                )
+            )
+        return lines
+
+
+def _model_atlas(model: Any, atlas: Any) -> Atlas | None:
+    """Return the given atlas in the model's order of regions, or that of the training graphs."""
+    names = model.region_names_
+    if atlas is None:
+        known = model.networks_ is not None or model.coordinates_ is not None
+        return Atlas(names, model.coordinates_, model.networks_) if known else None
+    given = as_atlas(atlas)
+    if len(given) == len(names) and names == [str(i) for i in range(len(names))]:
+        return given  # the model was fitted to an array: regions are in the atlas's order
+    return in_order(given, names)
+
+
+def in_order(atlas: Atlas, names: Sequence[str]) -> Atlas:
+    """Return the atlas with its regions in another order."""
+    place = {name: i for i, name in enumerate(atlas.names.tolist())}
+    unknown = [name for name in names if name not in place]
+    if unknown:
+        raise InputError(f"region {unknown[0]!r} is not in the atlas; give the atlas the model was fitted with")
+    order = np.array([place[name] for name in names])
+    return Atlas(
+        atlas.names[order],
+        None if atlas.coordinates is None else atlas.coordinates[order],
+        None if atlas.networks is None else atlas.networks[order],
+    )
+
+
+def _speak(model: Any, column: int) -> str:
+    if model.target_.numeric:
+        return f"change with {_target_name(model, column)}"
+    return f"speak for {_class_name(model, column)}"
+
+
+def _said(model: Any, column: int) -> str:
+    if model.target_.numeric:
+        return f"with higher {_target_name(model, column)}"
+    return f"in {_class_name(model, column)}"
+
+
+def _target_name(model: Any, column: int) -> str:
+    name = model.label_names_.get("target", {}).get(column)
+    return str(name) if name is not None else "the target" if len(model.target_.classes) == 1 else f"column {column}"
+
+
+def _class_name(model: Any, column: int) -> str:
+    value = model.target_.classes[column]
+    kind = "class" if model.target_.exclusive else "target"
+    return str(model.label_names_.get(kind, {}).get(value, value))
+
+
+def _with_values(found: Findings, model: Any, column: int, data: Any) -> Findings:
+    """Add the mean connection of each sub-network in each graph, in the units of the matrices."""
+    graphs = as_graphset(data)
+    if graphs.y is None:
+        return found
+    place = {name: i for i, name in enumerate(found.names)}
+    values = np.zeros((len(graphs), len(found.subnetworks)))
+    for rows, matrices, _ in model.layout_.matrices(graphs):
+        for number, one in enumerate(found.subnetworks):
+            nodes = [place[name] for name in one.regions.split(" + ")]
+            inside = matrices[:, nodes][:, :, nodes]
+            values[rows, number] = inside.sum(axis=(1, 2)) / (len(nodes) * (len(nodes) - 1))
+    y = graphs.y if graphs.y.ndim == 1 else graphs.y[:, column]
+    if not model.target_.numeric:
+        y = np.array([str(graphs.class_names.get(value, value)) for value in y.tolist()])
+    return replace(found, groups=y, values=values)
 
 
 def _of_subject(e: Explanation, atlas: Atlas | None, top: int) -> Findings:
     names = [e.node_name(node) for node in range(e.graph.n)]
-    directed = not e.source.undirected
+    if atlas is None:
+        graph = e.graph
+        places = graph.node_attributes
+        places = places if places is not None and places.shape[1] == 3 else None
+        if graph.kind == "connectomes" and graph.node_names is not None:
+            atlas = Atlas(graph.node_names, places, graph.node_labels)
+    else:
+        atlas = in_order(atlas, names)
     sets = []
     for match in e.matches:
         if match.template < len(e.templates) and e.templates[match.template].k > 2:
             regions = " + ".join(names[node] for node in match.nodes)
-            sets.append(Subnetwork(regions, match.contribution, float("nan")))
+            sets.append(Subnetwork(regions, match.contribution, NAN))
     who = e.graph.id or "this subject"
+    lines = [line for _, _, line in _strongest(e.edge_importance, names, atlas, not e.source.undirected, top)]
     return Findings(
-        f"{who}: connections that speak for {e.explained}",
-        _strongest(e.edge_importance, names, atlas, directed, top, e.graph.node_labels),
-        sets,
-        e.edge_importance,
-        names,
+        f"{who}: connections that speak for {e.explained}", lines, sets, e.edge_importance, names, atlas=atlas
     )
 
 
@@ -231,40 +455,26 @@ def _column(model: Any, label: Any) -> int:
     classes = model.target_.classes
     if label is None:
         return len(classes) - 1
+    named = {name: column for column, name in model.label_names_.get("target", {}).items()}
     found = np.flatnonzero(classes == label)
+    if len(found) != 1 and not model.target_.exclusive and label in named:
+        return int(named[label])
     if len(found) != 1:
-        raise InputError(
-            f"label={label!r} is not a class of this model; use one of {', '.join(map(repr, classes.tolist()))}"
-        )
+        known = list(named) if named and not model.target_.exclusive else classes.tolist()
+        raise InputError(f"label={label!r} is not a class of this model; use one of {', '.join(map(repr, known))}")
     return int(found[0])
 
 
-def _class_weights(model: Any, label: Any) -> NDArray[np.float64]:
-    """Return the contribution of one standard deviation of every connection to the score of a class."""
-    column, weights = _column(model, label), np.moveaxis(model.connections_, 0, -1)
-    return np.asarray(model.target_.margin(weights, column) - model.target_.margin(np.zeros_like(weights), column))
-
-
 def _strongest(
-    weights: NDArray[np.float64],
-    names: list[str],
-    atlas: Atlas | None,
-    directed: bool,
-    top: int,
-    labels: NDArray[Any] | None = None,
-) -> list[Connection]:
-    networks = [""] * len(names) if labels is None else [str(label) for label in labels.tolist()]
-    if atlas is not None and atlas.networks is not None:
-        known = dict(zip(atlas.names.tolist(), atlas.networks.tolist(), strict=True))
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            raise InputError(f"region {unknown[0]!r} is not in the atlas; give the atlas the model was fitted with")
-        networks = [known[name] for name in names]
-    i, j = np.nonzero(np.ones_like(weights)) if directed else np.triu_indices(len(weights), 1)
+    weights: NDArray[np.float64], names: list[str], atlas: Atlas | None, directed: bool, top: int
+) -> list[tuple[int, int, Connection]]:
+    """Return the regions and the connection of the largest weights."""
+    networks = [""] * len(names) if atlas is None or atlas.networks is None else atlas.networks.tolist()
+    i, j = np.nonzero(~np.eye(len(weights), dtype=bool)) if directed else np.triu_indices(len(weights), 1)
     order = np.argsort(-np.abs(weights[i, j]), kind="stable")[:top]
     order = order[weights[i[order], j[order]] != 0]
     return [
-        Connection(names[a], names[b], networks[a], networks[b], float(weights[a, b]))
+        (a, b, Connection(names[a], names[b], networks[a], networks[b], float(weights[a, b])))
         for a, b in zip(i[order].tolist(), j[order].tolist(), strict=True)
     ]
 
@@ -272,6 +482,11 @@ def _strongest(
 def _alike(one: Subnetwork, other: Subnetwork) -> bool:
     a, b = set(one.regions.split(" + ")), set(other.regions.split(" + "))
     return bool(np.sign(one.weight) == np.sign(other.weight)) and len(a & b) / len(a | b) >= SAME
+
+
+def _in_brackets(facts: Sequence[str]) -> str:
+    known = [fact for fact in facts if fact]
+    return f"  ({', '.join(known)})" if known else ""
 
 
 def _safe(value: Any) -> Any:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.connectomes.atlas import as_atlas
 from isonn.connectomes.convert import from_matrices, read_participants
 from isonn.connectomes.timeseries import Connectivity
-from isonn.errors import DatasetError, InputError
+from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.matrices import load_mat
 from isonn.graphs.io.npz import DAMAGE
@@ -20,15 +24,18 @@ from isonn.graphs.io.text import read_matrix
 TABLES = ("participants.tsv", "participants.csv")
 ATLASES = ("atlas.csv", "atlas.tsv", "regions.csv", "regions.tsv", "labels.txt", "regions.txt")
 SUFFIXES = (".npy", ".csv", ".tsv", ".mat")
+SUBJECTS = ("participant_id", "subject", "id")
+PHENOTYPE = "phenotype"
 
 
 class ConnectomeReader(Reader):
-    """A folder with ``participants.tsv`` and a matrix or the time series of each subject.
+    """A folder with ``participants.tsv`` and a matrix or the time series of each subject, such as BIDS derivatives.
 
     Matrices are ``.npy``, ``.csv`` or ``.tsv`` (with or without a header and an index column) or ``.mat`` files with
     one matrix each, in the folder or below. The name of a file starts with the id of its subject: ``sub-01.npy``,
-    ``sub-01_task-rest_connectivity.csv``. An atlas (``atlas.csv``) names the regions. Arrays that are not square are
-    time series with a column per region.
+    ``sub-01_ses-1_task-rest_connectivity.csv``. Other files are left alone. An atlas (``atlas.csv``) names the regions.
+    Arrays that are not square are time series with a column per region. Sessions and runs become graphs of their own,
+    with their subject in the column ``subject``. Tables in ``phenotype/`` add columns to those of the participants.
     """
 
     name = "connectomes"
@@ -43,8 +50,11 @@ class ConnectomeReader(Reader):
         path: Path,
         *,
         target: str | None = None,
+        select: Any = None,
+        runs: str = "rows",
         atlas: Any = None,
         missing: str = "error",
+        join_case: bool = False,
         diagonal: bool = False,
         directed: bool = False,
         connectivity: str = "correlation",
@@ -52,8 +62,11 @@ class ConnectomeReader(Reader):
         """Read the subjects in the order of their ids.
 
         Args:
-            target: the column of participants.tsv to predict; None uses group, diagnosis, dx, class, label or y.
-            atlas, missing, diagonal, directed: as in `isonn.connectomes.from_matrices`.
+            target: the column of participants.tsv to predict, or several, such as "memory,iq"; None uses group,
+                diagnosis, dx, class, label or y.
+            select: entities of the files to read, such as "desc=denoised task=rest", or a dict.
+            runs: "rows" for a graph per run, or "average" for the mean of the runs of a session.
+            atlas, missing, join_case, diagonal, directed: as in `isonn.connectomes.from_matrices`.
             connectivity: conversion of time series: a ``kind`` of `isonn.connectomes.Connectivity`, except "tangent",
                 which learns from subjects and belongs in a pipeline.
         """
@@ -62,82 +75,228 @@ class ConnectomeReader(Reader):
                 "connectivity='tangent' would learn from all subjects; use Connectivity('tangent') in a pipeline, or "
                 "the method tangent-svm"
             )
-        table = next(path / name for name in TABLES if (path / name).is_file())
-        columns = read_participants(table)
-        ids = next((columns[name] for name in ("participant_id", "subject", "id") if name in columns), None)
-        if ids is None:
-            raise DatasetError(f"{table} has no column participant_id; add one with the id of each subject")
-        found = _files(path, [str(one) for one in ids.tolist()])
+        if runs not in ("rows", "average"):
+            raise InputError(f"runs={runs!r} is unknown; use 'rows' or 'average'")
+        columns = _tables(path)
+        known = [str(one) for one in next(columns[name] for name in SUBJECTS if name in columns).tolist()]
+        scans = find_scans(path, known, as_entities(select))
         source = atlas
         if source is None:
             source = next((path / name for name in ATLASES if (path / name).is_file()), None)
-        matrices: list[NDArray[np.float64]] = []
-        names = None
-        for who, file in found.items():
-            matrix, own = _read(file)
-            if matrices and matrix.shape[1] != matrices[0].shape[1]:
-                raise DatasetError(
-                    f"{file} has {matrix.shape[1]} regions, but the first file has {matrices[0].shape[1]}; use one "
-                    f"atlas for all subjects (subject {who})"
-                )
-            if names is not None and own is not None and own.tolist() != names.tolist():
-                raise DatasetError(f"{file} has different regions from the first matrix; use one atlas")
-            names = own if names is None else names
-            matrices.append(matrix)
+        matrices, names = _read_all(scans, source)
         if target is None:
             guesses = ("group", "diagnosis", "dx", "class", "label", "y")
             target = next((name for name in columns if name.lower() in guesses), None)
-        if all(len(matrix) == matrix.shape[1] for matrix in matrices):
-            stack = np.stack(matrices)
-        else:
-            stack = Connectivity(connectivity).fit_transform(matrices).dense(dtype=np.float64)
+        series = not all(len(matrix) == matrix.shape[1] for matrix in matrices)
+        if series:
+            matrices = list(Connectivity(connectivity).fit_transform(matrices).dense(dtype=np.float64))
+        if runs == "average":
+            scans, matrices = _averaged(scans, matrices)
         graphs = from_matrices(
-            stack,
+            np.stack(matrices),
             atlas=names if source is None else source,
-            ids=found,
-            participants=columns,
+            ids=[scan.id for scan in scans],
+            participants=_rows(columns, scans),
             target=target,
             missing=missing,
+            join_case=join_case,
             diagonal=diagonal,
             directed=directed,
+            check=not series,
             name=self.title(path),
         )
-        return graphs
+        subjects = np.array([scan.subject for scan in scans], dtype=np.str_)
+        if len(set(subjects.tolist())) == len(subjects):
+            return graphs
+        entities = {"session": "ses", "run": "run"}
+        more = {column: np.array([scan.entities.get(key, "") for scan in scans]) for column, key in entities.items()}
+        more = {column: values for column, values in more.items() if len(set(values.tolist())) > 1}
+        return replace(graphs, table={**graphs.table, "subject": subjects, **more})
 
 
 READER = ConnectomeReader()
 
 
-def _files(folder: Path, ids: list[str]) -> dict[str, Path]:
-    """Return the matrix file of each subject, by id."""
-    candidates = sorted(
+@dataclass(frozen=True)
+class Scan:
+    """A file of one subject.
+
+    Attributes:
+        file: the file.
+        subject: the id of the subject, as in the table.
+        entities: the key-value pairs of its name, as in BIDS, without the subject.
+        id: a unique name of the graph.
+    """
+
+    file: Path
+    subject: str
+    entities: dict[str, str]
+    id: str
+
+
+def as_entities(select: Any) -> dict[str, str]:
+    """Return entities from "desc=denoised ses=1" or a dict.
+
+    Example:
+        >>> as_entities("desc=denoised,ses=1")
+        {'desc': 'denoised', 'ses': '1'}
+    """
+    if select is None:
+        return {}
+    if not isinstance(select, str):
+        return {str(key): str(value) for key, value in dict(select).items()}
+    pairs = [part.partition("=") for part in select.replace(",", " ").split()]
+    wrong = next((key for key, equals, value in pairs if not (key and equals and value)), None)
+    if wrong is not None:
+        raise InputError(f"select={select!r} is not a list of entities; write desc=denoised task=rest")
+    return {key: value for key, _, value in pairs}
+
+
+def find_scans(folder: Path, subjects: Sequence[str], select: Mapping[str, str]) -> list[Scan]:
+    """Return the selected files of all subjects, in the order of the table; other files are left alone and counted."""
+    scans, others, strangers = [], 0, []
+    for file in _candidates(folder):
+        owners = [one for one in subjects if _is_of(file.stem, one) or _is_of(file.stem, f"sub-{one}")]
+        if not owners:
+            strangers.append(file)
+            continue
+        entities = _entities(file.stem)
+        if any(entities.get(key) != value for key, value in select.items()):
+            others += 1
+            continue
+        entities.pop("sub", None)
+        who = max(owners, key=len)
+        parts = [who, *(f"{key}-{entities[key]}" for key in ("ses", "run") if key in entities)]
+        scans.append(Scan(file, who, entities, "_".join(parts)))
+    if not scans:
+        chosen = " ".join(f"{key}={value}" for key, value in select.items())
+        remedy = f"select={chosen!r} leaves none of {others} files" if select else f"such as {subjects[0]}.npy"
+        raise DatasetError(f"{folder} has no matrices of its {len(subjects)} subjects; name the files by id, {remedy}")
+    _check_single(scans)
+    if strangers:
+        warnings.warn(
+            f"{len(strangers)} files of {folder.name} belong to no subject of the table and are left alone, the first "
+            f"is {strangers[0].name}",
+            IsoNNWarning,
+            stacklevel=4,
+        )
+    if others:
+        warnings.warn(f"{others} files of {folder.name} are not selected", IsoNNWarning, stacklevel=4)
+    order = {who: number for number, who in enumerate(subjects)}
+    return sorted(scans, key=lambda scan: (order[scan.subject], scan.id))
+
+
+def _candidates(folder: Path) -> list[Path]:
+    return sorted(
         file
         for file in folder.rglob("*")
         if file.suffix.lower() in SUFFIXES
         and file.name not in (*TABLES, *ATLASES)
+        and file.relative_to(folder).parts[0] != PHENOTYPE
         and not any(part.startswith(".") for part in file.relative_to(folder).parts)
     )
-    found: dict[str, Path] = {}
-    strangers = []
-    for file in candidates:
-        owners = [one for one in ids if _is_of(file.stem, one) or _is_of(file.stem, f"sub-{one}")]
-        if not owners:
-            strangers.append(file)
+
+
+def _entities(stem: str) -> dict[str, str]:
+    """Return the key-value pairs of a name, and its last part as "suffix"."""
+    parts = stem.split("_")
+    found = {key: value for key, dash, value in (part.partition("-") for part in parts) if dash}
+    return {**found, "suffix": parts[-1]} if len(parts) > 1 and "-" not in parts[-1] else found
+
+
+def _check_single(scans: Sequence[Scan]) -> None:
+    """Raise `DatasetError` if a session has several files; name the entity that tells them apart."""
+    seen: dict[str, Scan] = {}
+    for scan in scans:
+        other = seen.setdefault(scan.id, scan)
+        if other is scan:
             continue
-        who = max(owners, key=len)
-        if who in found:
-            raise DatasetError(f"subject {who} has two matrices, {found[who].name} and {file.name}; keep one")
-        found[who] = file
-    if strangers:
-        raise InputError(
-            f"{strangers[0].name} belongs to no subject of the table, one of {len(strangers)} such files; add a row "
-            f"with its id, or remove the file"
+        keys = sorted(set(scan.entities) | set(other.entities))
+        differing = [key for key in keys if scan.entities.get(key) != other.entities.get(key)]
+        key = next((key for key in differing if key in other.entities), None)
+        remedy = f"choose with select='{key}={other.entities[key]}' (--select)" if key else "keep one"
+        raise DatasetError(f"subject {scan.subject} has two matrices, {other.file.name} and {scan.file.name}; {remedy}")
+
+
+def _tables(folder: Path) -> dict[str, NDArray[Any]]:
+    """Return the columns of the participants, and those that only ``phenotype/`` has."""
+    table = next(folder / name for name in TABLES if (folder / name).is_file())
+    columns = read_participants(table)
+    key = next((name for name in SUBJECTS if name in columns), None)
+    if key is None:
+        raise DatasetError(f"{table} has no column participant_id; add one with the id of each subject")
+    ids = [str(one) for one in columns[key].tolist()]
+    for file in sorted((folder / PHENOTYPE).glob("*.tsv")):
+        more = read_participants(file)
+        if key not in more:
+            continue
+        row = {str(one): number for number, one in enumerate(more[key].tolist())}
+        for name, values in more.items():
+            if name not in columns:
+                numeric = values.dtype.kind in "iuf"
+                gap: Any = np.nan if numeric else "n/a"
+                columns[name] = np.array([values[row[one]] if one in row else gap for one in ids])
+    return columns
+
+
+def _rows(columns: Mapping[str, NDArray[Any]], scans: Sequence[Scan]) -> dict[str, NDArray[Any]]:
+    """Return the table with a row per scan; warn of subjects without one."""
+    key = next(name for name in SUBJECTS if name in columns)
+    row = {str(one): number for number, one in enumerate(columns[key].tolist())}
+    unused = sorted(set(row) - {scan.subject for scan in scans})
+    if unused:
+        warnings.warn(
+            f"{len(unused)} rows of participants have no matrix and are left out, the first is {unused[0]!r}",
+            IsoNNWarning,
+            stacklevel=4,
         )
-    if not found:
+    rows = np.array([row[scan.subject] for scan in scans])
+    kept = {name: values[rows] for name, values in columns.items() if name not in SUBJECTS}
+    return {"participant_id": np.array([scan.id for scan in scans]), **kept}
+
+
+def _read_all(scans: Sequence[Scan], atlas: Any) -> tuple[list[NDArray[np.float64]], NDArray[np.str_] | None]:
+    """Return the arrays of all files, and the names of their regions."""
+    matrices: list[NDArray[np.float64]] = []
+    names = None
+    for scan in scans:
+        matrix, own = _read(scan.file)
+        if matrices and matrix.shape[1] != matrices[0].shape[1]:
+            if len({len(matrix), len(matrices[0])}) == 1:
+                raise DatasetError(
+                    f"{scan.file} has {matrix.shape[1]} columns, but the first file has {matrices[0].shape[1]}, and "
+                    f"both have {len(matrix)} rows; time series need a column per region: transpose them"
+                )
+            raise DatasetError(
+                f"{scan.file} has {matrix.shape[1]} regions, but the first file has {matrices[0].shape[1]}; use one "
+                f"atlas for all subjects (subject {scan.subject})"
+            )
+        if names is not None and own is not None and own.tolist() != names.tolist():
+            raise DatasetError(f"{scan.file} has different regions from the first matrix; use one atlas")
+        names = own if names is None else names
+        matrices.append(matrix)
+    regions = None if atlas is None else len(as_atlas(atlas))
+    shape = matrices[0].shape
+    if regions is not None and shape[0] == regions != shape[1]:
         raise DatasetError(
-            f"{folder} has no matrices of its {len(ids)} subjects; name the files by id, such as {ids[0]}.npy"
+            f"{scans[0].file} has {shape[0]} rows and {shape[1]} columns for {regions} regions; time series need a "
+            f"column per region: transpose them"
         )
-    return {one: found[one] for one in ids if one in found}
+    return matrices, names
+
+
+def _averaged(
+    scans: Sequence[Scan], matrices: Sequence[NDArray[np.float64]]
+) -> tuple[list[Scan], list[NDArray[np.float64]]]:
+    """Return the mean matrix of the runs of each session."""
+    found: dict[str, list[int]] = {}
+    for number, scan in enumerate(scans):
+        found.setdefault(scan.id.partition("_run-")[0], []).append(number)
+    kept = [
+        replace(scans[own[0]], id=name, entities={k: v for k, v in scans[own[0]].entities.items() if k != "run"})
+        for name, own in found.items()
+    ]
+    return kept, [np.mean([matrices[i] for i in own], axis=0) for own in found.values()]
 
 
 def _is_of(stem: str, who: str) -> bool:

@@ -1,9 +1,12 @@
-"""A page of findings: nilearn's interactive brain, the matrix, and tables, without network access."""
+"""A page of findings: nilearn's interactive brain, figures and tables, without network access."""
 
 from __future__ import annotations
 
+import base64
 import re
 import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,21 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import Atlas, as_atlas
-from isonn.connectomes.draw import ConnectomeDrawer
-from isonn.connectomes.findings import Connection, Findings, Subnetwork, findings
+from isonn.connectomes.figures import draw_figures, matrix_figure, rendered, short_names, strongest_matrix
+from isonn.connectomes.findings import Findings, findings, in_order
 from isonn.errors import InputError, naming_the_extra
 from isonn.explain.explanation import Explanation
 from isonn.files import atomic_file
-from isonn.graphs.convert import as_graphset
-from isonn.report.draw import standalone
 
 #: Policy that allows no requests, not even by nilearn's code.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; frame-src 'self'"
 )
-#: Connections below this share of the strongest are listed in the tables but not drawn in the brain.
-FAINT = 0.1
 STYLE = """
 :root { color-scheme: light dark; --bg: #ffffff; --ink: #1b1f24; --line: #d9dde2; }
 @media (prefers-color-scheme: dark) { :root { --bg: #14171b; --ink: #e7e9ec; --line: #363d46; } }
@@ -35,21 +34,21 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 1.5rem au
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem; } h2 { font-size: 1.3rem; }
 table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem .2rem 0; text-align: left;
   border-bottom: 1px solid var(--line); } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.effect { white-space: nowrap; }
 iframe { width: 100%; height: min(36rem, 75vw); border: 1px solid var(--line); background: #fff; color-scheme: light; }
-svg.isonn { max-width: none; background: #fff; } .scroll { overflow-x: auto; }
+img { background: #fff; max-width: 100%; height: auto; } .scroll { overflow-x: auto; }
 """
 
 
 def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any = None, top: int = 50) -> None:
-    """Write a page with the decisive connections in an interactive brain, as a matrix and as tables.
+    """Write a page with the decisive connections in an interactive brain, as figures and as tables.
 
     The page is one self-contained file that fetches nothing.
 
     Args:
-        source: `Findings`, an explanation of one subject, or a fitted aligned model.
+        source: `Findings`, an explanation of one subject, a fitted aligned model, or a pipeline that ends with one.
         path: the file to write.
-        atlas: anything `as_atlas` takes; the brain needs coordinates. Not needed for an explanation of a graph made
-            with an atlas.
+        atlas: anything `as_atlas` takes; the brain needs coordinates. Not needed if the graphs were made with an atlas.
         label: for a model, the class to show.
         top: maximum number of connections.
 
@@ -61,24 +60,30 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
         >>> "In the brain" in (tmp_path / "patients.html").read_text()  # for that, give an atlas with coordinates
         False
     """
-    known = None if atlas is None else as_atlas(atlas)
-    if known is None and isinstance(source, Explanation):
-        known = _own_atlas(source)
-    found = source if isinstance(source, Findings) else findings(source, label, atlas=known, top=top)
-    known = _ordered(known, found.names)
+    found = source if isinstance(source, Findings) else findings(source, label, atlas=atlas, top=top)
+    if isinstance(source, Findings) and atlas is not None:
+        found = replace(found, atlas=_given(found, as_atlas(atlas)))
+    figures = draw_figures(found)
+    found = _shortened(found)
     body = [f"<h1>{escape(found.about[:1].upper() + found.about[1:])}</h1>"]
     body.append(f'<p class="answer">{escape(_answer(found, source))}</p>')
-    matrix = ["<h2>All connections</h2>", f"<p>{escape(_caption(known))}</p>"]
-    matrix.append(f'<div class="scroll" tabindex="0">{_matrix(found, known)}</div>')
-    tables = [_subnetworks(found), _connections(found, known)]
-    if known is not None and known.coordinates is not None:
-        inner = escape(_brain(found, known), quote=True)
+    if found.atlas is not None and found.atlas.coordinates is not None:
+        inner = escape(_brain(found, found.atlas), quote=True)
         body.append("<h2>In the brain</h2>")
-        body.append("<p>Drag to turn it. Blue connections speak for it, red ones against it.</p>")
+        body.append("<p>Drag to turn it. Red connections speak for it, blue ones against it.</p>")
         body.append(f'<iframe title="Interactive brain with the decisive connections" srcdoc="{inner}"></iframe>')
-        body += [*tables, *matrix]
-    else:
-        body += [*matrix, *tables]
+    body.append(_subnetworks(found))
+    if "values" in figures:
+        body.append("<h2>Values by subject</h2><p>A dot is the mean connection of a sub-network in one subject.</p>")
+        body.append(_picture(figures["values"], "Mean connection of each sub-network, by subject"))
+    if "chord" in figures:
+        body.append("<h2>Between networks</h2><p>Wider ribbons carry more weight; red is positive, blue negative.</p>")
+        body.append(_picture(figures["chord"], "Networks on a circle, with ribbons for their connections"))
+    body.append(_connections(found))
+    body.append("<h2>All connections</h2>")
+    body.append(f"<p>{escape(_caption(found.atlas))}</p>")
+    body.append(_picture(figures["matrix"], f"Matrix of all {len(found.weights)} regions"))
+    body.append(_confounds(found))
     page = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -90,31 +95,57 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
         temporary.write_text(page, encoding="utf-8")
 
 
+def _given(found: Findings, atlas: Atlas) -> Atlas:
+    numbered = found.names == [str(i) for i in range(len(found.names))]
+    return atlas if numbered and len(atlas) == len(found.names) else in_order(atlas, found.names)
+
+
+def _shortened(found: Findings) -> Findings:
+    """Drop the words that all region names begin with, such as "7Networks_"."""
+    short = dict(zip(found.names, short_names(found.names), strict=True))
+    return replace(
+        found,
+        names=list(short.values()),
+        connections=[
+            replace(one, region_1=short[one.region_1], region_2=short[one.region_2]) for one in found.connections
+        ],
+        subnetworks=[
+            replace(one, regions=" + ".join(short[name] for name in one.regions.split(" + ")))
+            for one in found.subnetworks
+        ],
+    )
+
+
+def _picture(figure: Any, words: str) -> str:
+    """Return a figure as an image that stands alone, so that names inside it cannot clash with the page."""
+    image = base64.b64encode(rendered(figure, "svg")).decode()
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(words)}">'
+        f'<img alt="{escape(words)}" src="data:image/svg+xml;base64,{image}"></div>'
+    )
+
+
 def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connections") -> str:
     """Draw a matrix with the atlas's names at its rows and columns, ordered by network, as a self-contained SVG.
+
+    Args:
+        weights: shape (n, n).
+        atlas: anything `as_atlas` takes.
+        title: what the colours stand for.
 
     Example:
         >>> matrix_svg(np.array([[0, 0.5], [0.5, 0]]), ["Precuneus L", "Insula R"])[:4]
         '<svg'
     """
-    return standalone(_draw(np.asarray(weights, dtype=np.float64), as_atlas(atlas), title))
-
-
-def _draw(weights: NDArray[np.float64], atlas: Atlas, title: str) -> str:
-    if weights.shape != (len(atlas), len(atlas)):
-        raise InputError(f"weights have shape {weights.shape} for {len(atlas)} regions; give one row and column each")
-    graphs = as_graphset(weights[None] if weights.any() else np.eye(len(atlas))[None] * 0.0)
-    graph = graphs[0]._but(node_names=atlas.names, node_labels=atlas.networks, kind="connectomes")
-    return ConnectomeDrawer().draw(graph, title=title).svg
-
-
-def _matrix(found: Findings, atlas: Atlas | None) -> str:
-    weights = found.weights
-    return standalone(_draw(weights, atlas or Atlas(found.names), f"Matrix of all {len(weights)} regions"))
+    values, known = np.asarray(weights, dtype=np.float64), as_atlas(atlas)
+    if values.shape != (len(known), len(known)):
+        raise InputError(f"weights have shape {values.shape} for {len(known)} regions; give one row and column each")
+    text = rendered(matrix_figure(values, known, title), "svg").decode("utf-8")
+    return text[text.index("<svg") :]
 
 
 def _caption(atlas: Atlas | None) -> str:
-    words = "Blue cells speak for it, orange ones against it."
+    words = "Red cells speak for it, blue ones against it."
     if atlas is None or atlas.networks is None:
         return words
     return f"{words} Regions are ordered by network: {', '.join(dict.fromkeys(atlas.networks[atlas.order].tolist()))}."
@@ -124,14 +155,7 @@ def _brain(found: Findings, atlas: Atlas) -> str:
     """Return nilearn's view as a separate page that fetches nothing."""
     with naming_the_extra("the interactive brain"):
         from nilearn import plotting
-    place = {name: i for i, name in enumerate(found.names)}
-    shown = np.zeros_like(found.weights)
-    largest = max((abs(one.weight) for one in found.connections), default=0.0)
-    for one in found.connections:
-        if abs(one.weight) < FAINT * largest:
-            continue
-        a, b = place[one.region_1], place[one.region_2]
-        shown[a, b] = shown[b, a] = one.weight
+    shown = strongest_matrix(found)
     used = np.flatnonzero(shown.any(axis=0))
     used = used if len(used) > 1 else np.arange(min(2, len(shown)))
     assert atlas.coordinates is not None
@@ -141,7 +165,7 @@ def _brain(found: Findings, atlas: Atlas) -> str:
         view = plotting.view_connectome(
             shown[np.ix_(used, used)],
             atlas.coordinates[used],
-            edge_cmap="RdBu",
+            edge_cmap="RdBu_r",
             node_size=6.0,
             linewidth=4.0,
             node_color="#59616b",  # by default each node has its own colour
@@ -153,98 +177,123 @@ def _brain(found: Findings, atlas: Atlas) -> str:
     return page.replace("<head>", f'<head><meta http-equiv="Content-Security-Policy" content="{POLICY}">', 1)
 
 
-def _own_atlas(e: Explanation) -> Atlas | None:
-    graph = e.graph
-    if graph.kind != "connectomes" or graph.node_names is None:
-        return None
-    places = graph.node_attributes
-    places = places if places is not None and places.shape[1] == 3 else None
-    return Atlas(graph.node_names, places, graph.node_labels)
-
-
-def _ordered(atlas: Atlas | None, names: list[str]) -> Atlas | None:
-    """Return the atlas in the order of the findings."""
-    if atlas is None:
-        return None
-    place = {name: i for i, name in enumerate(atlas.names.tolist())}
-    unknown = [name for name in names if name not in place]
-    if unknown:
-        if len(atlas) == len(names) and names == [str(i) for i in range(len(names))]:
-            raise InputError("the model has no region names; create graphs with isonn.connectomes.from_matrices")
-        raise InputError(f"region {unknown[0]!r} is not in the atlas; give the atlas the model was fitted with")
-    order = np.array([place[name] for name in names])
-    return Atlas(
-        atlas.names[order],
-        None if atlas.coordinates is None else atlas.coordinates[order],
-        None if atlas.networks is None else atlas.networks[order],
-    )
-
-
 def _answer(found: Findings, source: Any) -> str:
-    """Describe the findings in one or two sentences."""
-    said = ""
+    """Describe the findings in a few sentences."""
+    said = []
     if isinstance(source, Explanation):
         text = source.summary(top=0).partition(": score")[0]
-        said = f"{text[:1].upper()}{text[1:]}. "
+        said.append(f"{text[:1].upper()}{text[1:]}.")
+    if found.score:
+        said.append(f"On held-out graphs: {_score_text(found.score)}.")
     if found.subnetworks:
         first = found.subnetworks[0]
-        extra = "" if first.p_value != first.p_value else f", p = {first.p_value:.2g} over all sets"
-        extra += f", found in {first.share:.0%} of {found.folds} folds" if found.folds else ""
-        text = f"The strongest finding is the sub-network {first.regions} (worth {first.weight:+.2f}{extra})."
+        facts = [f"worth {first.weight:+.2f}", first.direction, found.effect_text(first)]
+        facts.append("" if first.p_value != first.p_value else f"p = {first.p_value:.2g} over all sets")
+        facts.append("" if first.share != first.share else f"found in {first.share:.0%} of folds")
+        extra = ", ".join(fact for fact in facts if fact)
+        said.append(f"The strongest finding is the sub-network {first.regions}{f' ({extra})' if extra else ''}.")
     elif found.connections:
         line = found.connections[0]
-        text = (
+        said.append(
             f"No set of regions has an effect; the strongest single connection is {line.region_1} - {line.region_2} "
             f"({line.weight:+.2f})."
         )
     else:
-        text = "Nothing was found: no set of regions and no connection has an effect."
-    unit = (
-        "the contribution to the score"
-        if isinstance(source, Explanation)
-        else "the contribution of one standard deviation"
+        said.append("Nothing was found: no set of regions and no connection has an effect.")
+    one = "the contribution to the score"
+    said.append(f"Worth is {one if isinstance(source, Explanation) else 'the contribution of one standard deviation'}.")
+    return " ".join(said)
+
+
+def _score_text(score: Mapping[str, float]) -> str:
+    names = {"accuracy": "accuracy", "auroc": "AUROC", "pearson": "Pearson r", "r2": "R²", "mae": "mean absolute error"}
+    return ", ".join(
+        f"{names[name]} {value:.0%}" if name == "accuracy" else f"{names[name]} {value:.3g}"
+        for name, value in score.items()
+        if name in names
     )
-    return f"{said}{text} Worth is {unit}."
 
 
 def _subnetworks(found: Findings) -> str:
     if not found.subnetworks:
         return ""
-    judged = any(one.p_value == one.p_value for one in found.subnetworks)
-    head = ["Sub-network", "Worth", *(["p (family-wise)"] if judged else [])]
-    rows = []
-    for one in found.subnetworks[:10]:
-        p = "" if one.p_value != one.p_value else f"{one.p_value:.2g}"
-        rows.append([one.regions, f"{one.weight:+.3f}", *([p] if judged else []), *_share(one, found)])
-    return f"<h2>Sub-networks</h2>{_table([*head, *_stable(found)], rows)}"
+    columns = {
+        "Sub-network": [one.regions for one in found.subnetworks],
+        "Direction": [one.direction for one in found.subnetworks],
+        "Effect [95 %]": [found.effect_text(one) for one in found.subnetworks],
+        "Difference": [_number(one.difference) for one in found.subnetworks],
+        "p (family-wise)": [_p(one.p_value) for one in found.subnetworks],
+        "Folds that find it": [_percent(one.share) for one in found.subnetworks],
+        "Worth": [f"{one.weight:+.3f}" for one in found.subnetworks],
+    }
+    words = (
+        "<p>Effects are measured on graphs that had no part in choosing the set, because the graphs that chose it "
+        "flatter it. The difference is in the units of the matrices, for graphs with equal confounds.</p>"
+        if found.effect_name
+        else ""
+    )
+    return f"<h2>Sub-networks</h2>{words}{_table(columns, 10)}"
 
 
-def _connections(found: Findings, atlas: Atlas | None) -> str:
-    network = {}
-    if atlas is not None and atlas.networks is not None:
-        network = dict(zip(atlas.names.tolist(), atlas.networks.tolist(), strict=True))
-    head = ["Region", "Region", "Worth", *_stable(found), *(["Networks"] if network else [])]
-    rows = []
-    for one in found.connections[:20]:
-        between = [f"{network[one.region_1]} - {network[one.region_2]}"] if network else []
-        rows.append([one.region_1, one.region_2, f"{one.weight:+.3f}", *_share(one, found), *between])
-    return f"<h2>Strongest connections</h2>{_table(head, rows)}" if rows else "<p>No connection has an effect.</p>"
+def _connections(found: Findings) -> str:
+    lines = found.connections
+    if not lines:
+        return "<p>No connection has an effect.</p>"
+    networks = [f"{one.network_1} - {one.network_2}" if one.network_1 else "" for one in lines]
+    columns = {
+        "Region": [one.region_1 for one in lines],
+        "and region": [one.region_2 for one in lines],
+        "Networks": networks,
+        "Direction": [one.direction for one in lines],
+        "Effect [95 %]": [found.effect_text(one) for one in lines],
+        "Difference": [_number(one.difference) for one in lines],
+        "p (family-wise)": [_p(one.p_fwer) for one in lines],
+        "p (FDR)": [_p(one.p_fdr) for one in lines],
+        "Folds that find it": [_percent(one.share) for one in lines],
+        "Worth": [f"{one.weight:+.3f}" for one in lines],
+    }
+    return f"<h2>Strongest connections</h2>{_table(columns, 20)}"
 
 
-def _stable(found: Findings) -> list[str]:
-    return ["Folds that find it"] if found.folds else []
+def _confounds(found: Findings) -> str:
+    if not found.confounding:
+        return ""
+    columns = {
+        "Confound": [str(line["confound"]) for line in found.confounding],
+        "of the target": [f"{line['confound_to_target']:.0%}" for line in found.confounding],
+        "of the model's score": [f"{line['confound_to_score']:.0%}" for line in found.confounding],
+    }
+    return (
+        "<h2>Confounds</h2><p>Regressed out of every connection. The share of the target, and of the model's score on "
+        "held-out graphs, that each still explains (adjusted R²). A confound that explains much of the target leaves "
+        f"little to test.</p>{_table(columns, 50)}"
+    )
 
 
-def _share(one: Subnetwork | Connection, found: Findings) -> list[str]:
-    return [f"{one.share:.0%}"] if found.folds else []
+def _number(value: float) -> str:
+    return "" if value != value else f"{value:+.3g}"
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+def _p(value: float) -> str:
+    return "" if value != value else f"{value:.2g}"
+
+
+def _percent(value: float) -> str:
+    return "" if value != value else f"{value:.0%}"
+
+
+def _table(columns: Mapping[str, Sequence[str]], most: int) -> str:
+    """Return a table of the first rows; columns without entries are left out."""
+    kept = {name: cells[:most] for name, cells in columns.items() if any(cells[:most])}
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in kept)
+    rows = zip(*kept.values(), strict=True)
     lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f'<div class="scroll" tabindex="0"><table><tr>{heads}</tr>{lines}</table></div>'
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="Table"><table><tr>{heads}</tr>{lines}</table></div>'
+    )
 
 
 def _cell(text: str) -> str:
     number = bool(re.fullmatch(r"[+-]?[\d.e-]+%?", text))
-    return f'<td class="number">{escape(text)}</td>' if number else f"<td>{escape(text)}</td>"
+    kind = ' class="number"' if number else ' class="effect"' if text.endswith("]") else ""
+    return f"<td{kind}>{escape(text)}</td>"

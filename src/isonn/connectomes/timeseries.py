@@ -73,7 +73,7 @@ class Connectivity(TransformerMixin, BaseEstimator):
             warnings.simplefilter("ignore", (DeprecationWarning, FutureWarning))
             # nilearn rejects a single subject of kind "tangent", although the mean is known from fit
             matrices = self.measure_.transform(series * 2 if len(series) == 1 else series)[: len(series)]
-        return from_matrices(matrices, atlas=self.atlas)
+        return from_matrices(matrices, atlas=self.atlas, check=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -204,7 +204,7 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         done = time.perf_counter()
         flips = None
         # the regions of an atlas are fixed, so relabelled connectomes are not equivalent
-        if isinstance(estimator, GraphClassifier) and not job.permutation and graphs.kind != "connectomes":
+        if isinstance(estimator, GraphClassifier) and not job.permutation and not _on_an_atlas(graphs, estimator):
             flips = relabelling(estimator, graphs[test], repeats=RELABELLINGS, random_state=job.weight_seed).flip_rate
     scores = score(estimator.target_, _y(graphs)[test], answers)
     result: dict[str, Any] = {
@@ -232,6 +232,11 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     if history is not None:
         result["loss"] = [float(loss) for loss in history.loss]
     return result
+
+
+def _on_an_atlas(graphs: GraphSet, estimator: GraphEstimator) -> bool:
+    """Return whether the order of nodes has a meaning, so that relabelled graphs are other graphs."""
+    return graphs.kind == "connectomes" or hasattr(estimator, "layout_")
 
 
 def _thin(train: IntArray, y: NDArray[Any], job: Job) -> IntArray:

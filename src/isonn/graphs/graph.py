@@ -142,6 +142,7 @@ class GraphSet(Sequence[Graph]):
         target_names: the names of the columns of ``y``; () when unknown.
         table: further data per graph, such as covariates, groups or SMILES: {"age": (g,) array}.
         kind: "" (plain), "molecules" or "connectomes"; determines how graphs are drawn.
+        confounds: the columns of ``table`` that aligned models regress out of the connections; see `with_confounds`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -169,6 +170,7 @@ class GraphSet(Sequence[Graph]):
     target_names: tuple[str, ...] = ()
     table: dict[str, NDArray[Any]] = field(default_factory=dict)
     kind: str = ""
+    confounds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for column in (*DIGESTED, "ids"):
@@ -176,6 +178,7 @@ class GraphSet(Sequence[Graph]):
                 object.__setattr__(self, column, _own(value))
         object.__setattr__(self, "table", {str(name): _own(values) for name, values in self.table.items()})
         object.__setattr__(self, "target_names", tuple(self.target_names))
+        object.__setattr__(self, "confounds", tuple(self.confounds))
         _check(self)
 
     @staticmethod
@@ -244,10 +247,10 @@ class GraphSet(Sequence[Graph]):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the graphs, ``y`` and ``folds``; ignores ids, ``table`` and the names of labels and classes."""
+        """SHA-256 of the graphs, ``y``, ``folds`` and confounds; ignores ids, other columns and the names of labels."""
         hasher = hashlib.sha256()
-        for column in DIGESTED:
-            value = getattr(self, column)
+        confounds = {f"confound {name}": self.table[name] for name in self.confounds}
+        for column, value in {**{column: getattr(self, column) for column in DIGESTED}, **confounds}.items():
             if value is None:
                 continue
             if value.dtype.kind not in "biuf":  # strings and mixed objects are hashed as text
@@ -292,6 +295,28 @@ class GraphSet(Sequence[Graph]):
             class_names=self.class_names if named else {},
             target_names=self.target_names if len(self.target_names) == columns else (),
         )
+
+    def with_confounds(self, confounds: Any) -> GraphSet:
+        """Return the same graphs with confounds, such as age and site, which aligned models regress out.
+
+        Selections, folds and `concat` keep the confounds of every graph.
+
+        Args:
+            confounds: columns of ``table`` by name, such as ``["age", "site"]``; or the values: a pandas DataFrame or
+                a dict of columns, or an array of shape (g,) or (g, columns). None removes the confounds.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG").with_confounds({"age": np.arange(188)})
+            >>> graphs[:5].confounds, graphs[:5].table["age"].tolist()
+            (('age',), [0, 1, 2, 3, 4])
+        """
+        columns = _confound_columns(confounds, self.table)
+        for name, values in columns.items():
+            if values.shape != (len(self),):
+                raise InputError(
+                    f"confound {name!r} has shape {values.shape} for {len(self)} graphs; give one per graph"
+                )
+        return replace(self, table={**self.table, **columns}, confounds=tuple(columns))
 
     def select(self, index: Any) -> GraphSet:
         """Return the graphs at a slice, an index array or a mask; the same as ``graphs[index]``.
@@ -539,11 +564,46 @@ def difference(first: GraphSet, other: GraphSet) -> str | None:
         one, two = getattr(first, column), getattr(other, column)
         if clash := [key for key, name in two.items() if one.get(key, name) != name]:
             return f"calls {called} {clash[0]!r} {two[clash[0]]!r}, unlike {first.name}"
-    for what in ("target_names", "table", "kind"):
+    for what in ("target_names", "table", "kind", "confounds"):
         one, two = getattr(first, what), getattr(other, what)
         if set(one) != set(two) if what == "table" else one != two:
             return f"has {what} {list(two) if what == 'table' else two!r} where {first.name} has {one and list(one)!r}"
     return None
+
+
+def _confound_columns(confounds: Any, table: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the columns of confounds by name."""
+    if confounds is None:
+        return {}
+    if hasattr(confounds, "columns") and hasattr(confounds, "to_numpy"):  # a DataFrame
+        return {str(name): _plain_column(confounds[name].tolist()) for name in confounds.columns}
+    if isinstance(confounds, Mapping):
+        return {str(name): _plain_column(values) for name, values in confounds.items()}
+    names = [confounds] if isinstance(confounds, str) else confounds
+    if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
+        missing = [name for name in names if name not in table]
+        if missing:
+            known = ", ".join(map(str, table)) or "none"
+            raise InputError(f"confound {missing[0]!r} is not a column of the graphs; their columns are: {known}")
+        return {name: table[name] for name in names}
+    values = np.asarray(confounds)
+    if values.ndim not in (1, 2) or values.dtype.kind not in "biufUO":
+        raise InputError(f"confounds have shape {values.shape} and type {values.dtype}; give one row per graph")
+    values = values.reshape(len(values), -1)
+    return {f"confound {i + 1}": _plain_column(values[:, i].tolist()) for i in range(values.shape[1])}
+
+
+def _plain_column(values: Any) -> NDArray[Any]:
+    """Return numbers as numbers and anything else as text; None is a gap."""
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return array
+    cells = array.tolist() if array.ndim == 1 else [array]
+    try:
+        return np.array([np.nan if cell is None else float(cell) for cell in cells])
+    except (TypeError, ValueError):
+        gaps = [cell is None or cell != cell for cell in cells]
+        return np.array(["" if gap else str(cell) for cell, gap in zip(cells, gaps, strict=True)], dtype=np.str_)
 
 
 def _take(column: NDArray[Any] | None, rows: Any) -> Any:
@@ -689,11 +749,14 @@ def _check(graphs: GraphSet) -> None:
     for name, column in graphs.table.items():
         if column.shape != (g,):
             raise InputError(f"column {name!r:.60} of table has shape {column.shape}; give one entry per graph ({g})")
+    if unknown := [name for name in graphs.confounds if name not in graphs.table]:
+        raise InputError(f"confound {unknown[0]!r:.60} of {graphs.name} is not a column of table; add it")
     if graphs.y is not None and graphs.target_names:
         columns = graphs.y.shape[1] if graphs.y.ndim == 2 else 1
         if len(graphs.target_names) != columns:
             raise InputError(f"{len(graphs.target_names)} target_names for {columns} columns of y; name each column")
-    if n_cells:
+    # graphs of one size need no limit per cell, which would cost more memory than the graphs
+    if n_cells and (graphs.edges.min() < 0 or graphs.edges.max() >= graphs.sizes.min()):
         limit = graphs.sizes[graphs.graph_of_cell, None]
         wrong = ((graphs.edges < 0) | (graphs.edges >= limit)).any(axis=1)
         if wrong.any():
@@ -713,14 +776,14 @@ def _check(graphs: GraphSet) -> None:
             raise InputError(
                 f"{name} of {graphs.name} hold {large[0]:g}, beyond 2**53; use smaller numbers, or strings"
             )
-    for name, owner in (("weights", graphs.graph_of_cell), ("node_attributes", None)):
+    for name, offsets in (("weights", graphs.edge_offsets), ("node_attributes", graphs.node_offsets)):
         column = getattr(graphs, name)
         if column is None:
             continue
         bad = ~np.isfinite(column).reshape(len(column), -1).all(axis=1)
         if bad.any():
             row = int(bad.argmax())
-            i = int(owner[row] if owner is not None else np.searchsorted(graphs.node_offsets, row, side="right") - 1)
+            i = int(np.searchsorted(offsets, row, side="right") - 1)
             value = column[row] if column.ndim == 1 else column[row][~np.isfinite(column[row])][0]
             what = "an edge of weight" if name == "weights" else "a node attribute"
             raise InputError(f"graph {i} of {g} has {what} {value}; replace NaN and infinity by numbers, or drop it")

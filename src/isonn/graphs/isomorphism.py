@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Rounds of refinement before graphs are compared; each further round costs as much and separates few more graphs.
 ROUNDS = 4
 _Hashes = NDArray[np.uint64]
+#: Cells that are hashed at a time; more need a lot of memory.
+CELLS_AT_ONCE = 2**21
 
 
 def twin_groups(graphs: GraphSet | Iterable[Graph]) -> IntArray:
@@ -105,6 +107,9 @@ def graph_hashes(graphs: GraphSet, salt: int | None = None) -> _Hashes:
         >>> len(hashes), bool((hashes == graph_hashes(isonn.load("MUTAG"), salt=1)).any())
         (188, False)
     """
+    step = max(1, CELLS_AT_ONCE * len(graphs) // max(len(graphs.edges), 1))
+    if step < len(graphs):  # a graph's hash does not depend on the others
+        return np.concatenate([graph_hashes(graphs[i : i + step], salt) for i in range(0, len(graphs), step)])
     colours = _colours(graphs, _label_hashes(graphs.node_labels), _label_hashes(graphs.edge_labels))
     totals = mix64(graphs.sizes.astype(np.uint64))
     np.add.at(totals, np.repeat(np.arange(len(graphs)), graphs.sizes), mix64(colours))

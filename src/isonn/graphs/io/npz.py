@@ -2,9 +2,9 @@
 
 A saved set is an ordinary ``.npz`` file (a zip archive) without pickled objects:
 
-- ``graphset.json``: ``format`` ("isonn graphs"), ``version`` (1), ``name``, ``kind``, ``target_names``; names of labels
-  and classes as lists of ``[value, name]``; ``table``, the column names of the arrays ``table-0.npy``, ...; and
-  ``objects``, columns that are neither numbers nor strings, as ``[shape, values]``.
+- ``graphset.json``: ``format`` ("isonn graphs"), ``version`` (1), ``name``, ``kind``, ``target_names``,
+  ``confounds``; names of labels and classes as lists of ``[value, name]``; ``table``, the column names of the arrays
+  ``table-0.npy``, ...; and ``objects``, columns that are neither numbers nor strings, as ``[shape, values]``.
 - one array ``X.npy`` for each column ``X`` of `GraphSet` that is not None.
 
 The zip archive's checksums detect damage, not forgery. Nothing in the file is executed.
@@ -82,6 +82,7 @@ class SavedReader(Reader):
                 name=str(about["name"]),
                 kind=str(about["kind"]),
                 target_names=tuple(map(str, about["target_names"])),
+                confounds=tuple(map(str, about.get("confounds", ()))),
             )
             key = np.column_stack([graphs.graph_of_cell, graphs.edges])
             steps = np.diff(key, axis=0)
@@ -109,7 +110,7 @@ def save(graphs: GraphSet, path: Path) -> None:
             f"path={str(path)!r:.100} does not end with .npz; add the suffix so that isonn.load recognises the file"
         )
     about: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": graphs.name, "kind": graphs.kind}
-    about["target_names"] = list(graphs.target_names)
+    about["target_names"], about["confounds"] = list(graphs.target_names), list(graphs.confounds)
     for what in _NAMES:
         about[what] = [[_plain(key, what), str(name)] for key, name in getattr(graphs, what).items()]
     about["table"] = list(graphs.table)

@@ -1,0 +1,84 @@
+"""`isonn findings`: what a model of connectomes found, as a table, a page or figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from isonn.cli.options import AsJson, JoinCase, Model, Quiet, Select, TrueColumns, graphs_of, reading
+
+
+def findings(
+    model: Model,
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="[DATA]", help="The subjects, to show the values of each set by class."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write; must not exist: .csv, .html or .pdf. Default: print the findings."),
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder for every figure as SVG, PDF and PNG of 300 dpi.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The class or target to show.", show_default="the last class")
+    ] = None,
+    atlas: Annotated[
+        str | None,
+        typer.Option(help="A file or a name such as power; for networks and coordinates.", show_default="the model's"),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Largest number of connections.")] = 50,
+    target: TrueColumns = None,
+    select: Select = None,
+    join_case: JoinCase = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the sets of regions and connections that a model of connectomes found, with effect sizes and p-values.
+
+    A .csv file holds the connections; the sets are in NAME-sets.csv beside it.
+    """
+    import json
+    from dataclasses import asdict
+
+    import isonn
+    from isonn.connectomes import brain_page, save_figures
+    from isonn.connectomes import findings as found_by
+    from isonn.connectomes.figures import write_pdf
+    from isonn.errors import InputError
+
+    sets = None if out is None else out.with_name(f"{out.stem}-sets.csv")
+    if out is not None and out.suffix not in (".csv", ".html", ".pdf"):
+        raise InputError(f"--out {out} has the suffix {out.suffix!r}; use .csv, .html or .pdf")
+    for path in (out, sets if out is not None and out.suffix == ".csv" else None):
+        if path is not None and path.exists():
+            raise InputError(f"{path} exists already; choose another --out, or remove it first")
+    clf = isonn.load_model(model)
+    if not hasattr(clf, "sets_"):
+        raise InputError(f"{model} holds a {type(clf).__name__}; findings need a model of --method isonn-aligned")
+    graphs = None if data is None else graphs_of(data, clf, **reading(None, target, select, join_case))
+    named = {str(value): value for value in clf.target_.classes.tolist()}
+    found = found_by(clf, named.get(label, label) if label else None, atlas=atlas, top=top, data=graphs)
+    if figures is not None:
+        save_figures(found, figures)
+    if out is None:
+        facts = {"about": found.about, "score": found.score, "confounding": found.confounding}
+        lists: dict[str, list[Any]] = {"subnetworks": found.subnetworks, "connections": found.connections}
+        rows = {name: [_plain(asdict(one)) for one in ones] for name, ones in lists.items()}
+        print(json.dumps({**facts, **rows}, indent=1) if as_json else found)
+    elif out.suffix == ".csv":
+        assert sets is not None
+        found.to_csv(out)
+        found.to_csv(sets, what="subnetworks")
+    elif out.suffix == ".html":
+        brain_page(found, out)
+    else:
+        write_pdf(found, out)
+
+
+def _plain(row: dict[str, object]) -> dict[str, object]:
+    """Replace NaN, which JSON does not have, by None."""
+    return {name: None if value != value else value for name, value in row.items()}

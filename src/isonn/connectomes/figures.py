@@ -1,0 +1,348 @@
+"""Figures of findings for a paper: matrix, glass brain, chord of networks, and values by class.
+
+Red is positive and blue negative, as in nilearn.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.connectomes.atlas import Atlas
+from isonn.connectomes.findings import Findings
+from isonn.errors import InputError, naming_the_extra
+from isonn.files import atomic_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = "RdBu_r"
+RED, BLUE, INK = "#b2182b", "#2166ac", "#30363d"
+#: Connections below this share of the strongest are not drawn in the brain and the chord.
+FAINT = 0.1
+#: More regions than this are not named at the matrix; their networks are.
+NAMED = 64
+FORMATS = ("svg", "pdf", "png")
+#: Most sub-networks in the figure of values.
+MOST_SETS = 6
+STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.linewidth": 0.6,
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "isonn",
+}
+
+
+def save_figures(found: Findings, folder: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write every figure of some findings to a folder, as SVG, PDF and PNG of 300 dpi; return the files.
+
+    Args:
+        found: findings of a model or a subject.
+        folder: is created if needed; files are overwritten.
+        formats: some of "svg", "pdf" and "png".
+
+    Example:
+        >>> from isonn.connectomes import findings, planted_connectomes
+        >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)
+        >>> clf = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(study.graphs)
+        >>> [path.name for path in save_figures(findings(clf, data=study.graphs), tmp_path, ["svg"])]
+        ['matrix.svg', 'values.svg']
+    """
+    unknown = [one for one in formats if one not in FORMATS]
+    if unknown:
+        raise InputError(f"format {unknown[0]!r} is unknown; use some of {', '.join(FORMATS)}")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, figure in draw_figures(found).items():
+        for suffix in formats:
+            path = Path(folder) / f"{name}.{suffix}"
+            with atomic_file(path) as temporary:
+                temporary.write_bytes(rendered(figure, suffix))
+            written.append(path)
+    return written
+
+
+def draw_figures(found: Findings) -> dict[str, Figure]:
+    """Return the figures that the findings allow, by name: matrix, brain, chord, values."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE):
+        figures = {"matrix": matrix_figure(found.weights, found.atlas or Atlas(found.names))}
+        if found.connections and found.atlas is not None and found.atlas.coordinates is not None:
+            figures["brain"] = brain_figure(found, found.atlas)
+        if found.connections and found.atlas is not None and found.atlas.networks is not None:
+            figures["chord"] = chord_figure(found, found.atlas)
+        if found.values is not None and found.subnetworks:
+            figures["values"] = values_figure(found)
+    return figures
+
+
+def rendered(figure: Figure, suffix: str) -> bytes:
+    """Return a figure as a file without a date, so that equal findings give equal files."""
+    import matplotlib as mpl
+
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[suffix]
+    buffer = BytesIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(buffer, format=suffix, dpi=300, bbox_inches="tight", metadata=dated)
+    return buffer.getvalue()
+
+
+def write_pdf(found: Findings, path: Path) -> None:
+    """Write all figures as the pages of one PDF."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    facts = {"CreationDate": None, "Title": found.about}
+    with atomic_file(path) as temporary, mpl.rc_context(STYLE), PdfPages(temporary, metadata=facts) as pages:
+        for figure in draw_figures(found).values():
+            pages.savefig(figure, bbox_inches="tight")
+
+
+def matrix_figure(weights: NDArray[np.float64], atlas: Atlas, label: str = "contribution of one deviation") -> Figure:
+    """Draw the matrix ordered by network, with brackets for networks and a colour bar."""
+    figure, axes = _figure(6.3, 5.4)
+    order = atlas.order
+    largest = float(np.abs(weights).max(initial=0.0)) or 1.0
+    image = axes.imshow(
+        weights[np.ix_(order, order)], cmap=COLOURS, vmin=-largest, vmax=largest, interpolation="nearest"
+    )
+    bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.03)
+    bar.set_label(label)
+    bar.outline.set_linewidth(0.4)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    names, depth = short_names(atlas.names.tolist()), 0.0
+    if len(names) <= NAMED:
+        size = max(3.5, min(7.0, 330 / len(names)))
+        axes.set_yticks(range(len(names)), [_cut(names[i]) for i in order], fontsize=size)
+        axes.set_xticks(range(len(names)), [_cut(names[i]) for i in order], fontsize=size, rotation=90)
+        axes.tick_params(length=0, pad=1)
+        depth = 0.012 * size / 6 * max(len(_cut(name)) for name in names)
+    if atlas.networks is not None:
+        _brackets(axes, atlas.networks[order], depth)
+    return figure
+
+
+def _brackets(axes: Axes, networks: NDArray[np.str_], depth: float) -> None:
+    """Draw a bracket with its name at the left of each network, and lines between networks."""
+    n = len(networks)
+    ends = [*(np.flatnonzero(networks[1:] != networks[:-1]) + 1).tolist(), n]
+    start, at, step = 0, -0.02 - depth, 0.012
+    across = axes.get_yaxis_transform()
+    for end in ends:
+        if end < n:
+            axes.axhline(end - 0.5, color=INK, linewidth=0.4)
+            axes.axvline(end - 0.5, color=INK, linewidth=0.4)
+        top, bottom = start - 0.5 + 0.15, end - 0.5 - 0.15
+        axes.plot(
+            [at, at - step, at - step, at],
+            [top, top, bottom, bottom],
+            color=INK,
+            linewidth=0.8,
+            transform=across,
+            clip_on=False,
+        )
+        place = {"transform": across, "ha": "right", "va": "center", "fontsize": 8 if end - start > n / 40 else 6}
+        axes.text(at - 2 * step, (top + bottom) / 2, _cut(str(networks[start])), **place)  # type: ignore[arg-type]
+        start = end
+    axes.set_xlim(-0.5, n - 0.5)
+    axes.set_ylim(n - 0.5, -0.5)
+
+
+def brain_figure(found: Findings, atlas: Atlas) -> Figure:
+    """Draw the strongest connections in nilearn's glass brain."""
+    with naming_the_extra("the glass brain"):
+        from nilearn import plotting
+    assert atlas.coordinates is not None
+    shown = strongest_matrix(found)
+    used = np.flatnonzero(shown.any(axis=0))
+    figure, axes = _figure(7.5, 3.0)
+    axes.set_axis_off()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plotting.plot_connectome(
+            shown[np.ix_(used, used)],
+            atlas.coordinates[used],
+            edge_cmap=COLOURS,
+            node_color=INK,
+            node_size=12,
+            edge_kwargs={"linewidth": 1.5},
+            colorbar=True,
+            figure=figure,
+            axes=(0.0, 0.0, 1.0, 1.0),
+        )
+    return figure
+
+
+def chord_figure(found: Findings, atlas: Atlas) -> Figure:
+    """Draw networks as arcs of a circle, and between them their strongest connections as ribbons.
+
+    A ribbon is as wide as the sum of the absolute weights of its connections; red ribbons sum to a positive number.
+    """
+    assert atlas.networks is not None
+    shown = strongest_matrix(found)
+    names = list(dict.fromkeys(atlas.networks[atlas.order].tolist()))
+    code = np.array([names.index(name) for name in atlas.networks.tolist()])
+    a, b = np.triu_indices(len(shown), 1)
+    size, total = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
+    np.add.at(size, (code[a], code[b]), np.abs(shown[a, b]))
+    np.add.at(total, (code[a], code[b]), shown[a, b])
+    size, total = size + size.T, total + total.T
+    size[np.diag_indices(len(names))] /= 2
+    figure, axes = _figure(5.0, 5.0)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.set_xlim(-1.5, 1.5)
+    axes.set_ylim(-1.3, 1.3)
+    # every network gets a tenth of an equal share, so that its name has room
+    room = size.sum(axis=1) + 0.1 * max(size.sum(), 1e-12) / len(names)
+    gap = 0.03 if len(names) > 1 else 0.0
+    widths = room / room.sum() * (2 * np.pi - gap * len(names))
+    starts = np.concatenate([[0.0], np.cumsum(widths + gap)[:-1]]) + np.pi / 2
+    scale, used = widths / room, np.zeros(len(names))
+    for i, name in enumerate(names):
+        _arc(axes, starts[i], widths[i], name)
+    pairs = [(i, j) for i in range(len(names)) for j in range(i, len(names)) if size[i, j] > 0]
+    for i, j in sorted(pairs, key=lambda pair: size[pair]):
+        ends = []
+        for one in (i, j):
+            begin = starts[one] + used[one]
+            used[one] += size[i, j] * scale[one] / (2 if i == j else 1)
+            ends.append((begin, starts[one] + used[one]))
+        _ribbon(axes, ends, RED if total[i, j] > 0 else BLUE)
+    return figure
+
+
+def _arc(axes: Axes, start: float, width: float, name: str) -> None:
+    from matplotlib.patches import Wedge
+
+    axes.add_patch(Wedge((0, 0), 1.0, np.degrees(start), np.degrees(start + width), width=0.05, color=INK, linewidth=0))
+    middle = start + width / 2
+    x, y = 1.06 * np.cos(middle), 1.06 * np.sin(middle)
+    turn = np.degrees(middle) % 360
+    left = 90 < turn < 270
+    axes.text(
+        float(x),
+        float(y),
+        _cut(name),
+        rotation=float(turn - 180 if left else turn),
+        rotation_mode="anchor",
+        ha="right" if left else "left",
+        va="center",
+        fontsize=8,
+    )
+
+
+def _ribbon(axes: Axes, ends: Sequence[tuple[float, float]], colour: str) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
+
+    def on_circle(angle: float) -> tuple[float, float]:
+        return 0.94 * float(np.cos(angle)), 0.94 * float(np.sin(angle))
+
+    (a, b), (c, d) = ends
+    points, codes = [on_circle(a)], [Outline.MOVETO]
+    for begin, end, then in ((a, b, c), (c, d, a)):
+        inner = [on_circle(angle) for angle in np.linspace(begin, end, 8)[1:]]
+        points += [*inner, (0.0, 0.0), on_circle(then)]
+        codes += [Outline.LINETO] * len(inner) + [Outline.CURVE3, Outline.CURVE3]
+    outline = Outline(points, codes)
+    axes.add_patch(PathPatch(outline, facecolor=colour, edgecolor="white", linewidth=0.3, alpha=0.75))
+
+
+def values_figure(found: Findings) -> Figure:
+    """Draw the mean connection of each sub-network in each graph, by class or against the number to predict."""
+    assert found.values is not None
+    assert found.groups is not None
+    sets = found.subnetworks[:MOST_SETS]
+    columns = min(3, len(sets))
+    rows = -(-len(sets) // columns)
+    figure, _ = _figure(2.4 * columns + 0.4, 2.5 * rows, axes=False)
+    draw = np.random.default_rng(0)
+    for number, one in enumerate(sets):
+        axes = figure.add_subplot(rows, columns, number + 1)
+        values = found.values[:, number]
+        if found.groups.dtype.kind in "fiu":
+            axes.scatter(found.groups, values, s=7, color=INK, alpha=0.6, linewidths=0)
+            known = np.isfinite(found.groups.astype(float))
+            slope, start = np.polyfit(found.groups[known].astype(float), values[known], 1)
+            ends = np.array([np.nanmin(found.groups), np.nanmax(found.groups)])
+            axes.plot(ends, slope * ends + start, color=RED if slope > 0 else BLUE, linewidth=1.2)
+        else:
+            _strips(axes, found.groups, values, draw)
+        if number % columns == 0:
+            axes.set_ylabel("mean connection")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_title(_title(one.regions), fontsize=6)
+    figure.tight_layout()
+    return figure
+
+
+def _strips(axes: Axes, groups: NDArray[Any], values: NDArray[np.float64], draw: np.random.Generator) -> None:
+    names = np.unique(groups).tolist()
+    for place, name in enumerate(names):
+        own = values[groups == name]
+        axes.scatter(place + draw.uniform(-0.18, 0.18, len(own)), own, s=7, color=INK, alpha=0.55, linewidths=0)
+        error = own.std(ddof=1) / np.sqrt(len(own)) * 1.96 if len(own) > 1 else 0.0
+        axes.errorbar(place, own.mean(), error, color=RED, marker="_", markersize=18, capsize=3, linewidth=1.4)
+    axes.set_xticks(range(len(names)), [_cut(str(name), 14) for name in names])
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def strongest_matrix(found: Findings) -> NDArray[np.float64]:
+    """Return the weights of the listed connections that are not faint, both ways, shape (n, n)."""
+    place = {name: i for i, name in enumerate(found.names)}
+    shown = np.zeros_like(found.weights)
+    largest = max((abs(one.weight) for one in found.connections), default=0.0)
+    for one in found.connections:
+        if abs(one.weight) >= FAINT * largest:
+            a, b = place[one.region_1], place[one.region_2]
+            shown[a, b] = shown[b, a] = one.weight
+    return shown
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Drop the words that all names begin with.
+
+    Example:
+        >>> short_names(["7Networks_LH_Vis_1", "7Networks_RH_Default_2"])
+        ['LH_Vis_1', 'RH_Default_2']
+    """
+    if len(names) < 2:
+        return list(names)
+    parts = [re.split(r"(?<=[_ .:-])", name) for name in names]
+    shared = 0
+    while all(len(part) > shared + 1 for part in parts) and len({part[shared] for part in parts}) == 1:
+        shared += 1
+    return ["".join(part[shared:]) for part in parts]
+
+
+def _figure(width: float, height: float, axes: bool = True) -> tuple[Figure, Any]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    figure = Canvas(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot(1, 1, 1) if axes else None
+
+
+def _title(regions: str) -> str:
+    names = short_names(regions.split(" + "))
+    lines = [_cut(name, 34) for name in names[:3]]
+    return "\n".join([*lines, *([f"and {len(names) - 3} more"] if len(names) > 3 else [])])
+
+
+def _cut(name: str, most: int = 24) -> str:
+    name = name.replace("$", r"\$")  # matplotlib reads formulas between dollar signs
+    return name if len(name) <= most else f"{name[: most - 1]}…"

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from tests_commands import run
+
+import isonn
+from isonn.connectomes import planted_connectomes
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A study whose scores follow four regions, with age and site."""
+    folder = tmp_path_factory.mktemp("study")
+    study = planted_connectomes(n_subjects=40, n_regions=14, effect=0.5, seed=1)
+    table = study.graphs.table
+    rows = [
+        f"{one}\t{y}\t{age:g}\t{site}\t{score:.3f}\t{2 * score + 1:.3f}"
+        for one, y, age, site, score in zip(
+            study.graphs.ids, study.graphs.y, table["age"], table["site"], np.linspace(0.1, 9, 40), strict=True
+        )
+    ]
+    (folder / "participants.tsv").write_text("\n".join(["participant_id\tgroup\tage\tsite\tmemory\tiq", *rows]))
+    lines = [
+        f"{name},{x:.0f},{y:.0f},{z:.0f},{'ab'[i % 2]}"
+        for i, (name, (x, y, z)) in enumerate(zip(study.graphs[0].node_names, study.coordinates, strict=True))
+    ]
+    (folder / "atlas.csv").write_text("\n".join(["name,x,y,z,network", *lines]))
+    for graph in study.graphs:
+        np.save(folder / f"{graph.id}_relmat.npy", graph.adjacency)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(folder, tmp_path_factory):
+    out = tmp_path_factory.mktemp("models") / "model"
+    done = run("fit", folder, "--out", out, "--confounds", "age,site", "--harmonize", "site", "--shuffles", 39)
+    assert done.returncode == 0, done.stderr
+    assert "fitting isonn-aligned" in done.stdout
+    assert "held-out graphs: accuracy" in done.stdout
+    return out
+
+
+def test_fit_takes_the_aligned_model_with_confounds(model):
+    clf = isonn.load_model(model)
+    assert type(clf).__name__ == "AlignedClassifier"
+    assert clf.confounds_.names == ["age", "site"]
+    assert clf.shuffles == 39
+
+
+def test_predict_uses_the_confounds_of_the_table(model, folder):
+    done = run("predict", model, folder)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 41
+
+
+def test_findings_are_printed_and_written(model, folder, tmp_path):
+    pytest.importorskip("nilearn")
+    done = run("findings", model)
+    assert "stronger in patient" in done.stdout
+    done = run("findings", model, folder, "--out", tmp_path / "f.csv", "--figures", tmp_path / "figures")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "f.csv").open(newline="") as file:
+        assert next(csv.DictReader(file))["network_1"] in ("a", "b")
+    assert (tmp_path / "f-sets.csv").read_text().startswith("regions,")
+    assert (tmp_path / "figures" / "values.png").is_file()
+    for name in ("f.html", "f.pdf"):
+        assert run("findings", model, folder, "--out", tmp_path / name).returncode == 0
+    page = (tmp_path / "f.html").read_text()
+    assert "<iframe" in page
+    assert "Confounds" in page
+    facts = json.loads(run("findings", model, "--json").stdout)
+    assert facts["subnetworks"][0]["p_value"] <= 0.05
+    again = run("findings", model, "--out", tmp_path / "f.csv")
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+    assert "use .csv, .html or .pdf" in run("findings", model, "--out", tmp_path / "f.xlsx").stderr
+
+
+def test_several_scores_are_fitted(folder, tmp_path):
+    done = run("fit", folder, "--target", "memory,iq", "--out", tmp_path / "scores", "--shuffles", 9)
+    assert done.returncode == 0, done.stderr
+    assert "PEARSON" in done.stdout
+    assert "change with iq" in run("findings", tmp_path / "scores", "--label", "iq").stdout
+
+
+def test_confounds_need_the_aligned_model(folder, tmp_path):
+    done = run("fit", folder, "--method", "isonn-subgraph", "--confounds", "age", "--out", tmp_path / "m")
+    assert done.returncode == 2
+    assert "--confounds is for --method isonn-aligned" in done.stderr
+    assert (
+        "confound 'weight' is not a column"
+        in run("fit", folder, "--confounds", "weight", "--out", tmp_path / "m").stderr
+    )
+
+
+def test_evaluate_leaves_the_papers_model_out_and_takes_confounds(folder, tmp_path):
+    arguments = ("evaluate", folder, "--out", tmp_path / "run", "--split", "site", "--jobs", 1)
+    done = run(*arguments, "--methods", "isonn-aligned,nbs,cpm,majority", "--confounds", "age")
+    assert done.returncode == 0, done.stderr
+    assert "Confounds are regressed out by isonn-aligned only" in done.stdout
+    from isonn.experiments.methods import default_methods
+
+    assert "isonn" not in default_methods(isonn.load(folder))
+    assert {"nbs", "cpm"} <= set(default_methods(isonn.load(folder)))

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.connectomes import from_matrices, planted_connectomes
+from isonn.errors import DatasetError, IsoNNWarning
+
+IDS = [f"sub-{i:02d}" for i in range(8)]
+
+
+def symmetric(g=8, n=6, seed=0):
+    values = np.triu(np.random.default_rng(seed).uniform(-0.8, 0.8, size=(g, n, n)), 1)
+    return values + values.transpose(0, 2, 1) + np.eye(n)
+
+
+def write_study(folder, names, matrices, columns=("group",), rows=None):
+    """A folder of BIDS derivatives; ``names`` are the ends of the file names of each subject."""
+    rows = rows or [["patient" if i % 2 else "control"] for i in range(8)]
+    lines = ["\t".join([one, *map(str, row)]) for one, row in zip(IDS, rows, strict=True)]
+    (folder / "participants.tsv").write_text("\n".join(["\t".join(["participant_id", *columns]), *lines]))
+    for i, one in enumerate(IDS):
+        for number, name in enumerate(names):
+            path = folder / one / "func" / f"{one}_{name}.tsv"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.savetxt(path, matrices[number][i], delimiter="\t")
+
+
+def test_entities_select_files_and_others_are_counted(tmp_path):
+    raw, clean = symmetric(seed=0), symmetric(seed=1)
+    write_study(tmp_path, ["task-rest_desc-raw_relmat", "task-rest_desc-clean_relmat"], [raw, clean])
+    (tmp_path / "dataset_description.tsv").write_text("not a matrix")
+    with pytest.raises(DatasetError, match=r"has two matrices.*choose with select='desc=clean' \(--select\)"):
+        isonn.load(tmp_path)
+    with pytest.warns(IsoNNWarning) as caught:
+        graphs = isonn.load(tmp_path, select="desc=clean")
+    said = " ".join(str(one.message) for one in caught)
+    assert "8 files of" in said
+    assert "dataset_description.tsv" in said
+    np.testing.assert_allclose(graphs.dense(dtype=np.float64)[:, 0, 1], clean[:, 0, 1])
+    with pytest.raises(DatasetError, match="select='desc=none' leaves none of 16 files"):
+        isonn.load(tmp_path, select={"desc": "none"})
+    with pytest.raises(DatasetError, match="select='clean' is not a list of entities"):
+        isonn.load(tmp_path, select="clean")
+
+
+def test_sessions_become_graphs_with_their_subject(tmp_path):
+    first, second = symmetric(seed=0), symmetric(seed=1)
+    write_study(tmp_path, ["ses-1_relmat", "ses-2_relmat"], [first, second])
+    graphs = isonn.load(tmp_path)
+    assert graphs.ids[:3].tolist() == ["sub-00_ses-1", "sub-00_ses-2", "sub-01_ses-1"]
+    assert graphs.table["subject"].tolist() == np.repeat(IDS, 2).tolist()
+    assert graphs.table["session"].tolist() == ["1", "2"] * 8
+    assert graphs.y[:4].tolist() == ["control", "control", "patient", "patient"]
+    grouped = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs)
+    given = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs, groups="subject")
+    np.testing.assert_array_equal(grouped.best_ranks_, given.best_ranks_)
+
+
+def test_runs_are_averaged_when_asked_for(tmp_path):
+    runs = [symmetric(seed=0), symmetric(seed=1)]
+    write_study(tmp_path, ["run-1_relmat", "run-2_relmat"], runs)
+    assert len(isonn.load(tmp_path)) == 16
+    graphs = isonn.load(tmp_path, runs="average")
+    assert graphs.ids.tolist() == IDS
+    np.testing.assert_allclose(graphs.dense(dtype=np.float64)[:, 0, 1], np.mean(runs, axis=0)[:, 0, 1])
+    with pytest.raises(DatasetError, match="runs='mean' is unknown"):
+        isonn.load(tmp_path, runs="mean")
+
+
+def test_targets_may_be_in_phenotype_and_several(tmp_path):
+    write_study(tmp_path, ["relmat"], [symmetric()])
+    (tmp_path / "phenotype").mkdir()
+    lines = [f"{one}\t{100 + i}\t{i / 2}" for i, one in enumerate(reversed(IDS))]
+    (tmp_path / "phenotype" / "tests.tsv").write_text("\n".join(["participant_id\tiq\tmemory", *lines]))
+    assert isonn.load(tmp_path, target="iq").y.tolist() == [107, 106, 105, 104, 103, 102, 101, 100]
+    graphs = isonn.load(tmp_path, target="memory,iq")
+    assert graphs.target_names == ("memory", "iq")
+    assert graphs.y[0].tolist() == [3.5, 107]
+    with pytest.raises(DatasetError, match="group holds text, but several targets must be numbers"):
+        isonn.load(tmp_path, target="memory,group")
+
+
+def test_classes_are_stripped_and_case_is_asked_about(tmp_path):
+    rows = [[" patient" if i % 2 else "control"] for i in range(8)]
+    write_study(tmp_path, ["relmat"], [symmetric()], rows=rows)
+    assert set(isonn.load(tmp_path).y.tolist()) == {"patient", "control"}
+    rows[1] = ["Patient"]
+    write_study(tmp_path, ["relmat"], [symmetric()], rows=rows)
+    with pytest.raises(DatasetError, match=r"'Patient' and 'patient', which differ only in case.*\(--join-case\)"):
+        isonn.load(tmp_path)
+    assert set(isonn.load(tmp_path, join_case=True).y.tolist()) == {"Patient", "control"}
+
+
+def test_transposed_time_series_are_refused(tmp_path):
+    draw = np.random.default_rng(0)
+    write_study(tmp_path, ["timeseries"], [draw.normal(size=(8, 6, 40))])
+    (tmp_path / "atlas.csv").write_text("\n".join(["name", *"abcdef"]))
+    with pytest.raises(DatasetError, match="has 6 rows and 40 columns for 6 regions.*transpose them"):
+        isonn.load(tmp_path)
+    (tmp_path / "atlas.csv").unlink()
+    np.savetxt(tmp_path / IDS[3] / "func" / f"{IDS[3]}_timeseries.tsv", draw.normal(size=(6, 50)), delimiter="\t")
+    with pytest.raises(DatasetError, match="50 columns, but the first file has 40, and both have 6 rows.*transpose"):
+        isonn.load(tmp_path)
+
+
+def changed(change):
+    matrices = symmetric(g=8, n=6)
+    change(matrices)
+    return matrices
+
+
+def fisher_z(matrices):
+    off = ~np.eye(6, dtype=bool)
+    matrices[:3, off] = np.arctanh(1.15 * matrices[:3, off])
+
+
+def dead(matrices):
+    matrices[2, 4] = matrices[2, :, 4] = 0
+
+
+def dead_everywhere(matrices):
+    matrices[:, 4] = matrices[:, :, 4] = 0
+
+
+def repeated(matrices):
+    matrices[5] = matrices[1]
+
+
+def larger(matrices):
+    matrices[6] *= 100
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (fisher_z, "3 of 8 matrices have weights beyond 1, as Fisher's z.*the first is subject sub-00"),
+        (larger, "subject sub-06 has weights .* times the usual"),
+        (dead, "region 4 of subject sub-02 has no signal"),
+        (dead_everywhere, "region 4 has no signal in any subject"),
+        (repeated, "the matrices of subject sub-01 and subject sub-05 are equal"),
+    ],
+)
+def test_problems_of_the_matrices_are_told(change, message):
+    with pytest.warns(IsoNNWarning, match=message):
+        from_matrices(changed(change), ids=IDS)
+    from_matrices(changed(lambda matrices: None), ids=IDS)  # no warning
+
+
+def test_rounding_does_not_make_a_matrix_directed():
+    series = np.random.default_rng(0).normal(size=(12, 30, 7))
+    matrices = np.stack([np.corrcoef(one, rowvar=False) for one in series])
+    matrices[:, 0, 1] *= 1 + 3e-16
+    graphs = from_matrices(matrices, np.arange(12) % 2)
+    dense = graphs.dense(dtype=np.float64)
+    np.testing.assert_array_equal(dense, dense.transpose(0, 2, 1))
+    assert not isonn.AlignedClassifier(shuffles=9).fit(matrices, np.arange(12) % 2).layout_.directed
+
+
+def test_a_large_study_is_stored_in_few_bytes_and_answers_the_same(monkeypatch):
+    study = planted_connectomes(n_regions=20, effect=0.4, seed=1)
+    matrices = study.graphs.dense(dtype=np.float32)
+    usual = from_matrices(matrices, study.graphs.y)
+    monkeypatch.setattr("isonn.connectomes.convert.COMPACT", 1)
+    monkeypatch.setattr("isonn.graphs.isomorphism.CELLS_AT_ONCE", 1000)
+    compact = from_matrices(matrices, study.graphs.y)
+    assert compact.edges.nbytes * 4 == usual.edges.nbytes
+    assert compact.weights.nbytes * 2 == usual.weights.nbytes
+    models = [isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs) for graphs in (usual, compact)]
+    np.testing.assert_array_equal(models[0].predict_proba(usual), models[1].predict_proba(compact))
+    assert models[0].seen_in_training(compact).all()
