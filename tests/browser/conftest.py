@@ -157,18 +157,20 @@ def make_model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest
     """Makes pages of any number of graphs: the first molecules of MUTAG, over and over."""
     import numpy as np
 
-    from isonn.report.model_page import held_out, model_content
-    from isonn.report.page import render, write
+    from isonn.report.judged import held_out
+    from isonn.report.model_page import ModelPage
+    from isonn.report.page import write
 
     few = mutag[:60]
-    content = model_content(held_out(clf, few), few, None, quiet=True)
+    panels = ModelPage(held_out(clf, few), few, None, quiet=True).cases.panels
 
     def make(number: int) -> Path:
         path = tmp_path_factory.mktemp("large") / "large.html"
-        panels = content["panels"]
+        page = ModelPage(held_out(clf, few), few, None, quiet=True)
         many = [replace(panels[i % len(panels)], number=i, name=str(i)) for i in range(number)]
         assert len(np.unique([panel.number for panel in many])) == number
-        write(path, render("model.html", **{**content, "panels": many}, facts=[]))
+        page.cases.panels = many
+        write(path, page.html())
         return path
 
     return make

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.report.model_page import held_out, model_content
+from isonn.report.judged import held_out
+from isonn.report.model_page import ModelPage
 
 Chem = pytest.importorskip("rdkit.Chem")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "alerts.py"
@@ -25,14 +26,14 @@ def test_the_first_reason_is_the_group_that_made_the_classes():
     graphs = isonn.molecules.from_smiles(list(found), y=np.array(list(found.values())))
     train, test = graphs[:160], graphs[160:]
     clf = isonn.SubgraphClassifier(random_state=0).fit(train)
-    content = model_content(held_out(clf, test), test, None, quiet=True)
+    page = ModelPage(held_out(clf, test), test, None, quiet=True)
     count = int(test.y.sum())
     others = len(test) - count
-    assert content["answer"] == (
+    assert page.header.answers[0] == (
         f"{count} of the {count} molecules that are of class 1 contain O=N+\u2013O-, and 0 of the {others} others do."
     )
     held = []
-    for panel in content["panels"]:
+    for panel in page.cases.panels:
         if test.y[panel.number] == 1:
             groups = isonn.molecules.to_mol(test[panel.number]).GetSubstructMatches(nitro)
             held.append(any(set(group) <= set(panel.reasons[0].members) for group in groups))

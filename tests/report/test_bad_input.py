@@ -12,8 +12,8 @@ import pytest
 import isonn
 from isonn.graphs.graph import GraphSet, graphset_from_cells
 from isonn.report.explain_page import explain_page
-from isonn.report.model_page import held_out, model_content
-from isonn.report.page import render
+from isonn.report.judged import held_out
+from isonn.report.model_page import ModelPage
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 ENDLESS = "n" * 10_000
@@ -21,8 +21,7 @@ HEBREW = "\u05d2\u05e8\u05e3 \u05e9\u05dc \u05de\u05d5\u05dc\u05e7\u05d5\u05dc\u
 
 
 def page_of(clf, graphs: GraphSet) -> str:
-    content = model_content(held_out(clf, graphs), graphs, None, quiet=True)
-    return render("model.html", **content, facts=[("data", graphs.name)])
+    return ModelPage(held_out(clf, graphs), graphs, None, quiet=True).html()
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,11 @@ from networkx.algorithms.isomorphism import GraphMatcher
 import isonn
 from isonn.errors import InputError
 from isonn.graphs import planted_motifs
-from isonn.report.draw import symbols
-from isonn.report.model_page import cross_fitted, folds_of, held_out, model_content, trivial_tile
-from isonn.report.panels import panels
-from isonn.report.pieces import Naming, class_pieces, piece_key
+from isonn.report.cases import Cases
+from isonn.report.holders import piece_key
+from isonn.report.judged import cross_fitted, folds_of, held_out, trivial_tile
+from isonn.report.model_page import ModelPage
+from isonn.report.words import Naming
 
 
 def as_networkx(graph):
@@ -55,16 +56,16 @@ def clf(named):
 
 
 @pytest.fixture(scope="module")
-def content(clf, named):
-    return model_content(held_out(clf, named), named, trivial_tile(named, clf), most=20, quiet=True)
+def page(clf, named):
+    return ModelPage(held_out(clf, named), named, trivial_tile(named, clf), most=20, quiet=True)
 
 
-def test_every_count_of_the_answer_is_a_direct_count(clf, named, content):
+def test_every_count_of_the_answer_is_a_direct_count(clf, named, page):
     """Every molecule of MUTAG has a nitro group, so the answer says how many of them each class has."""
     template, positive = clf.reasons_[1][0].template, named.y == 1
     times = np.array([occurrences(graph, template) for graph in named])
     assert (times > 0).all()
-    assert content["answer"] == (
+    assert page.header.answers[0] == (
         f"The {positive.sum()} graphs that are mutagenic contain O\u2013N=O {times[positive].mean():.1f} times "
         f"on average, the {(~positive).sum()} others {times[~positive].mean():.1f} times."
     )
@@ -74,19 +75,19 @@ def test_an_answer_about_a_piece_that_few_others_have_counts_the_graphs(mutag):
     fluorine = np.array([int((graph.node_labels == 3).any()) for graph in mutag])
     labelled = replace(mutag.with_y(fluorine), class_names={})
     clf = isonn.SubgraphClassifier(max_nodes=2, view="labels", random_state=0).fit(labelled)
-    content = model_content(held_out(clf, labelled), labelled, None, most=20, quiet=True)
+    page = ModelPage(held_out(clf, labelled), labelled, None, most=20, quiet=True)
     held = np.array([occurrences(graph, clf.reasons_[1][0].template) > 0 for graph in mutag])
     positive = fluorine == 1
     numbers = [
-        int(number) for number in re.findall(r"\b\d+\b", re.sub(r"of class 1|contain.*?,", "", content["answer"]))
+        int(number) for number in re.findall(r"\b\d+\b", re.sub(r"of class 1|contain.*?,", "", page.header.answers[0]))
     ]
     assert numbers == [(held & positive).sum(), positive.sum(), (held & ~positive).sum(), (~positive).sum()]
-    assert content["question"] == "Which graphs of MUTAG are of class 1, and why?"
+    assert page.header.question == "Which graphs of MUTAG are of class 1, and why?"
 
 
-def test_every_count_of_every_piece_is_a_direct_count(clf, named):
+def test_every_count_of_every_piece_is_a_direct_count(clf, named, page):
     counted_times = 0
-    for value, pieces in class_pieces(clf, named, symbols(named)).items():
+    for value, pieces in page.pieces.items():
         for reason, piece in zip(clf.reasons_[value], pieces, strict=False):
             times = np.array([occurrences(graph, reason.template) for graph in named])
             own_first = (value, -value)
@@ -104,8 +105,8 @@ def test_held_out_graphs_of_one_class_have_a_page(clf, named, tmp_path: Path):
     assert "all of one class" in (tmp_path / "one.html").read_text()
 
 
-def test_the_counts_beside_a_reason_are_direct_counts(clf, named, content):
-    panel = next(panel for panel in content["panels"] if panel.reasons and panel.reasons[0].held)
+def test_the_counts_beside_a_reason_are_direct_counts(clf, named, page):
+    panel = next(panel for panel in page.cases.panels if panel.reasons and panel.reasons[0].held)
     members = panel.reasons[0].members
     piece = as_networkx(named[panel.number]).subgraph(members)
     same = networkx.algorithms.isomorphism.categorical_node_match("label", None)
@@ -117,14 +118,14 @@ def test_the_counts_beside_a_reason_are_direct_counts(clf, named, content):
     assert panel.reasons[0].held == f"in {', '.join(expected)}"
 
 
-def test_the_first_screen_has_the_question_the_number_and_the_number_to_beat(clf, named, content):
-    assert content["question"] == "Which graphs of MUTAG are mutagenic, and why?"
-    main, trivial = content["tiles"]
+def test_the_first_screen_has_the_question_the_number_and_the_number_to_beat(clf, named, page):
+    assert page.header.question == "Which graphs of MUTAG are mutagenic, and why?"
+    main, trivial = page.header.tiles
     right = int((clf.predict(named) == named.y).sum())
     assert main.about == f"{right} of 188 right"
     assert trivial.name.startswith("Best trivial method: ")
-    assert 'class="halo pos on"' in content["hero"]["drawing"].svg
-    assert content["hero"]["panel"].right
+    assert 'class="halo pos on"' in page.header.example.drawing.svg
+    assert page.header.example.panel.right
 
 
 def test_cross_fitted_models_have_not_seen_what_they_explain(clf, named):
@@ -207,9 +208,9 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
     graphs = mutag.with_y(y)
     clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs[:120])
     held_graphs = graphs[120:]
-    content = model_content(held_out(clf, held_graphs), held_graphs, trivial_tile(held_graphs, clf), quiet=True)
+    page = ModelPage(held_out(clf, held_graphs), held_graphs, trivial_tile(held_graphs, clf), quiet=True)
     features = clf.transform(held_graphs).toarray() > 0
-    for label, (_, pieces) in zip(sorted(clf.reasons_), sorted(content["pieces"]), strict=True):
+    for label, pieces in sorted(page.pieces.items()):
         for piece in pieces:
             held, column = features[:, piece.column], held_graphs.y[:, label]
             assert [counts[1:] for counts in piece.counts] == [
@@ -217,7 +218,7 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
             ]
     most = np.nanmean(y[120:], axis=0) > 0.5  # folds agree with the whole here
     right = ((held_graphs.y == most) | np.isnan(held_graphs.y)).all(axis=1).sum()
-    assert content["tiles"][1].about == f"{right} of {len(held_graphs)} right"
+    assert page.header.tiles[1].about == f"{right} of {len(held_graphs)} right"
 
 
 @pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
@@ -225,7 +226,7 @@ def test_a_reason_without_which_a_label_is_gone_says_so(mutag):
     graphs = mutag.with_y(np.column_stack([mutag.y == 1, mutag.sizes > 15]).astype(float))
     clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
     flips = set()
-    for panel in panels(clf, graphs, range(30)):
+    for panel in Cases(held_out(clf, graphs), graphs, range(30), quiet=True).panels:
         found = clf.explain(graphs[panel.number])
         for row, reason in zip(panel.reasons, found.reasons, strict=True):
             same = ((reason.answers > 0.5) == (found.probabilities > 0.5)).all()
@@ -264,12 +265,12 @@ def test_the_first_reason_is_the_rule_that_made_the_classes(mutag, tmp_path: Pat
     train, test = np.arange(0, 188, 2), np.arange(1, 188, 2)
     clf = isonn.SubgraphClassifier(random_state=0).fit(mutag[train], y[train])
     held = mutag[test].with_y(y[test])
-    content = model_content(held_out(clf, held), held, None, quiet=True)
-    first = content["pieces"][0][1][0]
-    assert content["pieces"][0][0] == "class 1"
+    page = ModelPage(held_out(clf, held), held, None, quiet=True)
+    first = page.pieces[page.explained][0]
+    assert page.explained == 1
     assert "N" in first.text
     assert first.counted("class 0")[0] == 0 or first.counted("class 1")[0] > 0.9 * first.counted("class 1")[1]
-    positive = [panel for panel in content["panels"] if y[test][panel.number] == 1]
+    positive = [panel for panel in page.cases.panels if y[test][panel.number] == 1]
     hits = [
         bool(set(panel.reasons[0].members) & ring_nitrogens(held[panel.number])) for panel in positive if panel.reasons
     ]
@@ -281,11 +282,11 @@ def test_the_first_reason_of_a_planted_motif_lies_in_it():
     planted = planted_motifs(n_graphs=120, seed=0)
     graphs, test = planted.graphs, np.arange(80, 120)
     clf = isonn.SubgraphClassifier(random_state=0).fit(graphs[:80])
-    content = model_content(held_out(clf, graphs[test]), graphs[test], None, quiet=True)
-    piece = content["pieces"][0][1][0]
+    page = ModelPage(held_out(clf, graphs[test]), graphs[test], None, quiet=True)
+    piece = page.pieces[page.explained][0]
     assert piece.counted("class 0")[0] == 0
     assert all(set(planted.motif_nodes[test[number]]) for number in piece.examples)
-    positive = [panel for panel in content["panels"] if graphs.y[test[panel.number]] == 1]
+    positive = [panel for panel in page.cases.panels if graphs.y[test[panel.number]] == 1]
     inside = [set(panel.reasons[0].members) <= set(planted.motif_nodes[test[panel.number]]) for panel in positive]
     assert np.mean(inside) >= 0.95
 
@@ -314,21 +315,21 @@ def test_windows_speak_of_labels_by_name(mutag, tmp_path: Path):
     clf = isonn.IsoNNClassifier(k=2, c=2, epochs=1, random_state=0).fit(mutag[:40])
     for reason in clf.explain(mutag[50]).reasons:
         assert reason.names[0].split()[0] in ("C", "N", "O")
-    content = model_content(held_out(clf, mutag[60:90]), mutag[60:90], None, quiet=True)
-    found = re.search(r"the strongest reason is (.*)\.$", content["answer"])
-    assert found is None or content["hero"]["text"].startswith(found[1])  # the picture shows what the answer says
+    page = ModelPage(held_out(clf, mutag[60:90]), mutag[60:90], None, quiet=True)
+    found = re.search(r"the strongest reason is (.*)\.$", page.header.answers[0])
+    assert found is None or page.header.example.text.startswith(found[1])  # the picture shows what the answer says
 
 
 def test_an_answer_about_labels_and_about_a_class_that_is_there(mutag):
     y = np.stack([mutag.y == 1, mutag.sizes > 18], axis=1).astype(float)
     several = replace(mutag.with_y(y), class_names={}, target_names=("mutagenic", "large"))
     clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(several)
-    content = model_content(held_out(clf, several), several, None, most=5, quiet=True)
-    assert re.search(r"graphs that have label (mutagenic|large) contain", content["answer"])
+    page = ModelPage(held_out(clf, several), several, None, most=5, quiet=True)
+    assert re.search(r"graphs that have label (mutagenic|large) contain", page.header.answers[0])
     three = mutag.with_y(np.digitize(mutag.sizes, (15, 20)))
     clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(three)
     two = three[three.y > 0]
-    content = model_content(held_out(clf, two), two, None, most=5, quiet=True)
-    assert re.search(r"graphs that are of class [12] contain", content["answer"])
-    for _, pieces in content["pieces"]:
+    page = ModelPage(held_out(clf, two), two, None, most=5, quiet=True)
+    assert re.search(r"graphs that are of class [12] contain", page.header.answers[0])
+    for pieces in page.pieces.values():
         assert all(piece.outside[0] > 0 for piece in pieces)  # none that no graph of the page contains

@@ -21,13 +21,14 @@ from isonn.experiments.run import execute
 from isonn.experiments.store import Store
 from isonn.explain.template import EdgeFacts, NodeFacts, Template
 from isonn.graphs import load, planted_motifs
-from isonn.report.cards import template_pictures
+from isonn.report.cases import Cases
 from isonn.report.draw import symbols
 from isonn.report.explain_page import explain_page
+from isonn.report.judged import held_out
 from isonn.report.page import write
-from isonn.report.panels import panels
 from isonn.report.run_page import report_page
 from isonn.report.runs import choose_job, collect, refit
+from isonn.report.sections.templates import Picture
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_the_model_shown_predicts_what_the_store_holds(run):
 
 def test_without_a_match_is_what_the_model_says_without_it(model):
     clf, graphs = model
-    (panel,) = panels(clf, graphs, [3])
+    (panel,) = Cases(held_out(clf, graphs), graphs, [3], quiet=True).panels
     found = clf.explain(graphs[3])
     column = int(np.flatnonzero(found.classes == found.label)[0])
     by_place = {(match.template, match.contribution): match for match in found.matches}
@@ -95,7 +96,8 @@ def test_several_classes_are_asked_of_the_model(model):
     _, graphs = model
     y = np.arange(len(graphs)) % 3
     clf = isonn.IsoNNClassifier(k=2, c=1, epochs=2, hidden=(4,), random_state=0).fit(graphs, y)
-    (panel,) = panels(clf, graphs.with_y(y), [0], listed=4)
+    labelled = graphs.with_y(y)
+    (panel,) = Cases(held_out(clf, labelled), labelled, [0], listed=4, quiet=True).panels
     match = clf.explain(graphs[0]).matches[0]
     column = int(panel.predicted.removeprefix("class "))
     assert panel.matches[0].without == pytest.approx(clf.explain(graphs[0]).without(match)[column])
@@ -211,15 +213,13 @@ def test_a_run_of_subgraph_templates_shows_those(mutag, tmp_path: Path):
 
 
 def test_the_bonds_of_a_template_are_drawn(mutag):
-    adjacency = np.array([[0.0, 0.9, 0.0], [0.9, 0.0, 0.8], [0.0, 0.8, 0.0]], dtype=np.float32)
-    bonds = np.array([[None, 2, None], [2, None, 0], [None, 0, None]], dtype=object)  # double, aromatic
-    nodes = tuple(map(NodeFacts, (1, 2, 0)))
-    edges = {(i, j): EdgeFacts(bonds[i, j]) for i, j in np.argwhere(np.triu(adjacency)).tolist()}
-    template = Template(adjacency, nodes, edges, "labels")
-    ((number, drawing, values, degrees),) = template_pictures([template], symbols(mutag), [0])
-    edges = re.search(r'<g class="edges">(.*?)</g>', drawing.svg).group(1)
+    adjacency = np.array([[0.0, 0.9, -0.001], [0.9, 0.0, 0.8], [-0.001, 0.8, 0.0]], dtype=np.float32)
+    bonds = {(0, 1): EdgeFacts(2), (1, 2): EdgeFacts(0)}  # double, aromatic
+    template = Template(adjacency, (NodeFacts(1), NodeFacts(2), NodeFacts(0)), bonds)
+    picture = Picture.of(0, template, symbols(mutag))
+    edges = re.search(r'<g class="edges">(.*?)</g>', picture.drawing.svg).group(1)
     assert sorted(path.count("M") for path in re.findall(r' d="([^"]+)"', edges)) == [1, 1, 2]
     assert edges.count('class="aromatic"') == 1
-    assert re.findall(r'<text x="[^"]+" y="[^"]+">(\w)</text>', drawing.svg) == ["N", "O", "C"]
-    assert values[0] == (("0.00", "n0"), ("0.90", "p4"), ("0.00", "n0"))
-    assert (number, degrees) == (0, "")
+    assert re.findall(r'<text x="[^"]+" y="[^"]+">(\w)</text>', picture.drawing.svg) == ["N", "O", "C"]
+    assert picture.values[0] == (("0.00", "n0"), ("0.90", "p4"), ("0.00", "n0"))
+    assert (picture.index, picture.degrees) == (0, "")

@@ -11,8 +11,12 @@ from isonn.experiments.jobs import plan
 from isonn.experiments.run import execute
 from isonn.experiments.store import Store
 from isonn.graphs import load
-from isonn.report import results
+from isonn.report.provenance import versions
+from isonn.report.rows import name_of
 from isonn.report.runs import collect
+from isonn.report.sections.confusion import confusions
+from isonn.report.sections.results import dots, table
+from isonn.report.sections.training import losses, sweeps
 
 
 @pytest.fixture(scope="module")
@@ -23,32 +27,32 @@ def group(run):
 def test_confusion_counts_every_prediction_once(group, run):
     graphs = load(run[1])
     rows = group.rows()
-    for row, found in zip(rows, results.confusions(group, rows, graphs), strict=True):
+    for row, found in zip(rows, confusions(group, rows, graphs), strict=True):
         truth = [str(graphs.y[i]) for _, result in group.of(row) for i in result["test"]]
         predicted = [str(label) for _, result in group.of(row) for label in result["predictions"]]
         np.testing.assert_array_equal(found.counts, confusion_matrix(truth, predicted, labels=list(found.classes)))
 
 
 def test_every_fold_and_seed_is_a_dot(group):
-    chart = results.dots(group, group.rows())
+    chart = dots(group, group.rows())
     assert chart.count('class="small"') == 3 * 2 * 3
     assert chart.count('class="large"') == 3 * 2
     assert chart.count('class="mean"') == 3
 
 
 def test_loss_is_drawn_for_methods_that_keep_it(group):
-    charts = results.losses(group, group.rows())
+    charts = losses(group, group.rows())
     assert list(charts) == ["isonn"]
     assert charts["isonn"].count('class="thin') == 6
 
 
 def test_the_table_marks_trivial_rows_and_has_intervals(group):
-    table = results.table(group.rows())
-    assert [row.kind for row in table] == ["isonn", "trivial", "trivial"]
-    assert all(" to " in row.interval for row in table)
-    assert table[1].flips == "0.0"
-    assert table[0].against == ""
-    assert table[1].against.startswith("p ")
+    lines = table(group.rows())
+    assert [row.kind for row in lines] == ["isonn", "trivial", "trivial"]
+    assert all(" to " in row.interval for row in lines)
+    assert lines[1].flips == "0.0"
+    assert lines[0].against == ""
+    assert lines[1].against.startswith("p ")
 
 
 def test_a_setting_that_varies_is_a_sweep_and_tells_rows_apart(run, tmp_path):
@@ -59,13 +63,13 @@ def test_a_setting_that_varies_is_a_sweep_and_tells_rows_apart(run, tmp_path):
         list(execute(plan(graphs, ["isonn"], settings, "paper", 1), {graphs.name: graphs}, store))
     (group,) = collect(tmp_path / "sweep").groups
     rows = group.rows()
-    assert [results.name_of(row, rows) for row in rows] == ["isonn k=2", "isonn k=3"]
-    (title,) = results.sweeps(rows)
+    assert [name_of(row, rows) for row in rows] == ["isonn k=2", "isonn k=3"]
+    (title,) = sweeps(rows)
     assert title.startswith("isonn by k (")
-    assert results.sweeps(rows)[title].count("<circle") == 2
+    assert sweeps(rows)[title].count("<circle") == 2
 
 
 def test_where_results_come_from_is_said_once(group):
-    found = results.provenance(group)
+    found = versions(group)
     assert f"isonn {isonn.__version__}, numpy " in found["versions"]
     assert "cores" in found["machine"]

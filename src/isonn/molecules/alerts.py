@@ -197,7 +197,7 @@ class Alerts(Sequence[Alert]):
     def to_html(self, path: str | Path) -> None:
         """Write a page with a drawing of each alert; needs the extra ``report``."""
         from isonn.report.draw import draw_template
-        from isonn.report.model_page import Tile
+        from isonn.report.header import Tile
         from isonn.report.page import render, write
 
         tiles = []

@@ -8,20 +8,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from isonn.errors import InputError
 from isonn.explain.explanation import Explanation
 from isonn.graphs.graph import GraphSet
-from isonn.progress import bar
-from isonn.report.cards import readable, template_pictures
-from isonn.report.draw import drawer_of, shortened, symbols, symbols_of
-from isonn.report.model_page import Tile, training_words
-from isonn.report.page import render, require_jinja2
-from isonn.report.panels import MANY, Panel, panel_of, panels, percent_text
-from isonn.report.pieces import Holders, Naming
+from isonn.report.cases import Cases
+from isonn.report.draw import shortened, symbols_of
+from isonn.report.header import Example, Header, Tile
+from isonn.report.judged import Judged, training_words
+from isonn.report.page import render_page, require_jinja2
+from isonn.report.panels import MANY, Panel, Style, panel_of
 from isonn.report.runs import check_takes
+from isonn.report.section import Section
+from isonn.report.sections.gallery import GallerySection
+from isonn.report.sections.provenance import ProvenanceSection
+from isonn.report.sections.templates import TemplatePicturesSection
+from isonn.report.words import Naming, percent_text
 
 #: Default number of graphs on a page.
 FIRST = 20
+_KICKER = "isonn explanation"
 
 
 def explain_page(
@@ -42,58 +49,45 @@ def explain_page(
         quiet: hide the progress bar.
     """
     require_jinja2()
-    if not graphs.class_names and clf.label_names_.get("class"):
-        graphs = replace(graphs, class_names=clf.label_names_["class"])
-    if graphs.y is None and clf.label_names_.get("target"):
-        graphs = replace(graphs, target_names=tuple(name for _, name in sorted(clf.label_names_["target"].items())))
+    graphs = _named(graphs, clf)
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
-    with bar("explaining graphs", len(chosen), show=not quiet) as report:
-        shown = panels(clf, graphs, chosen, listed=listed, report=report, holders=Holders(graphs))
-    naming = Naming.of(graphs)
-    one = len(shown) == 1
-    of = f"all {len(shown)}" if len(shown) == len(graphs) else f"{len(shown)} of {len(graphs)}"
-    where = "" if graphs.name == "graphs" else f" of {graphs.name}"
-    title = f"{graphs.name}, {shown[0].title}" if one else f"{graphs.name}, {of} {naming.noun}s"
+    judged = Judged(clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
+    cases = Cases(judged, graphs, chosen, listed, quiet)
     settings = ", ".join(f"{name}={getattr(clf, name)}" for name in ("k", "c", "matching") if hasattr(clf, name))
     facts = [
         ("model", f"{type(clf).__name__}({settings})" + (f" from {source.name}" if source is not None else "")),
         ("data", f"{graphs.name}: {len(graphs)} graphs"),
         ("SHA-256 of the data", graphs.digest),
     ]
-    text = render(
-        "explain.html",
-        title=title,
-        **_first_screen(shown, shown[0].called if one else f"What does the model see in {of} {naming.noun}s{where}?"),
-        how=training_words(clf, graphs[list(chosen)]),
-        panels=shown,
-        templates=template_pictures(clf.templates_, symbols(graphs), _used(shown)) if readable(clf.templates_) else [],
-        legend=drawer_of(graphs[chosen[0]]).legend(),
-        bonds=symbols(graphs).molecules and shown[0].drawing.kind == "graph",
-        facts=facts,
-    )
-    return text, shown
+    sections: list[Section] = [
+        GallerySection(cases.panels, graphs[chosen[0]], cases.look),
+        TemplatePicturesSection(cases),
+        ProvenanceSection("Model and data", [("", facts)]),
+    ]
+    title, header = _first_screen(cases)
+    return render_page(f"{title}: explained by isonn", header, sections), cases.panels
 
 
-def page_of_one(explanation: Explanation) -> str:
+def page_of_explanation(explanation: Explanation) -> str:
     """Create the page of a single explanation."""
     require_jinja2()
-    graph = explanation.graph
+    graph, naming = explanation.graph, Naming.of_explanation(explanation)
     look = symbols_of(graph.node_labels, explanation.label_names, explanation.edge_label_names)
-    naming = Naming.of_one(explanation)
     name = shortened(graph.id or "")
-    panel = panel_of(explanation, 0, None, look, MANY, naming, name=name or f"This {naming.noun}")
-    return render(
-        "explain.html",
-        title=panel.title,
-        **_first_screen([panel], name or f"this {naming.noun}"),
-        how="",
-        panels=[panel],
-        templates=[],
-        legend=drawer_of(graph).legend(),
-        bonds=look.molecules and panel.drawing.kind == "graph",
-        facts=[],
-    )
+    panel = panel_of(explanation, 0, name or f"This {naming.noun}", Style(look, naming, MANY))
+    header = _header_of_graph(panel, name or f"this {naming.noun}")
+    return render_page(f"{panel.title}: explained by isonn", header, [GallerySection([panel], graph, look)])
+
+
+def _named(graphs: GraphSet, clf: Any) -> GraphSet:
+    """Return the graphs with the model's names of classes and targets, where they have none."""
+    names = clf.label_names_
+    if not graphs.class_names and names.get("class"):
+        graphs = replace(graphs, class_names=names["class"])
+    if graphs.y is None and names.get("target"):
+        graphs = replace(graphs, target_names=tuple(name for _, name in sorted(names["target"].items())))
+    return graphs
 
 
 def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:
@@ -112,53 +106,64 @@ def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:
     return [places[number] for number in dict.fromkeys(numbers)]
 
 
-def _used(shown: Sequence[Panel]) -> list[int]:
-    """Return templates by the largest contribution of a listed match."""
-    worth: dict[int, float] = {}
-    for panel in shown:
-        for match in panel.matches:
-            worth[match.template] = max(worth.get(match.template, 0.0), abs(match.contribution))
-    return sorted(worth, key=lambda template: -worth[template])
+def _first_screen(cases: Cases) -> tuple[str, Header]:
+    """Return the title of the page and its first screen."""
+    graphs, panels, noun, how = cases.graphs, cases.panels, cases.naming.noun, cases.judged.how
+    if len(panels) == 1:
+        return f"{graphs.name}, {panels[0].title}", _header_of_graph(panels[0], panels[0].called, how)
+    of = f"all {len(panels)}" if len(panels) == len(graphs) else f"{len(panels)} of {len(graphs)}"
+    where = "" if graphs.name == "graphs" else f" of {graphs.name}"
+    header = Header(
+        kicker=_KICKER,
+        question=f"What does the model see in {of} {noun}s{where}?",
+        answers=[_answer_of_several(panels)],
+        tiles=_numeric_tiles(panels) if panels[0].confidence is None else _class_tiles(panels),
+        example=_first_with_reason(panels),
+        how=how,
+    )
+    return f"{graphs.name}, {of} {noun}s", header
 
 
-def _first_screen(shown: Sequence[Panel], about: str) -> dict[str, Any]:
-    """Return question, answer and numbers, and for several graphs one with its strongest reason.
-
-    Args:
-        about: the name of a single graph, or the question for several.
-    """
-    noun = shown[0].noun
-    if len(shown) == 1:
-        (panel,) = shown
-        why = f"Why is {about} predicted {panel.predicted}?"
-        return {"question": why, "answer": _answer(panel), "tiles": _tiles(panel), "hero": None, "noun": noun}
-    numeric = shown[0].confidence is None
-    leading = Counter(panel.reasons[0].text for panel in shown if panel.reasons).most_common(1)
+def _answer_of_several(panels: Sequence[Panel]) -> str:
+    noun = panels[0].noun
+    leading = Counter(panel.reasons[0].text for panel in panels if panel.reasons).most_common(1)
     if not leading:
-        answer = f"No piece of these {noun}s speaks for or against a prediction."
-    elif leading[0][1] == 1:
-        answer = f"The {len(shown)} {noun}s all have different strongest reasons."
-    else:
-        answer = f"The most frequent strongest reason is {leading[0][0]}: in {leading[0][1]} of {len(shown)} {noun}s."
-    if numeric:
-        values = [panel.score for panel in shown]
-        mean = Tile("Mean prediction", f"{sum(values) / len(values):.3g}", f"of {len(shown)} {noun}s", main=True)
-        tiles = [mean, Tile("Predictions", f"{min(values):.3g} to {max(values):.3g}", "lowest to highest")]
-    else:
-        counts = Counter(panel.predicted for panel in shown).most_common(2)
-        tiles = [Tile(f"Predicted {name}", str(n), f"of {len(shown)} {noun}s") for name, n in counts]
-        judged = [panel for panel in shown if panel.right is not None]
-        if judged:
-            right = sum(panel.right is True for panel in judged)
-            tiles = [Tile("Correct", percent_text(right / len(judged)), f"{right} of {len(judged)}"), tiles[0]]
-        tiles[0] = replace(tiles[0], main=True)
-    first = next((panel for panel in shown if panel.reasons and panel.reasons[0].contribution > 0), None)
-    first = first or next((panel for panel in shown if panel.reasons), None)
-    hero = None
-    if first is not None:
-        text = f"{first.reasons[0].text}; without it: {first.reasons[0].without}"
-        hero = {"panel": first, "drawing": first.drawing, "text": text}
-    return {"question": about, "answer": answer, "tiles": tiles, "hero": hero, "noun": noun}
+        return f"No piece of these {noun}s speaks for or against a prediction."
+    text, count = leading[0]
+    if count == 1:
+        return f"The {len(panels)} {noun}s all have different strongest reasons."
+    return f"The most frequent strongest reason is {text}: in {count} of {len(panels)} {noun}s."
+
+
+def _numeric_tiles(panels: Sequence[Panel]) -> list[Tile]:
+    values, about = [panel.score for panel in panels], f"of {len(panels)} {panels[0].noun}s"
+    mean = Tile("Mean prediction", f"{sum(values) / len(values):.3g}", about, main=True)
+    return [mean, Tile("Predictions", f"{min(values):.3g} to {max(values):.3g}", "lowest to highest")]
+
+
+def _class_tiles(panels: Sequence[Panel]) -> list[Tile]:
+    counts = Counter(panel.predicted for panel in panels).most_common(2)
+    tiles = [Tile(f"Predicted {name}", str(n), f"of {len(panels)} {panels[0].noun}s") for name, n in counts]
+    judged = [panel.right for panel in panels if panel.right is not None]
+    if judged:
+        about = f"{sum(judged)} of {len(judged)}"
+        tiles = [Tile("Correct", percent_text(sum(judged) / len(judged)), about), tiles[0]]
+    return [replace(tiles[0], main=True), *tiles[1:]]
+
+
+def _first_with_reason(panels: Sequence[Panel]) -> Example | None:
+    """Return the first graph with a reason for its prediction, else the first with any reason."""
+    candidates = [panel for panel in panels if panel.reasons]
+    panel = next((p for p in candidates if p.reasons[0].contribution > 0), next(iter(candidates), None))
+    if panel is None:
+        return None
+    first = panel.reasons[0]
+    return Example(panel, panel.drawing, f"{first.text}; without it: {first.without}")
+
+
+def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:
+    question = f"Why is {name} predicted {panel.predicted}?"
+    return Header(_KICKER, question, [_answer(panel)], _tiles(panel), how=how)
 
 
 def _tiles(panel: Panel) -> list[Tile]:

@@ -11,19 +11,44 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isonn import __version__
 from isonn.errors import InputError, MissingDependencyError
 from isonn.files import atomic_file
 from isonn.report.charts import share_bar
-from isonn.report.panels import Panel, percent_text
-from isonn.report.pieces import side
+from isonn.report.panels import Panel
+from isonn.report.words import percent_text, side, signed
+
+if TYPE_CHECKING:
+    from isonn.report.header import Header
+    from isonn.report.section import Section
 
 #: Number of panels drawn at once; page.js has the same number.
 AT_ONCE = 100
 #: A word with links, short enough for a line of a phone.
 _FORMULA = re.compile(r"(?=.*[\u2013=\u2261:~]).{2,28}")
+
+
+def render_page(
+    title: str, header: Header, sections: Sequence[Section], warnings: Sequence[str] = (), contents: bool = False
+) -> str:
+    """Render a page made of sections as text; those that do not apply are left out.
+
+    Args:
+        title: the title of the window.
+        warnings: sentences above the first section.
+        contents: whether to list the sections at the top.
+    """
+    shown = [section for section in sections if section.applies()]
+    return render("page.html", title=title, header=header, sections=shown, warnings=warnings, contents=contents)
+
+
+def fragment(name: str, **content: Any) -> Any:
+    """Render a part of a page, a file in ``html``, as safe markup."""
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(name).render(**content))
 
 
 def render(name: str, **content: Any) -> str:
@@ -89,20 +114,6 @@ def write(path: Path, text: str) -> None:
 def require_jinja2() -> None:
     """Raise `MissingDependencyError` at once, not after minutes of work, if jinja2 is missing."""
     _jinja2()
-
-
-def signed(value: float) -> str:
-    """Format a number with its sign, to three digits.
-
-    Example:
-        >>> signed(0.25), signed(-12.3456), signed(-0.0)
-        ('+0.250', '-12.3', '0')
-    """
-    if value == 0:
-        return "0"
-    size = abs(value)
-    text = f"{size:.3f}" if 0.001 <= size < 10 else f"{size:.1f}" if 10 <= size < 1e5 else f"{size:.1e}"
-    return f"{'+' if value > 0 else '-'}{text}"
 
 
 def _share(pair: tuple[int, int]) -> str:

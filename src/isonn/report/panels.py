@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from isonn.errors import IsoNNWarning
 from isonn.explain.explanation import Explanation, Match
 from isonn.explain.reasons import Reason
-from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.graph import Graph
 from isonn.report.charts import bar
-from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph, shortened, symbols
-from isonn.report.pieces import Holders, Naming, brief, has_target, listed, reason_marks, reason_words
+from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph
+from isonn.report.holders import Holders
+from isonn.report.words import Naming, brief, listed, percent_text, reason_words
 from isonn.targets import Labels, Numbers
 
 #: Number of matches listed for a graph of a gallery, and on a page of single graphs.
@@ -104,7 +103,6 @@ class Panel:
     about: str
     explained: str
     certainty: str = ""
-    note: str = ""
     noun: str = "graph"
 
     @property
@@ -118,157 +116,147 @@ class Panel:
         return f"{self.noun} {self.name}" if self.name.isdecimal() else self.name
 
 
-def panels(
-    clf: Any,
-    graphs: GraphSet,
-    numbers: Iterable[int],
-    listed: int = FEW,
-    report: Callable[[int, str], None] | None = None,
-    holders: Holders | None = None,
-) -> list[Panel]:
-    """Explain graphs of a set with a fitted model.
-
-    Args:
-        numbers: which graphs.
-        listed: number of matches to list for each.
-        report: called with the number of graphs that are done.
-        holders: counts the graphs that contain a reason; None omits the counts.
-    """
-    look, naming = symbols(graphs), Naming.of(graphs)
-    y = graphs.y if graphs.y is not None and graphs.y.ndim == 1 else None
-    made = []
-    for done, number in enumerate(numbers, start=1):
-        truth = y[number] if y is not None and has_target(y[[number]]).all() else None
-        row = graphs.table["row"][number] if "row" in graphs.table else number  # in its file
-        name = str(row) if graphs.ids is None else shortened(str(graphs.ids[number]))
-        with warnings.catch_warnings():  # predicting the whole set already warned
-            warnings.simplefilter("ignore", IsoNNWarning)
-            found = clf.explain(graphs[number])
-        made.append(panel_of(found, number, truth, look, listed, naming, name, holders))
-        if report is not None:
-            report(done, f"graph {number}")
-    return made
-
-
 def _called(noun: str, name: str) -> str:
     """Return the name of a graph as a heading; a mere number follows the noun."""
     return f"{noun.capitalize()} {name}" if name.isdecimal() else name
 
 
+@dataclass(frozen=True)
+class Style:
+    """The look of all panels of a page: of labels, the names of classes, and how many matches are listed."""
+
+    look: Symbols
+    naming: Naming
+    listed: int = FEW
+
+
 def panel_of(
-    found: Explanation,
-    number: int,
-    truth: Any,
-    look: Symbols,
-    listed: int,
-    naming: Naming | None = None,
-    name: str | None = None,
-    holders: Holders | None = None,
+    explanation: Explanation, number: int, name: str, style: Style, truth: Any = None, holders: Holders | None = None
 ) -> Panel:
-    """Convert one explanation to a panel; ``truth`` is the graph's class or value, or None."""
-    naming, title = naming or Naming(), name if name is not None else str(number)
-    numeric, column = isinstance(found.target, Numbers), found.column
-    predicted = f"{found.score:.3g}" if numeric else _class_text(found, found.probabilities, naming)
-    reasons, matches = found.reasons, _chosen(found.matches, listed)
-    about = describe(found.graph)
-    called = _called(naming.noun, title)
-    marks = reason_marks(reasons)
-    strongest = f"; strongest reason: {reason_words(reasons[0])}" if reasons else ""
-    drawing = draw_graph(
-        found.graph,
-        symbols=look,
-        title=f"{called}: {about}, predicted {predicted}{strongest}",
-        marks=[*marks, *(Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches)],
-        shown=range(min(1, len(marks))),
-        node_importance=found.node_importance,
-        edge_importance=found.edge_importance,
-    )
-    largest = max((abs(reason.contribution) for reason in reasons), default=0.0)
-    rows = []
-    for reason in reasons:
-        rows.append(
-            ReasonRow(
-                text=reason_words(reason),
-                nodes=_nodes(reason),
-                members=reason.nodes,
-                contribution=reason.contribution,
-                bar=bar(reason.contribution, largest),
-                without=f"{reason.answers[column]:.3g}" if numeric else percent_text(float(reason.answers[column])),
-                flips=_flips(found, reason.answers, naming),
-                held="" if holders is None else holders.words(reason, naming),
-            )
-        )
-    certainty = "" if numeric else percent_text(float(found.probabilities[column]))
-    if isinstance(found.target, Labels) and predicted != naming.class_(found.explained):
-        likely = naming.class_(found.explained)
-        certainty = f"most likely {likely}, {certainty}" if predicted == "no label" else f"{likely} {certainty}"
-    right = None if truth is None or numeric or isinstance(found.target, Labels) else bool(truth == found.label)
+    """Convert an explanation to a panel.
+
+    Args:
+        number: number of the graph on its page.
+        name: its name.
+        truth: its class or value, or None.
+        holders: counts the graphs that contain a reason; None omits the counts.
+    """
+    naming, target, column = style.naming, explanation.target, explanation.column
+    numeric = isinstance(target, Numbers)
+    predicted = _answer_text(explanation, explanation.probabilities, naming)
+    matches = _chosen(explanation.matches, style.listed)
+    right = None if truth is None or numeric or isinstance(target, Labels) else bool(truth == explanation.label)
     return Panel(
         number=number,
-        name=title,
+        name=name,
         truth=None if truth is None else f"{truth:.3g}" if numeric else naming.class_(truth),
         predicted=predicted,
-        confidence=None if numeric else float(found.probabilities[column]),
+        confidence=None if numeric else float(explanation.probabilities[column]),
         right=right,
-        probabilities=() if numeric else _probabilities(found, naming),
-        score=found.score,
-        base=found.base,
-        count=found.count,
-        drawing=drawing,
-        reasons=tuple(rows),
-        matches=tuple(_match_row(found, match, column, look, naming) for match in matches),
-        about=about,
-        explained=naming.target(found.explained) if numeric else naming.class_(found.explained),
-        certainty=certainty,
-        note=getattr(found, "note", ""),
+        probabilities=() if numeric else _probabilities(explanation, naming),
+        score=explanation.score,
+        base=explanation.base,
+        count=explanation.count,
+        drawing=_drawing(explanation, matches, f"{_called(naming.noun, name)}: ", predicted, style),
+        reasons=_reason_rows(explanation, naming, holders),
+        matches=tuple(_match_row(explanation, match, style) for match in matches),
+        about=describe(explanation.graph),
+        explained=naming.target(explanation.explained) if numeric else naming.class_(explanation.explained),
+        certainty=_certainty(explanation, predicted, naming),
         noun=naming.noun,
     )
 
 
-def percent_text(share: float) -> str:
-    """Format a share of 1 in percent.
+def _drawing(explanation: Explanation, matches: Sequence[Match], name: str, predicted: str, style: Style) -> Drawing:
+    """Draw a graph with its reasons and listed matches, which the page highlights."""
+    reasons = explanation.reasons
+    strongest = f"; strongest reason: {reason_words(reasons[0])}" if reasons else ""
+    return draw_graph(
+        explanation.graph,
+        symbols=style.look,
+        title=f"{name}{describe(explanation.graph)}, predicted {predicted}{strongest}",
+        marks=[*reason_marks(reasons), *(Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches)],
+        shown=range(min(1, len(reasons))),
+        node_importance=explanation.node_importance,
+        edge_importance=explanation.edge_importance,
+    )
 
-    Example:
-        >>> percent_text(0.934), percent_text(0.99999)
-        ('93.4 %', '> 99.9 %')
-    """
-    if 0.9995 <= share < 1:
-        return "> 99.9 %"
-    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+def reason_marks(reasons: Sequence[Reason]) -> list[Mark]:
+    """Convert reasons to marks of a drawing, with their number and sign."""
+    signs = ["+" if reason.contribution >= 0 else "-" for reason in reasons]
+    return [
+        Mark(reason.nodes, positive=sign == "+", text=f"{i} {sign}")
+        for i, (reason, sign) in enumerate(zip(reasons, signs, strict=True), start=1)
+    ]
 
 
-def _probabilities(found: Explanation, naming: Naming) -> tuple[tuple[str, float], ...]:
-    pairs = zip(found.classes.tolist(), found.probabilities.tolist(), strict=True)
+def _reason_rows(explanation: Explanation, naming: Naming, holders: Holders | None) -> tuple[ReasonRow, ...]:
+    column, numeric = explanation.column, isinstance(explanation.target, Numbers)
+    largest = max((abs(reason.contribution) for reason in explanation.reasons), default=0.0)
+    return tuple(
+        ReasonRow(
+            text=reason_words(reason),
+            nodes=_nodes(reason),
+            members=reason.nodes,
+            contribution=reason.contribution,
+            bar=bar(reason.contribution, largest),
+            without=f"{reason.answers[column]:.3g}" if numeric else percent_text(float(reason.answers[column])),
+            flips=_flips(explanation, reason.answers, naming),
+            held="" if holders is None else holders.words(reason, naming),
+        )
+        for reason in explanation.reasons
+    )
+
+
+def _certainty(explanation: Explanation, predicted: str, naming: Naming) -> str:
+    """Return the probability of the explained class as text, with the label it belongs to if there are several."""
+    if isinstance(explanation.target, Numbers):
+        return ""
+    share, likely = percent_text(float(explanation.probabilities[explanation.column])), ""
+    if isinstance(explanation.target, Labels):
+        likely = naming.class_(explanation.explained)
+    if not likely or predicted == likely:
+        return share
+    return f"most likely {likely}, {share}" if predicted == "no label" else f"{likely} {share}"
+
+
+def _probabilities(explanation: Explanation, naming: Naming) -> tuple[tuple[str, float], ...]:
+    pairs = zip(explanation.classes.tolist(), explanation.probabilities.tolist(), strict=True)
     return tuple((naming.class_(value), float(share)) for value, share in pairs)
 
 
-def _class_text(found: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
-    """Return the class, or all labels, that these probabilities predict."""
-    if isinstance(found.target, Labels):
-        return ", ".join(map(naming.class_, found.classes[answers > 0.5].tolist())) or "no label"
-    return naming.class_(found.classes[int(answers.argmax())])
+def _answer_text(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
+    """Return the class, all labels, or the number that these answers predict."""
+    if isinstance(explanation.target, Numbers):
+        return f"{explanation.score:.3g}"
+    if isinstance(explanation.target, Labels):
+        return ", ".join(map(naming.class_, explanation.classes[answers > 0.5].tolist())) or "no label"
+    return naming.class_(explanation.classes[int(answers.argmax())])
 
 
-def _flips(found: Explanation, answers: NDArray[np.float64], naming: Naming) -> str | None:
+def _flips(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str | None:
     """Return what these answers predict, or None if it is what the model predicts."""
-    if isinstance(found.target, Numbers):
+    if isinstance(explanation.target, Numbers):
         return None
-    then = _class_text(found, answers, naming)
-    return None if then == _class_text(found, found.probabilities, naming) else then
+    then = _answer_text(explanation, answers, naming)
+    return None if then == _answer_text(explanation, explanation.probabilities, naming) else then
 
 
-def _match_row(found: Explanation, match: Match, column: int, look: Symbols, naming: Naming) -> MatchRow:
-    without = _without(found, match, column)
-    flips = _flips(found, without, naming)
-    place = _place(found.graph, match, look)
-    return MatchRow(match.template, place, match.contribution, match.distance, float(without[column]), flips)
+def _match_row(explanation: Explanation, match: Match, style: Style) -> MatchRow:
+    without = _without(explanation, match, explanation.column)
+    flips = _flips(explanation, without, style.naming)
+    place = _place(explanation.graph, match, style.look)
+    return MatchRow(
+        match.template, place, match.contribution, match.distance, float(without[explanation.column]), flips
+    )
 
 
-def _without(found: Explanation, match: Match, column: int) -> NDArray[np.float64]:
+def _without(explanation: Explanation, match: Match, column: int) -> NDArray[np.float64]:
     """Return the answers without a match; for two classes the contribution determines them."""
-    if len(found.classes) != 2 or isinstance(found.target, (Labels, Numbers)):
-        return found.without(match)
-    share = float(expit(found.score - match.contribution))
+    if len(explanation.classes) != 2 or isinstance(explanation.target, (Labels, Numbers)):
+        return explanation.without(match)
+    share = float(expit(explanation.score - match.contribution))
     return np.array([share, 1 - share] if column == 0 else [1 - share, share])
 
 

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
-
-import numpy as np
 
 from isonn.errors import IsoNNWarning
 from isonn.experiments.rows import Row
 from isonn.experiments.tables import failures
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.isomorphism import twin_groups
 from isonn.progress import bar
-from isonn.report import results
-from isonn.report.compare_page import Measured, comparison, differences, learning_curves, ranking, with_charts
-from isonn.report.model_page import GRAPHS, Judged, Tile, model_content, trivial_tile
-from isonn.report.page import render, require_jinja2
-from isonn.report.pieces import Naming
+from isonn.report.compare_page import comparison_page
+from isonn.report.header import Header, Tile
+from isonn.report.judged import Judged, trivial_tile
+from isonn.report.model_page import GRAPHS, ModelPage
+from isonn.report.page import render_page, require_jinja2
+from isonn.report.provenance import group_facts
+from isonn.report.rows import Measured, best_of, kind_of, metric_heading, metric_text
 from isonn.report.runs import Collected, Fitted, Group, choose_job, collect, find_graphs, refit, saved
-
-#: Maximum number of nodes to search for twins in; more takes too long for a page.
-TWIN_NODES = 2_000_000
+from isonn.report.section import Section
+from isonn.report.sections.confusion import ConfusionSection
+from isonn.report.sections.gallery import GallerySection
+from isonn.report.sections.mistakes import MistakesSection
+from isonn.report.sections.node_order import NodeOrderSection
+from isonn.report.sections.pieces import PiecesSection
+from isonn.report.sections.provenance import ProvenanceSection
+from isonn.report.sections.results import ResultsSection
+from isonn.report.sections.templates import TemplateCardsSection
+from isonn.report.sections.training import TrainingSection
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,16 @@ class ReportPage:
     facts: dict[str, Any]
 
 
+@dataclass(frozen=True, eq=False)
+class _ShownModel:
+    """The model of a run that the page shows, and why there is none."""
+
+    page: ModelPage | None = None
+    fitted: Fitted | None = None
+    header: Header | None = None
+    missing: str = ""
+
+
 def report_page(
     folder: Path, data: str | None = None, model: Path | None = None, graphs_shown: int = GRAPHS, quiet: bool = False
 ) -> ReportPage:
@@ -52,102 +68,116 @@ def report_page(
         quiet: hide the progress bar.
     """
     require_jinja2()
-    found = collect(folder)
-    if len({group.dataset for group in found.groups}) > 1 and data is None and model is None:
-        return _compared(found)
-    shown_group = _preferred(found, data)
-    blocks, warnings = [], _warnings(found)
-    content: dict[str, Any] = {"model": None, "no_model": "", "model_sentence": "", "templates_sentence": ""}
-    for group in found.groups:
-        given = data if group is shown_group else None
-        graphs, why = find_graphs(group, given)
-        rows = group.rows()
-        warnings += failures(rows)
-        blocks.append(_block(group, rows, graphs, why))
-        if group is not shown_group:
-            continue
-        if graphs is None:
-            content["no_model"] = f"Reasons and graphs cannot be shown: {why}."
-            continue
-        with catch_warnings():  # `isonn evaluate` has told what its jobs warned of
-            simplefilter("ignore", IsoNNWarning)
-            try_model = _fitted(group, graphs, model, quiet)
-            if try_model is None:
-                content["no_model"] = "No method of this run gives reasons; add isonn-subgraph to its methods."
-                continue
-            judged = Judged(try_model.clf, [(try_model.clf, try_model.test)], try_model.how, try_model.train)
-            trivial = _best_trivial(rows) or trivial_tile(graphs, try_model.clf)
-            made = model_content(judged, graphs, trivial, graphs_shown, quiet)
-        if (own := _tile_of(rows, try_model.method)) is not None and trivial is not None:
-            made["tiles"] = [own, trivial]  # both over all seeds of the run
-        content |= {"model": made, "model_sentence": try_model.sentence}
-        content["templates_sentence"] = f"{try_model.sentence} The strongest templates are shown."
-    title = ", ".join(dict.fromkeys(group.dataset for group in found.groups))
-    shown = content["model"] or {}
-    text = render(
-        "report.html",
-        title=title,
-        headline=_headline(blocks),
-        warnings=warnings,
-        groups=blocks,
-        sections=_sections(shown),
-        **content,
-    )
-    facts = {
-        "datasets": [group.dataset for group in found.groups],
-        "results": len({job.id for group in found.groups for job in group.jobs} & set(found.groups[0].results)),
-        "missing": sum(group.missing for group in found.groups),
-        "damaged": list(found.damaged),
-        "reasons": sum(len(own) for _, own in shown.get("pieces", ())),
-        "templates": len(shown.get("cards", ())),
-        "graphs": len(shown.get("panels", ())),
-        "no_model": content["no_model"],
-        "bytes": len(text.encode()),
-    }
-    return ReportPage(text, facts)
+    collected = collect(folder)
+    if len({group.dataset for group in collected.groups}) > 1 and data is None and model is None:
+        text = comparison_page(collected)
+        results = sum(job.id in group.results for group in collected.groups for job in group.jobs)
+        return ReportPage(text, _facts(collected, results, text))
+    preferred = _preferred(collected, data)
+    sets = [_measured(group, data if group is preferred else None) for group in collected.groups]
+    shown = _model_of(next(one for one in sets if one.group is preferred), model, graphs_shown, quiet)
+    title = ", ".join(dict.fromkeys(group.dataset for group in collected.groups))
+    header = shown.header or Header("isonn report", title, _headline(sets), note=shown.missing, wide=True)
+    warnings = [*_warnings(collected), *(sentence for one in sets for sentence in failures(one.rows))]
+    sections = _sections(sets, shown)
+    text = render_page(f"{title}: isonn report", header, sections, warnings, contents=True)
+    results = len({job.id for group in collected.groups for job in group.jobs} & set(collected.groups[0].results))
+    return ReportPage(text, _facts(collected, results, text, shown, sections))
 
 
-def _compared(found: Collected) -> ReportPage:
-    """Create the page that compares the methods over several datasets; ``data`` selects one of them instead."""
-    content = comparison(found)
-    text = render("compare.html", **content)
-    facts = {
-        "datasets": [group.dataset for group in found.groups],
-        "results": sum(job.id in group.results for group in found.groups for job in group.jobs),
-        "missing": sum(group.missing for group in found.groups),
-        "damaged": list(found.damaged),
-        "reasons": 0,
-        "templates": 0,
-        "graphs": 0,
-        "no_model": "",
+def _sections(sets: Sequence[Measured], shown: _ShownModel) -> list[Section]:
+    """Return the sections, in order; those of the model only if there is one."""
+    sentence = "" if shown.fitted is None else shown.fitted.sentence
+    provenance = [(one.name, group_facts(one.group, one.graphs)) for one in sets]
+    before: list[Section] = []
+    cards: list[Section] = []
+    if shown.page is not None:
+        cases = shown.page.cases
+        before = [
+            PiecesSection(cases, shown.page.pieces, shown.page.explained),
+            GallerySection.of_set(cases),
+            MistakesSection(cases),
+        ]
+        cards = [TemplateCardsSection(cases, f"{sentence} The strongest templates are shown.")]
+    return [
+        *before,
+        ResultsSection(sets),
+        ConfusionSection(sets),
+        *cards,
+        TrainingSection(sets),
+        NodeOrderSection(sets),
+        ProvenanceSection("Data, protocol and versions", provenance, sentence),
+    ]
+
+
+def _facts(
+    collected: Collected, results: int, text: str, shown: _ShownModel | None = None, sections: Sequence[Section] = ()
+) -> dict[str, Any]:
+    """Return the counts of the page, for machines."""
+    shown = shown or _ShownModel()
+    page = shown.page
+    cards = [section for section in sections if isinstance(section, TemplateCardsSection) and section.applies()]
+    return {
+        "datasets": [group.dataset for group in collected.groups],
+        "results": results,
+        "missing": sum(group.missing for group in collected.groups),
+        "damaged": list(collected.damaged),
+        "reasons": 0 if page is None else sum(map(len, page.pieces.values())),
+        "templates": sum(section.number for section in cards),
+        "graphs": 0 if page is None else len(page.cases.panels),
+        "no_model": shown.missing,
         "bytes": len(text.encode()),
     }
-    return ReportPage(text, facts)
+
+
+def _measured(group: Group, data: str | None) -> Measured:
+    graphs, why = find_graphs(group, data)
+    return Measured(f"{group.dataset}, {group.protocol} protocol", group, group.rows(), graphs, why)
+
+
+def _model_of(measured: Measured, model: Path | None, most: int, quiet: bool) -> _ShownModel:
+    """Return the model that the page shows, or why there is none."""
+    graphs, rows = measured.graphs, measured.rows
+    if graphs is None:
+        return _ShownModel(missing=f"Reasons and graphs cannot be shown: {measured.why}.")
+    with catch_warnings():  # `isonn evaluate` has told what its jobs warned of
+        simplefilter("ignore", IsoNNWarning)
+        fitted = _fitted(measured.group, graphs, model, quiet)
+        if fitted is None:
+            return _ShownModel(missing="No method of this run gives reasons; add isonn-subgraph to its methods.")
+        judged = Judged(fitted.clf, [(fitted.clf, fitted.test)], fitted.how, fitted.train)
+        of_run = _best_trivial(rows)
+        page = ModelPage(judged, graphs, of_run or trivial_tile(graphs, fitted.clf), most, quiet)
+        header = page.header
+    tile = _tile_of(rows, fitted.method)
+    if tile is not None and of_run is not None:
+        header = replace(header, tiles=[tile, of_run])  # both over all seeds of the run
+    return _ShownModel(page, fitted, header)
 
 
 def _tile_of(rows: Sequence[Row], method: str) -> Tile | None:
-    """Return the metric of the method shown, over all seeds."""
-    own = results.best_of([row for row in rows if row.method == method])
-    if own is None or _best_trivial(rows) is None:
+    """Return the metric of a method, over all seeds."""
+    best = best_of([row for row in rows if row.method == method])
+    if best is None:
         return None
-    about = f"{results.metric_heading(own)} over all seeds of the run"
-    return Tile(method, results.metric_text(own), about, main=True)
+    return Tile(method, metric_text(best), f"{metric_heading(best)} over all seeds of the run", main=True)
 
 
 def _best_trivial(rows: Sequence[Row]) -> Tile | None:
-    """Return the best trivial row of the run's own table."""
-    best = results.best_of([row for row in rows if results.kind_of(row.method) == "trivial"])
+    """Return the best trivial row of the run's table."""
+    best = best_of([row for row in rows if kind_of(row.method) == "trivial"])
     if best is None:
         return None
-    about = f"{results.metric_heading(best)} over all seeds of the run"
-    return Tile(f"Best trivial method: {best.method}", results.metric_text(best), about)
+    about = f"{metric_heading(best)} over all seeds of the run"
+    return Tile(f"Best trivial method: {best.method}", metric_text(best), about)
 
 
-def _preferred(found: Collected, data: str | None) -> Group:
+def _preferred(collected: Collected, data: str | None) -> Group:
     """Return the group whose graphs are shown: that of ``data``, or the first with a model to show."""
-    candidates = [group for group in found.groups if choose_job(group) is not None] or list(found.groups)
-    if data is not None and len(found.groups) > 1:
-        named = [group for group in found.groups if group.dataset == data or Path(data).stem == group.dataset]
+    groups = collected.groups
+    candidates = [group for group in groups if choose_job(group) is not None] or list(groups)
+    if data is not None and len(groups) > 1:
+        named = [group for group in groups if group.dataset == data or Path(data).stem == group.dataset]
         candidates = named or candidates
     return candidates[0]
 
@@ -164,123 +194,33 @@ def _fitted(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> 
     return fitted
 
 
-def _block(group: Group, rows: Sequence[Row], graphs: GraphSet | None, why: str) -> dict[str, Any]:
-    """Return the content for one dataset under one protocol."""
-    lines = results.table(rows)
-    found = results.confusions(group, rows, graphs) if graphs is not None else []
-    twins, matter = _twins(graphs, group) if graphs is not None else ("", False)
-    seeds = f"mean ± standard deviation over {group.seeds} seeds" if group.seeds > 1 else "one seed"
-    measured = Measured(group.dataset, group, rows)
-    ranks = ranking([measured])
-    reference, against = differences([measured], ranks) if ranks else ("", {})
-    compared = "; p: corrected resampled t-test" if any(line.against for line in lines) else ""
-    return {
-        "name": f"{group.dataset}, {group.protocol} protocol",
-        "rows": rows,
-        "facts": _facts(group, graphs),
-        "table": lines,
-        "headings": results.headings(rows),
-        "caption": f"{seeds[0].upper()}{seeds[1:]}{compared}. A learned method has to beat the trivial rows.",
-        "intervals": any(line.interval for line in lines),
-        "printed": any(line.printed for line in lines),
-        "flips": any(line.flips for line in lines),
-        "dots": results.dots(group, rows),
-        "reference": reference,
-        "against": with_charts(against),
-        "curves": learning_curves(measured),
-        "confusions": found,
-        "no_confusion": f"Left out: {why or 'a graph may have several labels, or there are too many classes'}.",
-        "losses": results.losses(group, rows),
-        "sweeps": results.sweeps(rows),
-        "times": results.times(group, rows),
-        "audit": results.audit_chart(group, rows),
-        "twins": twins,
-        "twins_matter": matter,
-    }
-
-
-def _facts(group: Group, graphs: GraphSet | None) -> list[tuple[str, str]]:
-    facts = [("dataset", group.dataset)]
-    if graphs is not None:
-        sizes = graphs.sizes
-        facts.append(("graphs", f"{len(graphs)}, of {sizes.min()} to {sizes.max()} nodes (mean {sizes.mean():.1f})"))
-        if graphs.y is not None and graphs.y.ndim == 1 and graphs.y.dtype.kind == "f":
-            low, mean, high = np.nanmin(graphs.y), np.nanmean(graphs.y), np.nanmax(graphs.y)
-            facts.append((Naming.of(graphs).target(), f"{low:.3g} to {high:.3g} (mean {mean:.3g})"))
-        elif graphs.y is not None and graphs.y.ndim == 1:
-            values, counts = np.unique(graphs.y, return_counts=True)
-            named = map(Naming.of(graphs).class_, values.tolist())
-            facts.append(("classes", ", ".join(f"{name}: {c}" for name, c in zip(named, counts, strict=True))))
-    about = results.protocol_text(group)
-    facts.append(("protocol", f"{group.protocol}: {about}" if about else group.protocol))
-    finished = f"{len(group.jobs) - group.missing} of {len(group.jobs)} jobs finished"
-    facts.append(("runs", f"{group.seeds} seed{'s' * (group.seeds != 1)} of {group.folds} folds, {finished}"))
-    facts.append(("SHA-256 of the data", group.digest))
-    return facts + list(results.provenance(group).items())
-
-
-def _twins(graphs: GraphSet, group: Group) -> tuple[str, bool]:
-    """Describe how many graphs equal another one, and return whether that reveals test graphs."""
-    if graphs.sizes.sum() > TWIN_NODES:
-        return f"Twins were not searched for among {len(graphs):,} graphs.", False
-    counts = np.bincount(twin_groups(graphs))
-    number = int(counts[counts > 1].sum())
-    if not number:
-        return "No two graphs are equal up to relabelling.", False
-    sentence = f"{number} of the {len(graphs)} graphs equal another one up to relabelling (labels ignored)"
-    if group.protocol == "fair":
-        return f"{sentence}; the fair protocol keeps such twins in one fold.", False
-    remedy = "which makes accuracies too high; the fair protocol keeps twins in one fold"
-    return (
-        f"{sentence}. Under the {group.protocol} protocol a test graph's twin may be a training graph, {remedy}.",
-        True,
-    )
-
-
-def _headline(blocks: Sequence[dict[str, Any]]) -> list[str]:
+def _headline(sets: Sequence[Measured]) -> list[str]:
     """Describe the best learned row beside the best trivial one, for each dataset."""
+    kinds = {"isonn": "best template model", "other": "best other method", "trivial": "best trivial method"}
     sentences = []
-    for block in blocks:
-        kinds = (("isonn", "best template model"), ("other", "best other method"), ("trivial", "best trivial method"))
-        words = []
-        for kind, name in kinds:
-            best = results.best_of([row for row in block["rows"] if results.kind_of(row.method) == kind])
-            words += (
-                []
-                if best is None
-                else [f"{best.method} {results.metric_text(best)} {results.metric_heading(best)} ({name})"]
-            )
+    for measured in sets:
+        best = {kind: best_of([row for row in measured.rows if kind_of(row.method) == kind]) for kind in kinds}
+        words = [
+            f"{row.method} {metric_text(row)} {metric_heading(row)} ({kinds[kind]})"
+            for kind, row in best.items()
+            if row is not None
+        ]
         if words:
-            text = ", ".join(words)
-            lead = f"{block['name']}: " if len(blocks) > 1 else ""
-            sentences.append(f"{lead}{text}.")
+            lead = f"{measured.name}: " if len(sets) > 1 else ""
+            sentences.append(f"{lead}{', '.join(words)}.")
     return sentences
 
 
-def _sections(shown: dict[str, Any]) -> list[tuple[str, str]]:
-    sections = []
-    if shown.get("pieces"):
-        sections.append(("reasons", "Reasons"))
-    if shown:
-        sections.append(("gallery", "Graphs"))
-    if shown.get("worst"):
-        sections.append(("worst", "Mistakes"))
-    sections += [("results", "Results"), ("errors", "Confusion")]
-    if shown.get("cards"):
-        sections.append(("templates", "Templates"))
-    return [*sections, ("training", "Training"), ("trust", "Node order"), ("provenance", "Provenance")]
-
-
-def _warnings(found: Collected) -> list[str]:
+def _warnings(collected: Collected) -> list[str]:
     sentences = []
-    for group in found.groups:
+    for group in collected.groups:
         if group.missing:
             sentences.append(
                 f"{group.missing} of {len(group.jobs)} jobs of {group.dataset} have no result; a seed counts once "
                 f"all its folds are there. Run the same isonn evaluate again to complete it."
             )
-    if found.damaged:
-        names = ", ".join(found.damaged[:3]) + (", …" if len(found.damaged) > 3 else "")
-        sentences.append(f"{len(found.damaged)} files could not be read and are left out: {names}.")
-    sentences += [f"{name} is left out: {reason}." for name, reason in found.left_out.items()]
+    if collected.damaged:
+        names = ", ".join(collected.damaged[:3]) + (", …" if len(collected.damaged) > 3 else "")
+        sentences.append(f"{len(collected.damaged)} files could not be read and are left out: {names}.")
+    sentences += [f"{name} is left out: {reason}." for name, reason in collected.left_out.items()]
     return sentences

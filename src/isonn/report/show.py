@@ -26,9 +26,8 @@ from isonn.report.draw import (
     symbols,
     symbols_of,
 )
-from isonn.report.page import signed
-from isonn.report.panels import percent_text
-from isonn.report.pieces import reason_marks, reason_words
+from isonn.report.panels import reason_marks
+from isonn.report.words import percent_text, reason_words, signed
 from isonn.targets import Numbers
 
 if TYPE_CHECKING:
@@ -127,11 +126,11 @@ def answer(explanation: Explanation) -> str:
 
 def write_explanation(explanation: Explanation, path: str | Path) -> None:
     """Write an explanation as a new page; needs the extra ``report``."""
-    from isonn.report.explain_page import page_of_one
+    from isonn.report.explain_page import page_of_explanation
     from isonn.report.page import check_new, write
 
     check_new(Path(path))
-    write(Path(path), page_of_one(explanation))
+    write(Path(path), page_of_explanation(explanation))
 
 
 def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | None) -> None:

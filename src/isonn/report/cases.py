@@ -1,0 +1,132 @@
+"""`Cases`: the graphs of a page with their explanations, computed once for all sections."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from isonn.errors import IsoNNWarning
+from isonn.explain.explanation import Explanation
+from isonn.explain.matched import Occurrences
+from isonn.graphs.graph import GraphSet
+from isonn.progress import bar
+from isonn.report.draw import shortened, symbols
+from isonn.report.holders import Holders
+from isonn.report.judged import Judged
+from isonn.report.panels import FEW, Panel, Style, panel_of
+from isonn.report.words import Naming, has_target
+
+#: Numbers of explanations kept in memory, about a gigabyte; beyond that an explanation is computed again if needed.
+KEPT = 2**27
+
+
+class Cases:
+    """The graphs of a page, and what its models say about each.
+
+    Sections read everything about graphs from here: a graph is explained once, by the model that has not seen it, and
+    the subgraphs of all graphs are counted once.
+
+    Args:
+        judged: the models of the page and the graphs that each explains.
+        graphs: all graphs that pieces are counted in.
+        shown: numbers of the graphs that have a panel, in this order.
+        listed: number of matches to list for each.
+        quiet: hide the progress bar.
+
+    Attributes:
+        clf: the model of the page.
+        naming: the names of classes.
+        look: the look of labels.
+    """
+
+    def __init__(
+        self, judged: Judged, graphs: GraphSet, shown: Sequence[int], listed: int = FEW, quiet: bool = False
+    ) -> None:
+        self.judged, self.clf, self.graphs, self.shown = judged, judged.clf, graphs, list(shown)
+        self.naming, self.look = Naming.of(graphs), symbols(graphs)
+        self._style, self._quiet, self._room = Style(self.look, self.naming, listed), quiet, KEPT
+        self._model = {int(number): model for model, numbers in judged.shown for number in numbers}
+        self._explanations: dict[int, Explanation] = {}
+        self._answers: dict[int, NDArray[np.float64]] = {}
+        self._occurrences: dict[int, Occurrences] = {}
+
+    def explanation(self, number: int) -> Explanation:
+        """Return the explanation of a graph."""
+        if number in self._explanations:
+            return self._explanations[number]
+        with warnings.catch_warnings():  # a sentence for every graph would be too many
+            warnings.simplefilter("ignore", IsoNNWarning)
+            explanation: Explanation = self._model[number].explain(self.graphs[number])
+        self._answers[number] = explanation.probabilities
+        self._room -= explanation.edge_importance.size + explanation.source.occurrences.nodes.size
+        if self._room >= 0:
+            self._explanations[number] = explanation
+        return explanation
+
+    @cached_property
+    def panels(self) -> list[Panel]:
+        """The graphs that are shown, each with its prediction, drawing and reasons."""
+        holders, made = Holders(self.graphs), []
+        with bar("explaining graphs", len(self.shown), show=not self._quiet) as report:
+            for done, number in enumerate(self.shown, start=1):
+                explanation = self.explanation(number)
+                made.append(
+                    panel_of(explanation, number, self._name(number), self._style, self._truth(number), holders)
+                )
+                report(done, f"graph {number}")
+        return made
+
+    @cached_property
+    def predictions(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The numbers of all graphs that the models predict, and the predictions."""
+        predicted, shown = [], set(self.shown)
+        for model, numbers in self.judged.shown:
+            answers = {number: self._answer(number) for number in numbers.tolist() if number in shown}
+            rest = [number for number in numbers.tolist() if number not in shown]
+            if rest:
+                others = self.graphs[rest]
+                given = model.predict_proba(others) if hasattr(model, "predict_proba") else model.predict(others)
+                answers.update(zip(rest, np.reshape(given, (len(rest), -1)), strict=True))
+            predicted.append(model.target_.decide(np.stack([answers[number] for number in numbers.tolist()])))
+        return self.judged.numbers, np.concatenate(predicted)
+
+    @cached_property
+    def counts(self) -> csc_array:
+        """How often each graph contains each template of the page's model, shape (g, templates)."""
+        return csc_array(self.clf.count(self.graphs))
+
+    def nodes_of(self, number: int, column: int) -> list[tuple[int, ...]]:
+        """Return the nodes of every match of a template of the page's model in a graph."""
+        occurrences = self._matches(number)
+        rows = np.flatnonzero(occurrences.template == column)
+        regions = occurrences.nodes[occurrences.region[rows]].tolist()
+        return [tuple(node for node in nodes if node >= 0) for nodes in regions]
+
+    def _answer(self, number: int) -> NDArray[np.float64]:
+        if number not in self._answers:
+            self.explanation(number)
+        return self._answers[number]
+
+    def _matches(self, number: int) -> Occurrences:
+        if self._model.get(number) is self.clf:
+            return self.explanation(number).source.occurrences
+        if number not in self._occurrences:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IsoNNWarning)
+                self._occurrences[number] = self.clf._matched_graph(self.graphs[number]).occurrences
+        return self._occurrences[number]
+
+    def _name(self, number: int) -> str:
+        if self.graphs.ids is not None:
+            return shortened(str(self.graphs.ids[number]))
+        return str(self.graphs.table["row"][number] if "row" in self.graphs.table else number)  # in its file
+
+    def _truth(self, number: int) -> Any:
+        y = self.graphs.y
+        return y[number] if y is not None and y.ndim == 1 and has_target(y[[number]]).all() else None

@@ -1,0 +1,104 @@
+"""Graphs that contain a piece, counted by class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.explain.reasons import Reason
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.report.layout import canonical_order
+from isonn.report.matrix import suits
+from isonn.report.node_link import induced
+from isonn.report.words import Naming, has_target, side
+
+#: Maximum number of graphs searched for the reasons of single graphs, as each piece is compared with every graph.
+COUNTED = 1000
+#: Larger pieces are not searched for in other graphs.
+LARGEST = 12
+
+
+class Holders:
+    """The graphs that contain the reasons of single graphs; each distinct piece is searched for once.
+
+    Args:
+        graphs: the graphs to search; if there are more than `COUNTED`, that many, evenly spread.
+    """
+
+    def __init__(self, graphs: GraphSet) -> None:
+        every = np.arange(len(graphs))
+        if len(graphs) > COUNTED:
+            every = np.linspace(0, len(graphs) - 1, COUNTED).astype(np.int64)
+        self.graphs = graphs[every]
+        self.sampled = len(graphs) > COUNTED
+        self._held: dict[Any, NDArray[np.bool_]] = {}
+
+    def held(self, reason: Reason) -> NDArray[np.bool_] | None:
+        """Return whether each graph contains the piece; None for named nodes (places, not kinds) and dense graphs."""
+        if reason.graph.node_names is not None or len(reason.nodes) > LARGEST or suits(reason.graph):
+            return None
+        key = piece_key(reason.graph, reason.nodes)
+        if key not in self._held:
+            self._held[key] = np.asarray(reason.found_in(self.graphs))
+        return self._held[key]
+
+    def words(self, reason: Reason, naming: Naming) -> str:
+        """Describe how many graphs of each class contain the piece."""
+        held = self.held(reason)
+        if held is None:
+            return ""
+        counts = count_by_class(held, sides_of(self.graphs, naming))[:4]
+        of = f" of {len(self.graphs):,} {naming.noun}s searched" if self.sampled else ""
+        return "in " + ", ".join(f"{n:,} of {all_:,} {side(name)}" for name, n, all_ in counts) + of
+
+
+def piece_key(graph: Graph, nodes: Sequence[int]) -> tuple[Any, ...]:
+    """Return a key that is equal for pieces that are equal up to relabelling, including node and edge labels."""
+    piece = induced(graph, np.array(sorted(nodes), dtype=np.int64))
+    order = canonical_order(piece)
+    place = np.empty(piece.n, dtype=np.int64)
+    place[order] = np.arange(piece.n)
+    labels = () if piece.node_labels is None else tuple(piece.node_labels[order].tolist())
+    marks = [None] * len(piece.edges) if piece.edge_labels is None else piece.edge_labels.tolist()
+    cells = sorted((*pair, str(mark)) for pair, mark in zip(place[piece.edges].tolist(), marks, strict=True))
+    return (piece.n, labels, tuple(cells))
+
+
+def count_by_class(
+    held: NDArray[np.bool_], sides: Sequence[tuple[str, NDArray[np.bool_]]]
+) -> tuple[tuple[str, int, int], ...]:
+    """Return per side its name, how many of its graphs are in ``held``, and how many there are."""
+    return tuple((name, int((held & side).sum()), int(side.sum())) for name, side in sides)
+
+
+def sides_of(graphs: GraphSet, naming: Naming, first: Any = None) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Return the name and the graphs of each class, or of all graphs if there are no classes.
+
+    Args:
+        first: the class to begin with; of several labels, the only one, with and without it. None returns all in order.
+    """
+    if not has_classes(graphs) or graphs.y is None:
+        return [(f"{naming.noun}s", np.ones(len(graphs), dtype=bool))]
+    if graphs.y.ndim == 2 and first is not None:
+        column, name = graphs.y[:, int(first)], naming.class_(first)
+        return [(name, column == 1), (f"not {name}", column == 0)]  # where it was not measured, it counts for neither
+    if graphs.y.ndim == 2:
+        return [(naming.class_(i), column == 1) for i, column in enumerate(graphs.y.T)]
+    given = has_target(graphs.y)
+    values = sorted(np.unique(graphs.y[given]).tolist(), key=lambda value: value != first)
+    sides = [(naming.class_(value), graphs.y == value) for value in values]
+    return sides + ([] if given.all() else [(f"of unknown {naming.word}", ~given)])
+
+
+def has_classes(graphs: GraphSet) -> bool:
+    """Return whether y has few enough distinct values to count by."""
+    if graphs.y is None:
+        return False
+    if graphs.y.ndim == 2:
+        return bool(np.isin(graphs.y[np.isfinite(graphs.y.astype(float))], (0, 1)).all())
+    values = graphs.y[has_target(graphs.y)]
+    whole = values.dtype.kind != "f" or bool((values == np.round(values)).all())
+    return whole and len(np.unique(values)) <= max(12, len(graphs) // 10)

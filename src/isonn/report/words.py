@@ -1,0 +1,165 @@
+"""The words of pages: names of classes, reasons in words, numbers as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.graphs.graph import GraphSet
+from isonn.report.draw import shortened
+from isonn.report.matrix import suits
+
+#: Maximum number of nodes named per reason.
+NAMED = 12
+_NEIGHBOURS = re.compile(r" with \d+ neighbours?")
+
+
+@dataclass(frozen=True)
+class Naming:
+    """The names of classes and of the columns of y.
+
+    Example:
+        >>> Naming({1: "mutagenic"}).class_(1), Naming().class_(1)
+        ('mutagenic', 'class 1')
+    """
+
+    classes: Mapping[Any, str] = field(default_factory=dict)
+    targets: tuple[str, ...] = ()
+    noun: str = "graph"
+    word: str = "class"
+
+    @classmethod
+    def of(cls, graphs: GraphSet) -> Naming:
+        """Return the names of a set."""
+        word = "label" if graphs.y is not None and graphs.y.ndim == 2 else "class"
+        return cls(graphs.class_names, graphs.target_names, noun_of(graphs.kind), word)
+
+    @classmethod
+    def of_explanation(cls, explanation: Any) -> Naming:
+        """Return the names that an explanation carries."""
+        names, noun = explanation.class_names, noun_of(explanation.graph.kind)
+        if explanation.target.exclusive:
+            return cls(names, noun=noun)
+        return cls(targets=tuple(str(names[column]) for column in sorted(names)), noun=noun, word="label")
+
+    def class_(self, value: Any) -> str:
+        """Return the name of a class; text classes are their own name."""
+        plain = value.item() if isinstance(value, np.generic) else value
+        plain = int(plain) if isinstance(plain, float) and plain.is_integer() else plain  # gaps make classes floats
+        if plain in self.classes:
+            return shortened(str(self.classes[plain]))
+        if len(self.targets) > 1 and isinstance(plain, int) and 0 <= plain < len(self.targets) and not self.classes:
+            return shortened(self.targets[plain])
+        return shortened(plain) if isinstance(plain, str) and plain else f"{self.word} {plain}"
+
+    def being(self, value: Any) -> str:
+        """Return what follows "graphs that": "are mutagenic", "are of class 1", "have label NR-AR".
+
+        Example:
+            >>> Naming({1: "mutagenic"}).being(1), Naming().being(1), Naming().being("patient")
+            ('are mutagenic', 'are of class 1', 'are of class patient')
+        """
+        name = self.class_(value)
+        if self.word == "label":
+            return f"have {name}" if name.startswith("label ") else f"have label {name}"
+        if (value.item() if isinstance(value, np.generic) else value) in self.classes:
+            return f"are {name}"
+        return f"are of {name}" if name.startswith("class ") else f"are of class {name}"
+
+    def target(self, column: Any = 0) -> str:
+        """Return the name of a column of numbers."""
+        number = int(column)
+        return shortened(self.targets[number]) if number < len(self.targets) else "the value"
+
+
+def side(name: str) -> str:
+    """Return what follows the number of graphs of a class: "mutagenic", "of class 1"."""
+    return f"of {name}" if name.startswith(("class ", "label ")) else name
+
+
+def noun_of(kind: str) -> str:
+    """Return the noun for a graph of a kind."""
+    return {"molecules": "molecule", "connectomes": "brain network"}.get(kind, "graph")
+
+
+def reason_words(reason: Any) -> str:
+    """Describe a reason: its formula, or its nodes if they have names or the graph is dense."""
+    names = [brief(name, reason.graph.kind) for name in reason.names]
+    if reason.graph.kind == "connectomes":
+        rest = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+        return connections([*map(shortened, names[:NAMED]), *rest])
+    if reason.graph.node_names is not None:
+        return listed(names)
+    dense = reason.graph.node_labels is None and suits(reason.graph)
+    return f"nodes {listed(names)}" if dense else shortened(brief(reason.text, reason.graph.kind), 120)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names with commas; of many, say how many more there are.
+
+    Example:
+        >>> listed(list("abcdefghijklmn"))
+        'a, b, c, d, e, f, g, h, i, j, k, l and 2 more'
+    """
+    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(map(shortened, names[:NAMED])) + rest
+
+
+def connections(names: Sequence[str]) -> str:
+    """Name the connections among some regions.
+
+    Example:
+        >>> connections(["left insula", "right insula"]), connections(["A", "B", "C"])
+        ('the connection between left insula and right insula', 'the connections among A, B and C')
+    """
+    if len(names) < 3:
+        return f"the connection between {' and '.join(names)}" if len(names) == 2 else ", ".join(names)
+    return f"the connections among {', '.join(names[:-1])} and {names[-1]}"
+
+
+def brief(text: str, kind: str) -> str:
+    """Remove the number of neighbours from atoms of molecules, because the drawing shows it.
+
+    Example:
+        >>> brief("O with 1 neighbour-N+ with 3 neighbours", "molecules"), brief("ring C with 3 neighbours", "")
+        ('O-N+', 'ring C with 3 neighbours')
+    """
+    return _NEIGHBOURS.sub("", text) if kind == "molecules" else text
+
+
+def has_target(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which graphs have a class or a value, shape (g,); it is NaN or "" for the others."""
+    if y.dtype.kind == "f":
+        return np.asarray(~np.isnan(y))
+    return np.asarray(y != "") if y.dtype.kind == "U" else np.ones(len(y), dtype=bool)
+
+
+def percent_text(share: float) -> str:
+    """Format a share of 1 in percent.
+
+    Example:
+        >>> percent_text(0.934), percent_text(0.99999)
+        ('93.4 %', '> 99.9 %')
+    """
+    if 0.9995 <= share < 1:
+        return "> 99.9 %"
+    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def signed(value: float) -> str:
+    """Format a number with its sign, to three digits.
+
+    Example:
+        >>> signed(0.25), signed(-12.3456), signed(-0.0)
+        ('+0.250', '-12.3', '0')
+    """
+    if value == 0:
+        return "0"
+    size = abs(value)
+    text = f"{size:.3f}" if 0.001 <= size < 10 else f"{size:.1f}" if 10 <= size < 1e5 else f"{size:.1e}"
+    return f"{'+' if value > 0 else '-'}{text}"
