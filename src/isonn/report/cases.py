@@ -55,14 +55,16 @@ class Cases:
         self._explanations: dict[int, Explanation] = {}
         self._answers: dict[int, NDArray[np.float64]] = {}
         self._occurrences: dict[int, Occurrences] = {}
+        self._warnings: list[warnings.WarningMessage] = []
 
     def explanation(self, number: int) -> Explanation:
         """Return the explanation of a graph."""
         if number in self._explanations:
             return self._explanations[number]
-        with warnings.catch_warnings():  # a sentence for every graph would be too many
-            warnings.simplefilter("ignore", IsoNNWarning)
-            explanation: Explanation = self._model[number].explain(self.graphs[number])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", IsoNNWarning)
+            explanation: Explanation = self._model[number].explain(self.graphs[number : number + 1])
+        self._warnings += caught
         self._answers[number] = explanation.probabilities
         self._room -= explanation.edge_importance.size + explanation.source.occurrences.nodes.size
         if self._room >= 0:
@@ -80,6 +82,7 @@ class Cases:
                     panel_of(explanation, number, self._name(number), self._style, self._truth(number), holders)
                 )
                 report(done, f"graph {number}")
+        self._warn_once()
         return made
 
     @cached_property
@@ -121,6 +124,13 @@ class Cases:
                 warnings.simplefilter("ignore", IsoNNWarning)
                 self._occurrences[number] = self.clf._matched_graph(self.graphs[number]).occurrences
         return self._occurrences[number]
+
+    def _warn_once(self) -> None:
+        """Repeat the first of the warnings about graphs, because a sentence for each would be too many."""
+        if self._warnings:
+            first, *others = self._warnings
+            more = f" (and {len(others)} more graphs like this one)" if others else ""
+            warnings.warn(f"{first.message}{more}", first.category, stacklevel=2)
 
     def _name(self, number: int) -> str:
         if self.graphs.ids is not None:
