@@ -50,7 +50,11 @@ def fit(
     ] = None,
     max_nodes: Annotated[
         int | None,
-        typer.Option(help="Nodes of the largest subgraphs, 1 to 6.", show_default="4", rich_help_panel=_SUBGRAPHS),
+        typer.Option(
+            help="Nodes of the largest subgraphs, 1 to 6.",
+            show_default="6, fewer for dense graphs",
+            rich_help_panel=_SUBGRAPHS,
+        ),
     ] = None,
     templates: Annotated[
         str | None,
@@ -85,7 +89,7 @@ def fit(
     ] = None,
     head: Annotated[
         str | None,
-        typer.Option(help="linear, forest or ensemble.", rich_help_panel=_SUBGRAPHS),
+        typer.Option(help="auto (sums and logic), linear or trees.", rich_help_panel=_SUBGRAPHS),
     ] = None,
     matching: Annotated[
         str | None,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from isonn.experiments.metrics import shown
-from isonn.experiments.statistics import corrected_interval
 from isonn.experiments.rows import Row, learning_curve
+from isonn.experiments.statistics import corrected_interval
 from isonn.report.charts import Interval, curve_points, interval_row
 from isonn.report.rows import Measured, best_of, goodness, headings, kind_of, name_of
 from isonn.report.runs import EXPLAINED

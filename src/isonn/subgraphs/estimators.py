@@ -80,7 +80,7 @@ class Training:
 class SubgraphEstimator(GraphEstimator):
     """The common base of the classifier and the regressor: a vectorizer, features and a head."""
 
-    max_nodes: int
+    max_nodes: int | str
     n_templates: int | str | None
     view: str | View | Sequence[str | View]
     head: str
@@ -197,6 +197,12 @@ class SubgraphEstimator(GraphEstimator):
             return {}
         names = self.label_names_.get("class" if self.target_.exclusive else "target", {})
         return {names.get(c, c): float(e) for c, e in zip(self.target_.classes.tolist(), errors, strict=True)}
+
+    @property
+    def max_nodes_(self) -> int:
+        """Nodes of the largest templates."""
+        self._require_fit()
+        return max(block.size for block in self.vectorizer_.vocabulary_.blocks)
 
     @property
     def sampled_(self) -> dict[int, float]:
@@ -496,7 +502,8 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
     Graphs must be undirected, and may have any size and be disconnected. Self-loops are ignored.
 
     Args:
-        max_nodes: nodes of the largest templates, 1 to 6.
+        max_nodes: nodes of the largest templates, 1 to 6. "auto" takes up to six if the graphs have few enough
+            subgraphs, as molecules do, and four for dense graphs.
         n_templates: number of templates. None uses the whole vocabulary, a number keeps a short list of at most that
             length, and "auto" keeps the shortest list within one standard error of the whole vocabulary.
         view: the information that nodes and edges carry: one or several names from `isonn.subgraphs.views.VIEWS`, or
@@ -515,6 +522,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
     Attributes set by ``fit``:
         templates_: the templates. reasons_: the pieces that mark each class.
         vectorizer_: the fitted `SubgraphVectorizer`. head_: the fitted head.
+        max_nodes_: nodes of the largest templates.
         weights_: the weights of sums and logic. calibration_: the expected calibration error of each class.
         held_out_score_: metrics of predictions for the training graphs by models that saw neither the graph nor an
             equal one nor its group; None for a short list.
@@ -531,7 +539,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
 
     def __init__(
         self,
-        max_nodes: int = 4,
+        max_nodes: int | str = "auto",
         n_templates: int | str | None = None,
         *,
         view: str | View | Sequence[str | View] = "auto",
@@ -596,7 +604,8 @@ class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
     more than small ones.
 
     Args:
-        max_nodes: nodes of the largest templates, 1 to 6.
+        max_nodes: nodes of the largest templates, 1 to 6. "auto" takes up to six if the graphs have few enough
+            subgraphs, as molecules do, and four for dense graphs.
         n_templates: number of templates; None uses the whole vocabulary.
         view, head, min_support, max_subgraphs, keep_examples, n_jobs, random_state, verbose: as in
             `SubgraphClassifier`.
@@ -610,7 +619,7 @@ class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
 
     def __init__(
         self,
-        max_nodes: int = 4,
+        max_nodes: int | str = "auto",
         n_templates: int | str | None = None,
         *,
         view: str | View | Sequence[str | View] = "auto",

@@ -25,6 +25,8 @@ from isonn.subgraphs.views import COLUMNS, View
 
 #: Weights of the two directions of an edge may differ by this share: matrices of `numpy.corrcoef` do, by rounding.
 SYMMETRY = 1e-8
+#: Number of graphs on which the size of templates is chosen.
+SAMPLED = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,7 @@ class Survey:
         hashes: their `graph_hashes`, ``(g,)``, equal for equal graphs.
         ids: their ids, or None.
         kind: the kind of the graphs.
+        sample: at most SAMPLED distinct graphs, those with the smallest hashes.
         directed: the number of the first directed graph, or None.
     """
 
@@ -51,6 +54,7 @@ class Survey:
     hashes: NDArray[np.uint64]
     ids: NDArray[Any] | None
     kind: str
+    sample: GraphSet
     directed: int | None = None
 
     def __len__(self) -> int:
@@ -117,17 +121,24 @@ def survey_of(graphs: GraphSet, columns: Collection[str]) -> Survey:
     """Return the survey of graphs in memory."""
     names = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
     names.update(target=dict(enumerate(graphs.target_names)), **{"class": dict(graphs.class_names)})
+    hashes = graph_hashes(graphs)
     return Survey(
         DistinctValues(columns).add(graphs),
         graphs.y,
         term_table(graphs, graphs.kind),
         int(graphs.sizes.max()),
         names,
-        graph_hashes(graphs),
+        hashes,
         graphs.ids,
         graphs.kind,
+        _smallest(graphs, hashes),
         directed_graph(graphs),
     )
+
+
+def _smallest(graphs: GraphSet, hashes: NDArray[np.uint64]) -> GraphSet:
+    """Return the distinct graphs with the smallest hashes, sorted by them."""
+    return graphs[np.unique(hashes, return_index=True)[1][:SAMPLED]]
 
 
 def _joined(surveys: Iterable[Survey], graphs: GraphStream, report: Report) -> Survey:
@@ -139,7 +150,11 @@ def _joined(surveys: Iterable[Survey], graphs: GraphStream, report: Report) -> S
             of = graphs.name if graphs.whole is None else len(graphs.whole)
             raise InputError(directed_error(count + chunk.directed, of))
         # the values are joined at once, because they may be large
-        chunks.append(chunk if not chunks else replace(chunk, values=chunks[0].values.join(chunk.values)))
+        if chunks:
+            sample = GraphSet.concat([chunks[0].sample, chunk.sample])
+            chunks[0] = replace(chunks[0], sample=_smallest(sample, graph_hashes(sample)))
+            chunk = replace(chunk, values=chunks[0].values.join(chunk.values), sample=chunk.sample[:0])
+        chunks.append(chunk)
         count += len(chunk)
         report(count, "graphs read")
     if not chunks:
@@ -158,6 +173,7 @@ def _joined(surveys: Iterable[Survey], graphs: GraphStream, report: Report) -> S
         np.concatenate([chunk.hashes for chunk in chunks]),
         _all([chunk.ids for chunk in chunks]),
         chunks[-1].kind,
+        chunks[0].sample,
     )
 
 

@@ -26,7 +26,7 @@ from isonn.packing import IntArray
 from isonn.params import check_count, check_subgraph_size
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Limits, bank_folder, count_to_folder
-from isonn.subgraphs.count import count_in_threads, list_subgraphs, warn_of_samples
+from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, list_subgraphs, warn_of_samples
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import Survey
 from isonn.subgraphs.table import Chunk, CountTable, join_chunks, join_sampled
@@ -60,7 +60,8 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     may have any size and be disconnected. Self-loops are ignored.
 
     Args:
-        max_nodes: nodes of the largest templates, 1 to 6.
+        max_nodes: nodes of the largest templates, 1 to 6. "auto" takes up to six if the graphs have few enough
+            subgraphs, as molecules do, and four for dense graphs.
         view: the information that nodes and edges carry: one or several names from `isonn.subgraphs.views.VIEWS`, or
             `View` objects such as ``LabelsView(edge_labels=False)``. "auto" uses labels together with labels refined by
             degree and cycles; for molecules, elements and labels.
@@ -71,7 +72,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
-        templates_: the templates, one per column.
+        templates_: the templates, one per column. max_nodes_: nodes of the largest.
         sampled_: training graphs whose subgraphs were sampled, with the share sampled.
 
     Example:
@@ -88,10 +89,11 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     sampled_: dict[int, float]
     label_names_: dict[str, dict[Any, str]]
     seed_: int
+    max_nodes_: int | str
 
     def __init__(
         self,
-        max_nodes: int = 4,
+        max_nodes: int | str = 4,
         *,
         view: str | View | Sequence[str | View] = "auto",
         min_support: int = 2,
@@ -183,7 +185,8 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
 
     def check_params(self) -> None:
         """Validate parameters."""
-        check_subgraph_size(self.max_nodes)
+        if self.max_nodes != "auto":
+            check_subgraph_size(self.max_nodes)
         for name in ("max_subgraphs", "min_support", "n_jobs"):
             check_count(name, getattr(self, name))
         views_of(self.view)
@@ -194,7 +197,11 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         graphs.workers = self.n_jobs if graphs.workers is None else graphs.workers
         survey = Survey.of(graphs, views_of(self.view), self.verbose > 0 and graphs.whole is None)
         views = views_of(self.view, survey.kind)
-        self.encoding_ = Encoding.fit(survey.values, views, self.max_nodes, graphs.name)
+        self.max_nodes_ = self.max_nodes
+        if self.max_nodes == "auto":
+            widest = Encoding.fit(survey.values, views, SIZES[-1], graphs.name)
+            self.max_nodes_ = affordable_size(widest.encode(survey.sample), len(survey))
+        self.encoding_ = Encoding.fit(survey.values, views, int(self.max_nodes_), graphs.name)
         if not self.encoding_.views:
             raise self._nothing_to_count(graphs.name)
         self.label_names_ = {kind: survey.label_names[kind] for kind in ("node", "edge")}
