@@ -153,7 +153,7 @@ def _joined(surveys: Iterable[Survey], graphs: GraphStream, report: Report) -> S
         if chunks:
             sample = GraphSet.concat([chunks[0].sample, chunk.sample])
             chunks[0] = replace(chunks[0], sample=_smallest(sample, graph_hashes(sample)))
-            chunk = replace(chunk, values=chunks[0].values.join(chunk.values), sample=chunk.sample[:0])
+            chunk = replace(chunk, values=chunks[0].values.join(chunk.values), sample=chunk.sample[:1])
         chunks.append(chunk)
         count += len(chunk)
         report(count, "graphs read")
