@@ -68,7 +68,11 @@ def local_datasets(names: Iterable[str]) -> Datasets:
     away = [entries[name.casefold()].name if name.casefold() in entries else name for name in names if name not in here]
     loaded = load_datasets(here)
     private = {name for name in away if name.casefold() in entries and entries[name.casefold()].url is None}
-    return replace(loaded, absent=dict.fromkeys(away, "its data is not on this machine"), private=frozenset(private))
+    reasons = {name: entries[name.casefold()].source if name in private else _AWAY for name in away}
+    return replace(loaded, absent=reasons, private=frozenset(private))
+
+
+_AWAY = "its data is not on this machine"
 
 
 def _is_name(name: str) -> bool:
@@ -207,11 +211,12 @@ def stored_parts(
 
 def _current(jobs: Iterable[Job], variants: Iterable[_Variant]) -> list[Job]:
     """Return the jobs of a method that have its present version and the settings of the spec, in the spec's order."""
-    wanted = {_key(common, candidates): common for _, common, candidates in variants}
+    current = [job for job in jobs if job.version == METHODS[job.method].version]
     return [
-        replace(job, settings=wanted[key])
-        for job in jobs
-        if job.version == METHODS[job.method].version and (key := _key(job.settings, job.candidates)) in wanted
+        replace(job, settings=common)
+        for _, common, candidates in variants
+        for job in current
+        if _key(job.settings, job.candidates) == _key(common, candidates)
     ]
 
 
