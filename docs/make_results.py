@@ -9,25 +9,39 @@ DOCS = Path(__file__).parent
 PAGE = DOCS / "results" / "README.md"
 START, END = "<!-- made by docs/make_results.py -->\n", "<!-- until here -->\n"
 ROWS = {
-    "isonn": "IsoNN",
-    "isonn-fast": "IsoNN-fast",
-    "isonn-assigned": "IsoNN, assigned matching",
-    "isonn-deep": "deep IsoNN",
-    "isonn-deep-relative": "the same, relative maps",
-    "isonn-subgraph": "**IsoNN on subgraphs**",
-    "isonn-subgraph-both": "the same, with neighbourhoods",
-    "isonn-subgraph-short": "32 templates",
-    "isonn-subgraph-ensemble": "all subgraphs, linear and forest",
-    "isonn-subgraph-learned": "32 learned templates",
-    "isonn-subgraph-frozen": "the same, templates frozen",
+    "isonn": "IsoNN, the paper's epochs",
+    "isonn-settled": "IsoNN, settled",
+    "isonn-fast": "IsoNN-fast, the paper's formula and epochs",
+    "isonn-fast-settled": "the same, settled",
+    "isonn-fast-authors": "IsoNN-fast, the authors' computation, the paper's epochs",
+    "isonn-fast-authors-settled": "the same, settled",
+    "isonn-literal": "IsoNN, softmax over templates, the paper's epochs",
+    "isonn-literal-settled": "the same, settled",
+    "isonn-assigned": "IsoNN, assigned matching, the paper's epochs",
+    "isonn-deep": "deep IsoNN, the paper's epochs",
+    "isonn-deep-settled": "the same, settled",
+    "isonn-deep-relative": "deep, relative maps, the paper's epochs",
+    "isonn-deep-relative-settled": "the same, settled",
+    "isonn-subgraph": "**subgraphs**, of 0.2",
+    "isonn-subgraph-short": "32 templates, of 0.2",
     "isonn-aligned": "sets of regions, for aligned graphs",
     "freq": "Freq",
-    "ae": "autoencoder",
-    "cnn": "CNN",
-    "sdbn": "SDBN",
+    **{
+        f"{name}{suffix}": f"{shown}, {rule}"
+        for name, shown, epochs in (
+            ("ae", "autoencoder", 100),
+            ("cnn", "CNN", 15),
+            ("sdbn", "SDBN", 30),
+            ("gcn", "GCN", 100),
+            ("gin", "GIN", 100),
+        )
+        for suffix, rule in (
+            ("", f"{epochs} epochs"),
+            ("-paper-epochs", "the paper's epochs"),
+            ("-settled", "settled"),
+        )
+    },
     "wl": "WL",
-    "gcn": "GCN",
-    "gin": "GIN",
     "wl-svm": "WL, labels, SVM",
     "gin-labels": "GIN, labels",
     "edges": "ridge on edge weights",
@@ -35,6 +49,8 @@ ROWS = {
     "degrees": "histogram of degrees",
     "majority": "majority class",
 }
+#: Percentage of folds with one class from which the table says so.
+COLLAPSED = 10
 #: Heading, folder, dataset, and whether the paper's number stands beside ours.
 COLUMNS = [
     ("MUTAG", "table", "MUTAG", True),
@@ -57,6 +73,8 @@ def table() -> str:
     lines = [["method", *(name for name, *_ in COLUMNS), "flips"], ["---", *["---:"] * (len(COLUMNS) + 1)]]
     for method, name in ROWS.items():
         found = [stored.get((folder, dataset, method)) for _, folder, dataset, _ in COLUMNS]
+        if not any(found):
+            continue
         numbers = [
             "" if row is None else _number(row, beside) for row, (*_, beside) in zip(found, COLUMNS, strict=True)
         ]
@@ -71,7 +89,9 @@ def _number(row: dict, beside: bool) -> str:
     spread = "" if accuracy["sd"] is None else f" ± {accuracy['sd']:.1f}"
     mark = "" if seeds >= (10 if beside else 5) else " *" if seeds >= 5 else " **"
     paper = f" ({row['printed']['accuracy']:.1f})" if beside and row.get("printed") else ""
-    return f"{accuracy['mean']:.1f}{spread}{paper}{mark}".replace(" **", " \\*\\*").replace(" *", " \\*")
+    one = row.get("one_class") or 0
+    collapsed = f", {one:.0f} % of folds one class" if one >= COLLAPSED and row.get("final_loss") is not None else ""
+    return f"{accuracy['mean']:.1f}{spread}{paper}{mark}{collapsed}".replace(" **", " \\*\\*").replace(" *", " \\*")
 
 
 if __name__ == "__main__":

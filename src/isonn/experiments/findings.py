@@ -69,8 +69,10 @@ def _beside(best: Row, theirs: Row | None) -> str:
     if theirs is best:
         return "the same"
     apart = _mean(best) - _mean(theirs)
-    spread = max(row.accuracy.sd or 0.0 for row in (best, theirs) if row.accuracy is not None)
-    return f"{apart:.1f} points less, {'less' if apart < spread else 'more'} than a standard deviation"
+    spreads = [row.accuracy.sd for row in (best, theirs) if row.accuracy is not None and row.accuracy.sd is not None]
+    if not spreads:
+        return f"{apart:.1f} points less"
+    return f"{apart:.1f} points less, {'less' if apart < max(spreads) else 'more'} than a standard deviation"
 
 
 def _mean(row: Row) -> float:
@@ -90,9 +92,10 @@ def _growth(sweep: Sweep, dataset: str, rows: Sequence[Row]) -> list[str]:
         if sweep.vary == "k":
             factor = (end / start) ** (1 / (last - first))
             exact = (math.factorial(int(last)) / math.factorial(int(first))) ** (1 / (last - first))
+            verdict = "as the permutations do" if factor > exact / 2 else "far less than the permutations"
             sentences.append(
-                f"{method} on {dataset}: a node more takes {factor:.2f} times as long from k = {first:g} to {last:g} "
-                f"(k! grows by {exact:.1f})"
+                f"{method} on {dataset}: time grows by a factor of {factor:.2f} per node from k = {first:g} to "
+                f"{last:g}, {verdict} ({exact:.1f})"
             )
         else:
             linear = "linear" if _unexplained(points) < UNEXPLAINED else "not linear"

@@ -68,7 +68,11 @@ def local_datasets(names: Iterable[str]) -> Datasets:
     away = [entries[name.casefold()].name if name.casefold() in entries else name for name in names if name not in here]
     loaded = load_datasets(here)
     private = {name for name in away if name.casefold() in entries and entries[name.casefold()].url is None}
-    return replace(loaded, absent=dict.fromkeys(away, "its data is not on this machine"), private=frozenset(private))
+    reasons = {name: entries[name.casefold()].source if name in private else _AWAY for name in away}
+    return replace(loaded, absent=reasons, private=frozenset(private))
+
+
+_AWAY = "its data is not on this machine"
 
 
 def _is_name(name: str) -> bool:
@@ -181,8 +185,8 @@ def stored_parts(
 ) -> list[Part]:
     """Return the parts of `plan_study` from the finished jobs of a store, for which no data is needed.
 
-    Seeds with missing folds are left out. A table without a choice of methods also has the rows of methods that isonn
-    no longer has.
+    Seeds with missing folds are left out. A table without a choice of methods has every stored row, also of methods
+    that isonn no longer has.
     """
     found: dict[str, list[Job]] = {}
     for job in store.jobs():
@@ -192,23 +196,28 @@ def stored_parts(
     for sweep in spec.sweeps or (None,):
         names, asked = _asked(spec, sweep, datasets, methods)
         for name in names:
+            here = found.get(name, [])
+            whole = sweep is None and methods is None  # also the rows that the spec does not name
+            others = [job.method for job in here if whole and job.method not in asked]
             kept = []
-            for method in asked:
-                wanted = {
-                    _key(common, candidates): common
-                    for _, common, candidates in _variants(spec, sweep, name, method, protocol)
-                }
-                version = METHODS[method].version
-                kept += [
-                    replace(job, settings=wanted[key])  # in the order of the spec
-                    for job in found.get(name, ())
-                    if (job.method, job.version) == (method, version)
-                    and (key := _key(job.settings, job.candidates)) in wanted
-                ]
-            if sweep is None and methods is None:
-                kept += [job for job in found.get(name, ()) if job.method not in METHODS]
+            for method in dict.fromkeys((*asked, *others)):
+                own = [job for job in here if job.method == method]
+                if method in METHODS:
+                    own = _current(own, _variants(spec, sweep, name, method, protocol))
+                kept += own
             parts.append(Part(sweep, name, asked, tuple(_whole_seeds(kept))))
     return parts
+
+
+def _current(jobs: Iterable[Job], variants: Iterable[_Variant]) -> list[Job]:
+    """Return the jobs of a method that have its present version and the settings of the spec, in the spec's order."""
+    current = [job for job in jobs if job.version == METHODS[job.method].version]
+    return [
+        replace(job, settings=common)
+        for _, common, candidates in variants
+        for job in current
+        if _key(job.settings, job.candidates) == _key(common, candidates)
+    ]
 
 
 def _key(settings: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> str:
