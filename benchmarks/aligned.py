@@ -31,7 +31,7 @@ from sklearn.svm import LinearSVC
 
 import isonn
 from isonn.aligned.cells import Layout, Scaling
-from isonn.aligned.select import t_statistics
+from isonn.aligned.select import PartialT
 from isonn.baselines import LinearEdgesClassifier, MajorityClassifier
 from isonn.connectomes import Connectivity, planted_connectomes, planted_series
 from isonn.experiments.protocols import find_protocol
@@ -59,8 +59,8 @@ class OnConnections(BaseEstimator):
         cells = self.scaling.standardised(values, known)
         self.kept = np.arange(cells.shape[1])
         if self.select is not None:
-            target = np.where(graphs.y == graphs.classes[1], 1.0, -1.0)[:, None]
-            t = t_statistics(cells, target, np.ones_like(target))[0]
+            target = np.where(graphs.y == graphs.classes[1], 1.0, -1.0)
+            t = PartialT(cells, target, np.ones_like(target))()[0]
             self.kept = self.select(t, self.layout.connections(), self.layout.n)
         self.model.fit(cells[:, self.kept], graphs.y == graphs.classes[1])
         return self

@@ -177,6 +177,27 @@ def labelled(matrices, y, regions_of, seed=0):
     return join_graphs(graphs, y=y)
 
 
+def test_a_strong_set_does_not_make_others_significant():
+    extra = 0
+    for seed in range(8):
+        study = planted_connectomes(n_regions=40, seed=seed)
+        clf = isonn.AlignedClassifier(shuffles=99, random_state=seed).fit(study.graphs)
+        small = [set(clf.sets_[i].found.nodes) for i in np.flatnonzero(clf.p_values_ <= 0.05)]
+        assert set(study.regions.tolist()) in small
+        extra += len(small) - 1
+    assert extra <= 2  # 0.4 are expected
+
+
+def test_probabilities_of_weak_effects_are_hardly_worse_than_a_coin():
+    losses = []
+    for seed in range(6):
+        graphs = planted_connectomes(n_subjects=200, n_regions=30, effect=0.07, seed=seed).graphs
+        clf = isonn.AlignedClassifier(**FAST).fit(graphs[:60])
+        right = clf.predict_proba(graphs[60:])[np.arange(140), (graphs.y[60:] == "patient").astype(int)]
+        losses.append(-np.log(right).mean())
+    assert np.mean(losses) < np.log(2) + 0.025
+
+
 def test_graphs_are_aligned_by_label_and_absent_regions_are_average():
     matrices, y = matrices_with(REGIONS, effect=2.0)
     regions_of = [np.arange(16)] * 2 + [np.setdiff1d(np.arange(16), [i % 16, (i + 5) % 16]) for i in range(38)]

@@ -182,7 +182,7 @@ def test_stability_keeps_the_sessions_of_a_subject_together(study):
 def test_figures_are_written_in_every_format(tmp_path, study):
     pytest.importorskip("nilearn")
     networks = np.array(["visual $", "motor", "default"])[np.arange(20) % 3]
-    atlas = Atlas([f"7Networks_{i}" for i in range(20)], study.coordinates, networks)
+    atlas = Atlas([f"7Networks_R{i}" for i in range(20)], study.coordinates, networks)
     graphs = from_matrices(study.graphs.dense(dtype=np.float64), study.graphs.y, atlas=atlas)
     found = findings(isonn.AlignedClassifier(**FAST).fit(graphs), data=graphs)
     files = {path.name for path in save_figures(found, tmp_path / "figures")}

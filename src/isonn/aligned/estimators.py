@@ -37,7 +37,17 @@ UNSEEN = ("mean", "error")
 #: Sets with a family-wise p-value up to this are listed even if they add nothing to predictions.
 LISTED = 0.05
 #: The statistics that a saved model keeps.
-STATISTICS = ("statistics", "fwer", "fdr", "difference", "effects", "connection_effects", "owner", "best_ranks")
+STATISTICS = (
+    "statistics",
+    "fwer",
+    "fdr",
+    "difference",
+    "effects",
+    "connection_effects",
+    "owner",
+    "best_ranks",
+    "other_ranks",
+)
 #: Largest set matched under permutations, which tries k! of them.
 MAX_PERMUTED_K = 6
 
@@ -67,6 +77,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
     connection_effects_: Floats
     owner_: NDArray[np.int64]
     best_ranks_: Floats
+    other_ranks_: Floats
     networks_: list[str] | None
     coordinates_: Floats | None
 
@@ -225,7 +236,12 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self._family(searches, samples)
         found = [search.best[1:] for search in searches if search is not None]
         self.best_ranks_ = np.max(found, axis=0) if found else np.zeros(0)
-        least = float(np.quantile(self.best_ranks_, 1 - LISTED, method="higher")) if len(self.best_ranks_) else np.inf
+        others = [search.others for search in searches if search is not None]
+        self.other_ranks_ = np.max(others, axis=0) if others else np.zeros(0)
+        least = min(
+            float(np.quantile(ranks, 1 - LISTED, method="higher")) if len(ranks) else np.inf
+            for ranks in (self.best_ranks_, self.other_ranks_)
+        )
         raw = self.scaling_.raw_factor()
         columns = [
             fit_column(
@@ -412,7 +428,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         owner = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])
         self.coef_ = outputs[:, owner] * np.concatenate([column.coef for column in columns])
         ranks = np.array([one.found.rank for one in self.sets_])
-        self.p_values_ = exceedance(self.best_ranks_, ranks)
+        self.p_values_ = self._set_p_values(ranks)
         self.effects_ = np.concatenate([column.effects for column in columns], axis=1)
         self.connection_effects_ = np.stack([column.connection_effects for column in columns], axis=1)
         self.connection_coef_ = outputs @ np.stack([column.connections + column.ridge for column in columns])
@@ -421,6 +437,15 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         order = np.argsort(-np.abs(self.coef_).max(axis=0, initial=0.0), kind="stable")
         self.sets_, self.coef_ = [self.sets_[i] for i in order], self.coef_[:, order]
         self.p_values_, self.effects_, self.owner_ = self.p_values_[order], self.effects_[:, order], owner[order]
+
+    def _set_p_values(self, ranks: Floats) -> Floats:
+        """Return the p-value of each set: exact for the best of all, and never smaller for the others."""
+        if not len(ranks):
+            return np.zeros(0)
+        first = exceedance(self.best_ranks_, ranks.max(keepdims=True))[0]
+        p = np.maximum(exceedance(self.other_ranks_, ranks), first)
+        p[ranks.argmax()] = first
+        return np.asarray(p)
 
     def _cells(self, graphs: GraphSet) -> Floats:
         values, known = self.layout_.table(graphs)

@@ -55,6 +55,7 @@ class Shuffled:
     Attributes:
         mean, deviation: of the best score of k regions on shuffled data, at index k.
         best: the largest rank of any allowed size, for each order; the first order is the data as it is.
+        others: the same for each shuffle, relative to the other shuffles only.
         strongest: the largest absolute t statistic of any connection, for each order.
         counts: how many statistics of shuffled data are at least ``i * STEP``, at index i.
     """
@@ -62,6 +63,7 @@ class Shuffled:
     mean: Floats
     deviation: Floats
     best: Floats
+    others: Floats
     strongest: Floats
     counts: IntArray
 
@@ -217,9 +219,13 @@ def search_shuffled(statistics: PartialT, orders: IntArray, pairs: IntArray, n: 
         matrices = as_matrices(found, pairs, n)
         for sign in (1, -1):
             best[block] = np.maximum(best[block], grow(sign * matrices, largest)[1].max(axis=1))
+    allowed = [k for k in range(largest + 1) if k in sizes]
     mean, deviation = _of_the_others(best)
-    ranks = ((best - mean) / deviation)[:, [k for k in range(largest + 1) if k in sizes]].max(axis=1)
-    return Shuffled(mean[0], deviation[0], ranks, strongest, np.cumsum(steps[::-1])[::-1])
+    ranks = ((best - mean) / deviation)[:, allowed].max(axis=1)
+    # a strong effect of the data as it is would lower the ranks of all shuffles, and so the p-values of other sets
+    means, deviations = _of_the_others(best[1:])
+    others = ((best[1:] - means) / deviations)[:, allowed].max(axis=1)
+    return Shuffled(mean[0], deviation[0], ranks, others, strongest, np.cumsum(steps[::-1])[::-1])
 
 
 def _of_the_others(scores: Floats) -> tuple[Floats, Floats]:

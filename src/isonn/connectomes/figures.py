@@ -325,7 +325,8 @@ def short_names(names: Sequence[str]) -> list[str]:
     shared = 0
     while all(len(part) > shared + 1 for part in parts) and len({part[shared] for part in parts}) == 1:
         shared += 1
-    return ["".join(part[shared:]) for part in parts]
+    short = ["".join(part[shared:]) for part in parts]
+    return list(names) if any(name.isdecimal() for name in short) else short  # a number alone says too little
 
 
 def _figure(width: float, height: float, axes: bool = True) -> tuple[Figure, Any]:

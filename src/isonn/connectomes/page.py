@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import Atlas, as_atlas
+from isonn.connectomes.figures import STYLE as STYLE_OF_FIGURES
 from isonn.connectomes.figures import draw_figures, matrix_figure, rendered, short_names, strongest_matrix
 from isonn.connectomes.findings import Findings, findings, in_order
 from isonn.errors import InputError, naming_the_extra
@@ -140,7 +141,10 @@ def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connectio
     values, known = np.asarray(weights, dtype=np.float64), as_atlas(atlas)
     if values.shape != (len(known), len(known)):
         raise InputError(f"weights have shape {values.shape} for {len(known)} regions; give one row and column each")
-    text = rendered(matrix_figure(values, known, title), "svg").decode("utf-8")
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE_OF_FIGURES):
+        text = rendered(matrix_figure(values, known, title), "svg").decode("utf-8")
     return text[text.index("<svg") :]
 
 

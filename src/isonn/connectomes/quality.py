@@ -15,6 +15,8 @@ from isonn.errors import IsoNNWarning
 OUTLIER = 5.0
 #: Fisher's z of a correlation is below this; larger weights are outliers of another kind.
 LARGEST_Z = 8.0
+#: Two scales differ by this factor in their largest weights, and a tenth of the subjects has each.
+GAP, LEAST_SHARE = 1.1, 0.1
 
 
 def warn_of_problems(
@@ -60,7 +62,11 @@ def _scales(largest: NDArray[np.float64], smallest: NDArray[np.float64], who: Ca
     near = np.median(largest) < 4 and bool((smallest < 0).any())
     if not near or beyond.all() or not beyond.any():
         return []
+    # weights on one scale that happens to reach 1 leave no gap there
+    apart = np.quantile(largest[beyond], 0.1) / max(float(np.quantile(largest[~beyond], 0.9)), 1e-300)
     few = beyond if beyond.sum() <= len(beyond) / 2 else ~beyond
+    if apart < GAP or few.mean() < LEAST_SHARE:
+        return []
     kind = "beyond 1, as Fisher's z" if few is beyond else "within 1, as correlations"
     return [
         f"{int(few.sum())} of {len(few)} matrices have weights {kind}, unlike the others; the first is "
