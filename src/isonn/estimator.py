@@ -73,6 +73,8 @@ class GraphEstimator(BaseEstimator):
     target_: Target
     size_: int
     label_names_: dict[str, dict[Any, str]]
+    #: How molecules were standardised in training; None if it does not matter.
+    _standardize: str | None = None
     #: A salt and a salted hash of every training graph; None if unknown.
     _trained_on: NDArray[np.uint64] | None = None
 
@@ -129,7 +131,7 @@ class GraphEstimator(BaseEstimator):
             True
         """
         self._require_fit()
-        graphs = as_graphset(X)
+        graphs = as_graphset(X, standardize=self._standardize)
         if self._trained_on is None:
             return np.zeros(len(graphs), dtype=bool)
         return np.isin(graph_hashes(graphs, int(self._trained_on[0])), self._trained_on[1:])
@@ -243,7 +245,7 @@ class GraphEstimator(BaseEstimator):
     def _checked(self, X: Any) -> GraphSet:
         """Convert the graphs to predict; raise an error if the estimator is not fitted or cannot predict them."""
         self._require_fit()
-        graphs = as_graphset(X)
+        graphs = as_graphset(X, standardize=self._standardize)
         if self._fixed_size and graphs.sizes.max() > self.size_:
             i = int(graphs.sizes.argmax())
             raise InputError(

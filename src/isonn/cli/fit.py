@@ -347,7 +347,7 @@ def _facts(model: Any, held: Any) -> dict[str, Any]:
         facts.update(epochs=len(history), seconds=round(sum(history.seconds), 1), loss=history.loss[-1])
     score = getattr(model, "held_out_score_", None)
     if score is not None:
-        facts.update(held_out=score, **({"inner_folds": True} if hasattr(model, "sets_") else {}))
+        facts.update(held_out=score)
     elif held is not None:
         facts.update(training_score=float(model.score(held, held.y)))
     templates = getattr(model, "templates_", None)
@@ -371,8 +371,7 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
             f"{name} {100 * value:.1f} %" if name in ("accuracy", "f1") else f"{name.upper()} {value:.3g}"
             for name, value in facts["held_out"].items()
         )
-        how = "held-out graphs" if facts.get("inner_folds") else "leave-one-out"
-        lines.append(f"{how}: {shown} (isonn evaluate DATA compares methods)")
+        lines.append(f"held out: {shown} (isonn evaluate DATA compares methods)")
     elif "training_score" in facts:
         lines.append(f"training score {facts['training_score']:.3f} (not an estimate for new graphs)")
     return lines

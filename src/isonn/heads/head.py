@@ -79,6 +79,8 @@ class Head(ABC):
     name: ClassVar[str]
     #: Whether outputs are an intercept plus one term per feature.
     additive: ClassVar[bool] = False
+    #: Whether the outputs for two classes are minus and plus half of one score.
+    symmetric: ClassVar[bool] = False
     held_out: Floats | None = None
 
     @property

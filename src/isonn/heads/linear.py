@@ -65,6 +65,7 @@ class LinearHead(Head):
     """
 
     name = "linear"
+    symmetric = True
     additive = True
 
     coef: Floats

@@ -41,6 +41,7 @@ class StackedHead(Head):
     """
 
     name = "auto"
+    symmetric = True
 
     linear: LinearHead
     trees: TreesHead

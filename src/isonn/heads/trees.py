@@ -55,6 +55,7 @@ class TreesHead(Head):
     """
 
     name = "trees"
+    symmetric = True
 
     columns: IntArray
     trees: TreeArrays

@@ -351,9 +351,9 @@ def _informative(template: Template) -> int:
 
 
 def _speaks_for(clf: Any, column: int) -> NDArray[np.bool_]:
-    """Return the columns that speak for the class by their weight, or all if the head has no weights."""
+    """Return the columns that speak for the class by their weight in sums, or all if the head has no sums."""
     width = len(clf.templates_)
-    linear = clf.head_.coefficients()
+    linear = getattr(clf.head_, "linear", clf.head_).coefficients()
     if linear is None:
         return np.ones(width, dtype=bool)
     outputs = linear[0].shape[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.graph import GraphSet
 from isonn.molecules.convert import to_mol
 from isonn.molecules.terms import SHARED_NAMES, TERM_NAMES, term_table, terms
 from isonn.packing import Floats
@@ -21,9 +21,9 @@ class MoleculeTerms(Terms):
         """Return the terms of molecules."""
         return np.asarray(term_table([to_mol(graph) for graph in graphs]))
 
-    def per_node(self, graph: Graph) -> Floats:
-        """Return the share of each atom in the terms that are sums over atoms."""
-        return np.asarray(terms(to_mol(graph))[1])
+    def of_graph(self, graphs: GraphSet) -> tuple[Floats, Floats]:
+        """Return the terms of a molecule, and the share of each atom in those that are sums over atoms."""
+        return terms(to_mol(graphs[0]))
 
 
 TERMS["molecules"] = MoleculeTerms()

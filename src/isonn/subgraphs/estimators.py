@@ -17,7 +17,7 @@ from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
 from isonn.explain.reasons import ClassReason
 from isonn.explain.template import Template
-from isonn.graphs.convert import as_one_graph
+from isonn.graphs.convert import as_one_graph, standardization_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
 from isonn.heads import Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
@@ -268,6 +268,7 @@ class SubgraphEstimator(GraphEstimator):
     def _training(self, survey: Survey, y: Any, groups: Any, sample_weight: Any) -> Training:
         """Encode the targets, and keep what later predictions need to know about the training graphs."""
         self.size_, self.label_names_, self.kind_ = survey.largest, survey.names_for(y), survey.kind
+        self._standardize = standardization_of(survey.sample) if survey.kind == "molecules" else None
         y = survey.y if y is None else y
         if y is None:
             raise InputError(f"{type(self).__name__}.fit needs y; pass it, or graphs that have it")
@@ -410,7 +411,7 @@ class SubgraphEstimator(GraphEstimator):
         return Inputs(self.features_.of(tables, terms, places), counts)
 
     def _matched_graph(self, X: Any) -> SubgraphMatches:
-        graphs = self._checked(as_one_graph(X))
+        graphs = self._checked(as_one_graph(X, self._standardize))
         self.vectorizer_.warn_of_unseen(graphs)
         return self._matches(graphs, (self.features_, self.head_))
 
@@ -433,6 +434,7 @@ class SubgraphEstimator(GraphEstimator):
             "blocks": [[block.view, block.size] for block in self.features_.vocabulary.blocks],
             "transform": self.features_.transform,
             "kind": self.kind_,
+            "standardize": self._standardize,
             "head": self.head_.name,
             "sampled": sorted(self.sampled_.items()),
             "marks": [list(astuple(mark)) for mark in self._marks],
@@ -465,10 +467,8 @@ class SubgraphEstimator(GraphEstimator):
         scales = tensors["scales"].astype(np.float64)
         if details["transform"] not in (NORM, LOG, COUNT):
             raise ValueError(f"{details['transform']!r} is not a transform")
-        self.features_, self.kind_ = (
-            SumFeatures(vocabulary, scales, details["transform"], size, further),
-            details["kind"],
-        )
+        self.features_ = SumFeatures(vocabulary, scales, details["transform"], size, further)
+        self.kind_, self._standardize = str(details["kind"]), details["standardize"]
         self.vectorizer_ = self._vectorizer()
         self.vectorizer_.seed_, self.vectorizer_.encoding_, self.vectorizer_.vocabulary_ = (
             self.seed_,
@@ -684,9 +684,10 @@ def graph_terms(graphs: GraphSet, kind: str) -> GraphTerms:
     groups = terms_of(kind)
     starts = np.cumsum([0, *(len(terms.names) for terms in groups)])
     places = [start + np.arange(terms.shared) for start, terms in zip(starts, groups, strict=False)]
+    values, per_node = zip(*(terms.of_graph(graphs) for terms in groups), strict=True)
     return GraphTerms(
         [name for terms in groups for name in terms.names],
-        term_table(graphs, kind)[0],
+        np.concatenate(values),
         np.concatenate(places).astype(np.int64),
-        lambda: np.concatenate([terms.per_node(graphs[0]) for terms in groups]),
+        np.concatenate(per_node),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,14 +27,14 @@ class GraphTerms:
     Attributes:
         names: their names.
         values: their values, ``(terms,)``.
-        places, per_node: numbers of the terms that are sums over nodes, and a function that returns the value of each
-            node for them, ``(places, n)``; it is called only if such a term contributes.
+        places, per_node: numbers of the terms that are sums over nodes, and the value of each node for them,
+            ``(places, n)``.
     """
 
     names: Sequence[str]
     values: Floats
     places: IntArray
-    per_node: Callable[[], Floats]
+    per_node: Floats
 
 
 class SubgraphMatches(MatchedGraph):
@@ -145,7 +145,7 @@ class SubgraphMatches(MatchedGraph):
         if not shared.any():
             return np.zeros(self.graph.n)
         places = self._terms.places[shared]
-        values = self._terms.per_node()[shared]
+        values = self._terms.per_node[shared]
         return np.asarray((contributions[places] / values.sum(axis=1)) @ values)
 
     def terms(self, column: int) -> list[NamedContribution]:
@@ -190,6 +190,8 @@ class SubgraphMatches(MatchedGraph):
         outputs = self.target.outputs
         zero = self.target.margin(np.zeros(outputs), column)
         direction = self.target.margin(np.eye(outputs), column) - zero
+        if self._head.symmetric and self.target.exclusive and outputs == 2:
+            direction = np.where(np.arange(2) == column, 2.0, 0.0)  # the other output is minus this one
         inputs = self._inputs(self._counts[None])
         base, p = float(zero), len(self._features.vocabulary)
         by_feature = np.zeros(self._features.columns)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats
 
 #: Weight of the size terms, and of further terms; a view has weight 1.
@@ -37,9 +37,12 @@ class Terms(ABC):
     def table(self, graphs: GraphSet) -> Floats:
         """Return the terms of graphs, ``(g, terms)``; NaN where a term cannot be computed."""
 
-    def per_node(self, graph: Graph) -> Floats:
-        """Return the value of each node for the shared terms, ``(shared, n)``; rows sum to the terms."""
-        return np.zeros((0, graph.n))
+    def of_graph(self, graphs: GraphSet) -> tuple[Floats, Floats]:
+        """Return the terms of a set of one graph, ``(terms,)``, and the value of each node for the shared terms.
+
+        The latter have shape ``(shared, n)``; rows sum to the terms.
+        """
+        return self.table(graphs)[0], np.zeros((0, graphs[0].n))
 
 
 class SizeCounts(Terms):
