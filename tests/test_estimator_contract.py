@@ -34,6 +34,7 @@ from isonn.baselines import (
 )
 from isonn.errors import InputError, NotFittedError
 from isonn.graphs.synthetic import planted_motifs
+from isonn.heads import boosting
 
 ESTIMATORS = {
     "isonn": isonn.IsoNNClassifier(k=3, c=2, hidden=(16,), epochs=5, size=20, random_state=0),
@@ -42,8 +43,8 @@ ESTIMATORS = {
     ),
     "isonn-deep": isonn.IsoNNClassifier(layers=((2, 3), (2, 3)), hidden=(16,), epochs=3, size=20, random_state=0),
     "subgraph": isonn.SubgraphClassifier(max_nodes=3, random_state=0),
-    "subgraph-short": isonn.SubgraphClassifier(max_nodes=3, n_templates=6, random_state=0),
-    "subgraph-ensemble": isonn.SubgraphClassifier(max_nodes=3, n_templates=4, head="ensemble", random_state=0),
+    "subgraph-linear": isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0),
+    "subgraph-short": isonn.SubgraphClassifier(max_nodes=3, n_templates=6, head="linear", random_state=0),
     "aligned": isonn.AlignedClassifier(align="order", shuffles=9, random_state=0),
     "ae": AutoEncoderClassifier(encoder=(16, 8), hidden=(16,), size=20, epochs=3, random_state=0),
     "cnn": CNNClassifier(channels=4, hidden=(16,), size=20, epochs=3, random_state=0),
@@ -73,7 +74,7 @@ pytestmark = pytest.mark.parametrize("name", ESTIMATORS)
 def estimator(name, monkeypatch):
     for package in NEEDS.get(name, ()):
         pytest.importorskip(package)
-    monkeypatch.setattr("isonn.heads.TREES", 10)  # growing 300 trees each time would test nothing more
+    monkeypatch.setattr(boosting, "ROUNDS", 10)  # more trees would test nothing more
     return clone(ESTIMATORS[name])
 
 
@@ -181,7 +182,7 @@ def test_pickling_keeps_the_answers(estimator, graphs):
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_cross_validation_gives_the_same_bits_for_any_number_of_jobs(estimator, graphs, backend, name):
-    if backend == "loky" and name != "subgraph":
+    if backend == "loky" and name != "subgraph-linear":
         pytest.skip("starting processes once is enough; tests/experiments/test_run.py does so with torch")
     one = cross_val_predict(estimator, graphs, graphs.y, cv=3, method="predict_proba")
     with joblib.parallel_backend(backend):

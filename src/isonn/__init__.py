@@ -1,4 +1,4 @@
-"""Predict what a graph will do, and show which piece of it says so."""
+"""Classify graphs, and show the subgraphs behind each prediction."""
 
 from __future__ import annotations
 

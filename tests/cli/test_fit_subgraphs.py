@@ -27,7 +27,7 @@ def test_the_default_is_the_librarys_subgraph_model(default, mutag):
     expected = isonn.SubgraphClassifier(random_state=0).fit(mutag)
     loaded = isonn.load_model(path)
     np.testing.assert_equal(loaded.predict_proba(mutag), expected.predict_proba(mutag))
-    assert "leave-one-out: accuracy" in said
+    assert "held out: accuracy" in said
     assert f"{100 * expected.held_out_score_['accuracy']:.1f} %" in said
     assert f"{len(expected.templates_):,} templates" in said
     assert "training score" not in said
@@ -44,7 +44,7 @@ def test_the_default_is_the_librarys_subgraph_model(default, mutag):
             ("--view", "labels,degrees", "--class-weight", "balanced"),
             {"view": ("labels", "degrees"), "class_weight": "balanced"},
         ),
-        (("--head", "ensemble"), {"head": "ensemble"}),
+        (("--head", "linear"), {"head": "linear"}),
     ],
     ids=lambda given: "".join(map(str, given)) if isinstance(given, tuple) else "",
 )
@@ -76,7 +76,7 @@ def measured(tmp_path_factory, mutag):
 def test_numbers_are_fitted_and_predicted_with_a_regressor(option, measured, tmp_path):
     result = run("fit", measured, "--out", tmp_path / "m", "--max-nodes", 2, *option)
     assert result.returncode == 0, result.stderr
-    assert "leave-one-out: RMSE" in result.stdout
+    assert "held out: RMSE" in result.stdout
     graphs = isonn.load(measured)
     expected = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(graphs)
     predicted = run("predict", tmp_path / "m", measured)

@@ -38,7 +38,7 @@ def folder(tmp_path_factory, mutag):
 @pytest.fixture(scope="module")
 def expected(folder):
     graphs = isonn.load(folder)
-    return isonn.SubgraphClassifier(max_nodes=3, n_templates=6, random_state=0).fit(graphs)
+    return isonn.SubgraphClassifier(max_nodes=3, n_templates=6, head="linear", random_state=0).fit(graphs)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ ROWS = ["CC(=O)O", "CCO", "CCC(=O)O", "CCCO", "OC(=O)c1ccccc1", "c1ccccc1", "OC(
 
 @pytest.fixture
 def model(tmp_path):
-    clf = isonn.SubgraphClassifier(random_state=0).fit(ROWS, [1, 0] * 5)
+    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(ROWS, [1, 0] * 5)
     clf.save(tmp_path / "model")
     return tmp_path / "model"
 

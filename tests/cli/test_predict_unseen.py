@@ -11,7 +11,7 @@ import isonn
 
 
 def test_the_share_of_unseen_subgraphs_is_a_column(mutag, tmp_path):
-    clf = isonn.SubgraphClassifier(random_state=0).fit(mutag[:50])
+    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(mutag[:50])
     clf.save(tmp_path / "model")
     rows = list(csv.DictReader(io.StringIO(run("predict", tmp_path / "model", "MUTAG", "--unseen").stdout)))
     assert [float(row["unseen"]) for row in rows] == [round(share, 4) for share in clf.unseen_share(mutag)]

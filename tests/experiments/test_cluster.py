@@ -111,7 +111,7 @@ def test_dask_logs_no_traceback_of_a_lost_scheduler(two_workers):
 
 def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, two_workers: Cluster, tmp_path: Path) -> None:
     def classifier() -> isonn.SubgraphClassifier:
-        return isonn.SubgraphClassifier(max_nodes=3, n_templates=4, random_state=0)
+        return isonn.SubgraphClassifier(max_nodes=3, n_templates=4, head="linear", random_state=0)
 
     expected = classifier().fit(mutag).predict_proba(mutag)
     bank = tmp_path / "bank"

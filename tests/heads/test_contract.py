@@ -6,10 +6,11 @@ import networkx
 import numpy as np
 import pytest
 from head_samples import KINDS, SIZE, counts, inputs_of, target_of, targets_of
+from scipy.sparse import csr_array
 
 import isonn
 from isonn.errors import InputError
-from isonn.heads import HEADS, Head, Inputs, boosting, get_head, register_head
+from isonn.heads import HEADS, Contributions, Head, Inputs, boosting, get_head, register_head
 
 NAMES = ["linear", "trees", "auto"]
 
@@ -32,6 +33,10 @@ class MeanHead(Head):
 
     def outputs(self, inputs):
         return np.tile(self.value, (Inputs.of(inputs).features.shape[0], 1))
+
+    def contributions(self, inputs, output):
+        nothing = csr_array(inputs.features.shape), csr_array(inputs.counts.shape)
+        return Contributions(float(self.value[output]), *nothing)
 
     def tensors(self):
         return {"value": self.value}
@@ -168,11 +173,14 @@ def test_equal_graphs_alone_get_the_share_of_classes(name):
 
 
 def test_a_head_from_outside_serves_the_estimator(toy, mutag, tmp_path):
-    clf = isonn.SubgraphClassifier(k=(1, 2), head=toy.name, random_state=0).fit(mutag)
+    clf = isonn.SubgraphClassifier(2, head=toy.name, random_state=0).fit(mutag)
     assert set(clf.predict(mutag).tolist()) == {1}  # the larger class
     clf.save(tmp_path / "m")
     np.testing.assert_array_equal(isonn.load_model(tmp_path / "m").predict_proba(mutag), clf.predict_proba(mutag))
-    assert not clf.explain(mutag[0]).exact
+    e = clf.explain(mutag[0])
+    assert (e.score, e.node_importance.any(), e.absent, e.terms) == (e.base, False, [], [])
+    assert clf.weights_ == {toy.name: 1.0}
+    assert clf.held_out_score_ is None
 
 
 def test_an_unknown_head_is_refused():

@@ -57,14 +57,14 @@ def test_the_title_names_the_molecule(nitrobenzene):
 
 
 def test_an_explanation_of_a_molecule_is_a_formula():
-    clf = isonn.SubgraphClassifier(random_state=0).fit(["CC(=O)O", "CCO", "CCC(=O)O", "CCCO"], [1, 0, 1, 0])
+    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(["CC(=O)O", "CCO", "CCC(=O)O", "CCCO"], [1, 0, 1, 0])
     assert 'class="isonn molecule importance"' in clf.explain("CCCC(=O)O").to_svg()
 
 
 @pytest.mark.parametrize("view", ["labels", "elements"])
 def test_templates_are_fragments_with_their_attachment_points(view):
     smiles = ["c1ccccc1O", "c1ccccc1N", "Cc1ccccc1", "CC(C)(C)O", "[NH4+]", "CC(=O)[O-]"] * 2
-    clf = isonn.SubgraphClassifier(view=view, random_state=0).fit(smiles, [0, 1] * 6)
+    clf = isonn.SubgraphClassifier(view=view, head="linear", random_state=0).fit(smiles, [0, 1] * 6)
     for template in clf.templates_:
         assert 'class="isonn molecule"' in draw_template(template, kind="molecules").svg
         molecule, k = fragment(template), template.k

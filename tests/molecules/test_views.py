@@ -15,7 +15,7 @@ pytest.importorskip("rdkit")
 def test_a_fragment_is_one_template_however_it_is_attached():
     chlorides = ["CCl", "CCCl", "CC(C)Cl", "CC(C)(C)Cl", "ClC1CCCCC1"]
     others = ["C", "CC", "CCC", "CC(C)C", "C1CCCCC1"]
-    clf = isonn.SubgraphClassifier(max_nodes=2, view="elements", random_state=0)
+    clf = isonn.SubgraphClassifier(max_nodes=2, view="elements", head="linear", random_state=0)
     clf.fit(chlorides[:4] + others[:4], [1] * 4 + [0] * 4)
     assert clf.predict([chlorides[4], others[4]]).tolist() == [1, 0]
     template = clf.templates_[int(np.argmax(clf.transform(chlorides[:1]).toarray()[0, : len(clf.templates_)]))]
@@ -25,7 +25,7 @@ def test_a_fragment_is_one_template_however_it_is_attached():
 
 def test_a_model_with_this_view_can_be_saved(tmp_path):
     smiles = ["CCl", "CCCl", "CC", "CCC"]
-    clf = isonn.SubgraphClassifier(view=("elements", "labels"), random_state=0).fit(smiles, [1, 1, 0, 0])
+    clf = isonn.SubgraphClassifier(view=("elements", "labels"), head="linear", random_state=0).fit(smiles, [1, 1, 0, 0])
     clf.save(tmp_path / "model")
     same = isonn.load_model(tmp_path / "model")
     np.testing.assert_array_equal(same.predict_proba(smiles), clf.predict_proba(smiles))

@@ -74,7 +74,7 @@ def test_every_count_of_the_answer_is_a_direct_count(clf, named, page):
 def test_an_answer_about_a_piece_that_few_others_have_counts_the_graphs(mutag):
     fluorine = np.array([int((graph.node_labels == 3).any()) for graph in mutag])
     labelled = replace(mutag.with_y(fluorine), class_names={})
-    clf = isonn.SubgraphClassifier(max_nodes=2, view="labels", random_state=0).fit(labelled)
+    clf = isonn.SubgraphClassifier(max_nodes=2, view="labels", head="linear", random_state=0).fit(labelled)
     page = ModelPage(held_out(clf, labelled), labelled, None, most=20, quiet=True)
     held = np.array([occurrences(graph, clf.reasons_[1][0].template) > 0 for graph in mutag])
     positive = fluorine == 1
@@ -161,7 +161,7 @@ def test_a_page_of_a_handful_of_graphs_has_no_trivial_method(clf, named, tmp_pat
 
 def test_a_model_knows_its_training_graphs_and_reports_them_cross_fitted(mutag, tmp_path: Path):
     train, test = mutag[:40], mutag[40:80]
-    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(train)
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(train)
     assert clf.seen_in_training(train).all()
     equal = {piece_key(graph, range(graph.n)) for graph in train}
     for graph, seen in zip(test, clf.seen_in_training(test), strict=True):
@@ -177,7 +177,7 @@ def test_a_model_knows_its_training_graphs_and_reports_them_cross_fitted(mutag, 
 def test_numbers_are_reported_as_errors_beside_the_mean(named, tmp_path: Path):
     nodes = named.sizes.astype(float)
     few = named[:60].with_y(nodes[:60])
-    reg = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(few)
+    reg = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(few)
     reg.report(few, None, tmp_path / "numbers.html", cross_fit=False)
     text = unescape((tmp_path / "numbers.html").read_text())
     assert "What decides the value in MUTAG?" in text
@@ -193,7 +193,7 @@ def test_numbers_are_reported_as_errors_beside_the_mean(named, tmp_path: Path):
 
 
 def test_a_few_training_graphs_are_left_out_of_a_held_out_page(mutag, tmp_path: Path):
-    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(mutag[:60])
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(mutag[:60])
     few = isonn.GraphSet.concat([mutag[100:130], mutag[:3]])
     kept = int((~clf.seen_in_training(few)).sum())
     clf.report(few, None, tmp_path / "page.html")
@@ -206,7 +206,7 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
     y = np.column_stack([mutag.y == 1, mutag.sizes > 12]).astype(float)
     y[::7, 0] = np.nan
     graphs = mutag.with_y(y)
-    clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs[:120])
+    clf = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs[:120])
     held_graphs = graphs[120:]
     page = ModelPage(held_out(clf, held_graphs), held_graphs, trivial_tile(held_graphs, clf), quiet=True)
     features = clf.transform(held_graphs).toarray() > 0
@@ -224,7 +224,7 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
 @pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
 def test_a_reason_without_which_a_label_is_gone_says_so(mutag):
     graphs = mutag.with_y(np.column_stack([mutag.y == 1, mutag.sizes > 15]).astype(float))
-    clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
+    clf = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
     flips = set()
     for panel in Cases(held_out(clf, graphs), graphs, range(30), quiet=True).panels:
         found = clf.explain(graphs[panel.number])
@@ -263,7 +263,7 @@ def test_the_first_reason_is_the_rule_that_made_the_classes(mutag, tmp_path: Pat
 
     y = np.array([int(bool(ring_nitrogens(graph))) for graph in mutag])
     train, test = np.arange(0, 188, 2), np.arange(1, 188, 2)
-    clf = isonn.SubgraphClassifier(random_state=0).fit(mutag[train], y[train])
+    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(mutag[train], y[train])
     held = mutag[test].with_y(y[test])
     page = ModelPage(held_out(clf, held), held, None, quiet=True)
     first = page.pieces[page.explained][0]
@@ -281,7 +281,7 @@ def test_the_first_reason_is_the_rule_that_made_the_classes(mutag, tmp_path: Pat
 def test_the_first_reason_of_a_planted_motif_lies_in_it():
     planted = planted_motifs(n_graphs=120, seed=0)
     graphs, test = planted.graphs, np.arange(80, 120)
-    clf = isonn.SubgraphClassifier(random_state=0).fit(graphs[:80])
+    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[:80])
     page = ModelPage(held_out(clf, graphs[test]), graphs[test], None, quiet=True)
     piece = page.pieces[page.explained][0]
     assert piece.counted("class 0")[0] == 0
@@ -293,7 +293,7 @@ def test_the_first_reason_of_a_planted_motif_lies_in_it():
 
 def test_graphs_that_no_piece_tells_apart_have_no_reason_and_the_page_says_so(tmp_path: Path):
     same = isonn.as_graphset(np.stack([np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)] * 6), y=[0, 1] * 3)
-    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(same)
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(same)
     assert clf.explain(same[0]).reasons == []
     clf.report(same, None, tmp_path / "same.html")
     assert "No piece of these graphs speaks for class 1" in (tmp_path / "same.html").read_text()
@@ -302,7 +302,7 @@ def test_graphs_that_no_piece_tells_apart_have_no_reason_and_the_page_says_so(tm
 
 
 def test_a_stream_is_reported_as_its_graphs_are(mutag, tmp_path: Path):
-    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(mutag[:100])
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(mutag[:100])
     clf.report(isonn.stream(mutag[100:130], at_once=7), None, tmp_path / "stream.html")
     clf.report(mutag[100:130], None, tmp_path / "set.html")
     assert (tmp_path / "stream.html").read_text() == (tmp_path / "set.html").read_text()
@@ -323,11 +323,11 @@ def test_windows_speak_of_labels_by_name(mutag, tmp_path: Path):
 def test_an_answer_about_labels_and_about_a_class_that_is_there(mutag):
     y = np.stack([mutag.y == 1, mutag.sizes > 18], axis=1).astype(float)
     several = replace(mutag.with_y(y), class_names={}, target_names=("mutagenic", "large"))
-    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(several)
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(several)
     page = ModelPage(held_out(clf, several), several, None, most=5, quiet=True)
     assert re.search(r"graphs that have label (mutagenic|large) contain", page.header.answers[0])
     three = mutag.with_y(np.digitize(mutag.sizes, (15, 20)))
-    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(three)
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(three)
     two = three[three.y > 0]
     page = ModelPage(held_out(clf, two), two, None, most=5, quiet=True)
     assert re.search(r"graphs that are of class [12] contain", page.header.answers[0])

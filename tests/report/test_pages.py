@@ -191,7 +191,7 @@ def test_without_jinja2_the_extra_is_named_before_any_work(run, monkeypatch):
 
 def test_templates_of_atoms_are_drawn_as_formulas(mutag):
     graphs = mutag[:40]
-    clf = isonn.SubgraphClassifier(max_nodes=3, n_templates=6, random_state=0).fit(graphs, graphs.y)
+    clf = isonn.SubgraphClassifier(max_nodes=3, n_templates=6, head="linear", random_state=0).fit(graphs, graphs.y)
     text, (panel,) = explain_page(clf, graphs, [0], quiet=True)
     cards = text[text.index('<section id="templates"') : text.index('<section id="provenance"')]
     assert 'class="elN"' in cards

@@ -56,7 +56,7 @@ def pages(run, evil, tmp_path_factory) -> dict[str, tuple[list[Section], str]]:
     """The sections and the text of a page of each kind, by its name."""
     folder = tmp_path_factory.mktemp("pages")
     few = evil[:30]
-    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(few)
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(few)
     windows = isonn.IsoNNClassifier(k=2, c=2, epochs=1, hidden=(4,), size=28, random_state=0).fit(few)
     pages: dict[str, tuple[list[Section], str]] = {}
     with pytest.MonkeyPatch.context() as patch:
@@ -143,7 +143,7 @@ class Counting:
 
 def test_a_page_explains_every_graph_once_and_counts_every_graph_once(mutag):
     few = mutag[:40]
-    clf = Counting(isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(few))
+    clf = Counting(isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(few))
     text = model_page.ModelPage(held_out(clf, few), few, None, quiet=True).html()
     assert "Which graphs of MUTAG are mutagenic, and why?" in text
     assert (clf.explained, clf.counted) == (40, 40)
@@ -152,7 +152,7 @@ def test_a_page_explains_every_graph_once_and_counts_every_graph_once(mutag):
 @pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")  # a fold has an atom that the others lack
 def test_predictions_of_a_page_are_those_of_its_models(mutag):
     few = mutag[:40]
-    judged = cross_fitted(isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(few), few)
+    judged = cross_fitted(isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(few), few)
     numbers, predicted = Cases(judged, few, range(25), quiet=True).predictions  # the other 15 have no panel
     for number, answer in zip(numbers, predicted, strict=True):
         (model,) = [model for model, tested in judged.shown if number in tested]
@@ -161,7 +161,7 @@ def test_predictions_of_a_page_are_those_of_its_models(mutag):
 
 def test_a_page_warns_once_of_labels_that_no_training_graph_has(mutag):
     rare = np.array([(graph.node_labels > 2).any() for graph in mutag])  # halogens
-    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(mutag[~rare])
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(mutag[~rare])
     graphs = mutag[np.flatnonzero(rare)[:3]]
     cases = Cases(held_out(clf, graphs), graphs, range(3), quiet=True)
     with pytest.warns(IsoNNWarning, match=r"never seen in training.*\(and 2 more graphs like this one\)") as warned:

@@ -11,8 +11,10 @@ import isonn
 from isonn.subgraphs import features as module
 from isonn.subgraphs.features import SumFeatures
 from isonn.subgraphs.table import join_chunks
-from isonn.subgraphs.terms import SIZE_WEIGHT, SizeTerms, size_counts
+from isonn.subgraphs.terms import LARGEST_DEVIATION, SIZE_WEIGHT, NumberTerms, SizeTerms, size_counts, term_table
 from isonn.subgraphs.vocabulary import Vocabulary
+
+EVERY = np.ones(PLANTED, dtype=bool)
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +29,20 @@ def tables_of(graphs, *cuts):
     return vectorizer, join_chunks([vectorizer._count_in_memory(graphs[a:b])[0] for a, b in bounds])
 
 
-@pytest.mark.parametrize("row_norm", [True, False])
-def test_features_are_logarithms_of_counts_over_the_norm_of_all_pieces(graphs, row_norm):
+@pytest.mark.parametrize("transform", ["norm", "log", "count"])
+def test_features_are_those_of_the_docstring(graphs, transform):
     vectorizer, tables = tables_of(graphs)
-    sizes = size_counts(graphs)
-    vocabulary, _ = Vocabulary.learn(tables, 2)
-    features = SumFeatures.learn(vocabulary, tables, sizes, row_norm)
+    sizes = term_table(graphs, "graphs")
+    vocabulary, _ = Vocabulary.learn(tables, 2, EVERY)
+    features = SumFeatures.learn(vocabulary, tables, sizes, EVERY, transform)
     expected = []
     for table in tables:  # two views of three sizes each
-        logs = np.log1p(table.counts.toarray().astype(float))
-        norms = np.linalg.norm(logs, axis=1, keepdims=True)
+        counts = table.counts.toarray().astype(float)
+        values = counts if transform == "count" else np.log1p(counts)
+        norms = np.linalg.norm(values, axis=1, keepdims=True)
         norms = np.where(norms > 0, norms, 1)  # a graph without any piece of this size
-        divisor = norms if row_norm else np.sqrt((norms**2).mean())
-        expected.append((logs / divisor)[:, table.support >= 2] / np.sqrt(3 * (2 + SIZE_WEIGHT)))
+        divisor = norms if transform == "norm" else np.sqrt((norms**2).mean())
+        expected.append((values / divisor)[:, table.support >= 2] / np.sqrt(3 * (2 + SIZE_WEIGHT)))
     expected.append(SizeTerms.learn(sizes, 2).features(sizes))
     found = features.of(tables, sizes)
     assert found.shape == (PLANTED, features.columns)
@@ -47,15 +50,15 @@ def test_features_are_logarithms_of_counts_over_the_norm_of_all_pieces(graphs, r
     np.testing.assert_allclose(features.of(vectorizer.count(graphs[3:5]), sizes[3:5]).toarray(), found[3:5].toarray())
 
 
-@pytest.mark.parametrize("row_norm", [True, False])
+@pytest.mark.parametrize("transform", ["norm", "log", "count"])
 @pytest.mark.parametrize("double", [10, 1000])
-def test_features_from_chunks_are_those_from_memory(graphs, row_norm, double, monkeypatch):
+def test_features_from_chunks_are_those_from_memory(graphs, transform, double, monkeypatch):
     monkeypatch.setattr(module, "DOUBLE_GRAPHS", double)
     (_, whole), (_, chunks) = tables_of(graphs), tables_of(graphs, 3, 17)
-    sizes, found = size_counts(graphs), []
+    sizes, found = term_table(graphs, "graphs"), []
     for tables in (whole, chunks):
-        vocabulary, places = Vocabulary.learn(tables, 2)
-        features = SumFeatures.learn(vocabulary, tables, sizes, row_norm)
+        vocabulary, places = Vocabulary.learn(tables, 2, EVERY)
+        features = SumFeatures.learn(vocabulary, tables, sizes, EVERY, transform)
         found.append(features.of(tables, sizes, places))
         assert found[-1].dtype == (np.float32 if double == 10 else np.float64)
         np.testing.assert_array_equal(features.of(tables, sizes).toarray(), found[-1].toarray())
@@ -64,8 +67,9 @@ def test_features_from_chunks_are_those_from_memory(graphs, row_norm, double, mo
 
 def test_each_view_and_the_size_have_their_weight(graphs):
     _, tables = tables_of(graphs)
-    vocabulary, _ = Vocabulary.learn(tables, 1)  # all pieces are templates
-    squares = SumFeatures.learn(vocabulary, tables, size_counts(graphs), True).of(tables, size_counts(graphs)).power(2)
+    vocabulary, _ = Vocabulary.learn(tables, 1, EVERY)  # all pieces are templates
+    sizes = term_table(graphs, "graphs")
+    squares = SumFeatures.learn(vocabulary, tables, sizes, EVERY).of(tables, sizes).power(2)
     first = len(vocabulary)
     halfway = next(block.first for block in vocabulary.blocks if block.view == 1)
     shares = [squares[:, a:b].sum(axis=1).mean() for a, b in ((0, halfway), (halfway, first), (first, None))]
@@ -74,10 +78,11 @@ def test_each_view_and_the_size_have_their_weight(graphs):
 
 def test_standardised_features_have_equal_deviations(graphs):
     _, tables = tables_of(graphs)
-    vocabulary, _ = Vocabulary.learn(tables, 3)
-    plain = SumFeatures(vocabulary, np.ones(len(vocabulary)), False, SizeTerms.empty())
-    features, found = plain.standardised(plain.of(tables, size_counts(graphs)))
-    np.testing.assert_allclose(features.of(tables, size_counts(graphs)).toarray(), found.toarray(), rtol=1e-12)
+    vocabulary, _ = Vocabulary.learn(tables, 3, EVERY)
+    plain = SumFeatures(vocabulary, np.ones(len(vocabulary)), "log", SizeTerms.empty(), NumberTerms.empty())
+    sizes = term_table(graphs, "graphs")
+    features, found = plain.standardised(plain.of(tables, sizes))
+    np.testing.assert_allclose(features.of(tables, sizes).toarray(), found.toarray(), rtol=1e-12)
     deviation = found.toarray().std(axis=0)
     np.testing.assert_allclose(deviation[deviation > 1e-6], 1 / np.sqrt(len(vocabulary)), rtol=1e-6)
 
@@ -104,3 +109,32 @@ def test_size_terms_are_standardised_logarithms_and_steps(graphs):
     again = SizeTerms.restore(terms.tensors())
     np.testing.assert_array_equal(again.features(counts), terms.features(counts))
     assert SizeTerms.empty().features(counts).shape == (PLANTED, 0)
+
+
+def test_further_terms_are_standardised_clipped_and_unknown_values_are_the_mean():
+    generator = np.random.default_rng(0)
+    further = generator.normal(5, 2, (40, 3))
+    further[7, 1] = np.nan
+    further[:, 2] = 4.0
+    table = np.column_stack([generator.integers(1, 9, (40, 13)), further])
+    terms = NumberTerms.learn(table, 2)
+    found = terms.features(table) / terms.scale
+    expected = (further - np.nanmean(further, axis=0)) / np.array([*np.nanstd(further[:, :2], axis=0), 1])
+    np.testing.assert_allclose(found, np.nan_to_num(expected), atol=1e-9)
+    assert (terms.features(table) ** 2).sum(axis=1).mean() == pytest.approx(SIZE_WEIGHT / (2 + SIZE_WEIGHT))
+    np.testing.assert_array_equal(terms.features(table + 1e6) / terms.scale, LARGEST_DEVIATION)
+    assert terms.filled(table)[7, 14] == pytest.approx(np.nanmean(further[:, 1]))
+    np.testing.assert_array_equal(NumberTerms.restore(terms.tensors()).features(table), terms.features(table))
+    assert NumberTerms.empty().features(table).shape == (40, 0)
+
+
+def test_repeats_of_graphs_change_no_scale(graphs):
+    twice = isonn.GraphSet.concat([graphs, graphs])
+    once = np.arange(2 * PLANTED) < PLANTED
+    found = []
+    for some, distinct in ((graphs, EVERY), (twice, once)):
+        _, tables = tables_of(some)
+        vocabulary, _ = Vocabulary.learn(tables, 2, distinct)
+        found.append(SumFeatures.learn(vocabulary, tables, term_table(some, "graphs"), distinct, "log"))
+    np.testing.assert_allclose(found[1].scales, found[0].scales, rtol=1e-12)
+    np.testing.assert_allclose(found[1].size.mean, found[0].size.mean, rtol=1e-12)

@@ -28,7 +28,7 @@ from isonn.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="isonn",
-    help="Predict what a graph will do, and show which piece of it says so.",
+    help="Classify graphs and show the subgraphs behind each prediction.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -47,7 +47,7 @@ def start(
     show: bool = typer.Option(False, "--version", help="Print the version and exit."),
     quiet: Quiet = False,
 ) -> None:
-    """Predict what a graph will do, and show which piece of it says so."""
+    """Classify graphs and show the subgraphs behind each prediction."""
     if show:
         import isonn
 

@@ -38,8 +38,9 @@ from isonn.subgraphs.views import View, view_param_from_json
 from isonn.subgraphs.vocabulary import Block, Vocabulary
 from isonn.targets import Numbers, Target, as_y
 
-#: A graph is unusual if more than this share of its pieces is unknown. A warning appears if most graphs are.
-STRANGE = 0.5
+#: A graph is unusual if more than this share of its pieces of up to four nodes is unknown (larger pieces often are, in
+#: small sets). A warning appears if most graphs are.
+STRANGE, STRANGE_NODES = 0.5, 4
 #: Number of training graphs used to measure the coverage of a short list.
 COVERAGE_GRAPHS = 100
 
@@ -400,7 +401,7 @@ class SubgraphEstimator(GraphEstimator):
         outputs, strange = [], 0
         for chunk in in_chunks(graphs):
             tables = self.vectorizer_.count(chunk)
-            strange += int((self.vectorizer_.vocabulary_.unseen(tables) > STRANGE).sum())
+            strange += int((self.vectorizer_.vocabulary_.unseen(tables, STRANGE_NODES) > STRANGE).sum())
             outputs.append(self.head_.outputs(self._inputs(chunk, tables)))
         self.vectorizer_.warn_of_unseen(graphs, strange if strange > len(graphs) / 2 else 0)
         return self.target_.link(np.concatenate(outputs))

@@ -119,10 +119,12 @@ class Vocabulary:
         ]
         return csr_array(hstack(columns, format="csr"), dtype=np.float64)
 
-    def unseen(self, tables: Sequence[CountTable]) -> Floats:
-        """Return the share of each graph's subgraphs that no training graph contains, shape (g,)."""
+    def unseen(self, tables: Sequence[CountTable], largest: int = 6) -> Floats:
+        """Return the share of each graph's subgraphs, up to a size, that no training graph contains, shape (g,)."""
         total, strange = np.zeros(tables[0].graphs), np.zeros(tables[0].graphs)
         for table, block in zip(tables, self.blocks, strict=True):
+            if block.size > largest:
+                continue
             counts = table.counts.astype(np.float64)
             total += np.asarray(counts.sum(axis=1))
             strange += np.asarray(counts @ (~np.isin(row_hashes(table.rows), block.seen)).astype(np.float64))
