@@ -140,6 +140,8 @@ CASES = {
     "infinite": (with_column("age", lambda t, y: [np.inf, *range(59)]), {}, "confound 'age' of graph 0 is infinite"),
     "square of text": (lambda table, y: table, {"squared": ["site"]}, "confound 'site' holds text"),
     "square of nothing": (lambda table, y: table, {"squared": ["age"]}, "squared names 'age', which is not a confound"),
+    "a square by name": (lambda table, y: table, {"squared": "motion"}, "squared='motion' is not a list of confounds"),
+    "a site by number": (lambda table, y: table, {"harmonize": 3}, "harmonize=3 is not the name of a column"),
     "no such column": (lambda table, y: table, {"harmonize": "scanner"}, "harmonize='scanner' is not a column"),
     "no such class": (lambda table, y: table, {"confounds_from": "healthy"}, "confounds_from='healthy' is not a class"),
     "another length": (lambda table, y: table.iloc[:5], {}, "confound 'motion' has shape .5,. for 60 graphs"),

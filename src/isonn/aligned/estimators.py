@@ -398,6 +398,10 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         for name, known in (("apart", APART), ("scale", SCALES), ("align", ALIGNMENTS), ("unseen", UNSEEN)):
             if getattr(self, name) not in known:
                 raise InputError(f"{name}={getattr(self, name)!r} is unknown; use one of {', '.join(map(repr, known))}")
+        if not isinstance(self.squared, (list, tuple)) or not all(isinstance(name, str) for name in self.squared):
+            raise InputError(f"squared={self.squared!r:.60} is not a list of confounds; write squared=['age']")
+        if self.harmonize is not None and not isinstance(self.harmonize, str):
+            raise InputError(f"harmonize={self.harmonize!r:.60} is not the name of a column; write harmonize='site'")
         for name in ("ridge", "permute", "diagonal"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True or False")
