@@ -135,7 +135,7 @@ _NUMBER = np.arange(PLANTED)
 #: Targets of every kind for the planted graphs, some with gaps.
 TARGETS = {
     "classes": _NUMBER % 2,
-    "three classes": _NUMBER % 3,
+    "three classes": _NUMBER % 2 + (_NUMBER % 4 == 3),
     "labels": np.column_stack([_NUMBER % 2, np.where(_NUMBER % 5, _NUMBER % 3 == 0, np.nan)]),
     "number": np.linspace(0, 9, PLANTED) % 4.3,
     "numbers": np.column_stack([np.linspace(0, 9, PLANTED), np.where(_NUMBER % 4, _NUMBER / 7, np.nan)]),

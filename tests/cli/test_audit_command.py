@@ -18,7 +18,7 @@ def models(tmp_path_factory):
     """A window model and a subgraph model of MUTAG, made by the command."""
     folder = tmp_path_factory.mktemp("models")
     windows = run("fit", "MUTAG", "--out", folder / "windows", "--method", "isonn", "--k", 2, "--epochs", 30)
-    subgraph = run("fit", "MUTAG", "--out", folder / "sub", "--max-nodes", 3)
+    subgraph = run("fit", "MUTAG", "--out", folder / "sub", "--max-nodes", 3, "--head", "linear")
     assert windows.returncode == subgraph.returncode == 0
     return folder
 

@@ -24,7 +24,7 @@ from isonn.graphs import GraphStream
 
 streams = _sys.modules["isonn.graphs.stream"]
 
-MODEL = ("--max-nodes", 3, "--templates", 6)
+MODEL = ("--max-nodes", 3, "--templates", 6, "--head", "linear")
 OPTIONS = (*MODEL, "--jobs", 1)
 
 

@@ -170,7 +170,9 @@ def test_models_of_numbers_are_explained(tmp_path, cells):
     predicted = json.loads(run("predict", tmp_path / "model", new, "--json").stdout)
     result = run("explain", tmp_path / "model", new, "--out", tmp_path / "why.html", "--json")
     shown = json.loads(result.stdout)["graphs"]
-    assert [one["score"] for one in shown] == pytest.approx([row["predicted"] for row in predicted])
+    scores = [10 ** one["score"] if one["logarithm"] else one["score"] for one in shown]
+    assert scores == pytest.approx([row["predicted"] for row in predicted])
+    assert [one["predicted"] for one in shown] == [f"{row['predicted']:.3g}" for row in predicted]
     assert [one["truth"] for one in shown] == [cells.strip(",") or None, None]
     assert {one["explained"] for one in shown} == {"mass"}
 

@@ -281,7 +281,7 @@ def test_the_first_reason_is_the_rule_that_made_the_classes(mutag, tmp_path: Pat
 def test_the_first_reason_of_a_planted_motif_lies_in_it():
     planted = planted_motifs(n_graphs=120, seed=0)
     graphs, test = planted.graphs, np.arange(80, 120)
-    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[:80])
+    clf = isonn.SubgraphClassifier(max_nodes=4, head="linear", random_state=0).fit(graphs[:80])
     page = ModelPage(held_out(clf, graphs[test]), graphs[test], None, quiet=True)
     piece = page.pieces[page.explained][0]
     assert piece.counted("class 0")[0] == 0

@@ -122,7 +122,7 @@ def test_further_terms_are_standardised_clipped_and_unknown_values_are_the_mean(
     expected = (further - np.nanmean(further, axis=0)) / np.array([*np.nanstd(further[:, :2], axis=0), 1])
     np.testing.assert_allclose(found, np.nan_to_num(expected), atol=1e-9)
     assert (terms.features(table) ** 2).sum(axis=1).mean() == pytest.approx(SIZE_WEIGHT / (2 + SIZE_WEIGHT))
-    np.testing.assert_array_equal(terms.features(table + 1e6) / terms.scale, LARGEST_DEVIATION)
+    np.testing.assert_array_equal(terms.features(np.nan_to_num(table) + 1e6) / terms.scale, LARGEST_DEVIATION)
     assert terms.filled(table)[7, 14] == pytest.approx(np.nanmean(further[:, 1]))
     np.testing.assert_array_equal(NumberTerms.restore(terms.tensors()).features(table), terms.features(table))
     assert NumberTerms.empty().features(table).shape == (40, 0)

@@ -41,7 +41,7 @@ def test_chunks_are_surveyed_as_the_whole(graphs, at_once):
     whole, found = Survey.of(isonn.stream(graphs, 40), views), Survey.of(isonn.stream(chunks, at_once), views)
     assert_same_values(found.values, whole.values)
     assert whole.values.has == dict.fromkeys(COLUMNS, True)
-    for name in ("y", "terms", "hashes", "distinct"):
+    for name in ("y", "terms", "hashes"):
         np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
     assert (len(found), found.largest, found.kind) == (40, int(graphs.sizes.max()), graphs.kind)
 

@@ -154,7 +154,7 @@ def test_templates_are_a_sequence_printed_as_one_line(graphs):
         ({"min_support": 0}, "min_support=0 is not a count; use an integer >= 1"),
         ({"max_subgraphs": -5}, "max_subgraphs=-5 is not a count"),
         ({"n_jobs": 0}, "n_jobs=0 is not a count"),
-        ({"min_support": 27}, "no subgraph occurs in 27 graphs of graphs; use a lower min_support"),
+        ({"min_support": 27}, "no subgraph occurs in 27 different graphs of graphs; use a lower min_support"),
         ({"max_nodes": 1, "view": "degrees"}, "use a larger max_nodes or view='auto'"),
     ],
 )

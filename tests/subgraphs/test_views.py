@@ -148,7 +148,8 @@ def test_names_of_columns_are_unique_and_say_the_view(view):
 def test_a_view_looks_only_at_the_columns_it_names():
     graphs = few_values(rich_graphs(30))
     view = LabelsView(edge_labels=False, node_attributes=True)
-    clf = isonn.SubgraphClassifier(2, view=view, head="linear", random_state=0).fit(graphs)
+    mean = np.array([graph.node_attributes[:, 0].mean() for graph in graphs])
+    clf = isonn.SubgraphClassifier(2, view=view, head="linear", random_state=0).fit(graphs, mean > np.median(mean))
     assert all(template.edge_labels is None for template in clf.templates_)
     assert all(facts.values is not None for template in clf.templates_ for facts in template.nodes)
     other = replace(graphs, edge_labels=np.full_like(graphs.edge_labels, 1))

@@ -60,6 +60,7 @@ def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:
         "explained": panel.explained,
         "probabilities": dict(panel.probabilities),
         "score": panel.score,
+        "logarithm": panel.logarithm,
         "base": panel.base,
         "reasons": [
             {

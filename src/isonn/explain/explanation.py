@@ -78,7 +78,7 @@ class Explanation:
         label: the predicted class; for several labels the most likely one.
         explained: the class that scores and contributions refer to: ``label`` unless another was requested.
         classes: all classes.
-        probabilities: the probability of each class, shape (classes,).
+        probabilities: the probability of each class, or the predicted numbers, shape (classes,).
         score: the score of the explained class.
         base: the score before anything contributes: for the paper's models the score without any matches, for others
             about that of a mean training graph.
@@ -143,6 +143,12 @@ class Explanation:
         plain = self.explained.item() if isinstance(self.explained, np.generic) else self.explained
         return self.class_names.get(plain, f"class {plain}")
 
+    @property
+    def logarithm(self) -> bool:
+        """Whether score and contributions are base-10 logarithms of a number: +0.3 is a factor of 2."""
+        logs = getattr(self.target, "logs", None)
+        return logs is not None and bool(logs[self.column])
+
     @cached_property
     def absent(self) -> list[NamedContribution]:
         """The pieces whose absence matters, by name, largest contribution first; only trees notice an absence."""
@@ -204,11 +210,10 @@ class Explanation:
 
     def summary(self, top: int = 5) -> str:
         """Return a few lines: the prediction, the score, and the reasons, or the strongest matches without reasons."""
-        if self.target.numeric:
-            what = f"predicted {self.score:.3g}"
-        else:
-            what = f"{self.class_name} with probability {self.probabilities[self.column]:.3f}"
-        lines = [f"{what}: score {self.score:+.2f} (no matches at all: {self.base:+.2f})"]
+        answer = self.probabilities[self.column]
+        what = f"predicted {answer:.3g}" if self.target.numeric else f"{self.class_name} with probability {answer:.3f}"
+        scale = ", its base-10 logarithm" if self.logarithm else ""
+        lines = [f"{what}: score {self.score:+.2f}{scale} (base: {self.base:+.2f})"]
         if self.padding:
             lines.append(f"  {self.padding:+.3f}  everything read beyond the graph's {self.graph.n} nodes")
         for reason in self.reasons[:top]:

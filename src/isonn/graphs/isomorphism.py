@@ -97,7 +97,9 @@ class _Structure:
 
 
 def graph_hashes(graphs: GraphSet, salt: int | None = None) -> _Hashes:
-    """Return a hash per graph, shape (g,), equal for graphs that are equal up to relabelling, with labels and weights.
+    """Return a hash per graph, shape (g,), equal for graphs that are equal up to relabelling.
+
+    Labels, attributes and weights count.
 
     Graphs that four rounds of Weisfeiler-Lehman do not separate also have equal hashes; this is rare among molecules.
     With a salt of its own, a model recognises its training graphs without storing them.
@@ -110,11 +112,23 @@ def graph_hashes(graphs: GraphSet, salt: int | None = None) -> _Hashes:
     step = max(1, CELLS_AT_ONCE * len(graphs) // max(len(graphs.edges), 1))
     if step < len(graphs):  # a graph's hash does not depend on the others
         return np.concatenate([graph_hashes(graphs[i : i + step], salt) for i in range(0, len(graphs), step)])
-    colours = _colours(graphs, _label_hashes(graphs.node_labels), _label_hashes(graphs.edge_labels))
+    colours = _colours(graphs, _node_hashes(graphs), _label_hashes(graphs.edge_labels))
     totals = mix64(graphs.sizes.astype(np.uint64))
     np.add.at(totals, np.repeat(np.arange(len(graphs)), graphs.sizes), mix64(colours))
     hashes = mix64(totals)
     return hashes if salt is None else mix64(hashes ^ np.uint64(salt))
+
+
+def _node_hashes(graphs: GraphSet) -> _Hashes | None:
+    """Return a hash of the label and the attributes of each node."""
+    labels, attributes = _label_hashes(graphs.node_labels), graphs.node_attributes
+    if attributes is None:
+        return labels
+    bits = np.ascontiguousarray(attributes.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: minus zero is zero
+    hashes = np.zeros(len(bits), dtype=np.uint64) if labels is None else labels
+    for column in bits.T:
+        hashes = mix64(hashes + column)
+    return hashes
 
 
 def _label_hashes(labels: NDArray[Any] | None) -> _Hashes | None:

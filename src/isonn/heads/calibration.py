@@ -211,10 +211,16 @@ def _error(answers: Floats, truth: Floats, weights: Floats) -> float:
 
 
 def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> float:
-    """Return the scale of outputs that maximises the leave-one-out likelihood.
+    """Return the scale of outputs that maximises the likelihood of held-out outputs.
 
     As in Platt scaling, one graph in n + 2 counts as wrong. Otherwise perfectly separated classes would be predicted
     with certainty.
+
+    Example:
+        >>> from isonn.targets import Classes
+        >>> certain = np.array([[1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, -1.0]])  # one of four is wrong
+        >>> round(temperature(certain, np.array([0, 0, 1, 1]), Classes(np.array(["a", "b"]))), 2)
+        0.35
     """
     known = np.isfinite(held_out).all(axis=1) if target.exclusive else np.isfinite(held_out)
     if not known.any():

@@ -64,6 +64,10 @@ class Distinct:
         groups: the group of each distinct graph, shape (d,), numbered by the smallest digest.
         graph: the distinct graph of each row, shape (g,); -1 for rows without weight.
         weights: of each row, shape (g,).
+
+    Example:
+        >>> len(Distinct.of(Inputs.of(csr_array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))).rows)  # the first is repeated
+        2
     """
 
     rows: IntArray

@@ -27,6 +27,10 @@ class Contributions:
             their training graphs.
         features: sparse, shape (g, p), columns as in `Inputs.features`.
         counts: sparse, shape (g, c), columns as in `Inputs.counts`.
+
+    Example:
+        >>> Contributions(0.5, csr_array([[1.0, 0.0]]), csr_array([[0.0, -0.25]])).sums().tolist()
+        [1.25]
     """
 
     base: float

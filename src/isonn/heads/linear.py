@@ -303,6 +303,12 @@ def leave_one_out(
 
     Groups of graphs are left out together, single graphs without ``groups``. If all graphs are one group, the largest
     penalty is returned and residuals are NaN.
+
+    Example:
+        >>> x = np.arange(6.0)[:, None] / 6
+        >>> penalty, alpha, bias, residuals, loss = leave_one_out(x @ x.T, 2 * x + 1, np.ones(6), np.inf)
+        >>> bool(penalty == PENALTIES[0]), bool(abs(residuals).max() < 0.01)
+        (True, True)
     """
     root = np.sqrt(weights)
     values, vectors = eigh(kernel * np.outer(root, root))

@@ -50,7 +50,16 @@ def prefers_logarithm(
 def held_out_loss(
     inputs: Inputs, targets: NDArray[Any], target: Target, weights: Floats | None = None, seed: int = 0
 ) -> float:
-    """Return the held-out loss of the linear head on at most 1,500 distinct graphs, to compare features."""
+    """Return the held-out loss of the linear head on at most 1,500 distinct graphs, to compare features.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> from isonn.targets import Numbers
+        >>> x = np.random.default_rng(0).random((40, 1))
+        >>> target = Numbers(np.zeros(1), np.ones(1), True)
+        >>> held_out_loss(Inputs.of(csr_array(x)), x, target) < held_out_loss(Inputs.of(csr_array(x**4)), x, target)
+        True
+    """
     rows, weight = _sample(inputs, weights, seed)
     return LinearHead().fit(inputs.rows(rows), targets[rows], target, weight, seed).loss
 

@@ -136,7 +136,8 @@ def _answer_of_several(panels: Sequence[Panel]) -> str:
 
 
 def _numeric_tiles(panels: Sequence[Panel]) -> list[Tile]:
-    values, about = [panel.score for panel in panels], f"of {len(panels)} {panels[0].noun}s"
+    values = [panel.value for panel in panels if panel.value is not None]
+    about = f"of {len(panels)} {panels[0].noun}s"
     mean = Tile("Mean prediction", f"{sum(values) / len(values):.3g}", about, main=True)
     return [mean, Tile("Predictions", f"{min(values):.3g} to {max(values):.3g}", "lowest to highest")]
 

@@ -85,6 +85,8 @@ class Panel:
         count: number of all matches.
         about: nodes and edges, in words.
         explained: what the reasons speak for, in words.
+        value: the predicted number; None for classes.
+        logarithm: whether the score is a base-10 logarithm of it.
     """
 
     number: int
@@ -104,6 +106,8 @@ class Panel:
     explained: str
     certainty: str = ""
     noun: str = "graph"
+    value: float | None = None
+    logarithm: bool = False
 
     @property
     def title(self) -> str:
@@ -164,6 +168,8 @@ def panel_of(
         explained=naming.target(explanation.explained) if numeric else naming.class_(explanation.explained),
         certainty=_certainty(explanation, predicted, naming),
         noun=naming.noun,
+        value=float(explanation.probabilities[column]) if numeric else None,
+        logarithm=explanation.logarithm,
     )
 
 
@@ -229,7 +235,7 @@ def _probabilities(explanation: Explanation, naming: Naming) -> tuple[tuple[str,
 def _answer_text(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
     """Return the class, all labels, or the number that these answers predict."""
     if isinstance(explanation.target, Numbers):
-        return f"{explanation.score:.3g}"
+        return f"{explanation.probabilities[explanation.column]:.3g}"
     if isinstance(explanation.target, Labels):
         return ", ".join(map(naming.class_, explanation.classes[answers > 0.5].tolist())) or "no label"
     return naming.class_(explanation.classes[int(answers.argmax())])

@@ -118,7 +118,7 @@ def answer(explanation: Explanation) -> str:
     """Return the prediction in a sentence."""
     if isinstance(explanation.target, Numbers):
         named = explanation.class_names.get(int(explanation.explained), "")
-        return f"Predicted {shortened(named)} {explanation.score:.3g}.".replace("  ", " ")
+        return f"Predicted {shortened(named)} {explanation.probabilities[explanation.column]:.3g}.".replace("  ", " ")
     share = explanation.probabilities[explanation.column]
     name = shortened(explanation.class_name)
     return f"{name[:1].upper()}{name[1:]} with probability {percent_text(share)}."

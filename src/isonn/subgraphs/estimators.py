@@ -31,7 +31,7 @@ from isonn.subgraphs.features import COUNT, LOG, NORM, SumFeatures
 from isonn.subgraphs.marks import Mark, class_marks, presence_by_class
 from isonn.subgraphs.select import auto_size, short_list
 from isonn.subgraphs.survey import Survey, directed_error, directed_graph
-from isonn.subgraphs.table import CountTable
+from isonn.subgraphs.table import CountTable, tell_apart
 from isonn.subgraphs.terms import NumberTerms, SizeTerms, term_table, terms_of
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks
 from isonn.subgraphs.views import View, view_param_from_json
@@ -56,6 +56,7 @@ class Training:
         survey: what a pass over them found.
         y, targets: as given, and encoded.
         weights: of the graphs, or None.
+        digests: equal for equal graphs.
         groups: equal for graphs that are held out together.
     """
 
@@ -63,6 +64,7 @@ class Training:
     y: NDArray[Any]
     targets: NDArray[Any]
     weights: NDArray[np.float64] | None
+    digests: NDArray[np.uint64]
     groups: NDArray[np.int64]
 
     @property
@@ -70,12 +72,12 @@ class Training:
         """The first of equal graphs with a weight above 0."""
         rows = np.arange(len(self.groups)) if self.weights is None else np.flatnonzero(self.weights > 0)
         distinct = np.zeros(len(self.groups), dtype=bool)
-        distinct[rows[np.unique(self.survey.hashes[rows], return_index=True)[1]]] = True
+        distinct[rows[np.unique(self.digests[rows], return_index=True)[1]]] = True
         return distinct
 
     def inputs(self, features: csr_array, counts: csr_array) -> Inputs:
         """Return features and counts with what graphs are equal and stay together."""
-        return Inputs(features, counts, self.survey.hashes, self.groups)
+        return Inputs(features, counts, self.digests, self.groups)
 
 
 class SubgraphEstimator(GraphEstimator):
@@ -125,6 +127,8 @@ class SubgraphEstimator(GraphEstimator):
         survey = self.vectorizer_.survey(graphs)
         training = self._training(survey, y, groups, sample_weight)
         with self.vectorizer_.tables(graphs, survey) as tables:
+            digests = tell_apart(survey.hashes, tables, self.vectorizer_.sampled_)
+            training = replace(training, digests=digests, groups=join_groups(digests, groups))
             inputs = self._fit_head(tables, training, graphs)
         self._mark_classes(inputs, training)
         self._remember(survey.hashes)
@@ -277,7 +281,8 @@ class SubgraphEstimator(GraphEstimator):
         weights = self._weights(sample_weight, targets)
         if weights is not None:
             weights = np.where(weights > 1e-9 * weights.max(), weights, 0.0)
-        return Training(survey, as_y(y, len(survey)), targets, weights, join_groups(survey.hashes, groups))
+        together = join_groups(survey.hashes, groups)
+        return Training(survey, as_y(y, len(survey)), targets, weights, survey.hashes, together)
 
     def _fit_head(self, tables: Sequence[CountTable], training: Training, graphs: GraphStream) -> Inputs:
         """Learn templates, features and head; return the inputs of the training graphs."""
@@ -332,7 +337,7 @@ class SubgraphEstimator(GraphEstimator):
         count = self.n_templates
         with limit_threads(1, "blas"):  # with hundreds of small systems, threads would wait for each other
             if count == "auto":
-                count = auto_size(features, wanted, self._losses(full, training.targets), training.survey.hashes)
+                count = auto_size(features, wanted, self._losses(full, training.targets), training.digests)
             assert isinstance(count, (int, np.integer))
             chosen = np.sort(short_list(features, wanted, int(count)))
         kept = replace(every, vocabulary=every.vocabulary.keep(chosen), scales=every.scales[chosen])

@@ -78,13 +78,6 @@ class Survey:
                     pass  # reading in order has the error message
             return _joined(_in_order(graphs, views), graphs, report)
 
-    @property
-    def distinct(self) -> NDArray[np.bool_]:
-        """The first of equal graphs, ``(g,)``."""
-        distinct = np.zeros(len(self), dtype=bool)
-        distinct[np.unique(self.hashes, return_index=True)[1]] = True
-        return distinct
-
     def names_for(self, y: Any) -> dict[str, dict[Any, str]]:
         """Return the names; a ``y`` that does not come from the graphs has none."""
         return {

@@ -7,7 +7,7 @@ run does not count them again (`isonn.subgraphs.bank`). `join_chunks` joins them
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from isonn.packing import IntArray, merge_equal, row_words
+from isonn.packing import IntArray, merge_equal, mix64, row_hashes, row_words
 
 #: A view and a size.
 Key = tuple[int, int]
@@ -124,6 +124,44 @@ class CountTable:
             support += np.bincount(counts.indices[kept], minlength=len(support))
             done += counts.shape[0]
         return support
+
+
+def tell_apart(
+    hashes: NDArray[np.uint64], tables: Sequence[CountTable], sampled: Collection[int] = ()
+) -> NDArray[np.uint64]:
+    """Return `graph_hashes`, changed where graphs with equal hashes have different counts.
+
+    Weisfeiler-Lehman hashes of regular graphs are all equal, their counts are not.
+
+    Args:
+        hashes: of the graphs, ``(g,)``.
+        tables: their counts.
+        sampled: graphs whose counts are random, so that they differ for equal graphs; their hashes stay.
+    """
+    _, number, often = np.unique(hashes, return_inverse=True, return_counts=True)
+    number = number.reshape(-1)
+    compared = often[number] > 1
+    compared[list(sampled)] = False
+    rows = np.flatnonzero(compared)
+    if not len(rows):
+        return hashes
+    sums = np.zeros(len(hashes), dtype=np.uint64)
+    for table in tables:
+        pieces, done = row_hashes(table.rows) + np.uint64(16 * table.view + table.size), 0
+        for counts in table.chunks():
+            inside = rows[(rows >= done) & (rows < done + counts.shape[0])]
+            some = counts[inside - done]
+            bits = some.data.astype(np.float64).view(np.uint64)
+            owner = np.repeat(inside, np.diff(some.indptr))
+            np.add.at(sums, owner, mix64(mix64(pieces[some.indices]) ^ bits))
+            done += counts.shape[0]
+    smallest, largest = np.full(len(often), sums.max()), np.zeros(len(often), dtype=np.uint64)
+    np.minimum.at(smallest, number[rows], sums[rows])
+    np.maximum.at(largest, number[rows], sums[rows])
+    different = rows[(smallest != largest)[number[rows]]]
+    found = hashes.copy()
+    found[different] = mix64(hashes[different] ^ mix64(sums[different]))
+    return found
 
 
 def join_chunks(chunks: Sequence[Chunk]) -> list[CountTable]:

@@ -29,7 +29,7 @@ from isonn.subgraphs.bank import Limits, bank_folder, count_to_folder
 from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, list_subgraphs, warn_of_samples
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import Survey
-from isonn.subgraphs.table import Chunk, CountTable, join_chunks, join_sampled
+from isonn.subgraphs.table import Chunk, CountTable, join_chunks, join_sampled, tell_apart
 from isonn.subgraphs.views import View, views_of
 from isonn.subgraphs.vocabulary import Templates, Vocabulary
 
@@ -121,7 +121,10 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         self.check_params()
         survey = self.survey(graphs)
         with self.tables(graphs, survey) as tables:
-            self.learn(tables, graphs.name, survey.distinct)
+            digests = tell_apart(survey.hashes, tables, self.sampled_)
+            distinct = np.zeros(len(survey), dtype=bool)
+            distinct[np.unique(digests, return_index=True)[1]] = True
+            self.learn(tables, graphs.name, distinct)
         return self
 
     def transform(self, X: Any) -> csr_array:
@@ -233,7 +236,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             raise self._nothing_to_count(name)
         self.vocabulary_, places = Vocabulary.learn(tables, self.min_support, distinct)
         if not len(self.vocabulary_):
-            raise InputError(f"no subgraph occurs in {self.min_support} graphs of {name}; use a lower min_support")
+            raise InputError(f"no subgraph occurs in {self.min_support} different graphs of {name}; use a lower min_support")
         return places
 
     def count(self, graphs: GraphSet) -> list[CountTable]:
