@@ -57,8 +57,9 @@ def sdf_file(folder: Path) -> Path:
 
 def subjects(folder: Path) -> Path:
     (folder / "participants.tsv").write_text("participant_id\tgroup\tage\nsub-01\ta\t30\nsub-02\tb\t40\n")
+    draw = np.random.default_rng(0)
     for i in (1, 2):
-        np.save(folder / f"sub-0{i}.npy", np.ones((3, 3)) * i)
+        np.save(folder / f"sub-0{i}.npy", np.corrcoef(draw.normal(size=(3, 20))))
     return folder
 
 

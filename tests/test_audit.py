@@ -83,7 +83,9 @@ def test_a_regressor_is_audited_by_its_numbers(graphs):
         def _answers(self, graphs):
             return np.array([[3.0 + graph.adjacency[0, 1]] for graph in graphs])
 
-    reg = isonn.SubgraphRegressor(max_nodes=2, min_support=1, head="linear", random_state=0).fit(graphs, [0.5, 1.5, 0.5, 1.5])
+    reg = isonn.SubgraphRegressor(max_nodes=2, min_support=1, head="linear", random_state=0).fit(
+        graphs, [0.5, 1.5, 0.5, 1.5]
+    )
     assert_relabelling_invariant(reg, graphs)
     found = relabelling(FirstEdge().fit(graphs, [0.5, 1.5, 0.5, 1.5]), graphs, repeats=2000, random_state=1)
     assert found.flip_rate == pytest.approx(2 / 3, abs=0.03)

@@ -100,7 +100,9 @@ def test_the_output_names_dataset_methods_protocol_and_files(data: Path, tmp_pat
     assert "planted: 36 graphs of 12 nodes, 2 classes (18 / 18)" in result.stdout
     assert "mean ± sd over 2 seeds. Protocol paper: classes balanced" in result.stdout
     assert str(tmp_path / "out" / "results.json") in result.stdout
-    assert re.search(r"^majority +2 +50\.0 ± 0\.0 +50\.0, 50\.0 +0\.0 ± 0\.0 +0\.0 +0\.\d+$", result.stdout, re.MULTILINE)
+    assert re.search(
+        r"^majority +2 +50\.0 ± 0\.0 +50\.0, 50\.0 +0\.0 ± 0\.0 +0\.0 +0\.\d+$", result.stdout, re.MULTILINE
+    )
     assert result.stderr == ""
 
 

@@ -26,7 +26,7 @@ Y = np.array([int("Br" in smiles) for smiles in SMILES])
 
 @pytest.fixture(scope="module")
 def clf():
-    return isonn.SubgraphClassifier(view=("elements", "labels"), random_state=0).fit(SMILES[::2], Y[::2])
+    return isonn.SubgraphClassifier(max_nodes=4, head="linear", random_state=0).fit(SMILES[::2], Y[::2])
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,12 @@ def test_a_planted_rule_is_found_and_named(alerts):
     assert alerts[0].precision == 1.0
     assert alerts.label == 1
     assert alerts.rule["accuracy"] > 0.95
+
+
+@pytest.mark.parametrize("head", ["auto", "trees"])
+def test_every_head_has_alerts(head):
+    model = isonn.SubgraphClassifier(max_nodes=2, head=head, random_state=0).fit(SMILES[::2], Y[::2])
+    assert model.alerts(SMILES[1::2], Y[1::2])[0].name == "alkyl halide"
 
 
 def test_every_smarts_parses_and_finds_what_the_model_found(clf, alerts):
@@ -82,7 +88,7 @@ def test_training_molecules_are_recognised_and_judged_by_models_without_them(clf
 
 def test_alerts_of_pure_noise_promise_nothing(clf):
     noise = np.random.default_rng(0).integers(0, 2, len(SMILES))
-    model = isonn.SubgraphClassifier(view="labels", random_state=0).fit(SMILES, noise)
+    model = isonn.SubgraphClassifier(max_nodes=4, view="labels", head="linear", random_state=0).fit(SMILES, noise)
     found = model.alerts(SMILES, noise)
     assert found.rule["accuracy"] < 0.62
     assert sum(alert.hits for alert in found) <= 0.65 * max(1, sum(alert.support for alert in found))
@@ -97,7 +103,7 @@ def test_a_saved_model_knows_its_training_molecules(clf, tmp_path):
 
 def test_a_stream_leaves_the_same_hashes(clf):
     graphs = isonn.molecules.from_smiles(SMILES[::2], y=Y[::2])
-    streamed = isonn.SubgraphClassifier(view=("elements", "labels"), random_state=0)
+    streamed = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0)
     streamed.fit(isonn.stream(graphs, at_once=20))
     np.testing.assert_array_equal(streamed.seen_in_training(SMILES), clf.seen_in_training(SMILES))
 
@@ -112,8 +118,9 @@ def test_what_smarts_cannot_say_is_said_by_rings():
     assert Chem.MolFromSmiles("CCC").HasSubstructMatch(Chem.MolFromSmarts(template_smarts(path, induced=True)))
 
 
-def test_short_lists_with_wildcards_have_alerts_too():
-    clf = isonn.SubgraphClassifier(n_templates=12, view="labels", random_state=0).fit(SMILES, Y)
+def test_short_lists_have_alerts_too():
+    clf = isonn.SubgraphClassifier(max_nodes=4, n_templates=12, view="labels", head="linear", random_state=0)
+    clf.fit(SMILES, Y)
     for alert in clf.alerts(SMILES, Y):
         assert Chem.MolFromSmarts(alert.smarts) is not None
         assert alert.differs == 0
@@ -141,13 +148,14 @@ def test_alerts_refuse_what_they_cannot_judge(clf):
         clf.alerts(SMILES[:4], [1, 1, 1, 1])
     with pytest.raises(InputError, match=r"label='x' is not a class of this model; use one of \[0, 1\]"):
         clf.alerts(SMILES, Y, label="x")
-    other = isonn.SubgraphClassifier(random_state=0).fit(isonn.load("MUTAG"))
+    other = isonn.SubgraphClassifier(max_nodes=1, head="linear", random_state=0).fit(isonn.load("MUTAG"))
     with pytest.raises(InputError, match="alerts need molecules"):
         other.alerts(isonn.load("MUTAG"))
 
 
 def test_a_model_of_numbers_says_what_to_use_instead_of_alerts(tmp_path):
-    model = isonn.SubgraphRegressor(random_state=0).fit(SMILES, np.arange(len(SMILES)) / 3)
+    model = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0)
+    model.fit(SMILES, np.arange(len(SMILES)) / 3)
     with pytest.raises(InputError, match="predicts numbers; use reasons_"):
         model.alerts(SMILES, np.arange(len(SMILES)) / 3)
     assert model.reasons_

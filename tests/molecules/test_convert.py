@@ -179,7 +179,7 @@ def test_estimators_take_columns_of_smiles():
     pandas = pytest.importorskip("pandas")
     column = pandas.Series(ACIDS + OTHERS, index=range(50, 62))
     y = np.array([1] * 6 + [0] * 6)
-    clf = isonn.SubgraphClassifier(random_state=0).fit(column, y)
+    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(column, y)
     for same in (column, column.astype("string"), list(column), np.array(list(column)), np.array(column, dtype=object)):
         np.testing.assert_array_equal(clf.predict(same), y)
     assert clf.explain("OC(=O)CCC").label == 1
@@ -193,9 +193,9 @@ def test_smiles_work_in_grid_search_and_pipeline():
 
     pandas = pytest.importorskip("pandas")
     column, y = pandas.Series((ACIDS + OTHERS) * 2), [1] * 6 + [0] * 6
-    search = GridSearchCV(isonn.SubgraphClassifier(random_state=0), {"max_nodes": [1, 3]}, cv=2)
+    search = GridSearchCV(isonn.SubgraphClassifier(head="linear", random_state=0), {"max_nodes": [1, 3]}, cv=2)
     assert search.fit(column, y * 2).best_score_ == 1.0
-    pipeline = make_pipeline(isonn.SubgraphClassifier(random_state=0), LogisticRegression())
+    pipeline = make_pipeline(isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0), LogisticRegression())
     assert pipeline.fit(column, y * 2).score(column, y * 2) == 1.0
 
 

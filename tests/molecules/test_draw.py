@@ -57,7 +57,9 @@ def test_the_title_names_the_molecule(nitrobenzene):
 
 
 def test_an_explanation_of_a_molecule_is_a_formula():
-    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(["CC(=O)O", "CCO", "CCC(=O)O", "CCCO"], [1, 0, 1, 0])
+    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(
+        ["CC(=O)O", "CCO", "CCC(=O)O", "CCCO"], [1, 0, 1, 0]
+    )
     assert 'class="isonn molecule importance"' in clf.explain("CCCC(=O)O").to_svg()
 
 

@@ -293,7 +293,7 @@ def test_the_first_reason_of_a_planted_motif_lies_in_it():
 
 def test_graphs_that_no_piece_tells_apart_have_no_reason_and_the_page_says_so(tmp_path: Path):
     same = isonn.as_graphset(np.stack([np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)] * 6), y=[0, 1] * 3)
-    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(same)
+    clf = isonn.SubgraphClassifier(max_nodes=2, min_support=1, head="linear", random_state=0).fit(same)
     assert clf.explain(same[0]).reasons == []
     clf.report(same, None, tmp_path / "same.html")
     assert "No piece of these graphs speaks for class 1" in (tmp_path / "same.html").read_text()

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import networkx
 import numpy as np
 import pytest
-from coded_graphs import TARGETS, fitted, planted
+from coded_graphs import TARGETS, fitted, planted, rest
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 
 import isonn
 from isonn.errors import InputError, IsoNNWarning
+from isonn.heads import boosting
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_rounds():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boosting, "ROUNDS", 30)
+        yield
 
 
 @pytest.fixture(scope="module")
 def graphs():
     return planted()
+
+
+@pytest.fixture(scope="module")
+def both(graphs):
+    """The default head, which also reads absences."""
+    return fitted(graphs, head="auto")
 
 
 @pytest.fixture(scope="module")
@@ -32,39 +48,97 @@ def networkx_of(graph):
 
 
 def assert_adds_up(e):
-    gap = e.score - e.base
+    gap = e.score - e.base - rest(e)
     assert e.exact
     assert e.node_importance.sum() == pytest.approx(gap, abs=1e-9)
-    assert np.triu(e.edge_importance).sum() + e.single_nodes == pytest.approx(gap, abs=1e-9)
+    on_nodes = e.source.node_terms(e.column).sum()
+    assert np.triu(e.edge_importance).sum() + e.single_nodes + on_nodes == pytest.approx(gap, abs=1e-9)
     np.testing.assert_array_equal(e.edge_importance, e.edge_importance.T)
     assert not e.edge_importance[e.graph.adjacency == 0].any()
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-@pytest.mark.parametrize("n_templates", [None, 8, "auto"])
-def test_contributions_add_up_to_score_minus_base_for_every_output(graphs, n_templates, kind):
-    model = fitted(graphs, kind, n_templates=n_templates)
+@pytest.mark.parametrize("settings", [{}, {"head": "trees"}, {"head": "auto"}, {"n_templates": 8}], ids=str)
+def test_contributions_add_up_to_score_minus_base_for_every_output(graphs, settings, kind):
+    model = fitted(graphs, kind, **settings)
     for i in (0, 1, 5):
         for label in model.target_.classes.tolist():
             assert_adds_up(model.explain(graphs[i], label))
 
 
-@pytest.mark.parametrize("row_norm", [True, False])
-def test_a_regressors_score_is_its_prediction_with_the_norm_and_without(graphs, row_norm):
-    share = [np.mean(graph.node_labels == "N") for graph in graphs]
-    y = np.array(share) if row_norm else graphs.sizes.astype(float) ** 2
-    reg = isonn.SubgraphRegressor(random_state=0).fit(graphs, y)
-    assert reg.features_.row_norm == row_norm
+@pytest.mark.parametrize("head", ["linear", "trees"])
+@pytest.mark.parametrize("kind", ["classes", "three classes", "labels", "number"])
+def test_contributions_of_molecules_add_up_and_some_terms_belong_to_atoms(head, kind):
+    pytest.importorskip("rdkit")
+    shared = import_module("isonn.molecules.terms").SHARED_NAMES
+    smiles = [f"{'C' * n}{end}" for n in range(2, 15) for end in ("C(=O)O", "c1ccccc1N")]  # as many as the targets
+    model = fitted(smiles, kind, head=head, max_nodes=2)
+    on_atoms = 0.0
+    for i in (0, 3):
+        for label in model.target_.classes.tolist():
+            e = model.explain(smiles[i], label)
+            assert_adds_up(e)
+            on_atoms += np.abs(e.source.node_terms(e.column)).sum()
+            assert not any(part.name in shared and abs(part.value) > 1e-6 for part in e.terms)
+    assert on_atoms > 0 or head == "trees"  # which need not read any term
+
+
+def test_absent_pieces_are_named_and_are_not_in_the_graph(graphs, both):
+    e = both.explain(graphs[0], 1)
+    texts = {both.templates_[c].text() for c in np.flatnonzero(both.count(graphs[0:1]).toarray()[0])}
+    assert e.absent
+    for part in e.absent:
+        assert part.name.startswith("no ")
+        assert part.name.removeprefix("no ") not in texts
+        assert part.value == 0
+    sizes = [abs(part.contribution) for part in e.absent]
+    assert sizes == sorted(sizes, reverse=True)
+    assert fitted(graphs).explain(graphs[0]).absent == []  # a sum does not notice what is not there
+
+
+def test_terms_have_the_values_of_the_graph(graphs, clf):
+    e = clf.explain(graphs[1])
+    values = {part.name: part.value for part in e.terms}
+    assert values["nodes"] == graphs[1].n
+    assert values["edges"] == len(graphs[1].edges) / 2
+    off = clf.features_.term_features(np.zeros((1, 13))).shape[1]
+    features = clf.transform(graphs[1:2]).toarray()[0, -off:]
+    weights = clf.head_.coef[e.column] - clf.head_.coef[1 - e.column]
+    assert sum(part.contribution for part in e.terms) == pytest.approx(features @ weights[-off:])
+
+
+def test_two_classes_have_opposite_explanations(graphs, both):
+    one, other = (both.explain(graphs[1], label) for label in (0, 1))
+    np.testing.assert_allclose(one.node_importance, -other.node_importance, atol=1e-9)
+    assert (one.score, one.base, rest(one)) == pytest.approx((-other.score, -other.base, -rest(other)))
+
+
+@pytest.mark.parametrize("transform", ["norm", "count"])
+def test_a_regressors_score_is_its_prediction_whatever_the_features(graphs, clf, transform):
+    normed = clf.transform(graphs).toarray()[:, : len(clf.templates_)] @ np.cos(np.arange(len(clf.templates_)))
+    count = np.array([3 * np.sum(graph.node_labels == "N") + len(graph.edges) for graph in graphs], dtype=float)
+    y = normed if transform == "norm" else count
+    reg = isonn.SubgraphRegressor(3, head="linear", random_state=0).fit(graphs, y)
+    assert reg.features_.transform == transform
     for i in range(4):
         e = reg.explain(graphs[i])
         assert e.score == pytest.approx(float(reg.predict(graphs[i : i + 1])[0]))
         assert_adds_up(e)
 
 
+def test_the_score_of_a_number_learned_as_a_logarithm_is_a_logarithm(graphs):
+    y = 10.0 ** np.array([np.sum(graph.node_labels == "O") - np.sum(graph.node_labels == "N") for graph in graphs])
+    reg = isonn.SubgraphRegressor(2, head="linear", random_state=0).fit(graphs, y)
+    assert reg.target_.logs.all()
+    e = reg.explain(graphs[1])
+    assert 10**e.score == pytest.approx(float(reg.predict(graphs[1:2])[0]))
+    assert_adds_up(e)
+
+
 def test_contributions_of_sampled_graphs_add_up():
     dense = [networkx.gnp_random_graph(20, 0.5, seed=i) for i in range(6)]
     with pytest.warns(IsoNNWarning, match="sampled"):
-        clf = isonn.SubgraphClassifier(max_subgraphs=300, random_state=0).fit(dense, [0, 1] * 3)
+        clf = isonn.SubgraphClassifier(4, max_subgraphs=300, random_state=0).fit(dense, [0, 1] * 3)
     e = clf.explain(dense[0])
     assert_adds_up(e)
     np.testing.assert_allclose(e.probabilities, clf.predict_proba(dense[:1])[0], rtol=1e-9)
@@ -98,9 +172,9 @@ def test_the_score_is_the_models_and_without_subtracts_counts(graphs, clf):
         e.without(10**6)
 
 
-@pytest.mark.parametrize("head", ["linear", "forest"])
+@pytest.mark.parametrize("head", ["linear", "trees", "auto"])
 def test_removals_one_by_one_are_those_of_without(graphs, head):
-    source = fitted(graphs, max_nodes=3, head=head).explain(graphs[1], top=None).source
+    source = fitted(graphs, head=head).explain(graphs[1], top=None).source
     rows, without = source.logits_without_each()
     for row in rows[::17].tolist():
         np.testing.assert_allclose(without[row], source.logits_without(np.array([row])), rtol=1e-9, atol=1e-12)
@@ -151,15 +225,6 @@ def test_found_in_is_what_networkx_finds(graphs, clf):
     found = reason.found_in(graphs)
     assert found.tolist() == expected
     assert found[1]
-
-
-def test_explanations_that_do_not_add_up_say_so(graphs, clf, monkeypatch):
-    monkeypatch.setattr("isonn.heads.TREES", 10)
-    assert "need not add up" not in clf.explain(graphs[0]).summary()
-    for head in ("forest", "ensemble"):
-        e = fitted(graphs, head=head, max_nodes=3).explain(graphs[0])
-        assert not e.exact
-        assert "need not add up" in e.summary()
 
 
 def test_one_graph_is_explained_at_a_time(graphs, clf):

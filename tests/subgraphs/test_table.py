@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import networkx
 import numpy as np
 import pytest
-from coded_graphs import as_counts, assert_same_counts, coded, count_tables, labelled
+from coded_graphs import MANY, as_counts, assert_same_counts, coded, count_tables, labelled
 
+import isonn
+from isonn.graphs.isomorphism import graph_hashes
 from isonn.subgraphs import table as tables
-from isonn.subgraphs.count import count_chunk
-from isonn.subgraphs.table import join_chunks, join_sampled, merge_rows
+from isonn.subgraphs.count import count_chunk, count_in_threads
+from isonn.subgraphs.table import join_chunks, join_sampled, merge_rows, tell_apart
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +53,18 @@ def test_rows_of_parts_are_found_again_among_the_distinct_ones(monkeypatch):
 def test_counts_can_be_read_again_and_again(given):
     for table in count_tables(given):
         np.testing.assert_array_equal(table.counts.toarray(), table.counts.toarray())
+
+
+@pytest.mark.parametrize("cuts", [(), (2, 5)])
+def test_graphs_with_equal_hashes_and_other_counts_are_told_apart(cuts):
+    two_triangles = networkx.disjoint_union(networkx.cycle_graph(3), networkx.cycle_graph(3))
+    made = [networkx.cycle_graph(6), two_triangles, networkx.path_graph(4), networkx.cycle_graph(6), two_triangles]
+    made += [networkx.path_graph(4), networkx.path_graph(5)]
+    hashes = graph_hashes(isonn.as_graphset(made))
+    assert len(np.unique(hashes)) == 3  # colours do not tell a circle from two triangles
+    bounds = zip((0, *cuts), (*cuts, 7), strict=True)
+    tables = join_chunks([chunk for a, b in bounds for chunk in count_in_threads(coded(made[a:b]), MANY)])
+    found = tell_apart(hashes, tables)
+    assert found[0] == found[3] != found[1] == found[4]
+    assert found[[2, 5, 6]].tolist() == hashes[[2, 5, 6]].tolist()  # equal graphs keep theirs, so copies change none
+    assert tell_apart(hashes, tables, sampled=[0, 1, 3, 4]).tolist() == hashes.tolist()

@@ -344,10 +344,10 @@ def _name(smarts: str, rows: Columns, molecules: _Molecules) -> tuple[str, str]:
 
 
 def _informative(template: Template) -> int:
-    """Return how informative a template is: first by atoms other than carbon, then by size."""
+    """Return how informative a template is: first by atoms other than carbon, then by size, up to four atoms."""
     assert template.node_labels is not None
     other = sum(read_atom(str(label)).number not in (1, 6) for label in template.node_labels)
-    return 10 * other + template.k
+    return 10 * other + min(template.k, 4)  # further carbons seldom belong to the group
 
 
 def _speaks_for(clf: Any, column: int) -> NDArray[np.bool_]:

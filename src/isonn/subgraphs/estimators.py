@@ -101,6 +101,7 @@ class SubgraphEstimator(GraphEstimator):
     coverage_: float
     held_out_score_: dict[str, float] | None
     kind_: str
+    _calibration: NDArray[np.float64] | None
     _presence: NDArray[np.int32]
     _graphs_by_class: NDArray[np.int64]
     _marks: list[Mark]
@@ -197,7 +198,7 @@ class SubgraphEstimator(GraphEstimator):
     def calibration_(self) -> dict[Any, float]:
         """The expected calibration error of each class or label, from held-out probabilities; {} for numbers."""
         self._require_fit()
-        errors = getattr(self.head_, "calibration", None)
+        errors = self._calibration
         if errors is None or self.target_.numeric:
             return {}
         names = self.label_names_.get("class" if self.target_.exclusive else "target", {})
@@ -298,6 +299,7 @@ class SubgraphEstimator(GraphEstimator):
         self.features_, inputs = inputs_of(NORM)
         if isinstance(self.target_, Numbers):
             training = self._choose_scale(inputs, training, seed)
+        if self.target_.numeric:
             # held-out data decide whether features are divided by their norm, and whether they are logarithms
             least = held_out_loss(inputs, training.targets, self.target_, training.weights, seed)
             for transform in (LOG, COUNT):
@@ -308,6 +310,7 @@ class SubgraphEstimator(GraphEstimator):
         if self.n_templates is not None:
             inputs = self._shorten(tables, inputs, training, graphs)
         self.head_ = get_head(self.head)().fit(inputs, training.targets, self.target_, training.weights, seed)
+        self._calibration = None if self.target_.numeric else getattr(self.head_, "calibration", None)
         # a short list is chosen on all graphs, so its held-out score would be too good
         self.held_out_score_ = self._held_out_score(training) if self.n_templates is None else None
         self._training_targets = training.targets
@@ -446,6 +449,7 @@ class SubgraphEstimator(GraphEstimator):
             "marks": [list(astuple(mark)) for mark in self._marks],
             "examples": self._examples,
             "held_out_score": self.held_out_score_,
+            "calibration": None if self._calibration is None else _as_json(self._calibration),
             "coverage": getattr(self, "coverage_", None),
         }
 
@@ -488,6 +492,10 @@ class SubgraphEstimator(GraphEstimator):
         self._marks = [Mark(*mark) for mark in details["marks"]]
         self._examples = list(details["examples"])
         self.held_out_score_ = details["held_out_score"]
+        errors = details["calibration"]
+        self._calibration = None if errors is None else np.array(errors, dtype=np.float64)
+        if self._calibration is not None and self._calibration.shape != self.target_.classes.shape:
+            raise ValueError("each class has one calibration error")
         if details["coverage"] is not None:
             self.coverage_ = float(details["coverage"])
         linear = getattr(self.head_, "linear", self.head_).coefficients()
@@ -669,6 +677,11 @@ def _restored_vocabulary(encoding: Encoding, keys: Sequence[Any], tensors: dict[
         blocks.append(Block(int(view), int(size), rows, first, tensors[f"seen.{i}"].astype(np.uint64)))
         first += len(rows)
     return Vocabulary(tuple(blocks))
+
+
+def _as_json(numbers: NDArray[np.float64]) -> list[float | None]:
+    """Return numbers with None for NaN, which JSON does not have."""
+    return [float(number) if np.isfinite(number) else None for number in numbers]
 
 
 def _as_numbers(targets: NDArray[Any], target: Target) -> NDArray[np.float64]:

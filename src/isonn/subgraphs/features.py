@@ -6,7 +6,8 @@ For a graph that contains template t of a block :math:`n_t` times, the feature i
 
 with the norm over all subgraphs of that view and size, also those that are not templates, and the same a for the whole
 block. Each size of a view, and each view, has the same weight. Large graphs then do not count more than small ones. For
-numbers that grow with the graph, held-out data may prefer logarithms without the norm, or counts. A few terms of the
+numbers that grow with the graph, held-out data may prefer logarithms without the norm, or counts, each divided by its
+root mean square and by the number of templates of its block, so that few plain pieces come first. A few terms of the
 whole graph (nodes, edges, cycles, degrees; logP and others for molecules) are added. Everything is sparse and linear,
 so the contribution of each occurrence to the score is exact (`isonn.subgraphs.explain`).
 """
@@ -72,7 +73,11 @@ class SumFeatures:
         scales = []
         for table, block in zip(tables, vocabulary.blocks, strict=True):
             scale = 1 / np.sqrt(views.count(block.view) * (count + SIZE_WEIGHT))
-            if transform != NORM:
+            if transform == COUNT:
+                mean_square = _squares(table, distinct)[block.find(table.rows) >= 0] / max(1, int(distinct.sum()))
+                scales.append(scale / (len(block) * np.sqrt(np.maximum(mean_square, 1e-24))))
+                continue
+            if transform == LOG:
                 values = (_transformed(counts, transform, _dtype(table.graphs)) for counts in table.chunks())
                 squares = np.concatenate([_norms(chunk) ** 2 for chunk in values])
                 scale /= max(np.sqrt(np.mean(squares[distinct])), 1e-12)
@@ -152,6 +157,17 @@ def transformed(counts: NDArray[Any], transform: str) -> NDArray[Any]:
 def _transformed(counts: csr_array, transform: str, dtype: Any) -> csr_array:
     data = transformed(counts.data.astype(dtype), transform)
     return csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def _squares(table: CountTable, rows: NDArray[np.bool_]) -> Floats:
+    """Return the sum of squared counts of each subgraph over some of the graphs, ``(d,)``."""
+    squares, done = np.zeros(len(table.rows)), 0
+    for counts in table.chunks():
+        kept = np.repeat(rows[done : done + counts.shape[0]], np.diff(counts.indptr))
+        values = counts.data[kept].astype(np.float64)
+        squares += np.bincount(counts.indices[kept], values**2, minlength=len(squares))
+        done += counts.shape[0]
+    return squares
 
 
 def _norms(logs: csr_array) -> Floats:

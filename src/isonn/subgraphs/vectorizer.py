@@ -236,7 +236,9 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             raise self._nothing_to_count(name)
         self.vocabulary_, places = Vocabulary.learn(tables, self.min_support, distinct)
         if not len(self.vocabulary_):
-            raise InputError(f"no subgraph occurs in {self.min_support} different graphs of {name}; use a lower min_support")
+            raise InputError(
+                f"no subgraph occurs in {self.min_support} different graphs of {name}; use a lower min_support"
+            )
         return places
 
     def count(self, graphs: GraphSet) -> list[CountTable]:

@@ -173,7 +173,8 @@ def test_a_word_like_no_other_gets_all_names():
 @pytest.mark.parametrize("name", ["HIV-fMRI", "HIV-DTI", "BP-fMRI"])
 def test_data_that_is_not_public_says_whom_to_ask_and_where_to_put_it(name, tmp_path, monkeypatch):
     cache = tmp_path / "cache" / "isonn"
-    with pytest.raises(DatasetError, match=f"ask the authors of Cao.*put {name}.npz.* into {cache} or .*ISONN_DATA"):
+    whom = "the authors' repository" if name == "HIV-fMRI" else "ask the authors of Cao"
+    with pytest.raises(DatasetError, match=f"{whom}.*put {name}.npz.* into {cache} or .*ISONN_DATA"):
         load(name)
     monkeypatch.setenv("ISONN_DATA", str(tmp_path))
     with pytest.raises(DatasetError, match=f"put {name}.npz.* into {tmp_path}"):

@@ -175,8 +175,7 @@ ENTRIES: tuple[Entry, ...] = (
         (17, 17),
         90,
         "correlations of brain regions; the 34 balanced subjects of the release, where the paper has 77 (56 / 21)",
-        "human-subject data in the authors' repository, https://github.com/linmengsysu/IsoNN, data/HIV_fMRI_3_fold; "
-        "tools/convert_hiv.py turns it into the file",
+        "human-subject data in the authors' repository (github.com/linmengsysu/IsoNN), read by tools/convert_hiv.py",
         sha256="0420ae0bb7ed3757d2c47da4ef1e621250c1152ce307eb72390d7bd91adad714",
     ),
     _brain_entry(
