@@ -134,7 +134,7 @@ def clf(mutag: Any) -> Any:
     """A model of all molecules of MUTAG."""
     import isonn
 
-    return isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(mutag)
+    return isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(mutag)
 
 
 @pytest.fixture(scope="session")
