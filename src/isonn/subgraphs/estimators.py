@@ -509,9 +509,8 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
     """Classify graphs by the connected subgraphs they contain, and show which of them decide.
 
     Every connected subgraph of up to ``max_nodes`` nodes that occurs in at least two training graphs is a template. The
-    features are the counts of each template, and a linear head weighs them. Predictions do not depend on node
-    numbering. Use this model for molecules, social networks and other graphs whose node order has no meaning. It does
-    not need torch.
+    head weighs their counts by sums and logic. Predictions do not depend on node numbering. Use this model for
+    molecules, social networks and other graphs whose node order has no meaning. It does not need torch.
 
     Graphs must be undirected, and may have any size and be disconnected. Self-loops are ignored.
 
@@ -614,8 +613,8 @@ class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
     """Predict numbers from the connected subgraphs of a graph, and show each one's effect in the units of ``y``.
 
     This is the model of `SubgraphClassifier` for numbers, one per graph or one column per measurement, with NaN for
-    missing values. Leave-one-out decides whether features are divided by their norm, so that large graphs do not count
-    more than small ones.
+    missing values. Held-out data decide whether positive numbers are learned as logarithms, and whether counts enter as
+    they are, as logarithms, or divided by their norm, so that large graphs do not count more than small ones.
 
     Args:
         max_nodes: nodes of the largest templates, 1 to 6. "auto" takes up to six if the graphs have few enough
