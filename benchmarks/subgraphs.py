@@ -12,7 +12,8 @@ from report import Row
 from timing import best_seconds, peak_megabytes
 
 import isonn
-from isonn.graphs.graph import GraphSet, graphset_from_cells
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.join import graphset_from_cells
 from isonn.subgraphs.bank import Banked, CodedGraphs, Codes, bank_in_numpy, bank_subgraphs
 from isonn.subgraphs.views import fit_encoding
 

@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 
-from isonn.graphs.graph import GraphSet, graphset_from_cells
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.join import graphset_from_cells
 
 
 def rich_graphs(

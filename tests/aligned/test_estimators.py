@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 import isonn
 from isonn.connectomes import planted_connectomes
 from isonn.errors import InputError, ModelFileError
-from isonn.graphs.graph import join_graphs
+from isonn.graphs.join import join_graphs
 from isonn.heads import PENALTIES
 
 FAST = {"shuffles": 19, "random_state": 0}

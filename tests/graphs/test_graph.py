@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from isonn.errors import InputError
-from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells, join_graphs
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.join import graphset_from_cells, join_graphs
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.graphs.graph import GraphSet, graphset_from_cells
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.join import graphset_from_cells
 from isonn.report.explain_page import explain_page
 from isonn.report.judged import held_out
 from isonn.report.model_page import ModelPage

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.graphs.graph import graphset_from_cells
+from isonn.graphs.join import graphset_from_cells
 from isonn.report.draw import Mark, draw_graph, symbols
 from isonn.report.node_link import LARGEST, matrix_graph
 

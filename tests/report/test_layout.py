@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist
 
 import isonn
-from isonn.graphs.graph import graphset_from_cells
+from isonn.graphs.join import graphset_from_cells
 from isonn.report.layout import canonical_order, layout
 
 

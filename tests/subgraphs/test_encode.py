@@ -13,7 +13,7 @@ from rich_graphs import rich_graphs
 
 import isonn
 from isonn.errors import InputError
-from isonn.graphs.graph import graphset_from_cells
+from isonn.graphs.join import graphset_from_cells
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import DistinctValues
 from isonn.subgraphs.views import COLUMNS, DegreesView, LabelsView, RefinedView

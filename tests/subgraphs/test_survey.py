@@ -11,7 +11,7 @@ from tu_folder import write, write_tu
 
 import isonn
 from isonn.errors import DatasetError, InputError
-from isonn.graphs.graph import graphset_from_cells
+from isonn.graphs.join import graphset_from_cells
 from isonn.subgraphs import levels
 from isonn.subgraphs.survey import COLUMNS, DistinctValues, Survey, directed_graph
 from isonn.subgraphs.views import LabelsView

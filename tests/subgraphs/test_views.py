@@ -14,7 +14,7 @@ from sklearn.base import clone
 import isonn
 from isonn.errors import InputError
 from isonn.explain.template import NodeFacts
-from isonn.graphs.graph import graphset_from_cells
+from isonn.graphs.join import graphset_from_cells
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.levels import degree_levels
 from isonn.subgraphs.survey import DistinctValues

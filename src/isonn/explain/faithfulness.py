@@ -27,7 +27,8 @@ from sklearn.metrics import roc_auc_score
 
 from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset, as_one_graph
-from isonn.graphs.graph import Graph, join_graphs
+from isonn.graphs.graph import Graph
+from isonn.graphs.join import join_graphs
 
 
 class ProbabilisticClassifier(Protocol):

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError, IsoNNWarning, naming_the_extra
-from isonn.graphs.graph import MAX_NODES, Graph, GraphSet, graphset_from_cells, join_graphs
+from isonn.graphs.checks import MAX_NODES
+from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.io.registry import Problem
+from isonn.graphs.join import graphset_from_cells, join_graphs
 from isonn.packing import IntArray, to_numpy
 from isonn.targets import as_y
 
@@ -428,7 +430,7 @@ def _join(parts: list[Graph], **columns: Any) -> GraphSet:
     if empty is not None:  # checked first, because an empty graph also lacks labels and names
         raise InputError(f"graph {empty} of {len(parts)} has no nodes; drop it")
     if any(part.node_names is None for part in parts):  # names are kept only if every graph has them
-        parts = [part._but(node_names=None) for part in parts]
+        parts = [part.but_with(node_names=None) for part in parts]
     return _in_order(join_graphs(_checked(parts), **columns))
 
 
@@ -446,7 +448,7 @@ def _checked(parts: Sequence[Graph]) -> list[Graph]:
     labelled = next((p.edge_labels for p in parts if p.edge_labels is not None and len(p.edge_labels)), None)
     if labelled is None:
         return list(parts)
-    return [p._but(edge_labels=labelled[:0]) if len(p.edges) == 0 else p for p in parts]
+    return [p.but_with(edge_labels=labelled[:0]) if len(p.edges) == 0 else p for p in parts]
 
 
 def _in_order(graphs: GraphSet) -> GraphSet:
@@ -586,7 +588,7 @@ def from_pyg(
         bond = None if edge_labels is None else edge_labels[i]
         pairs, weight, bond = _merge_parallel(f"graph {i} of {total}", sizes[i], edges[i], weight, None, bond)
         parts.append(
-            Graph._trusted(
+            Graph.unchecked(
                 n=sizes[i],
                 edges=pairs,
                 weights=weight,
@@ -650,7 +652,7 @@ def _from_links(
         values = None if values is None else values[there_and_back]
         labels = None if labels is None else labels[there_and_back]
     cells, values, labels = _merge_parallel(where, n, cells, values, given, labels)
-    return Graph._trusted(
+    return Graph.unchecked(
         n=n,
         edges=cells,
         weights=values,

@@ -20,13 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from isonn.errors import InputError
+from isonn.graphs.checks import check_graph, check_set
+from isonn.graphs.columns import OF_CELLS, OF_GRAPHS, OF_NODES, ranges, read_only, read_only_copy, take
+from isonn.graphs.confounds import confound_columns
 from isonn.packing import IntArray
 from isonn.params import check_memory
-
-#: Columns with one entry per cell, per node and per graph.
-OF_CELLS = ("weights", "edge_labels")
-OF_NODES = ("node_labels", "node_attributes", "node_names")
-OF_GRAPHS = ("y", "folds", "ids")
 
 #: The columns that `GraphSet.digest` hashes, in this order. Never change this list: stored results are keyed by the
 #: digest.
@@ -82,10 +80,10 @@ class Graph:
     edge_label_names: Mapping[Any, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_graph(self)
+        check_graph(self)
 
     @classmethod
-    def _trusted(cls, **columns: Any) -> Graph:
+    def unchecked(cls, **columns: Any) -> Graph:
         """Make a graph without checking its arrays, for graphs taken from a checked set."""
         graph = object.__new__(cls)
         defaults = {"weights": None, "node_labels": None, "edge_labels": None, "node_attributes": None}
@@ -94,9 +92,9 @@ class Graph:
         graph.__dict__.update(columns)
         return graph
 
-    def _but(self, **columns: Any) -> Graph:
+    def but_with(self, **columns: Any) -> Graph:
         """Return a copy with some columns replaced, unchecked."""
-        return Graph._trusted(**{key: value for key, value in vars(self).items() if key != "adjacency"} | columns)
+        return Graph.unchecked(**{key: value for key, value in vars(self).items() if key != "adjacency"} | columns)
 
     @cached_property
     def adjacency(self) -> NDArray[np.float64]:
@@ -175,11 +173,11 @@ class GraphSet(Sequence[Graph]):
     def __post_init__(self) -> None:
         for column in (*DIGESTED, "ids"):
             if (value := getattr(self, column)) is not None:
-                object.__setattr__(self, column, _own(value))
-        object.__setattr__(self, "table", {str(name): _own(values) for name, values in self.table.items()})
+                object.__setattr__(self, column, read_only_copy(value))
+        object.__setattr__(self, "table", {str(name): read_only_copy(values) for name, values in self.table.items()})
         object.__setattr__(self, "target_names", tuple(self.target_names))
         object.__setattr__(self, "confounds", tuple(self.confounds))
-        _check(self)
+        check_set(self)
 
     @staticmethod
     def concat(sets: Sequence[GraphSet], name: str | None = None) -> GraphSet:
@@ -193,32 +191,9 @@ class GraphSet(Sequence[Graph]):
             >>> GraphSet.concat([graphs[:10], graphs[20:]])
             GraphSet(MUTAG: 178 graphs, 10-28 nodes, 2 classes)
         """
-        if not sets:
-            raise InputError("sets is empty; give at least one GraphSet")
-        first = sets[0]
-        if len(sets) == 1:
-            return first if name is None else replace(first, name=name)
-        for number, other in enumerate(sets):
-            if reason := difference(first, other):
-                raise InputError(f"set {number} of {len(sets)} ({other.name}) {reason}; join sets with the same fields")
-        joined: dict[str, Any] = {}
-        for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y", "ids"):
-            parts = [getattr(graphs, column) for graphs in sets]
-            joined[column] = None if any(part is None for part in parts) else _fresh(np.concatenate(parts))
-        for names in ("node_label_names", "edge_label_names", "class_names"):
-            joined[names] = {key: called for graphs in sets for key, called in getattr(graphs, names).items()}
-        if any(graphs.weights is not None for graphs in sets):
-            joined["weights"] = np.concatenate([_weights_of(graphs) for graphs in sets])
-        return replace(
-            first,
-            node_offsets=_offsets(np.concatenate([graphs.sizes for graphs in sets])),
-            edge_offsets=_offsets(np.concatenate([np.diff(graphs.edge_offsets) for graphs in sets])),
-            edges=_fresh(np.concatenate([graphs.edges for graphs in sets])),
-            folds=None,
-            name=first.name if name is None else name,
-            table={column: np.concatenate([graphs.table[column] for graphs in sets]) for column in first.table},
-            **joined,
-        )
+        from isonn.graphs.join import concat
+
+        return concat(sets, name)
 
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
@@ -280,7 +255,7 @@ class GraphSet(Sequence[Graph]):
             return self
         largest = np.zeros(len(self))
         np.maximum.at(largest, self.graph_of_cell, np.abs(self.weights))
-        return replace(self, weights=_fresh(self.weights / largest[self.graph_of_cell]))
+        return replace(self, weights=read_only(self.weights / largest[self.graph_of_cell]))
 
     def with_y(self, y: ArrayLike | None) -> GraphSet:
         """Return the same graphs with another ``y``; names of classes and targets are kept if they still apply."""
@@ -310,7 +285,7 @@ class GraphSet(Sequence[Graph]):
             >>> graphs[:5].confounds, graphs[:5].table["age"].tolist()
             (('age',), [0, 1, 2, 3, 4])
         """
-        columns = _confound_columns(confounds, self.table)
+        columns = confound_columns(confounds, self.table)
         for name, values in columns.items():
             if values.shape != (len(self),):
                 raise InputError(
@@ -327,10 +302,10 @@ class GraphSet(Sequence[Graph]):
             GraphSet(MUTAG: 125 graphs, 12-28 nodes, 1 classes)
         """
         chosen = np.arange(len(self))[index].reshape(-1)
-        nodes, node_offsets = _ranges(self.node_offsets, chosen)
-        cells, edge_offsets = _ranges(self.edge_offsets, chosen)
+        nodes, node_offsets = ranges(self.node_offsets, chosen)
+        cells, edge_offsets = ranges(self.edge_offsets, chosen)
         taken: dict[str, Any] = {
-            column: _fresh(getattr(self, column)[rows])
+            column: read_only(getattr(self, column)[rows])
             for columns, rows in ((OF_CELLS, cells), (OF_NODES, nodes), (OF_GRAPHS, chosen))
             for column in columns
             if getattr(self, column) is not None
@@ -339,7 +314,7 @@ class GraphSet(Sequence[Graph]):
             self,
             node_offsets=node_offsets,
             edge_offsets=edge_offsets,
-            edges=_fresh(self.edges[cells]),
+            edges=read_only(self.edges[cells]),
             table={column: values[chosen] for column, values in self.table.items()},
             **taken,
         )
@@ -392,12 +367,12 @@ class GraphSet(Sequence[Graph]):
         edges = new[self.edges + start] - start
         order = np.lexsort((edges[:, 1], edges[:, 0], self.graph_of_cell))
         moved: dict[str, Any] = {
-            column: _fresh(getattr(self, column)[rows])
+            column: read_only(getattr(self, column)[rows])
             for columns, rows in ((OF_CELLS, order), (OF_NODES, old))
             for column in columns
             if getattr(self, column) is not None
         }
-        return replace(self, edges=_fresh(edges[order]), **moved)
+        return replace(self, edges=read_only(edges[order]), **moved)
 
     @overload
     def __getitem__(self, index: int) -> Graph: ...
@@ -435,355 +410,17 @@ class GraphSet(Sequence[Graph]):
         i %= len(self)
         nodes = slice(self.node_offsets[i], self.node_offsets[i + 1])
         cells = slice(self.edge_offsets[i], self.edge_offsets[i + 1])
-        return Graph._trusted(
+        return Graph.unchecked(
             n=int(self.sizes[i]),
             edges=self.edges[cells],
-            weights=_take(self.weights, cells),
-            node_labels=_take(self.node_labels, nodes),
-            edge_labels=_take(self.edge_labels, cells),
-            node_attributes=_take(self.node_attributes, nodes),
-            node_names=_take(self.node_names, nodes),
+            weights=take(self.weights, cells),
+            node_labels=take(self.node_labels, nodes),
+            edge_labels=take(self.edge_labels, cells),
+            node_attributes=take(self.node_attributes, nodes),
+            node_names=take(self.node_names, nodes),
             id=None if self.ids is None else str(self.ids[i]),
             kind=self.kind,
             row={column: values[i] for column, values in self.table.items()},
             node_label_names=self.node_label_names,
             edge_label_names=self.edge_label_names,
         )
-
-
-def graphset_from_cells(
-    graph_of_cell: ArrayLike,
-    edges: ArrayLike,
-    sizes: ArrayLike,
-    weights: ArrayLike | None = None,
-    edge_labels: ArrayLike | None = None,
-    **columns: Any,
-) -> GraphSet:
-    """Build a `GraphSet` from cells in any order; most readers end with this call.
-
-    If a cell occurs more than once, the last weight and label count. Cells of weight 0 are dropped. Weights that are
-    all 1 are not stored.
-
-    Args:
-        graph_of_cell: the graph of each cell, shape (m,).
-        edges: row and column of each cell, numbered from 0 within its graph, shape (m, 2).
-        sizes: number of nodes of each graph, shape (g,).
-        weights, edge_labels: per cell, or None.
-        columns: the other fields of `GraphSet`.
-    """
-    owner = np.asarray(graph_of_cell, dtype=np.int64).reshape(-1)
-    pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
-    nodes = np.asarray(sizes, dtype=np.int64).reshape(-1)
-    values = None if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
-    labels = None if edge_labels is None else np.asarray(edge_labels).reshape(-1)
-    order = _cell_order(owner, pairs, values)
-    values = _take(values, order)
-    counts = np.bincount(owner[order], minlength=len(nodes))
-    return GraphSet(
-        node_offsets=_offsets(nodes),
-        edge_offsets=_offsets(counts),
-        edges=_fresh(pairs[order]),
-        weights=None if values is None or (values == 1).all() else _fresh(values),
-        edge_labels=_take(labels, order),
-        **columns,
-    )
-
-
-def _cell_order(owner: IntArray, pairs: IntArray, weights: NDArray[np.float64] | None) -> IntArray:
-    """Return the order of cells by graph, row and column, with the last of equal cells and none of weight 0."""
-    order = np.lexsort((pairs[:, 1], pairs[:, 0], owner))  # a stable sort, so the last of equal cells stays last
-    keep = np.ones(len(order), dtype=bool)
-    if len(order):
-        key = np.column_stack([owner, pairs])[order]
-        keep[:-1] = (key[1:] != key[:-1]).any(axis=1)
-    if weights is not None:
-        keep &= weights[order] != 0
-    return order[keep]
-
-
-def join_graphs(graphs: Sequence[Graph], **columns: Any) -> GraphSet:
-    """Join single graphs into a `GraphSet`; labels, attributes, names and table entries are for all graphs or none.
-
-    Args:
-        columns: other fields of `GraphSet`, such as ``y``.
-    """
-    if any(graph.weights is not None for graph in graphs):
-        columns["weights"] = np.concatenate([_weights_of(graph) for graph in graphs])
-    for column in ("node_labels", "edge_labels", "node_attributes", "node_names"):
-        columns[column] = _join(graphs, column)
-    if graphs and all(graph.id is not None for graph in graphs):
-        columns.setdefault("ids", np.array([graph.id for graph in graphs], dtype=np.str_))
-    names = dict.fromkeys(name for graph in graphs for name in graph.row)
-    for i, graph in enumerate(graphs):
-        if missing := [name for name in names if name not in graph.row]:
-            raise InputError(f"graph {i} of {len(graphs)} has no {missing[0]!r} in row while others have; give it one")
-    columns.setdefault("table", {name: np.array([graph.row[name] for graph in graphs]) for name in names})
-    kinds = {graph.kind for graph in graphs}
-    columns.setdefault("kind", kinds.pop() if len(kinds) == 1 else "")
-    return GraphSet(
-        node_offsets=_offsets(np.array([graph.n for graph in graphs], dtype=np.int64)),
-        edge_offsets=_offsets(np.array([len(graph.edges) for graph in graphs], dtype=np.int64)),
-        edges=np.concatenate([graph.edges for graph in graphs]) if graphs else np.zeros((0, 2), dtype=np.int64),
-        **columns,
-    )
-
-
-def _join(graphs: Sequence[Graph], column: str) -> NDArray[Any] | None:
-    parts = [getattr(graph, column) for graph in graphs]
-    missing = [i for i, part in enumerate(parts) if part is None]
-    if len(missing) == len(parts):
-        return None
-    if missing:
-        raise InputError(
-            f"graph {missing[0]} of {len(graphs)} has no {column} while others have; "
-            f"give {column} to every graph or to none"
-        )
-    widths = {part.shape[1:] for part in parts}
-    if len(widths) > 1:
-        raise InputError(f"{column} have {sorted(w[0] for w in widths)} columns in different graphs; use one number")
-    return _fresh(np.concatenate(parts))
-
-
-def difference(first: GraphSet, other: GraphSet) -> str | None:
-    """Return why two sets cannot be joined, as a phrase to follow "the other set", or None if they can."""
-    for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y"):
-        one, two = getattr(first, column), getattr(other, column)
-        called = "classes" if column == "y" else column
-        if (one is None) != (two is None):
-            return (
-                f"has {'no ' if two is None else ''}{called} where {first.name} has {'none' if one is None else 'them'}"
-            )
-        if one is None or not len(one) or not len(two):
-            continue
-        if one.shape[1:] != two.shape[1:]:
-            return f"has {called} of shape {two.shape} where {first.name} has {one.shape}"
-        if (one.dtype.kind == "U") != (two.dtype.kind == "U"):
-            return f"has {called} such as {two.flat[0]!r} where {first.name} has {one.flat[0]!r}"
-    kinds = {"node_label_names": "node label", "edge_label_names": "edge label", "class_names": "class"}
-    for column, called in kinds.items():
-        one, two = getattr(first, column), getattr(other, column)
-        if clash := [key for key, name in two.items() if one.get(key, name) != name]:
-            return f"calls {called} {clash[0]!r} {two[clash[0]]!r}, unlike {first.name}"
-    for what in ("target_names", "table", "kind", "confounds"):
-        one, two = getattr(first, what), getattr(other, what)
-        if set(one) != set(two) if what == "table" else one != two:
-            return f"has {what} {list(two) if what == 'table' else two!r} where {first.name} has {one and list(one)!r}"
-    return None
-
-
-def _confound_columns(confounds: Any, table: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the columns of confounds by name."""
-    if confounds is None:
-        return {}
-    if hasattr(confounds, "columns") and hasattr(confounds, "to_numpy"):  # a DataFrame
-        return {str(name): _plain_column(confounds[name].tolist()) for name in confounds.columns}
-    if isinstance(confounds, Mapping):
-        return {str(name): _plain_column(values) for name, values in confounds.items()}
-    names = [confounds] if isinstance(confounds, str) else confounds
-    if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
-        missing = [name for name in names if name not in table]
-        if missing:
-            known = ", ".join(map(str, table)) or "none"
-            raise InputError(f"confound {missing[0]!r} is not a column of the graphs; their columns are: {known}")
-        return {name: table[name] for name in names}
-    values = np.asarray(confounds)
-    if values.ndim not in (1, 2) or values.dtype.kind not in "biufUO":
-        raise InputError(f"confounds have shape {values.shape} and type {values.dtype}; give one row per graph")
-    values = values.reshape(len(values), -1)
-    return {f"confound {i + 1}": _plain_column(values[:, i].tolist()) for i in range(values.shape[1])}
-
-
-def _plain_column(values: Any) -> NDArray[Any]:
-    """Return numbers as numbers and anything else as text; None is a gap."""
-    array = np.asarray(values)
-    if array.dtype.kind in "biuf":
-        return array
-    cells = array.tolist() if array.ndim == 1 else [array]
-    try:
-        return np.array([np.nan if cell is None else float(cell) for cell in cells])
-    except (TypeError, ValueError):
-        gaps = [cell is None or cell != cell for cell in cells]
-        return np.array(["" if gap else str(cell) for cell, gap in zip(cells, gaps, strict=True)], dtype=np.str_)
-
-
-def _take(column: NDArray[Any] | None, rows: Any) -> Any:
-    return None if column is None else column[rows]
-
-
-def _own(values: Any) -> NDArray[Any]:
-    """Return a read-only array, copied if the caller could still modify it."""
-    array = np.asarray(values)
-    return _fresh(array.copy()) if array.flags.writeable else array
-
-
-def _fresh(array: NDArray[Any]) -> NDArray[Any]:
-    """Mark a new array as read-only, so that a `GraphSet` does not copy it."""
-    array.flags.writeable = False
-    return array
-
-
-def _weights_of(graphs: Graph | GraphSet) -> NDArray[np.float64]:
-    return np.ones(len(graphs.edges)) if graphs.weights is None else graphs.weights
-
-
-def _offsets(counts: IntArray) -> IntArray:
-    return _fresh(np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)]))
-
-
-def _ranges(offsets: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the rows of the selected graphs and their offsets in the selection."""
-    counts = np.diff(offsets)[chosen]
-    new_offsets = _offsets(counts)
-    rows = np.arange(new_offsets[-1]) + np.repeat(offsets[chosen] - new_offsets[:-1], counts)
-    return rows, new_offsets
-
-
-# Checks.
-
-
-def _check_graph(graph: Graph) -> None:
-    """Check a graph made by a user, convert lists to arrays, and sort its cells."""
-    n, m = graph.n, 0
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= MAX_NODES:
-        raise InputError(f"n={n!r:.60} is not a valid number of nodes; use an integer from 1 to {MAX_NODES}")
-    columns: dict[str, Any] = {"n": int(n)}
-    for name, kinds in (
-        ("edges", "iu"),
-        ("weights", "biuf"),
-        ("edge_labels", "biufU"),
-        ("node_labels", "biufU"),
-        ("node_attributes", "biuf"),
-        ("node_names", "U"),
-    ):
-        if getattr(graph, name) is None and name != "edges":
-            continue
-        expected = n if name in OF_NODES else m
-        try:
-            array = np.array(getattr(graph, name))
-        except (ValueError, TypeError, OverflowError, RuntimeError) as error:
-            raise InputError(f"{name} of the graph cannot be read as an array; give rows of one length") from error
-        dimensions = 2 if name in ("edges", "node_attributes") else 1
-        if not array.size and name != "node_attributes":
-            array = np.zeros((0, 2) if name == "edges" else (0,), dtype=np.int64)
-        if array.dtype.kind not in kinds or array.ndim != dimensions or (name == "edges" and array.shape[1] != 2):
-            what = {"edges": "integers of shape (m, 2)", "node_attributes": "numbers of shape (n, d)"}.get(name)
-            what = what or {"U": "strings", "biuf": "numbers"}.get(kinds, "numbers only or strings only")
-            raise InputError(f"{name} of the graph has shape {array.shape} and type {array.dtype}; use {what}")
-        if name == "edges":
-            m = len(array)
-        elif len(array) != expected:
-            raise InputError(f"the graph has {len(array)} {name} where {expected} are needed; give one each")
-        columns[name] = array
-    edges = columns["edges"] = columns["edges"].astype(np.int64)
-    outside = ((edges < 0) | (edges >= n)).any(axis=1)
-    if outside.any():
-        edge = tuple(edges[outside][0].tolist())
-        raise InputError(f"the graph has an edge {edge} but only nodes 0 to {n - 1}; correct the edge or n")
-    for name in ("weights", "node_attributes"):
-        if name in columns:
-            columns[name] = columns[name].astype(np.float64)
-            if not np.isfinite(columns[name]).all():
-                raise InputError(f"{name} of the graph hold NaN or infinity; replace them by numbers")
-    order = _cell_order(np.zeros(m, dtype=np.int64), edges, columns.get("weights"))
-    for name in ("edges", *OF_CELLS):
-        if name in columns:
-            columns[name] = columns[name][order]
-    if "weights" in columns and (columns["weights"] == 1).all():
-        columns["weights"] = None
-    for name, value in columns.items():
-        object.__setattr__(graph, name, _fresh(value) if isinstance(value, np.ndarray) else value)
-
-
-#: The largest number of nodes allowed; more means a damaged file or a matrix of the wrong shape.
-MAX_NODES = 2**24
-
-#: The allowed dtype kinds and dimensions of each column; labels and ``y`` may have any type.
-_SHAPES = {
-    "node_offsets": ("iu", (1,)),
-    "edge_offsets": ("iu", (1,)),
-    "edges": ("iu", (2,)),
-    "weights": ("biuf", (1,)),
-    "node_labels": ("biufUO", (1,)),
-    "edge_labels": ("biufUO", (1,)),
-    "node_attributes": ("biuf", (2,)),
-    "node_names": ("U", (1,)),
-    "y": ("biufUO", (1, 2)),
-    "folds": ("iu", (1,)),
-    "ids": ("U", (1,)),
-}
-_KINDS = {"iu": "integers", "biuf": "numbers", "U": "strings", "biufUO": "numbers or strings"}
-
-
-def _check(graphs: GraphSet) -> None:
-    for name, (kinds, dimensions) in _SHAPES.items():
-        column = getattr(graphs, name)
-        right = column is None or (column.dtype.kind in kinds and column.ndim in dimensions)
-        if not right or (name == "edges" and column.shape[1] != 2):
-            raise InputError(
-                f"{name} of {graphs.name} has shape {column.shape} and type {column.dtype}; give {_KINDS[kinds]} of "
-                f"{' or '.join(map(str, dimensions))} dimensions"
-            )
-    g = len(graphs)
-    if g < 1:
-        raise InputError(f"{graphs.name} holds no graph; give at least one")
-    if (graphs.sizes < 1).any():
-        raise InputError(f"graph {int((graphs.sizes < 1).argmax())} of {g} has no nodes; drop it")
-    if graphs.sizes.max() > MAX_NODES:
-        i = int(graphs.sizes.argmax())
-        raise InputError(
-            f"graph {i} of {g} has {graphs.sizes[i]} nodes, above the limit of {MAX_NODES}; check its shape"
-        )
-    counts = np.diff(graphs.edge_offsets)
-    for name, offsets in (("node_offsets", graphs.node_offsets), ("edge_offsets", graphs.edge_offsets)):
-        if not len(offsets) or offsets[0] != 0 or (counts < 0).any():
-            raise InputError(f"{name} of {graphs.name} do not rise from 0; give where each graph starts")
-    if graphs.edge_offsets[-1] != len(graphs.edges):
-        raise InputError(f"edge_offsets of {graphs.name} end with {graphs.edge_offsets[-1]}, not {len(graphs.edges)}")
-    n_nodes, n_cells = int(graphs.node_offsets[-1]), len(graphs.edges)
-    expected = {"edge_offsets": g + 1, **dict.fromkeys(OF_CELLS, n_cells)}
-    expected |= {**dict.fromkeys(OF_NODES, n_nodes), **dict.fromkeys(OF_GRAPHS, g)}
-    found = {name: getattr(graphs, name) for name in expected}
-    for name, column in found.items():
-        if column is not None and len(column) != expected[name]:
-            raise InputError(f"{name} of {graphs.name} has {len(column)} entries where {expected[name]} are needed")
-    for name, column in graphs.table.items():
-        if column.shape != (g,):
-            raise InputError(f"column {name!r:.60} of table has shape {column.shape}; give one entry per graph ({g})")
-    if unknown := [name for name in graphs.confounds if name not in graphs.table]:
-        raise InputError(f"confound {unknown[0]!r:.60} of {graphs.name} is not a column of table; add it")
-    if graphs.y is not None and graphs.target_names:
-        columns = graphs.y.shape[1] if graphs.y.ndim == 2 else 1
-        if len(graphs.target_names) != columns:
-            raise InputError(f"{len(graphs.target_names)} target_names for {columns} columns of y; name each column")
-    # graphs of one size need no limit per cell, which would cost more memory than the graphs
-    if n_cells and (graphs.edges.min() < 0 or graphs.edges.max() >= graphs.sizes.min()):
-        limit = graphs.sizes[graphs.graph_of_cell, None]
-        wrong = ((graphs.edges < 0) | (graphs.edges >= limit)).any(axis=1)
-        if wrong.any():
-            cell = int(wrong.argmax())
-            i = int(graphs.graph_of_cell[cell])
-            raise InputError(
-                f"graph {i} of {g} has an edge {tuple(graphs.edges[cell].tolist())} but only nodes 0 to "
-                f"{graphs.sizes[i] - 1}; correct the edge or the number of nodes"
-            )
-    for name in ("node_labels", "edge_labels"):
-        column = getattr(graphs, name)
-        if column is None or column.dtype.kind != "f":
-            continue
-        if not np.isfinite(column).all():
-            raise InputError(f"{name} of {graphs.name} hold NaN or infinity; give every one a label")
-        if (large := column[abs(column) >= 2**53]).size:  # where floats merge neighbouring integers
-            raise InputError(
-                f"{name} of {graphs.name} hold {large[0]:g}, beyond 2**53; use smaller numbers, or strings"
-            )
-    for name, offsets in (("weights", graphs.edge_offsets), ("node_attributes", graphs.node_offsets)):
-        column = getattr(graphs, name)
-        if column is None:
-            continue
-        bad = ~np.isfinite(column).reshape(len(column), -1).all(axis=1)
-        if bad.any():
-            row = int(bad.argmax())
-            i = int(np.searchsorted(offsets, row, side="right") - 1)
-            value = column[row] if column.ndim == 1 else column[row][~np.isfinite(column[row])][0]
-            what = "an edge of weight" if name == "weights" else "a node attribute"
-            raise InputError(f"graph {i} of {g} has {what} {value}; replace NaN and infinity by numbers, or drop it")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.graphs.graph import Graph, GraphSet, join_graphs
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.join import join_graphs
 from isonn.packing import IntArray, mix64
 
 if TYPE_CHECKING:

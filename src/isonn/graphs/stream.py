@@ -12,8 +12,9 @@ from typing import Any
 from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.datasets.registry import fetch, known, load
-from isonn.graphs.graph import GraphSet, difference
+from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Part, name_of, path_parts, path_pieces
+from isonn.graphs.join import difference
 from isonn.processes import Run
 
 #: Default number of graphs per chunk: a few megabytes of molecules.

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError
-from isonn.graphs.graph import GraphSet, graphset_from_cells
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.join import graphset_from_cells
 from isonn.packing import IntArray
 from isonn.seeding import numpy_stream
 

@@ -15,8 +15,9 @@ from rdkit.Chem import Mol
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from isonn.errors import InputError
-from isonn.graphs.graph import Graph, GraphSet, graphset_from_cells
+from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.io.registry import Problem, listed
+from isonn.graphs.join import graphset_from_cells
 from isonn.molecules.labels import BONDS, Atom, atom_codes, bond_code, bond_words, read_atom, read_bond
 from isonn.molecules.standardizer import DEFAULT, Standardized, check_mode, standard_columns, standard_form
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.explain.template import Template
-from isonn.graphs.graph import Graph, graphset_from_cells
+from isonn.graphs.graph import Graph
+from isonn.graphs.join import graphset_from_cells
 from isonn.report.draw import (
     Drawer,
     Drawing,

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from isonn.errors import DatasetError
-from isonn.graphs.graph import GraphSet, graphset_from_cells
+from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Reader
 from isonn.graphs.io.tables import is_table
+from isonn.graphs.join import graphset_from_cells
 
 
 class TextReader(Reader):

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from isonn.errors import DatasetError, InputError, name_the_extra
-from isonn.graphs.graph import GraphSet, difference
+from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.tables import SUFFIXES as TABLES
+from isonn.graphs.join import difference
 from isonn.plugins import load_plugins
 
 

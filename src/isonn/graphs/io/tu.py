@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import DatasetError, InputError
-from isonn.graphs.graph import GraphSet, graphset_from_cells
+from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Reader
 from isonn.graphs.io.text import EXACT, NumberReader, read_numbers
+from isonn.graphs.join import graphset_from_cells
 from isonn.packing import IntArray
 
 
