@@ -4,7 +4,8 @@
 """
 
 from isonn.torch_estimator import MLP
-from isonn.windows.layer import IsoLayer, IsoNN, IsoStack
+from isonn.windows.layer import IsoLayer
+from isonn.windows.network import IsoNN, IsoStack
 from isonn.windows.readout import IsoReadout
 
 __all__ = ["MLP", "IsoLayer", "IsoNN", "IsoReadout", "IsoStack"]

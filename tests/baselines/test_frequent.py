@@ -13,8 +13,8 @@ from networkx.algorithms.isomorphism import GraphMatcher, categorical_node_match
 
 import isonn
 from isonn.baselines import FrequentClassifier
-from isonn.baselines import frequent as patterns
-from isonn.baselines.frequent import Pattern, mine, presence
+from isonn.baselines import mining as patterns
+from isonn.baselines.mining import Pattern, mine, presence
 from isonn.baselines.shapes import Shape, ShapeReader
 from isonn.errors import InputError, MissingDependencyError
 from isonn.graphs import GraphSet, as_graphset, balanced_folds

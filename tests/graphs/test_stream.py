@@ -13,7 +13,7 @@ import isonn
 from isonn.errors import DatasetError, InputError
 from isonn.graphs import GraphSet, planted_motifs
 from isonn.graphs.io import text
-from isonn.graphs.io.tu import UnsortedError
+from isonn.graphs.io.tu_graphs import UnsortedError
 
 
 def assert_same(chunks: list[GraphSet], whole: GraphSet, at_once: int) -> None:

@@ -13,8 +13,10 @@ from isonn.matching.exact import exact_winners
 from isonn.matching.permutations import permutations
 from isonn.nn import IsoLayer
 from isonn.windows import incremental as certified
+from isonn.windows.best import best_permutations, settle
+from isonn.windows.certificates import twin_codes, twins_of
 from isonn.windows.cut import cut_windows
-from isonn.windows.incremental import CertifiedWindows, best_permutations, settle, twin_codes, twins_of
+from isonn.windows.incremental import CertifiedWindows
 from isonn.windows.match import Windows, cells_of_all, relabel
 
 
@@ -160,12 +162,12 @@ def test_a_selection_of_a_selection_is_the_selection(generator):
 def test_what_is_looked_at_together_before_training_changes_nothing(generator, monkeypatch):
     adjacency, templates = draw(generator, torch.float32)
     whole = CertifiedWindows(adjacency, 5).distance(templates)
-    monkeypatch.setattr(certified, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("isonn.windows.certificates.BLOCK_NUMBERS", 1)
     torch.testing.assert_close(CertifiedWindows(adjacency, 5).distance(templates), whole, rtol=0, atol=0)
 
 
 def test_snapshots_nobody_needs_are_dropped_and_nothing_changes(generator, monkeypatch):
-    monkeypatch.setattr(certified, "LOG_LENGTH", 4)
+    monkeypatch.setattr("isonn.windows.certificates.LOG_LENGTH", 4)
     adjacency, templates = draw(generator, torch.float32, graphs=1)
     windows = CertifiedWindows(adjacency, 5)
     learn(windows, adjacency, templates, generator, 40, 0.01)
@@ -218,6 +220,7 @@ def test_an_unsound_certificate_would_be_caught(name, generator, monkeypatch):
         monkeypatch.setattr(certified.TemplateLog, "drift", lambda self, template: drift(self, template) / 10)
     else:  # as if the list, a short one, held all permutations
         monkeypatch.setattr(certified, "KEPT", 2)
+        monkeypatch.setattr("isonn.windows.certificates.KEPT", 2)
         in_full = certified._Step._match_in_full
 
         def forget(self, rows, now):
@@ -267,7 +270,7 @@ def test_leaders_of_many_parts_are_merged(generator, monkeypatch):
     table = torch.randn(100, 4, generator=generator).numpy()
     windows = Windows.of(torch.randn(1, 7, 7, generator=generator), 2)
     whole = best_permutations(table, windows, np.arange(30), 9)
-    monkeypatch.setattr(certified, "PART_PERMUTATIONS", 24)
+    monkeypatch.setattr("isonn.windows.best.PART_PERMUTATIONS", 24)
     np.testing.assert_array_equal(best_permutations(table, windows, np.arange(30), 9)[1], whole[1])
 
 

@@ -7,7 +7,7 @@ from reference import layer_by_definition
 from isonn.errors import InputError
 from isonn.nn import IsoLayer, IsoNN, IsoStack
 from isonn.windows.bank import bank_windows
-from isonn.windows.layer import deep_equivalent, map_shape
+from isonn.windows.network import deep_equivalent, map_shape
 
 
 @pytest.mark.parametrize("normalize", ["positions", "templates", "relative"])

@@ -183,7 +183,7 @@ def fit(
     from isonn.cli.options import stream_of
     from isonn.errors import InputError
     from isonn.files import remove_strays
-    from isonn.graphs.io.tu import UnsortedError
+    from isonn.graphs.io.tu_graphs import UnsortedError
 
     checkpoint = out.parent / f"{out.name}.checkpoint"
     kept_beside = [checkpoint, *([_bank_beside(out)] if bank is None else [])]
@@ -306,7 +306,7 @@ def _load(data: str, options: dict[str, Any]) -> Any:
 
 def _streams_numbers(graphs: Any) -> bool:
     """Return whether the first targets of a stream are measurements."""
-    from isonn.graphs.io.tu import UnsortedError
+    from isonn.graphs.io.tu_graphs import UnsortedError
 
     try:
         first = next(iter(graphs), None)

@@ -43,7 +43,7 @@ def predict(
     from isonn.cli.options import reading, rows_of
     from isonn.errors import InputError
     from isonn.files import atomic_file
-    from isonn.graphs.io.tu import UnsortedError
+    from isonn.graphs.io.tu_graphs import UnsortedError
 
     if out is not None and out.exists():
         raise InputError(f"{out} exists already; choose another --out, or remove it first")

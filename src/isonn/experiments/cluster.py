@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from isonn import __version__
 from isonn.errors import InputError, IsoNNError, MissingDependencyError
-from isonn.experiments.jobs import Job, versions
+from isonn.experiments.jobs import Job
+from isonn.experiments.provenance import versions
 from isonn.experiments.store import failure
 from isonn.graphs.graph import GraphSet
 

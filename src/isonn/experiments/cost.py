@@ -18,7 +18,8 @@ from isonn.matching import MATCHERS
 from isonn.seeding import torch_stream, torch_threads
 from isonn.windows.bank import bank_windows
 from isonn.windows.cut import cut_windows
-from isonn.windows.layer import check_sizes, map_shape
+from isonn.windows.layer import check_sizes
+from isonn.windows.network import map_shape
 
 #: Largest product of permutations and cells of a sample, so that an estimate takes seconds.
 SAMPLE_COST = 2e9

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import os
-import platform
-import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property, lru_cache
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn import __version__
 from isonn.audit import relabelling
 from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.experiments.methods import METHODS, build
 from isonn.experiments.metrics import METRICS, mean_score, score, target_kind
 from isonn.experiments.protocols import Protocol, find_protocol
+from isonn.experiments.provenance import provenance
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.splits import Fold
 from isonn.packing import IntArray
@@ -324,68 +320,3 @@ def _one_thread() -> Iterator[None]:
         finally:
             if torch is not None:
                 torch.set_num_threads(before)
-
-
-# Provenance of a result: versions, commit, machine.
-
-
-#: The whole source, because a result depends on more than this package.
-_FOLDER = Path(__file__).parents[1]
-
-
-@lru_cache(maxsize=1)
-def provenance() -> dict[str, Any]:
-    """Return the ``versions`` of the libraries, the ``commit`` of the isonn checkout (or None), and the ``machine``.
-
-    The machine is described but not named, because results may be published.
-    """
-    return {"versions": versions(), "commit": _commit(), "machine": _machine()}
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of isonn, Python and the numerical libraries."""
-    found = {"isonn": __version__, "python": platform.python_version()}
-    # read from metadata, because simple methods never load torch
-    for package in ("numpy", "scipy", "scikit-learn", "torch", "igraph"):
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found
-
-
-def _commit() -> str | None:
-    """Return the commit, with a plus sign if the source differs from it; None outside a checkout of isonn."""
-    if not (_FOLDER.parents[1] / "pyproject.toml").is_file():
-        return None  # installed; a repository further up would be another project
-    commit = _git("rev-parse", "--short=12", "HEAD")
-    if not commit:
-        return None
-    return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else "")
-
-
-def _git(*arguments: str) -> str:
-    try:
-        run = subprocess.run(["git", *arguments], cwd=_FOLDER, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return run.stdout.strip() if run.returncode == 0 else ""
-
-
-def _machine() -> dict[str, Any]:
-    return {
-        "system": platform.system(),
-        "processor": _processor() or platform.machine(),
-        "cores": os.cpu_count(),
-    }
-
-
-def _processor() -> str:
-    """Return the name of the processor, if the system reports it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor()

@@ -50,7 +50,7 @@ def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
 
 def _deep(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of the paper's deep counterpart of a shallow model."""
-    from isonn.windows.layer import IsoNN
+    from isonn.windows.network import IsoNN
 
     layers = settings.get("layers") or IsoNN.deep_equivalent(settings["k"], settings["c"])
     return {**{key: value for key, value in settings.items() if key not in ("k", "c")}, "layers": layers}

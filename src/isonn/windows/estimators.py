@@ -26,8 +26,9 @@ from isonn.windows.bank import WindowBank, all_windows, bank_windows
 from isonn.windows.cut import is_symmetric
 from isonn.windows.explain import WindowMatches
 from isonn.windows.incremental import CertifiedWindows
-from isonn.windows.layer import IsoLayer, IsoNN, check_layer, check_sizes, map_shape
+from isonn.windows.layer import IsoLayer, check_layer, check_sizes
 from isonn.windows.match import worth_compiling
+from isonn.windows.network import IsoNN, map_shape
 
 #: From these k on, certificates cost less than trying the k! permutations at every step, and they keep lists.
 MIN_CERTIFIED_K, MIN_LISTED_K = 5, 6

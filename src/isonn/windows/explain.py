@@ -27,7 +27,8 @@ from isonn.targets import Target
 from isonn.torch_estimator import MLP
 from isonn.windows.bank import WindowBank
 from isonn.windows.cut import cut_windows
-from isonn.windows.layer import IsoLayer, IsoNN
+from isonn.windows.layer import IsoLayer
+from isonn.windows.network import IsoNN
 
 #: Numbers processed at a time: 32 MB of float64.
 BLOCK_NUMBERS = 2**22

@@ -23,8 +23,6 @@ the two highest scores. The first epoch then costs little more than a full match
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,18 +31,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from isonn.matching.exact import for_each_block, warn_of_cost
+from isonn.matching.exact import warn_of_cost
 from isonn.matching.matcher import check_pair
-from isonn.matching.permutations import permutations
+from isonn.windows.best import best_permutations, settle
+from isonn.windows.certificates import (
+    KEPT,
+    Certificates,
+    Facts,
+    TemplateLog,
+    means_of,
+    rounding,
+)
 from isonn.windows.cut import check_windows, cut_half, cut_windows
 from isonn.windows.match import FloatArray, IntArray, Windows, relabel
-
-#: Number of permutations listed for each window and template.
-KEPT = 8
-#: Windows processed together before training: 16 MB of float64.
-BLOCK_NUMBERS = 2**21
-#: Number of snapshots of a template above which unused ones are dropped.
-LOG_LENGTH = 1024
 
 
 class CertifiedWindows:
@@ -322,250 +321,7 @@ def _bring_to(line: int, place: IntArray, *tables: NDArray[Any]) -> None:
         table[line, moved], table[place[moved], moved] = table[place[moved], moved], table[line, moved]
 
 
-# Certificates kept from step to step, and facts about the windows.
-
-
-@dataclass
-class Certificates:
-    """Bounds for one template in each window; see the top of the module for the proof.
-
-    Attributes:
-        best: rows of `permutations`, the winner first, then the runner-up, -1 for none, ``(KEPT, w)``.
-        runner_up: upper bound of all scores but that of the first of ``best`` at snapshot ``paired``.
-        third: upper bound of all scores but the first two at snapshot ``listed``.
-        outside: upper bound of the scores outside ``best`` at snapshot ``matched``.
-        paired, listed, matched: snapshots of the template in its log.
-    """
-
-    best: IntArray
-    runner_up: FloatArray
-    third: FloatArray
-    outside: FloatArray
-    paired: IntArray
-    listed: IntArray
-    matched: IntArray
-
-    @classmethod
-    def empty(cls, windows: Windows) -> Certificates:
-        """Return empty certificates, so that everything is matched in full."""
-        w = len(windows)
-        best = np.zeros((KEPT, w), dtype=windows.number)
-        scores: list[Any] = [np.full(w, np.inf, dtype=windows.flat.dtype) for _ in range(3)]
-        return cls(best, *scores, *(np.zeros(w, dtype=np.int32) for _ in range(3)))
-
-    def __getitem__(self, rows: IntArray) -> Certificates:
-        return Certificates(*(column[..., rows] for column in vars(self).values()))
-
-    def __setitem__(self, rows: IntArray, other: Certificates) -> None:
-        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
-            mine[..., rows] = theirs
-
-
-@dataclass(frozen=True)
-class Facts:
-    """The facts about windows that certificates need.
-
-    Attributes:
-        columns: mean of the diagonal, mean of the rest, half the squared norm, ``(3, w)``.
-        lengths: norms of the centred windows, ``(w,)``.
-        twins: the permutations that are equivalent.
-    """
-
-    columns: FloatArray
-    lengths: FloatArray
-    twins: Twins
-
-    @classmethod
-    def of(cls, adjacency: Tensor, k: int, cut: Callable[[Tensor, int], Tensor]) -> Facts:
-        """Compute the facts of all windows, some graphs at a time."""
-        n, m = len(adjacency), cut(adjacency[:1], k).numel() // (k * k)
-        known = np.empty((4, n * m), dtype=adjacency.numpy().dtype)
-        codes = np.empty(n * m, dtype=np.int64)
-        graphs = max(1, BLOCK_NUMBERS // (m * k * k))
-        for start in range(0, n, graphs):
-            windows = cut(adjacency[start : start + graphs], k).view(-1, k, k)
-            block = slice(start * m, start * m + len(windows))
-            values = windows.flatten(1).numpy().astype(np.float64)
-            means = means_of(values)
-            half_squares = np.einsum("we,we->w", values, values) / 2
-            known[:, block] = *means, half_squares, np.linalg.norm(centre(values, means), axis=1)
-            codes[block] = twin_codes(windows)
-        return cls(known[:3], known[3], twins_of(codes, k))
-
-    def __getitem__(self, rows: IntArray) -> Facts:
-        twins = Twins(self.twins.pattern[rows], self.twins.permutations)
-        return Facts(self.columns[:, rows], self.lengths[rows], twins)
-
-
-class TemplateLog:
-    """Snapshots of a template at the steps that certificates refer to."""
-
-    def __init__(self) -> None:
-        self.snapshots: list[FloatArray] = []
-        self.limit = LOG_LENGTH
-
-    def drift(self, template: FloatArray) -> FloatArray:
-        """Return the distance the centred template has moved since each snapshot, rounded up."""
-        if not self.snapshots:
-            return np.zeros(1)
-        change = template - np.stack(self.snapshots)
-        length: FloatArray = np.linalg.norm(centre(change, means_of(change)), axis=1)
-        return length * (1 + 1e-5)
-
-    def drop_unused(self, certificates: Certificates) -> None:
-        """Drop the snapshots that no certificate refers to, once there are many."""
-        if len(self.snapshots) < self.limit:
-            return
-        columns = (certificates.paired, certificates.listed, certificates.matched)
-        used = np.unique(np.stack(columns))
-        number = np.zeros(len(self.snapshots), dtype=np.int32)
-        number[used] = np.arange(len(used))
-        for column in columns:
-            column[:] = number[column]
-        self.snapshots = [self.snapshots[i] for i in used]
-        self.limit = max(LOG_LENGTH, 2 * len(used))
-
-
-def means_of(flat: FloatArray) -> FloatArray:
-    """Return the mean of the diagonal and of the other entries of flat matrices, ``(2, w)``."""
-    k = round(flat.shape[1] ** 0.5)
-    diagonal = flat[:, :: k + 1].sum(1)
-    rest = flat.sum(1) - diagonal
-    return np.stack([diagonal / k, rest / max(1, k * (k - 1))])
-
-
-def centre(flat: FloatArray, means: FloatArray) -> FloatArray:
-    """Subtract the mean of the diagonal on the diagonal and the mean of the other entries elsewhere."""
-    k = round(flat.shape[1] ** 0.5)
-    centred: FloatArray = flat - means[1][:, None]
-    centred[:, :: k + 1] = flat[:, :: k + 1] - means[0][:, None]
-    return centred
-
-
-def rounding(k: int, dtype: torch.dtype) -> float:
-    """Return the error of a product of k*k numbers, relative to the norms of its factors; over twice the proven bound.
-
-    A sum of n products in any order has an error of at most n u times the product of the norms. A few more roundings
-    follow, when a mean is subtracted and bounds are added.
-    """
-    return (k * k + 8) * torch.finfo(dtype).eps  # eps = 2 u
-
-
-@dataclass(frozen=True)
-class Twins:
-    """Nodes of a window that can be swapped without changing it, for many windows.
-
-    Permutations that differ by such a swap are equally good for every template, so only the first of them is tried. A
-    constant window has one permutation left, a window over the padding of a graph a few.
-
-    Attributes:
-        pattern: the entry of ``permutations`` for each window.
-        permutations: for each pattern the permutations to try, as rows of `permutations`; None for all.
-    """
-
-    pattern: IntArray
-    permutations: list[IntArray | None]
-
-
-def twin_codes(regions: Tensor) -> IntArray:
-    """Return a number for each region ``(w, k, k)`` that encodes which of its nodes are interchangeable, ``(w,)``."""
-    w, k, _ = regions.shape
-    values = regions.numpy()
-    first = np.tile(np.arange(k), (w, 1))  # for each node, the first node it can be swapped with
-    for b in range(1, k):
-        for a in range(b):
-            # on weighted graphs hardly any region passes even this, so few need the full check
-            like = values[:, a, a] == values[:, b, b]
-            like &= values[:, a, b] == values[:, b, a]
-            some = np.flatnonzero(like)
-            others = [node for node in range(k) if node not in (a, b)]
-            some = some[(values[some, a][:, others] == values[some, b][:, others]).all(1)]
-            some = some[(values[some, :, a][:, others] == values[some, :, b][:, others]).all(1)]
-            first[some, b] = np.minimum(first[some, b], first[some, a])
-    codes: IntArray = first @ k ** np.arange(k)
-    return codes
-
-
-def twins_of(codes: IntArray, k: int) -> Twins:
-    """Return the permutations to try for regions with these `twin_codes`."""
-    distinct, pattern = np.unique(codes, return_inverse=True)
-    every = permutations(k).numpy()
-    tried: list[IntArray | None] = []
-    for code in distinct:
-        classes = code // k ** np.arange(k) % k
-        fits = np.ones(len(every), dtype=bool)
-        for b in range(1, k):
-            before = np.flatnonzero(classes[:b] == classes[b])
-            if len(before):  # increasing within a class of twins: the first of equally good permutations
-                fits &= every[:, before[-1]] < every[:, b]
-        tried.append(None if fits.all() else np.flatnonzero(fits))
-    return Twins(pattern.astype(np.int32), tried)
-
-
-# The best few permutations of a template in each window, separated beyond rounding errors.
 #
 # Products of flat vectors are rounded, so permutations with nearly equal products could be ranked differently each
 # time. `settle` compares such permutations with an arithmetic that depends only on the template and the window, so the
 # winner is the same in any block.
-
-
-#: Numbers in one block of products: 2 MB of float32.
-PRODUCTS = 2**19
-#: Permutations multiplied at once: 7!.
-PART_PERMUTATIONS = 5040
-#: Numbers in one block of settling.
-SETTLED_NUMBERS = 2**18
-
-
-def best_permutations(table: FloatArray, windows: Windows, rows: IntArray, count: int) -> tuple[FloatArray, IntArray]:
-    """Return the ``count`` largest products of some windows, in descending order, and their rows of ``table``.
-
-    If there are fewer rows, the end is filled with -inf and -1.
-
-    Shapes:
-        - table ``(f, k*k)``
-        - outputs ``(count, rows)``
-    """
-    from isonn.windows import kernels
-
-    relabelled = torch.from_numpy(table)
-    parts = relabelled.split(PART_PERMUTATIONS)
-    values = np.full((len(rows), count), -np.inf, dtype=table.dtype)
-    which = np.full((len(rows), count), -1, dtype=np.int64)
-    size = max(1, PRODUCTS // len(parts[0]))
-
-    def new_worker() -> Callable[[slice], None]:
-        buffer = relabelled.new_empty(size * len(parts[0]))
-
-        def work(block: slice) -> None:
-            some = torch.from_numpy(windows.values(rows[block]))
-            for number, part in enumerate(parts):
-                product = torch.mm(some, part.t(), out=buffer[: len(some) * len(part)].view(len(some), len(part)))
-                kernels.keep_largest(product.numpy(), number * PART_PERMUTATIONS, values[block], which[block])
-
-        return work
-
-    if len(rows):
-        for_each_block(new_worker, len(rows), size)
-    return np.ascontiguousarray(values.T), np.ascontiguousarray(which.T)
-
-
-def settle(table: FloatArray, regions: FloatArray, candidates: IntArray) -> IntArray:
-    """Return the best candidate of each region, the first of equals; in float64, so batching cannot change it.
-
-    Shapes:
-        - candidates ``(w, count)``, rows of ``table``; -1 for none
-        - output ``(w,)``, rows of ``table``
-    """
-    values = regions.astype(np.float64)
-    winners = np.empty(len(values), dtype=np.int64)
-    size = max(1, SETTLED_NUMBERS // (candidates.shape[1] * table.shape[1]))
-    for start in range(0, len(values), size):
-        block = slice(start, start + size)
-        some = candidates[block]
-        # numpy sums the last axis row by row, in an order that depends only on its length
-        score = (table[some] * values[block, None]).sum(-1)
-        score[some < 0] = -np.inf
-        best = np.where(score == score.max(1, keepdims=True), some, np.iinfo(np.int64).max)
-        winners[block] = best.min(1)
-    return np.where(winners == np.iinfo(np.int64).max, candidates[:, 0], winners)  # NaN: any will do
