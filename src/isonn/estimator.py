@@ -28,8 +28,8 @@ from typing_extensions import Self
 
 import isonn
 from isonn.errors import InputError, IsoNNError, IsoNNWarning, ModelFileError, NotFittedError
-from isonn.files import atomic_directory
-from isonn.graphs.convert import as_graphset
+from isonn.files import atomic_directory, check_new
+from isonn.graphs.convert import as_graphset, standardization_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
@@ -65,6 +65,7 @@ class GraphEstimator(BaseEstimator):
         size_: largest number of nodes of a graph: ``size`` if the method has it, else that of the training graphs.
         label_names_: names of the training labels, by "node" and "edge", of the columns of y, by "target", and of
             classes, by "class"; empty if they have none.
+        standardize_: how molecules are standardised, as in training; None for other graphs.
     """
 
     #: Whether graphs larger than the training graphs raise an error, as with one feature per node index.
@@ -73,8 +74,7 @@ class GraphEstimator(BaseEstimator):
     target_: Target
     size_: int
     label_names_: dict[str, dict[Any, str]]
-    #: How molecules were standardised in training; None if it does not matter.
-    _standardize: str | None = None
+    standardize_: str | None = None
     #: A salt and a salted hash of every training graph; None if unknown.
     _trained_on: NDArray[np.uint64] | None = None
 
@@ -114,6 +114,7 @@ class GraphEstimator(BaseEstimator):
             "size": self.size_,
             "seed": seed,
             "label_names": {kind: _pairs(names) for kind, names in self.label_names_.items()},
+            "standardize": self.standardize_,
             "details": self._description(),
         }
         tensors = self._tensors()
@@ -131,7 +132,7 @@ class GraphEstimator(BaseEstimator):
             True
         """
         self._require_fit()
-        graphs = as_graphset(X, standardize=self._standardize)
+        graphs = as_graphset(X, standardize=self.standardize_)
         if self._trained_on is None:
             return np.zeros(len(graphs), dtype=bool)
         return np.isin(graph_hashes(graphs, int(self._trained_on[0])), self._trained_on[1:])
@@ -197,6 +198,7 @@ class GraphEstimator(BaseEstimator):
         if y is graphs.y:
             self.label_names_["target"] = dict(enumerate(graphs.target_names))
             self.label_names_["class"] = dict(graphs.class_names)
+        self.standardize_ = standardization_of(graphs) if graphs.kind == "molecules" else None
         self._remember(graph_hashes(graphs))
         return graphs, targets
 
@@ -245,7 +247,7 @@ class GraphEstimator(BaseEstimator):
     def _checked(self, X: Any) -> GraphSet:
         """Convert the graphs to predict; raise an error if the estimator is not fitted or cannot predict them."""
         self._require_fit()
-        graphs = as_graphset(X, standardize=self._standardize)
+        graphs = as_graphset(X, standardize=self.standardize_)
         if self._fixed_size and graphs.sizes.max() > self.size_:
             i = int(graphs.sizes.argmax())
             raise InputError(
@@ -396,6 +398,7 @@ def load_model(path: str | Path) -> Any:
         model.size_ = int(description["size"])
         model.seed_ = description["seed"]
         model.label_names_ = {kind: dict(pairs) for kind, pairs in description["label_names"].items()}
+        model.standardize_ = description["standardize"]
         model._trained_on = tensors.pop(TRAINED_ON, None)
         model._restore(description["details"], tensors)
     except IsoNNError as error:
@@ -415,14 +418,14 @@ _ENTRIES = {
     "label_names": lambda value: (
         isinstance(value, dict) and {"node", "edge"} <= value.keys() <= {"node", "edge", "target", "class"}
     ),
+    "standardize": lambda value: value in (None, "none", "salts", "full"),
     "details": lambda value: isinstance(value, dict),
 }
 
 
 def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
     """Write a model folder atomically; raise an error if the path exists."""
-    if path.exists():
-        raise InputError(f"{path} exists already; choose another path, or remove it first")
+    check_new(path, "another path")
     try:
         with atomic_directory(path) as folder:
             file = folder / TENSORS_NAME

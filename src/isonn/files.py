@@ -10,10 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from isonn.errors import InputError
+
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
+
+
+def check_new(path: Path, choose: str = "another name") -> None:
+    """Raise `InputError` if the path exists; ``choose`` says what to choose instead, such as "another --out"."""
+    if path.exists():
+        raise InputError(f"{path} exists already; choose {choose}, or remove it first")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 from tests_commands import refused, run
 
 import isonn
-from isonn.cli.options import parse_sizes
+from isonn.cli.settings import parse_sizes
 from isonn.errors import InputError
 
 
@@ -59,6 +59,5 @@ def test_options_that_belong_to_another_method_are_refused(models, tmp_path):
 
 def test_sizes_are_numbers_between_commas():
     assert parse_sizes("4") == (4,)
-    assert parse_sizes(None) is None
     with pytest.raises(InputError, match="'1;2' is not a number of nodes"):
         parse_sizes("1;2")

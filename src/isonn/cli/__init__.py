@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -73,7 +74,7 @@ def _say(message: Warning | str, category: type[Warning], *where: Any, **more: A
 
     if issubclass(category, IsoNNWarning):
         if str(message) not in _said:  # files read twice warn twice
-            print(f"isonn: {message}", file=sys.stderr)
+            print(f"isonn: {_as_options(str(message))}", file=sys.stderr)
         _said.add(str(message))
     elif sys.warnoptions:
         _SHOW(message, category, *where, **more)
@@ -152,4 +153,20 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         where = f" of {error.filename}" if error.filename else ""
         return f"the disk{where} is full; finished work is kept, so free some space and run the same command again"
-    return str(error)
+    return _as_options(str(error))
+
+
+def _as_options(text: str) -> str:
+    """Write options that a sentence names as in Python, such as ``skip_bad=True``, as those of a command.
+
+    Example:
+        >>> _as_options("give skip_bad=True, or values='weak=' to leave these out")
+        "give --skip-bad, or --values 'weak=' to leave these out"
+    """
+    for flag, option in (
+        ("numbers=True", "--numbers"),
+        ("numbers=False", "--classes"),
+        ("skip_bad=True", "--skip-bad"),
+    ):
+        text = text.replace(flag, option)
+    return re.sub(r"\b(standardize|censored|values)=('[^']*')", r"--\1 \2", text)

@@ -35,10 +35,11 @@ def alerts(
     """
     import isonn
     from isonn.errors import InputError
+    from isonn.files import check_new
 
     for path in (out, html):
-        if path is not None and path.exists():
-            raise InputError(f"{path} exists already; choose another name, or remove it first")
+        if path is not None:
+            check_new(path)
     clf = isonn.load_model(model)
     if not hasattr(clf, "alerts"):
         raise InputError(f"{model} holds a {type(clf).__name__}; alerts need a model of --method isonn-subgraph")

@@ -12,9 +12,10 @@ import typer
 from isonn.cli.options import (
     FOLDS,
     METHODS,
-    PAPER,
     RUNNING,
     AsJson,
+    Censored,
+    Changes,
     Confounds,
     Data,
     Harmonize,
@@ -24,21 +25,25 @@ from isonn.cli.options import (
     Quiet,
     Scheduler,
     Select,
+    SkipBad,
     SmilesColumn,
+    Standardize,
     TargetColumns,
-    check_either,
+    Values,
     dataset_sentence,
     file_name,
     over_seeds,
-    parse_layers,
+    predicts_numbers,
     print_rows,
     processes,
     reading,
     run_missing,
+    takes_option,
     terminal_width,
     write_json,
     write_text,
 )
+from isonn.cli.settings import C, Epochs, K, Layers, Matching, Normalize, given, only_size
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.jobs import Job
@@ -109,29 +114,20 @@ def evaluate(
             show_default="runs/DATA-PROTOCOL",
         ),
     ] = None,
-    k: Annotated[
-        int | None, typer.Option(rich_help_panel=PAPER, help="Nodes per template.", show_default="the paper's")
-    ] = None,
-    c: Annotated[
-        int | None, typer.Option(rich_help_panel=PAPER, help="Number of templates.", show_default="the paper's")
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(rich_help_panel=PAPER, help="Training epochs.", show_default="the paper's")
-    ] = None,
-    matching: Annotated[
-        str | None, typer.Option(rich_help_panel=PAPER, help="exact, fast or assigned.", show_default="exact")
-    ] = None,
-    layers: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=PAPER, help="Several layers instead of --k and --c, such as 2x3,3x4."),
-    ] = None,
-    normalize: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=PAPER, help="positions, templates or relative.", show_default="positions"),
-    ] = None,
+    k: K = None,
+    c: C = None,
+    epochs: Epochs = None,
+    matching: Matching = None,
+    layers: Layers = None,
+    normalize: Normalize = None,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     numbers: Numbers = None,
+    standardize: Standardize = None,
+    changes: Changes = None,
+    censored: Censored = None,
+    values: Values = None,
+    skip_bad: SkipBad = False,
     confounds: Confounds = None,
     harmonize: Harmonize = None,
     select: Select = None,
@@ -143,6 +139,7 @@ def evaluate(
 
     Finished jobs are kept. Running the command again, also with more seeds or methods, runs only missing jobs.
     """
+    from isonn.cli.changes import listing_changes
     from isonn.errors import InputError
     from isonn.experiments.jobs import permuted, plan, thinned
     from isonn.experiments.methods import default_methods, resolve_methods
@@ -152,23 +149,32 @@ def evaluate(
     from isonn.experiments.store import Store
     from isonn.experiments.study import about, check_seeds, stored_curves, stored_rows, table_settings
     from isonn.experiments.tables import as_csv, curves_markdown, failures, legend, markdown, remarks
+    from isonn.files import check_new
     from isonn.params import check_count
 
     spec = load_spec("table")
-    check_either(layers, k, c)
     if permutations:
         check_count("permutations", permutations)
-    given: Settings = {"k": k, "c": c, "epochs": epochs, "matching": matching, "normalize": normalize}
-    given["layers"] = parse_layers(layers)
+    if changes is not None:
+        check_new(changes)
+    settings_given = given(k=k, c=c, epochs=epochs, matching=matching, normalize=normalize, layers=layers)
+    if "k" in settings_given:
+        settings_given["k"] = only_size(settings_given["k"])
     names = None if methods is None else resolve_methods(methods)
-    changes = {} if names is None else _changes(names, given)
+    if names is not None:
+        _check_settings(names, settings_given)
     chosen = _protocol(protocol, split, group, test)
     n_jobs = processes(jobs)
-    graphs = _load(data, test, reading(smiles, target, select, join_case), numbers)
-    graphs = graphs if confounds is None else graphs.with_confounds([one.strip() for one in confounds.split(",")])
+    options = reading(smiles, target, select=select, join_case=join_case)
+    options |= reading(standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
+    graphs = _load(data, test, options, numbers)
+    with listing_changes(changes) as changed:
+        changed.add(graphs)
+    if confounds is not None:
+        graphs = graphs.with_confounds([name.strip() for name in confounds.split(",")])
     if names is None:
         names = default_methods(graphs)
-        changes = _changes(names, given)
+        _check_settings(names, settings_given)
     if (confounds or harmonize) and "isonn-aligned" not in names:
         raise InputError("--confounds and --harmonize are for isonn-aligned; add it to --methods, or leave them out")
     chosen = chosen or ("random" if graphs.kind == "molecules" else "fair")
@@ -177,9 +183,9 @@ def evaluate(
     rules = find_protocol(chosen).about
     settings, candidates = {}, {}
     for name in names:
-        fixed = changes if _is_isonn(name) else {}
-        found = table_settings(spec, graphs.name, name, chosen, fixed)
-        settings[name], candidates[name] = _without_sizes(*found) if "layers" in fixed else found
+        fixed = settings_given if _is_isonn(name) else {}
+        chosen_settings = table_settings(spec, graphs.name, name, chosen, fixed)
+        settings[name], candidates[name] = _without_sizes(*chosen_settings) if "layers" in fixed else chosen_settings
         _check_kept(name, settings[name], fixed)
         if harmonize is not None and name == "isonn-aligned":
             settings[name] = {**settings[name], "harmonize": harmonize}
@@ -274,6 +280,8 @@ def _load(data: str, test: str | None, options: Settings, numbers: bool | None) 
     from isonn.graphs import GraphSet, load
     from isonn.graphs.isomorphism import graph_hashes
 
+    if numbers is not None and takes_option(data, "numbers"):
+        options["numbers"] = numbers
     graphs = load(data, **options)
     if test is not None:
         other = load(test, **options)
@@ -290,9 +298,11 @@ def _load(data: str, test: str | None, options: Settings, numbers: bool | None) 
         both = [replace(part, table={name: part.table[name] for name in sorted(columns)}) for part in (graphs, other)]
         joined = GraphSet.concat(both, name=graphs.name)
         graphs = replace(joined, table={**joined.table, TEST_COLUMN: parts})
-    if numbers is None or graphs.y is None:
+    if graphs.y is None:
         return graphs
-    if not numbers:
+    if numbers is None and (predicts_numbers(graphs) == (target_kind(graphs.y) == "numbers")):
+        return graphs
+    if numbers is False:
         if target_kind(graphs.y) == "numbers":
             raise InputError(f"the target of {graphs.name} holds measurements, not classes; leave --classes out")
         return graphs
@@ -374,14 +384,12 @@ def _is_isonn(method: str) -> bool:
     return METHODS[method].estimator == "IsoNNClassifier"
 
 
-def _changes(methods: tuple[str, ...], given: Settings) -> Settings:
-    """Return the settings given on the command line; they apply to the paper's IsoNN."""
+def _check_settings(methods: tuple[str, ...], settings: Settings) -> None:
+    """Raise `InputError` if settings of the paper's IsoNN are given without it."""
     from isonn.errors import InputError
 
-    values = {name: value for name, value in given.items() if value is not None}
-    if values and not any(map(_is_isonn, methods)):
+    if settings and not any(map(_is_isonn, methods)):
         raise InputError(
-            f"--{next(iter(values))} is a setting of isonn, which is not among the methods {', '.join(methods)}; "
+            f"--{next(iter(settings))} is a setting of isonn, which is not among the methods {', '.join(methods)}; "
             f"add it or leave the option out"
         )
-    return values

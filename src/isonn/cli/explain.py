@@ -32,8 +32,9 @@ def explain(
 ) -> None:
     """Write an HTML page that shows the pieces behind each prediction, and the prediction without them."""
     import isonn
+    from isonn.files import check_new
     from isonn.report.explain_page import explain_page
-    from isonn.report.page import check_new, write
+    from isonn.report.page import write
 
     check_new(out)
     clf = isonn.load_model(model)

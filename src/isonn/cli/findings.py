@@ -49,17 +49,20 @@ def findings(
     from isonn.connectomes import findings as found_by
     from isonn.connectomes.figures import write_pdf
     from isonn.errors import InputError
+    from isonn.files import check_new
 
     sets = None if out is None else out.with_name(f"{out.stem}-sets.csv")
     if out is not None and out.suffix not in (".csv", ".html", ".pdf"):
         raise InputError(f"--out {out} has the suffix {out.suffix!r}; use .csv, .html or .pdf")
     for path in (out, sets if out is not None and out.suffix == ".csv" else None):
-        if path is not None and path.exists():
-            raise InputError(f"{path} exists already; choose another --out, or remove it first")
+        if path is not None:
+            check_new(path, "another --out")
     clf = isonn.load_model(model)
     if not hasattr(clf, "sets_"):
         raise InputError(f"{model} holds a {type(clf).__name__}; findings need a model of --method isonn-aligned")
-    graphs = None if data is None else graphs_of(data, clf, **reading(None, target, select, join_case))
+    graphs = (
+        None if data is None else graphs_of(data, clf, **reading(target=target, select=select, join_case=join_case))
+    )
     named = {str(value): value for value in clf.target_.classes.tolist()}
     found = found_by(clf, named.get(label, label) if label else None, atlas=atlas, top=top, data=graphs)
     if figures is not None:

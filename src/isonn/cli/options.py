@@ -56,19 +56,20 @@ SmilesColumn = Annotated[
     ),
 ]
 TargetColumns = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--target",
-        help="Column or columns (A,B) of DATA to predict; guessed when only one fits.",
+        help="Column of DATA to predict, guessed when only one fits; repeat it, or write A,B, for several; all: every "
+        "column but ids and structures.",
         rich_help_panel=DATA,
     ),
 ]
 
 TrueColumns = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--target",
-        help="Column or columns (A,B) of DATA with the true values, if known.",
+        help="Column of DATA with the true values, if known; repeat it, or write A,B, for several.",
         show_default="those the model was fitted to",
         rich_help_panel=DATA,
     ),
@@ -78,9 +79,49 @@ Numbers = Annotated[
     bool | None,
     typer.Option(
         "--numbers/--classes",
-        help="What to predict; default: numbers if the targets are not whole.",
+        help="What to predict; default: numbers if the targets are not whole, or have more than 20 values.",
         show_default=False,
         rich_help_panel=DATA,
+    ),
+]
+
+#: Options for tables of molecules.
+MOLECULES = "Molecules"
+Standardize = Annotated[
+    str | None,
+    typer.Option(
+        metavar="none|salts|full",
+        help="salts: main fragment, neutral, without isotopes; full: also the canonical tautomer.",
+        show_default="salts",
+        rich_help_panel=MOLECULES,
+    ),
+]
+Changes = Annotated[
+    Path | None,
+    typer.Option(help="CSV file to list the molecules that standardisation changed.", rich_help_panel=MOLECULES),
+]
+Censored = Annotated[
+    str | None,
+    typer.Option(
+        metavar="drop|bound",
+        help="Targets such as >100: leave their rows out, or use 100.",
+        show_default="drop",
+        rich_help_panel=MOLECULES,
+    ),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TEXT=VALUE",
+        help="Read a text of the target as another value, such as inconclusive=no, or leave its rows out: "
+        "inconclusive=; may be repeated.",
+        rich_help_panel=MOLECULES,
+    ),
+]
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad", help="Go on where 30 % of the rows or more are not molecules.", rich_help_panel=MOLECULES
     ),
 ]
 
@@ -111,59 +152,15 @@ JoinCase = Annotated[
 ]
 
 
-def reading(
-    smiles: str | None, target: str | None, select: str | None = None, join_case: bool = False
-) -> dict[str, Any]:
-    """Return the given options for readers of tables and folders."""
-    given = {"smiles": smiles, "target": target, "select": select, "join_case": join_case or None}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def parse_sizes(text: str | None) -> tuple[int, ...] | None:
-    """Parse ``"1,2,3"`` as (1, 2, 3).
+def reading(smiles: str | None = None, target: Sequence[str] | None = None, **more: Any) -> dict[str, Any]:
+    """Return the options that were given, for readers of tables and folders; those left at None or False are not.
 
     Example:
-        >>> parse_sizes("1,2,3")
-        (1, 2, 3)
+        >>> reading("structure", ["a", "b"], censored="bound", skip_bad=False)
+        {'smiles': 'structure', 'target': ['a', 'b'], 'censored': 'bound'}
     """
-    if text is None:
-        return None
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        from isonn.errors import InputError
-
-        raise InputError(f"--k {text!r} is not a number of nodes; write 4, or 1,2,3,4 for several sizes") from None
-
-
-def check_either(layers: object, *sizes: object) -> None:
-    """Raise `InputError` if --layers is given with --k or --c."""
-    if layers is not None and any(size is not None for size in sizes):
-        from isonn.errors import InputError
-
-        raise InputError("--layers replaces --k and --c; give one or the other")
-
-
-def parse_layers(text: str | None) -> tuple[tuple[int, int], ...] | None:
-    """Parse ``"2x3,3x4"`` as ((2, 3), (3, 4)): 2 templates of size 3, then 3 of size 4.
-
-    Example:
-        >>> parse_layers("2x3,3x4")
-        ((2, 3), (3, 4))
-    """
-    if text is None:
-        return None
-    layers = []
-    for part in text.split(","):
-        c, cross, k = part.partition("x")
-        if not (cross and c.strip().isdecimal() and k.strip().isdecimal()):
-            from isonn.errors import InputError
-
-            raise InputError(
-                f"--layers {text!r} is not a list of layers; write 2x3,3x4 for 2 templates of 3, then 3 of 4"
-            )
-        layers.append((int(c), int(k)))
-    return tuple(layers)
+    options = {"smiles": smiles, "target": target, **more}
+    return {name: value for name, value in options.items() if value not in (None, False, [])}
 
 
 # Data that may be too large for memory: read whole or in pieces.
@@ -187,6 +184,7 @@ def rows_of(data: str, clf: Any, **options: Any) -> Iterator[tuple[GraphSet | No
 
     reader = _row_reader(data, options)
     if reader is not None:
+        options = {**_stored_options(clf, reader), **options}
         yield from reader.rows(Path(data).expanduser(), AT_ONCE, likely=targets_of(clf), **options)
     else:
         for graphs in stream_of(data, **options) or [isonn.load(data, **options)]:
@@ -213,9 +211,35 @@ def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
     return isonn.GraphSet.concat(pieces)
 
 
+def _stored_options(clf: Any, reader: Reader) -> dict[str, Any]:
+    """Return the options that a model was fitted with, so that DATA is read like its training data."""
+    from isonn.graphs.io.registry import option_names
+
+    mode = clf.standardize_
+    return {} if mode is None or "standardize" not in option_names(reader) else {"standardize": mode}
+
+
+def takes_option(data: str, option: str) -> bool:
+    """Return whether the format of DATA has an option."""
+    from isonn.graphs.io.registry import option_names, reader_of
+
+    path = Path(data).expanduser()
+    reader = reader_of(path) if path.exists() else None
+    return reader is not None and option in option_names(reader)
+
+
 def targets_of(clf: Any) -> list[str]:
     """Return the columns that a model was fitted to; [] if they had no names."""
     return [name for _, name in sorted(clf.label_names_.get("target", {}).items())]
+
+
+def predicts_numbers(graphs: GraphSet) -> bool:
+    """Return whether the targets are measurements, which tables of molecules store as floats, even if all are whole."""
+    from isonn.experiments.metrics import target_kind
+
+    assert graphs.y is not None
+    measured = "row" in graphs.table and graphs.y.ndim == 1 and graphs.y.dtype.kind == "f"
+    return measured or target_kind(graphs.y) == "numbers"
 
 
 def _row_reader(data: str, options: dict[str, Any]) -> Reader | None:

@@ -49,7 +49,7 @@ class ConnectomeReader(Reader):
         self,
         path: Path,
         *,
-        target: str | None = None,
+        target: str | Sequence[str] | None = None,
         select: Any = None,
         runs: str = "rows",
         atlas: Any = None,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from isonn.errors import InputError, IsoNNWarning
+from isonn.files import check_new
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
@@ -17,7 +18,7 @@ from isonn.report.answer import answer_text, example_of, question_text
 from isonn.report.cases import Cases
 from isonn.report.header import Header, Tile
 from isonn.report.judged import Judged, cross_fitted, held_out, trivial_tile
-from isonn.report.page import check_new, render_page, require_jinja2, write
+from isonn.report.page import render_page, require_jinja2, write
 from isonn.report.section import Section
 from isonn.report.sections.gallery import GallerySection
 from isonn.report.sections.mistakes import MistakesSection

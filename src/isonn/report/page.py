@@ -97,12 +97,6 @@ def _environment() -> Any:
     return environment
 
 
-def check_new(path: Path) -> None:
-    """Raise `InputError` if the file exists."""
-    if path.exists():
-        raise InputError(f"{path} exists already; choose another name, or remove it first")
-
-
 def write(path: Path, text: str) -> None:
     """Write a page completely or not at all, replacing an older one."""
     if path.is_dir():

@@ -126,8 +126,9 @@ def answer(explanation: Explanation) -> str:
 
 def write_explanation(explanation: Explanation, path: str | Path) -> None:
     """Write an explanation as a new page; needs the extra ``report``."""
+    from isonn.files import check_new
     from isonn.report.explain_page import page_of_explanation
-    from isonn.report.page import check_new, write
+    from isonn.report.page import write
 
     check_new(Path(path))
     write(Path(path), page_of_explanation(explanation))

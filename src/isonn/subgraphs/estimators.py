@@ -274,7 +274,7 @@ class SubgraphEstimator(GraphEstimator):
     def _training(self, survey: Survey, y: Any, groups: Any, sample_weight: Any) -> Training:
         """Encode the targets, and keep what later predictions need to know about the training graphs."""
         self.size_, self.label_names_, self.kind_ = survey.largest, survey.names_for(y), survey.kind
-        self._standardize = standardization_of(survey.sample) if survey.kind == "molecules" else None
+        self.standardize_ = standardization_of(survey.sample) if survey.kind == "molecules" else None
         y = survey.y if y is None else y
         if y is None:
             raise InputError(f"{type(self).__name__}.fit needs y; pass it, or graphs that have it")
@@ -420,7 +420,7 @@ class SubgraphEstimator(GraphEstimator):
         return Inputs(self.features_.of(tables, terms, places), counts)
 
     def _matched_graph(self, X: Any) -> SubgraphMatches:
-        graphs = self._checked(as_one_graph(X, self._standardize))
+        graphs = self._checked(as_one_graph(X, self.standardize_))
         self.vectorizer_.warn_of_unseen(graphs)
         return self._matches(graphs, (self.features_, self.head_))
 
@@ -443,7 +443,6 @@ class SubgraphEstimator(GraphEstimator):
             "blocks": [[block.view, block.size] for block in self.features_.vocabulary.blocks],
             "transform": self.features_.transform,
             "kind": self.kind_,
-            "standardize": self._standardize,
             "head": self.head_.name,
             "sampled": sorted(self.sampled_.items()),
             "marks": [list(astuple(mark)) for mark in self._marks],
@@ -478,7 +477,7 @@ class SubgraphEstimator(GraphEstimator):
         if details["transform"] not in (NORM, LOG, COUNT):
             raise ValueError(f"{details['transform']!r} is not a transform")
         self.features_ = SumFeatures(vocabulary, scales, details["transform"], size, further)
-        self.kind_, self._standardize = str(details["kind"]), details["standardize"]
+        self.kind_ = str(details["kind"])
         self.vectorizer_ = self._vectorizer()
         self.vectorizer_.seed_, self.vectorizer_.encoding_, self.vectorizer_.vocabulary_ = (
             self.seed_,

@@ -52,7 +52,7 @@ def test_whole_numbers_are_classes_up_to_twenty_values(count, kind):
 
 
 def test_measurements_are_not_classes():
-    with pytest.raises(DatasetError, match="column 'y' holds measurements, not classes; read it as numbers"):
+    with pytest.raises(DatasetError, match="column 'y' holds measurements, not classes; leave numbers=False out"):
         read_target(["0.5", "1"], "y", numbers=False)
 
 

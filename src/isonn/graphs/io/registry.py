@@ -298,14 +298,20 @@ def short(error: object) -> str:
     return text if len(text) <= 100 else text[:97] + "..."
 
 
+def option_names(reader: Reader) -> list[str]:
+    """Return the options of a format: the keyword-only parameters of its `Reader.read`."""
+    parameters = inspect.signature(reader.read).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+
+
 def check_options(reader: Reader, options: dict[str, Any]) -> None:
     """Raise `InputError` for options unknown to the format."""
     parameters = inspect.signature(reader.read).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
-    known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-    if unknown := [option for option in options if option not in known]:
-        has = f"its options are {', '.join(known)}" if known else "it has no options"
+    names = option_names(reader)
+    if unknown := [option for option in options if option not in names]:
+        has = f"its options are {', '.join(names)}" if names else "it has no options"
         raise InputError(f"{unknown[0]!r} is not an option of the format {reader.name!r}; {has}")
 
 

@@ -280,7 +280,7 @@ def read_target(
         >>> found.tolist(), reading.kind, reading.unit
         ([0.5, nan, 3.0], 'numbers', 'uM')
         >>> print(reading.told[0])
-        'IC50 (uM)': 1 of 3 values is censored (1 with >) and left out; censored=bound uses it at its bound
+        'IC50 (uM)': 1 of 3 values is censored (1 with >) and left out; censored='bound' uses it at its bound
     """
     column = Column()
     for text in cells:
@@ -317,7 +317,7 @@ def read_as_target(
             f"column {name!r} holds {_counted(texts)} among {column.measurements} numbers; {_remedy(texts, '0')}"
         )
     if numbers:
-        raise DatasetError(f"column {name!r} holds text such as {_first(texts)}, not numbers; leave numbers out")
+        raise DatasetError(f"column {name!r} holds text such as {_first(texts)}, not numbers; leave numbers=True out")
     return _as_classes(column, name, texts, given)
 
 
@@ -335,7 +335,7 @@ def _as_numbers(
     named = re.fullmatch(_UNITS, unit_of(name)) is not None  # classes have no unit
     as_classes = column.whole and not column.signs and not many and not named if numbers is None else not numbers
     if as_classes and not (column.whole and not column.signs):
-        raise DatasetError(f"column {name!r} holds measurements, not classes; read it as numbers")
+        raise DatasetError(f"column {name!r} holds measurements, not classes; leave numbers=False out")
     told = []
     bounds = column.signs[">"] + column.signs["<"]
     if bounds:
@@ -344,7 +344,7 @@ def _as_numbers(
         used = (
             f"used at {'its bound' if one else 'their bounds'}"
             if censored == "bound"
-            else f"left out; censored=bound uses {'it at its bound' if one else 'them at their bounds'}"
+            else f"left out; censored='bound' uses {'it at its bound' if one else 'them at their bounds'}"
         )
         told.append(
             f"{name!r}: {bounds} of {column.present} values {'is' if one else 'are'} censored ({signs}) and {used}"
@@ -412,7 +412,7 @@ def _counted(texts: Counter[str]) -> str:
 
 
 def _remedy(texts: Counter[str], instead: str) -> str:
-    """Name the option that resolves a text; its form is the same in Python and on the command line."""
+    """Name the option that resolves a text; the command line shows it in its own form."""
     text = texts.most_common(1)[0][0][:40]
     return f"values='{text}=' leaves these rows out, values='{text}={instead}' maps them"
 

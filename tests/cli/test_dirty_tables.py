@@ -1,0 +1,112 @@
+"""Tables of molecules as chemists have them: salts, censored values, undecided tests, bad rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from tests_commands import refused, run
+
+import isonn
+
+pytest.importorskip("rdkit")
+pytestmark = pytest.mark.filterwarnings("always::isonn.errors.IsoNNWarning")
+
+ACIDS = ["CC(=O)O", "CCC(=O)O", "OC(=O)c1ccccc1", "OC(=O)CN", "C=CC(=O)O"]
+OTHERS = ["CCO", "CCCO", "c1ccccc1", "CCN", "C=CC"]
+SALTS = ["CC(=O)[O-].[Na+]", "C[NH3+].[Cl-]"]
+
+
+def write(path, header, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def fit(data, out, *options):
+    return run("fit", data, "--out", out, "--head", "linear", "--max-nodes", 2, *options)
+
+
+@pytest.fixture
+def acids(tmp_path):
+    """Acids and others, two of them as salts."""
+    rows = [(smiles, "yes") for smiles in [*ACIDS, SALTS[0]]] + [(smiles, "no") for smiles in [*OTHERS, SALTS[1]]]
+    return write(tmp_path / "acids.csv", ("smiles", "acid"), rows)
+
+
+def test_a_fit_tells_and_lists_what_standardisation_changed(acids, tmp_path):
+    changes = tmp_path / "changes.csv"
+    result = fit(acids, tmp_path / "model", "--changes", changes)
+    assert result.returncode == 0, result.stderr
+    assert "2 of 12 molecules are standardised" in result.stderr
+    with changes.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["row"], row["smiles"], row["standardized"]) for row in rows] == [
+        ("5", "CC(=O)[O-].[Na+]", "CC(=O)O"),
+        ("11", "C[NH3+].[Cl-]", "CN"),
+    ]
+    refused(fit(acids, tmp_path / "other", "--changes", changes), "exists already")
+    result = run(
+        "evaluate", acids, "--methods", "majority", "--changes", tmp_path / "more.csv", "--out", tmp_path / "e"
+    )
+    assert (tmp_path / "more.csv").read_text() == changes.read_text(), result.stderr
+
+
+@pytest.mark.parametrize("mode", ["none", "salts", "full"])
+def test_a_model_reads_new_molecules_as_it_read_its_training_data(acids, tmp_path, mode):
+    model, new = tmp_path / "model", write(tmp_path / "new.csv", ("smiles",), [["CCC(=O)O"], ["CCC(=O)[O-].[K+]"]])
+    assert fit(acids, model, "--standardize", mode).returncode == 0
+    base, salt = json.loads(run("predict", model, new, "--json").stdout)
+    assert (base["p(yes)"] == salt["p(yes)"]) == (mode != "none")
+    assert isonn.load_model(model).standardize_ == mode
+
+
+def test_censored_values_are_left_out_or_used_at_their_bound(tmp_path):
+    rows = [(smiles, f"{i}.5") for i, smiles in enumerate([*ACIDS, *OTHERS])] + [("CCCCC", ">100")]
+    data = write(tmp_path / "ic50.csv", ("smiles", "IC50 (uM)"), rows)
+    facts = [json.loads(fit(data, tmp_path / "drop", "--json").stdout)]
+    facts.append(json.loads(fit(data, tmp_path / "bound", "--censored", "bound", "--json").stdout))
+    assert [fact["graphs"] for fact in facts] == [10, 11]
+    refused(fit(data, tmp_path / "odd", "--censored", "maybe"), "--censored 'maybe'", "'drop' or 'bound'")
+
+
+def test_a_third_value_is_refused_until_it_is_dropped_or_mapped(acids, tmp_path):
+    with acids.open("a") as file:
+        file.write("CCCC,inconclusive\n")
+    refused(fit(acids, tmp_path / "model"), "inconclusive", "--values 'inconclusive='", "--values 'inconclusive=no'")
+    dropped = json.loads(fit(acids, tmp_path / "dropped", "--values", "inconclusive=", "--json").stdout)
+    mapped = json.loads(fit(acids, tmp_path / "mapped", "--values", "inconclusive=no", "--json").stdout)
+    assert (dropped["graphs"], mapped["graphs"]) == (12, 13)
+
+
+def test_a_file_with_many_bad_rows_is_refused_until_they_are_skipped(tmp_path):
+    rows = [(smiles, i % 2) for i, smiles in enumerate([*ACIDS, *OTHERS, "C(", "C1C", "xx", "C(C", "N#N#N", "c1c"])]
+    data = write(tmp_path / "bad.csv", ("smiles", "y"), rows)
+    refused(fit(data, tmp_path / "model"), "6 of 16 rows", "row 10 ('C(')", "--skip-bad")
+    result = fit(data, tmp_path / "model", "--skip-bad", "--json")
+    assert json.loads(result.stdout)["graphs"] == 10
+
+
+def test_columns_with_commas_in_their_names_are_targets(tmp_path):
+    columns = ("Compound ID", "smiles", "Blood, lymph", "Eye")
+    rows = [(f"c{i}", smiles, i % 2, int("c" in smiles)) for i, smiles in enumerate([*ACIDS, *OTHERS])]
+    data = write(tmp_path / "labels.csv", columns, rows)
+    for number, options in enumerate([("--target", "Blood, lymph", "--target", "Eye"), ("--target", "all")]):
+        model = tmp_path / f"model{number}"
+        assert fit(data, model, *options).returncode == 0
+        assert isonn.load_model(model).label_names_["target"] == {0: "Blood, lymph", 1: "Eye"}
+
+
+def test_whole_numbers_with_many_values_are_numbers_unless_they_are_called_classes(tmp_path):
+    rows = [(f"{'C' * (i + 1)}O", 10 * i) for i in range(24)]
+    data = write(tmp_path / "ld50.csv", ("smiles", "LD50"), rows)
+    assert fit(data, tmp_path / "numbers").returncode == 0
+    assert type(isonn.load_model(tmp_path / "numbers")).__name__ == "SubgraphRegressor"
+    few = write(
+        tmp_path / "few.csv", ("smiles", "LD50 (mg/kg)"), [(smiles, i % 5) for i, (smiles, _) in enumerate(rows)]
+    )
+    assert fit(few, tmp_path / "few").returncode == 0
+    assert type(isonn.load_model(tmp_path / "few")).__name__ == "SubgraphRegressor"  # a unit is one of numbers
+    assert fit(few, tmp_path / "classes", "--classes").returncode == 0
+    assert type(isonn.load_model(tmp_path / "classes")).__name__ == "SubgraphClassifier"
