@@ -48,11 +48,30 @@ def test_a_download_that_fails_gives_a_hint(monkeypatch):
     datasets = pytest.importorskip("nilearn.datasets")
 
     def offline(**options):
-        assert options == {"n_rois": 200, "yeo_networks": 17}
+        assert options == {"n_rois": 100, "yeo_networks": 17}
         raise OSError("no network")
 
     monkeypatch.setattr(datasets, "fetch_atlas_schaefer_2018", offline)
-    with pytest.raises(InputError, match="'schaefer-200-17' could not be downloaded by nilearn .no network.; connect"):
-        as_atlas("schaefer-200-17")
+    with pytest.raises(InputError, match="'schaefer-100-17' could not be downloaded by nilearn .no network.; connect"):
+        as_atlas("schaefer-100-17")
     with pytest.raises(InputError, match="atlas brainnetome does not exist"):
         as_atlas("brainnetome")
+
+
+@pytest.mark.parametrize("regions", [200, 400])
+@pytest.mark.parametrize("networks", [7, 17])
+def test_schaefers_atlases_come_with_the_package(regions, networks):
+    atlas = as_atlas(f"schaefer-{regions}-{networks}")
+    assert len(atlas) == regions
+    left = np.char.find(atlas.names, "_LH_") > 0
+    assert left.tolist() == [True] * (regions // 2) + [False] * (regions // 2)
+    assert ((atlas.coordinates[:, 0] < 0) == left).all()
+    assert len(np.unique(atlas.networks)) == {7: 7, 17: 16}[networks]  # names do not tell the two limbic networks apart
+
+
+def test_the_cerebrum_of_aal_is_an_atlas(monkeypatch):
+    datasets = pytest.importorskip("nilearn.datasets")
+    labels = ["Background", *(f"region {i}" for i in range(116))]
+    monkeypatch.setattr(datasets, "fetch_atlas_aal", lambda: {"labels": labels})
+    assert len(as_atlas("AAL")) == 116
+    assert as_atlas("aal-90").names.tolist() == labels[1:91]

@@ -24,6 +24,8 @@ NAMES, NETWORKS = (
 PLACES = ("x", "y", "z")
 #: Names of a first entry that is not a region, as in many atlases.
 BACKGROUND = ("background", "unknown", "???", "")
+#: The first regions of AAL are the cerebrum, the other 26 the cerebellum.
+CEREBRUM = 90
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,11 @@ class Atlas:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __getitem__(self, regions: Any) -> Atlas:
+        """Return some of the regions, as ``atlas[:90]`` or ``atlas[mask]``."""
+        columns = (None if column is None else column[regions] for column in (self.coordinates, self.networks))
+        return Atlas(self.names[regions], *columns)
+
     def __repr__(self) -> str:
         parts = [f"{len(self)} regions"]
         parts += [] if self.coordinates is None else ["coordinates"]
@@ -93,8 +100,9 @@ def as_atlas(source: Any) -> Atlas:
             line) with columns name (or region, label), network, and x, y, z; a pandas DataFrame with these columns; or
             an atlas of ``nilearn.datasets`` (labels, maps or coordinates). A first entry "Background" is left out.
 
-    "power", "dosenbach" and "seitzman" come with nilearn and need no network. "schaefer-100-7" (200, 400; 7 or 17
-    networks), "aal" and "harvard-oxford" are downloaded by nilearn once.
+    "schaefer-200-7", "schaefer-200-17", "schaefer-400-7" and "schaefer-400-17" come with isonn; "power", "dosenbach"
+    and "seitzman" with nilearn. Schaefer's atlases of other sizes ("schaefer-100-7"), "aal" (116 regions), "aal-90"
+    (those of the cerebrum) and "harvard-oxford" are downloaded by nilearn once.
 
     Example:
         >>> as_atlas(["Background", "Insula L", "Insula R"]).names.tolist()
@@ -119,18 +127,22 @@ def as_atlas(source: Any) -> Atlas:
 
 
 def _named(name: str) -> Atlas | None:
-    """Return an atlas by its name, through nilearn; None if the name is not known."""
+    """Return an atlas by its name, from the package or through nilearn; None if the name is not known."""
     key = name.lower().replace("_", "-")
-    schaefer = re.fullmatch(r"schaefer-?(\d+)(?:-(7|17))?", key)
     fetchers: dict[str, tuple[str, dict[str, Any]]] = {
         "power": ("fetch_coords_power_2011", {}),
         "dosenbach": ("fetch_coords_dosenbach_2010", {}),
         "seitzman": ("fetch_coords_seitzman_2018", {}),
         "aal": ("fetch_atlas_aal", {}),
+        "aal-116": ("fetch_atlas_aal", {}),
+        "aal-90": ("fetch_atlas_aal", {}),
         "harvard-oxford": ("fetch_atlas_harvard_oxford", {"atlas_name": "cort-maxprob-thr25-2mm"}),
     }
-    if schaefer is not None:
+    if schaefer := re.fullmatch(r"schaefer-?(\d+)(?:-(7|17))?", key):
         parcels, networks = int(schaefer[1]), int(schaefer[2] or 7)
+        table = Path(__file__).parent / "atlases" / f"schaefer-{parcels}-{networks}.tsv"
+        if table.is_file():
+            return _from_file(table)
         fetchers[key] = ("fetch_atlas_schaefer_2018", {"n_rois": parcels, "yeo_networks": networks})
     if key not in fetchers:
         return None
@@ -140,12 +152,13 @@ def _named(name: str) -> Atlas | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return as_atlas(getattr(datasets, fetch)(**options))
+            atlas = as_atlas(getattr(datasets, fetch)(**options))
     except (OSError, ValueError) as error:  # requests raises OSError without a network
         raise InputError(
             f"atlas {name!r} could not be downloaded by nilearn ({str(error)[:80]}); connect once, or give a CSV file "
             f"with the columns name, network, x, y, z"
         ) from error
+    return atlas[:CEREBRUM] if key == "aal-90" else atlas
 
 
 def _from_file(path: Path) -> Atlas:
@@ -184,7 +197,7 @@ def _from_columns(columns: dict[str, list[Any]], where: str) -> Atlas:
             places = np.column_stack([np.array(columns[name][skip:], dtype=np.float64) for name in PLACES])
         except (TypeError, ValueError) as error:
             raise InputError(f"x, y and z of {where} are not all numbers; correct them") from error
-    return Atlas(names[skip:], places, None if networks is None else networks[skip:])
+    return Atlas(names[skip:], places, _networks_of(names[skip:]) if networks is None else networks[skip:])
 
 
 def _from_coordinates(bunch: Any) -> Atlas:
