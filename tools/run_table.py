@@ -23,8 +23,8 @@ GNN = ("gcn-settled", "gin-settled", "gcn-paper-epochs", "gin-paper-epochs")
 AE, SDBN, CNN = (tuple(f"{name}-{rule}" for rule in ("paper-epochs", "settled")) for name in ("ae", "sdbn", "cnn"))
 DEEP = ("isonn-deep-settled", "isonn-deep-relative-settled")
 LITERAL = ("isonn-literal", "isonn-literal-settled")
-#: Rows, datasets and number of seeds: cheap cells first (a fit takes seconds on MUTAG, on the HIV sets about half a minute
-#: of IsoNN and a second of GCN, on PTC several minutes), then the paper's own rows.
+#: Rows, datasets and number of seeds: cheap cells first (a fit takes seconds on MUTAG, half a minute
+#: of IsoNN and a second of GCN on the HIV sets, minutes on PTC), then the paper's own rows.
 ROUNDS = (
     (ISONN, ("MUTAG",), 10),
     (GNN, ("MUTAG", *HIV), 10),

@@ -70,6 +70,8 @@ class GraphEstimator(BaseEstimator):
 
     #: Whether graphs larger than the training graphs raise an error, as with one feature per node index.
     _fixed_size: bool = False
+    #: Whether confounds of the graphs (`GraphSet.with_confounds`) are regressed out of their connections.
+    takes_confounds: ClassVar[bool] = False
 
     target_: Target
     size_: int

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 import isonn
 from isonn.baselines import (
+    CPMClassifier,
     EdgesSVMClassifier,
     LinearEdgesClassifier,
     LinearEdgesRegressor,
@@ -171,3 +172,26 @@ def test_tangent_space_needs_correlations_that_are_positive_definite() -> None:
     assert not TangentSVMClassifier.suits(isonn.as_graphset(matrices))
     with pytest.raises(InputError, match="graph 7 of 20 is not a positive definite correlation matrix; use EdgesSVM"):
         TangentSVMClassifier().fit(matrices, np.arange(20) % 2)
+
+
+@pytest.mark.parametrize(
+    "make", [LinearEdgesClassifier, EdgesSVMClassifier, NBSEdgesClassifier, CPMClassifier, TangentSVMClassifier]
+)
+def test_confounds_are_regressed_out_by_slopes_of_the_training_graphs(make) -> None:
+    series, y = np.random.default_rng(3).normal(size=(40, 6, 60)), np.arange(40) % 2
+    age = 0.2 * y + np.random.default_rng(4).normal(size=40)
+    series[:, 1] += age[:, None] * series[:, 0]
+    matrices = np.stack([np.corrcoef(one) for one in series])
+    graphs = isonn.as_graphset(matrices).with_confounds({"age": age})
+    model = make().fit(graphs[:30], y[:30])
+    column = np.column_stack([np.ones(30), age[:30]])
+    plain = make().fit(matrices[:30], y[:30])
+    if make is not NBSEdgesClassifier:  # which may choose other edges
+        features = plain._features(isonn.as_graphset(matrices))
+        slopes = np.linalg.lstsq(column, features[:30], rcond=None)[0]
+        expected = features - np.outer(age - age[:30].mean(), slopes[1])
+        np.testing.assert_allclose(model._features(graphs), expected, atol=1e-9)
+    rest = np.linalg.lstsq(column, model._features(graphs[:30]), rcond=None)[0][1]
+    np.testing.assert_allclose(rest, 0, atol=1e-9)
+    with pytest.raises(InputError, match="has no 'age', but the model was fitted with the confounds age"):
+        model.predict(matrices)

@@ -99,9 +99,10 @@ def test_confounds_need_the_aligned_model(folder, tmp_path):
 
 def test_evaluate_leaves_the_papers_model_out_and_takes_confounds(folder, tmp_path):
     arguments = ("evaluate", folder, "--out", tmp_path / "run", "--split", "site", "--jobs", 1)
-    done = run(*arguments, "--methods", "isonn-aligned,nbs,cpm,majority", "--confounds", "age")
+    done = run(*arguments, "--methods", "isonn-aligned,nbs,cpm,size,majority", "--confounds", "age")
     assert done.returncode == 0, done.stderr
-    assert "Confounds are regressed out by isonn-aligned only" in done.stdout
+    assert "Confounds are not regressed out by size." in done.stdout
+    assert "--confounds has no effect" in run(*arguments, "--methods", "size", "--confounds", "age").stderr
     from isonn.experiments.methods import default_methods
 
     assert "isonn" not in default_methods(isonn.load(folder))

@@ -221,7 +221,7 @@ def test_numbers_are_compared_by_their_error(tmp_path: Path) -> None:
     assert "sizes: 40 graphs of 12 nodes, numbers to predict" in shown.stdout
     assert "wl-svm is left out: wl-svm predicts classes, not numbers." in shown.stdout
     size, majority = rows_of(run(*command, "--json"))
-    assert list(size["metrics"]) == ["rmse", "mae", "r2", "spearman"]
+    assert list(size["metrics"]) == ["rmse", "mae", "r2", "pearson", "spearman"]
     assert size["metrics"]["rmse"]["mean"] < 0.1 * majority["metrics"]["rmse"]["mean"]
     assert size["flip_rate"] is None
     assert "measurements, not classes; leave --classes out" in str(run(*command, "--classes").exception)
@@ -281,6 +281,7 @@ def test_permutations_give_a_p_value(data: Path, tmp_path: Path) -> None:
     degrees, majority = rows_of(run(*command, "--out", tmp_path / "out", "--json"))
     assert degrees["permutation_p"] == pytest.approx(0.05)  # none of 19 does as well
     assert majority["permutation_p"] == 1
+    assert set(degrees["permutation_ps"]) == set(degrees["metrics"])
     assert "p perm." in run(*command, "--out", tmp_path / "out").stdout
 
 

@@ -74,6 +74,7 @@ def test_numbers_are_scored_as_by_scikit_learn_and_scipy() -> None:
             "rmse": np.sqrt(sk.mean_squared_error(y, guess)),
             "mae": sk.mean_absolute_error(y, guess),
             "r2": sk.r2_score(y, guess),
+            "pearson": stats.pearsonr(y, guess).statistic,
             "spearman": stats.spearmanr(y, guess).statistic,
         }
     )

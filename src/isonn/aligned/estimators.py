@@ -12,7 +12,6 @@ from sklearn.base import TransformerMixin
 from typing_extensions import Self
 
 from isonn.aligned.cells import ALIGNMENTS, SCALES, Layout, Scaling
-from isonn.aligned.confounds import Confounds, Nuisance, adjustment, check_determined, subtract
 from isonn.aligned.effects import false_discovery
 from isonn.aligned.exchange import as_groups
 from isonn.aligned.explain import AlignedMatches
@@ -20,6 +19,7 @@ from isonn.aligned.harmonize import Combat
 from isonn.aligned.model import ColumnModel, Geometry, Sample, SetTemplate, Settings, count_folds, fit_column
 from isonn.aligned.select import RegionSet, Shuffled, exceedance, search_shuffled
 from isonn.aligned.study import Study, class_codes, explained, held_out_score
+from isonn.confounds import Confounds, Nuisance, adjustment, check_determined, subtract
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
@@ -55,6 +55,7 @@ MAX_PERMUTED_K = 6
 class AlignedEstimator(TransformerMixin, GraphEstimator):
     """The common base of the classifier and the regressor."""
 
+    takes_confounds = True
     seed_: int
     layout_: Layout
     scaling_: Scaling

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from isonn.aligned.confounds import CHUNK, adjustment, subtract
 from isonn.aligned.effects import Moments, mean_effect
 from isonn.aligned.exchange import Exchange, averaging
 from isonn.aligned.select import PartialT, RegionSet, Shuffled, propose
+from isonn.confounds import CHUNK, adjustment, subtract
 from isonn.heads import LARGEST_SQUARE, leave_one_out
 from isonn.packing import Floats, IntArray
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isonn.aligned.confounds import Nuisance
+from isonn.confounds import Nuisance
 from isonn.packing import Floats, IntArray
 
 #: Number of connections of each sign that sets grow from.

@@ -16,6 +16,7 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
 from isonn.baselines.simple import FeatureRegressor
+from isonn.confounds import Confounds, adjustment
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.graphs.graph import GraphSet
@@ -26,9 +27,13 @@ LARGEST = 1 - 1e-6
 
 
 class _Edges(GraphEstimator):
-    """Edge weights as features: the cells on and above the diagonal, or all cells if graphs are not symmetric."""
+    """Edge weights as features: the cells on and above the diagonal, or all cells if graphs are not symmetric.
+
+    Confounds of the graphs are regressed out of the features, by slopes learned from the training graphs.
+    """
 
     _fixed_size = True
+    takes_confounds = True
     fisher: bool | str
     size: int | None
 
@@ -43,6 +48,10 @@ class _Edges(GraphEstimator):
         matrices = graphs.dense(self.size_, np.float64)
         difference = np.abs(matrices - matrices.transpose(0, 2, 1)).max()
         self.symmetric_ = bool(difference <= 1e-6 * np.abs(matrices).max())  # as of numpy's corrcoef, up to rounding
+        self.confounds_ = Confounds.learn(graphs, graphs.confounds, (), "mean")
+        if self.confounds_.parts:
+            slopes = adjustment(self.confounds_.matrix(graphs), np.ones(len(graphs), dtype=bool))
+            self.slopes_ = slopes @ self._weights_of(graphs)
 
     @property
     def _cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -53,6 +62,11 @@ class _Edges(GraphEstimator):
         return rows, columns
 
     def _features(self, graphs: GraphSet) -> Floats:
+        values = self._weights_of(graphs)
+        return values - self.confounds_.matrix(graphs) @ self.slopes_ if self.confounds_.parts else values
+
+    def _weights_of(self, graphs: GraphSet) -> Floats:
+        """Return the features with what confounds explain of them."""
         cells: Floats = graphs.dense(self.size_, np.float64)[(slice(None), *self._cells)]
         return np.arctanh(np.clip(cells, -LARGEST, LARGEST)) if self.fisher_ else cells
 
@@ -214,9 +228,9 @@ class TangentSVMClassifier(EdgesSVMClassifier):
         return _not_definite(_correlations(graphs, int(graphs.sizes[0]))) is None
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        super()._prepare(graphs, targets)
         mean = _geometric_mean(self._matrices(graphs))
         self.whitening_ = _on_eigenvalues(mean, lambda values: values**-0.5)
+        super()._prepare(graphs, targets)
 
     def _matrices(self, graphs: GraphSet) -> Floats:
         matrices = _correlations(graphs, self.size_)
@@ -228,7 +242,7 @@ class TangentSVMClassifier(EdgesSVMClassifier):
             )
         return matrices
 
-    def _features(self, graphs: GraphSet) -> Floats:
+    def _weights_of(self, graphs: GraphSet) -> Floats:
         whitened = self.whitening_ @ self._matrices(graphs) @ self.whitening_
         tangent = _on_eigenvalues(whitened, np.log)
         rows, columns = np.triu_indices(self.size_)

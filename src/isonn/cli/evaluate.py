@@ -142,7 +142,7 @@ def evaluate(
     from isonn.cli.changes import listing_changes
     from isonn.errors import InputError
     from isonn.experiments.jobs import permuted, plan, thinned
-    from isonn.experiments.methods import default_methods, resolve_methods
+    from isonn.experiments.methods import default_methods, resolve_methods, takes_confounds
     from isonn.experiments.metrics import METRICS
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.spec import load_spec
@@ -175,8 +175,11 @@ def evaluate(
     if names is None:
         names = default_methods(graphs)
         _check_settings(names, settings_given)
-    if (confounds or harmonize) and "isonn-aligned" not in names:
-        raise InputError("--confounds and --harmonize are for isonn-aligned; add it to --methods, or leave them out")
+    blind = [name for name in names if confounds and name != "majority" and not takes_confounds(name)]
+    if confounds and not any(map(takes_confounds, names)):
+        raise InputError("--confounds has no effect on these methods; add isonn-aligned or edges, or leave it out")
+    if harmonize and "isonn-aligned" not in names:
+        raise InputError("--harmonize is for isonn-aligned; add it to --methods, or leave it out")
     chosen = chosen or ("random" if graphs.kind == "molecules" else "fair")
     if group is None and chosen in ("fair", "random") and graphs.kind == "connectomes" and "subject" in graphs.table:
         chosen = f"{chosen}:subject"  # sessions of a subject stay in one fold
@@ -228,7 +231,8 @@ def evaluate(
             *([f"No permutations for {', '.join(slow)}: too slow."] if slow else []),
             f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
             *([f"A quick look only: {few}."] if few else []),
-            *(["Confounds are regressed out by isonn-aligned only."] if confounds or harmonize else []),
+            *([f"Confounds are not regressed out by {', '.join(blind)}."] if blind else []),
+            *(["Sites are harmonised by isonn-aligned only."] if harmonize else []),
         ],
         remarks(rows),
     )

@@ -189,6 +189,12 @@ def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
+def takes_confounds(name: str) -> bool:
+    """Return whether a method regresses the confounds of graphs out of their connections."""
+    method = METHODS[_known(name)]
+    return bool(getattr(importlib.import_module(method.module), method.estimator).takes_confounds)
+
+
 def build(name: str, settings: Mapping[str, Any], seed: int, size: int, numbers: bool = False) -> GraphEstimator:
     """Build an unfitted estimator of a method.
 

@@ -49,6 +49,7 @@ METRICS: dict[str, Metric] = {
     "rmse": Metric("RMSE", larger=False, about="root mean squared error, smaller is better", limits=(0.0, math.inf)),
     "mae": Metric("MAE", larger=False, about="mean absolute error, smaller is better", limits=(0.0, math.inf)),
     "r2": Metric("R²", limits=(-math.inf, 1.0)),
+    "pearson": Metric("r", about="Pearson correlation", limits=(-1.0, 1.0)),
     "spearman": Metric("Spearman", about="rank correlation", limits=(-1.0, 1.0)),
 }
 
@@ -150,16 +151,17 @@ def _number_scores(y: Floats, answers: Floats) -> Scores:
 
     known = ~np.isnan(y)
     if not known.any():
-        return dict.fromkeys(("rmse", "mae", "r2", "spearman"))
+        return dict.fromkeys(("rmse", "mae", "r2", "pearson", "spearman"))
     truth, guess = y[known], answers[known]
     error, spread = truth - guess, truth.var()
     # a constant may differ from its mean by rounding
-    ranks = len(truth) > 1 and spread > 0 and bool(np.ptp(guess) > 1e-12 * max(np.abs(guess).max(), 1e-300))
+    varies = len(truth) > 1 and spread > 0 and bool(np.ptp(guess) > 1e-12 * max(np.abs(guess).max(), 1e-300))
     return {
         "rmse": float(np.sqrt((error**2).mean())),
         "mae": float(np.abs(error).mean()),
         "r2": float(1 - (error**2).mean() / spread) if spread > 0 else None,
-        "spearman": float(spearmanr(truth, guess).statistic) if ranks else None,
+        "pearson": float(np.corrcoef(truth, guess)[0, 1]) if varies else None,
+        "spearman": float(spearmanr(truth, guess).statistic) if varies else None,
     }
 
 

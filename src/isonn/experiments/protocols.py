@@ -52,7 +52,7 @@ class Protocol(ABC):
     seeds: ClassVar[int] = 1
     #: Metrics for classes and for numbers; the first is tested and used to choose settings.
     classes: ClassVar[tuple[str, ...]] = ("auroc", "average_precision", "mcc", "balanced_accuracy", "brier", "accuracy")
-    numbers: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2", "spearman")
+    numbers: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2", "pearson", "spearman")
 
     def __init__(self, column: str = "") -> None:
         self.column = column

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from isonn.experiments.jobs import Job
@@ -66,7 +66,7 @@ class Row:
         errors: the distinct errors of failed jobs.
         p: p-value of the difference in the first metric from the reference; None if they cannot be compared.
         against: the reference method.
-        permutation_p: share of permuted targets with at least as good a result; None if none were run.
+        permutation_ps: share of permuted targets with at least as good a result, by metric; {} if none were run.
         flip_rate: mean percentage of predictions that change when test graphs are relabelled.
         candidates: number of settings to choose from.
         chosen: how often each setting was chosen, most frequent first.
@@ -93,7 +93,7 @@ class Row:
     target: str = ""
     p: float | None = None
     against: str = ""
-    permutation_p: float | None = None
+    permutation_ps: Mapping[str, float] = field(default_factory=dict)
     flip_rate: float | None = None
     candidates: int = 0
     chosen: tuple[tuple[str, int], ...] = ()
@@ -127,6 +127,11 @@ class Row:
         return 0 if self.first is None else len(self.first.by_seed)
 
     @property
+    def permutation_p(self) -> float | None:
+        """The permutation p of the first metric; None if no permutations were run."""
+        return next(iter(self.permutation_ps.values()), None)
+
+    @property
     def larger(self) -> bool:
         """Whether larger values of the first metric are better."""
         return METRICS[next(iter(self.metrics), "accuracy")].larger
@@ -156,6 +161,7 @@ class Row:
         """Return the row for JSON."""
         content = {**asdict(self), "errors": list(self.errors)}
         content |= {name: content["metrics"].get(name) for name in ("accuracy", "f1")}
+        content["permutation_p"] = self.permutation_p
         content |= {"chosen": dict(self.chosen), "warnings": dict(self.warnings), "sources": dict(self.sources)}
         if self.loss is not None:
             content |= {"loss": list(self.loss), "settled": self.settled}
@@ -196,7 +202,7 @@ def summarize(
                 p = _compared(group, reference, results, row)
                 row = replace(row, p=p, against=reference[0].method)
             if key in permuted:
-                row = replace(row, permutation_p=_permutation_p(group, permuted[key], results, row))
+                row = replace(row, permutation_ps=_permutation_ps(group, permuted[key], results, row))
             rows.append(row)
     if any(row.target for row in rows):  # grouped by target, with the methods next to each other
         order = {target: place for place, target in enumerate(dict.fromkeys(row.target for row in rows))}
@@ -396,23 +402,22 @@ def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results, r
     return corrected_t_test(differences, _test_to_train([one for one, _ in pairs]))
 
 
-def _permutation_p(jobs: Sequence[Job], permuted: Sequence[Job], results: Results, row: Row) -> float | None:
-    """Return (1 + permutations at least as good) / (1 + permutations), by the first metric of seed 0."""
-    metric = next(iter(row.metrics), None)
-    if metric is None:
-        return None
-    values: dict[int, list[float]] = {}
-    for job in [*(job for job in jobs if job.seed == 0), *permuted]:
-        value = _scores(results[job.id], row.target).get(metric) if job.id in results else None
-        if value is not None:
-            values.setdefault(job.permutation, []).append(value)
-    folds = len(values.get(0, ()))
-    sign = 1 if METRICS[metric].larger else -1
-    means = {number: sign * statistics.fmean(own) for number, own in values.items() if len(own) == folds}
-    if 0 not in means or len(means) < 2:
-        return None
-    better = sum(mean >= means[0] - 1e-12 for number, mean in means.items() if number)
-    return (1 + better) / len(means)
+def _permutation_ps(jobs: Sequence[Job], permuted: Sequence[Job], results: Results, row: Row) -> dict[str, float]:
+    """Return (1 + permutations at least as good) / (1 + permutations) by each metric, for seed 0."""
+    found = {}
+    for metric in row.metrics:
+        values: dict[int, list[float]] = {}
+        for job in [*(job for job in jobs if job.seed == 0), *permuted]:
+            value = _scores(results[job.id], row.target).get(metric) if job.id in results else None
+            if value is not None:
+                values.setdefault(job.permutation, []).append(value)
+        folds = len(values.get(0, ()))
+        sign = 1 if METRICS[metric].larger else -1
+        means = {number: sign * statistics.fmean(own) for number, own in values.items() if len(own) == folds}
+        if 0 in means and len(means) > 1:
+            better = sum(mean >= means[0] - 1e-12 for number, mean in means.items() if number)
+            found[metric] = (1 + better) / len(means)
+    return found
 
 
 def _loss(finished: Sequence[Mapping[str, Any]]) -> tuple[float, ...] | None:

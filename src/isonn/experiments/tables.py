@@ -29,7 +29,7 @@ def failures(rows: Sequence[Row]) -> list[str]:
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:
-    """Return notes on the rows: warnings, and mixed versions of isonn."""
+    """Return notes on the rows: warnings, permutation p of all metrics of numbers, and mixed versions of isonn."""
     several = len({row.dataset for row in rows}) > 1
     rows = [row for row in rows if row.target in ("", MEAN)] or rows
     said = [
@@ -38,6 +38,10 @@ def remarks(rows: Sequence[Row]) -> list[str]:
         for row in rows
         if row.warnings
     ]
+    for row in rows:
+        if row.permutation_ps and "r2" in row.metrics:  # tables of numbers have room for the p of one metric
+            ps = ", ".join(f"{METRICS[name].heading} {_p(p)}" for name, p in row.permutation_ps.items())
+            said.append(f"Permutation p of {row.method}: {ps}.")
     sources: Counter[str] = Counter()
     for row in rows:
         sources.update(dict(row.sources))

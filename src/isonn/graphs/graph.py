@@ -140,7 +140,7 @@ class GraphSet(Sequence[Graph]):
         target_names: the names of the columns of ``y``; () when unknown.
         table: further data per graph, such as covariates, groups or SMILES: {"age": (g,) array}.
         kind: "" (plain), "molecules" or "connectomes"; determines how graphs are drawn.
-        confounds: the columns of ``table`` that aligned models regress out of the connections; see `with_confounds`.
+        confounds: the columns of ``table`` that are regressed out of the connections; see `with_confounds`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
