@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from isonn.graphs.graph import GraphSet
-from isonn.molecules.convert import to_mol
 from isonn.molecules.terms import SHARED_NAMES, TERM_NAMES, term_table, terms
 from isonn.packing import Floats
 from isonn.subgraphs.terms import TERMS, Terms
@@ -19,11 +16,11 @@ class MoleculeTerms(Terms):
 
     def table(self, graphs: GraphSet) -> Floats:
         """Return the terms of molecules."""
-        return np.asarray(term_table([to_mol(graph) for graph in graphs]))
+        return term_table(graphs)
 
     def of_graph(self, graphs: GraphSet) -> tuple[Floats, Floats]:
         """Return the terms of a molecule, and the share of each atom in those that are sums over atoms."""
-        return terms(to_mol(graphs[0]))
+        return terms(graphs)
 
 
 TERMS["molecules"] = MoleculeTerms()

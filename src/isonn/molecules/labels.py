@@ -108,6 +108,26 @@ def atom_codes(rows: IntArray) -> IntArray:
     return np.asarray(codes, dtype=np.int64)
 
 
+def atom_facts(labels: NDArray[Any]) -> IntArray:
+    """Return the columns of `atom_codes` from node labels; refuse labels that are not atoms.
+
+    Example:
+        >>> atom_facts(np.array([Atom(8, False, 1, -1, False, 1).code])).tolist()
+        [[8, 0, 1, -1, 0, 1]]
+    """
+    rest, parts = np.asarray(labels), []
+    if rest.dtype.kind not in "iu":
+        read_atom(rest.tolist()[0])  # raises an error
+    for size in reversed(_SIZES):
+        rest, part = np.divmod(rest, size)
+        parts.append(part)
+    degree, ring, charge, hydrogens, aromatic = parts
+    wrong = (rest < 0) | (rest > _LAST_ELEMENT) | (charge == 0)
+    if wrong.any():
+        read_atom(np.asarray(labels)[wrong].tolist()[0])
+    return np.column_stack([rest, aromatic, hydrogens, charge - _NEUTRAL, ring, degree])
+
+
 def element_codes(labels: NDArray[Any]) -> IntArray:
     """Return twice the atomic number of each node label, plus one if the atom is aromatic.
 

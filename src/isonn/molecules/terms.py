@@ -2,22 +2,24 @@
 
 A term is shared among atoms only if it is a sum of per-atom values of one sign, since shares of values that cancel are
 meaningless. logP is therefore two terms, the sums of its positive and of its negative atom values. Hydrogens count with
-the atom that bears them.
+the atom that bears them. Terms are computed from the labels of graphs, for all molecules at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rdkit import Chem
-from rdkit.Chem import Mol, rdMolDescriptors, rdPartialCharges
 
 from isonn.errors import InputError
-
-Array = NDArray[np.float64]
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.join import join_graphs
+from isonn.molecules.atoms import Atoms, Bonds, Flags
+from isonn.molecules.convert import from_smiles
+from isonn.molecules.crippen import crippen
+from isonn.packing import Floats, IntArray, merge_equal
 
 
 class Term(NamedTuple):
@@ -39,11 +41,12 @@ TERMS: tuple[Term, ...] = (
     Term("logP+", "sum of the positive atom values of logP (Crippen)", True),
     Term("logP-", "sum of the negative atom values of logP (Crippen)", True),
     Term("molar refractivity", "molar refractivity (Crippen), cm³/mol", True),
-    Term("polar surface", "topological polar surface area of N and O, Å²", True),
+    Term("polar surface", "topological polar surface area of N and O (Ertl), Å²", True),
     Term("surface area", "approximate surface area (Labute), Å²", True),
     Term("weight", "average molecular weight, g/mol", True),
     Term("heavy atoms", "number of atoms other than hydrogen", True),
     Term("heteroatoms", "number of atoms other than carbon and hydrogen", True),
+    Term("aromatic heteroatoms", "number of aromatic atoms other than carbon", True),
     Term("halogens", "number of F, Cl, Br and I atoms", True),
     Term("donors", "number of atoms that donate hydrogen bonds", True),
     Term("acceptors", "number of atoms that accept hydrogen bonds", True),
@@ -51,162 +54,308 @@ TERMS: tuple[Term, ...] = (
     Term("acidic groups", "number of acidic atoms (OH of C, S and P acids, tetrazole NH), charged or not", True),
     Term("positive charges", "sum of the positive formal charges, e", True),
     Term("negative charges", "sum of the negative formal charges, e", True),
-    Term("rotatable bonds", "number of rotatable bonds (RDKit, strict)", False),
-    Term("aromatic rings", "number of aromatic rings", False),
-    Term("aromatic heterorings", "number of aromatic rings with a heteroatom", False),
-    Term("aliphatic rings", "number of rings that are not aromatic", False),
+    Term("rotatable bonds", "number of rotatable bonds (strict definition of RDKit)", False),
+    Term("aromatic rings", "number of independent rings of aromatic bonds", False),
+    Term("aliphatic rings", "number of other independent rings", False),
     Term("amide bonds", "number of amide bonds", False),
     Term("sp3 share", "share of the carbons that are sp3", False),
-    Term("largest charge", "largest partial charge of an atom (Gasteiger), e; NaN where it cannot be computed", False),
-    Term(
-        "smallest charge", "smallest partial charge of an atom (Gasteiger), e; NaN where it cannot be computed", False
-    ),
 )
 #: Names of all terms, in the order of the columns.
 TERM_NAMES: tuple[str, ...] = tuple(term.name for term in TERMS)
 #: Names of the terms shared among atoms, in the order of the rows of ``per_atom``.
 SHARED_NAMES: tuple[str, ...] = tuple(term.name for term in TERMS if term.shared)
 
-#: RDKit's patterns of hydrogen-bond donors and acceptors, and ours of bases and acids. Each matches one atom.
-_COUNTED = {
-    "donors": "[N&!H0&v3,N&!H0&+1&v4,O&H1&+0,S&H1&+0,n&H1&+0]",
-    "acceptors": "[$([O,S;H1;v2]-[!$(*=[O,N,P,S])]),$([O,S;H0;v2]),$([O,S;-]),$([N;v3;!$(N-*=!@[O,N,P,S])]),"
-    "$([nH0X2,o,s;+0])]",
-    "basic nitrogens": "[$([NX3;+0;!$(N-[!#6;!#1]);!$(N-a);!$(N-*=[O,N,S,C]);!$(N-C#N)]),$([NX4+;!$(N-[O-])]),"
-    "$([NX2;+0;!$(N-[!#6;!#1])]=C[NX3;!$(N-*=[O,S])]),$([NX3+]=C[NX3])]",
-    "acidic groups": "[$([OX2H1,OX1-]-[CX3,SX4,PX4,SX3]=[OX1]),$([nH]1nnnc1),$([nH]1nncn1),$([n-]1nnnc1),"
-    "$([NX3H1](S(=O)=O)-[CX3]=O)]",
-}
-_QUERIES = {name: Chem.MolFromSmarts(smarts) for name, smarts in _COUNTED.items()}
-_HALOGEN: NDArray[np.bool_] = np.isin(np.arange(119), (9, 17, 35, 53))
-_WEIGHTS: NDArray[np.float64] = np.array([Chem.GetPeriodicTable().GetAtomicWeight(z) for z in range(119)])
-_COUNTS: tuple[Callable[[Mol], float], ...] = (
-    rdMolDescriptors.CalcNumRotatableBonds,
-    rdMolDescriptors.CalcNumAromaticRings,
-    rdMolDescriptors.CalcNumAromaticHeterocycles,
-    rdMolDescriptors.CalcNumAliphaticRings,
-    rdMolDescriptors.CalcNumAmideBonds,
-    rdMolDescriptors.CalcFractionCSP3,
-)
 
-
-def terms(molecule: Mol) -> tuple[Array, Array]:
+def terms(molecule: Any) -> tuple[Floats, Floats]:
     """Return the whole-molecule terms of a molecule and each atom's share.
 
     Args:
-        molecule: an RDKit molecule.
+        molecule: a graph of `from_smiles`, an RDKit molecule or a SMILES string, which are not standardised.
 
     Returns:
         The values of :data:`TERMS`, of shape (n_terms,), and the shares of the terms in :data:`SHARED_NAMES`, of shape
         (n_shared, n_atoms); each row sums to its value. The share of a hydrogen goes to the atom that bears it.
 
     Example:
-        >>> from rdkit import Chem
-        >>> values, per_atom = terms(Chem.MolFromSmiles("CCO"))
+        >>> values, per_atom = terms("CCO")
         >>> print(f"{values[TERM_NAMES.index('polar surface')]:.2f}", per_atom[SHARED_NAMES.index("donors")])
         20.23 [0. 0. 1.]
     """
-    if not isinstance(molecule, Mol):
-        raise InputError(f"terms need an RDKit molecule, got {type(molecule).__name__}; use Chem.MolFromSmiles")
-    atoms = _atoms(molecule)
-    if (atoms.numbers != 1).all():
-        return _terms(molecule, atoms)
-    bare, places = _without_hydrogens(molecule)
-    values, shares = _terms(bare, _atoms(bare))
-    per_atom = np.zeros((len(SHARED_NAMES), molecule.GetNumAtoms()))
-    per_atom[:, places] = shares
-    return values, per_atom
+    if isinstance(molecule, Graph):
+        molecule = join_graphs([molecule])
+    graphs = molecule if isinstance(molecule, GraphSet) else from_smiles([molecule], standardize="none")
+    if len(graphs) != 1:
+        raise InputError(f"terms are of one molecule, got {len(graphs)}; use term_table")
+    atoms = Atoms.of(graphs)
+    shares = atom_terms(atoms)
+    return _table(graphs, atoms, shares)[0], shares
 
 
-def term_table(molecules: Iterable[Mol]) -> Array:
+def term_table(graphs: GraphSet) -> Floats:
     """Return the whole-molecule terms of many molecules.
 
     Args:
-        molecules: RDKit molecules.
+        graphs: molecules, from `from_smiles`.
 
     Returns:
         A row per molecule and a column per term of :data:`TERMS`.
 
     Example:
-        >>> from rdkit import Chem
-        >>> term_table([Chem.MolFromSmiles("CCO"), Chem.MolFromSmiles("c1ccccc1")]).shape
-        (2, 23)
+        >>> term_table(isonn.molecules.from_smiles(["CCO", "c1ccccc1"])).shape
+        (2, 21)
     """
-    rows = [terms(molecule)[0] for molecule in molecules]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(TERMS))
+    atoms = Atoms.of(graphs)
+    return _table(graphs, atoms, atom_terms(atoms))
 
 
-class _Atoms(NamedTuple):
-    """An entry per atom."""
+def _table(graphs: GraphSet, atoms: Atoms, shares: Floats) -> Floats:
+    owner, g = np.repeat(np.arange(len(graphs)), graphs.sizes), len(graphs)
 
-    numbers: NDArray[np.int64]
-    hydrogens: NDArray[np.int64]
-    charges: NDArray[np.int64]
+    def totals(values: Any) -> Floats:
+        """Sum a value of each atom over every molecule."""
+        return np.asarray(np.bincount(owner, values, minlength=g), dtype=np.float64)
 
-
-def _atoms(molecule: Mol) -> _Atoms:
-    facts = [(atom.GetAtomicNum(), atom.GetTotalNumHs(), atom.GetFormalCharge()) for atom in molecule.GetAtoms()]
-    return _Atoms(*np.array(facts, dtype=np.int64).reshape(len(facts), 3).T)
-
-
-def _terms(molecule: Mol, atoms: _Atoms) -> tuple[Array, Array]:
-    full = Chem.AddHs(molecule)
-    per_atom = _shares(molecule, full, atoms)
-    counts = [count(molecule) for count in _COUNTS]
-    return np.array([*per_atom.sum(axis=1), *counts, *_charges(full, molecule.GetNumAtoms())]), per_atom
+    rings, aromatic = (_rings(bonds, owner, atoms, g) for bonds in (atoms.bonds, atoms.conjugated))
+    carbons = totals(atoms.element(6))
+    saturated = totals(atoms.element(6) & (atoms.connections == 4))
+    # a bond is counted at both of its ends
+    rotatable, amides = totals(_rotatable(atoms)) / 2, totals(_amides(atoms))
+    counts = [rotatable, aromatic, rings - aromatic, amides, saturated / np.maximum(carbons, 1)]
+    return np.column_stack([*(totals(row) for row in shares), *counts])
 
 
-def _shares(molecule: Mol, full: Mol, atoms: _Atoms) -> Array:
-    """Return the shared terms of each atom; ``full`` has all hydrogens as atoms, behind the others."""
-    numbers, hydrogens, charges = atoms
-    logp, refractivity = _crippen(full, hydrogens)
-    heavy = numbers > 1
-    rows = [np.maximum(logp, 0.0), np.minimum(logp, 0.0), refractivity]
-    rows += [np.array(rdMolDescriptors._CalcTPSAContribs(molecule, force=True)), _surface(molecule)]
-    rows += [_WEIGHTS[numbers] + hydrogens * _WEIGHTS[1], heavy, heavy & (numbers != 6), _HALOGEN[numbers]]
-    rows += [_matched(molecule, query) for query in _QUERIES.values()]
-    rows += [np.maximum(charges, 0), np.minimum(charges, 0)]
-    return np.array(rows, dtype=np.float64).reshape(len(SHARED_NAMES), len(numbers))
+def atom_terms(atoms: Atoms) -> Floats:
+    """Return the value of each atom for the terms in :data:`SHARED_NAMES`, of shape (n_shared, n_atoms)."""
+    logp, refractivity = crippen(atoms)
+    heavy = atoms.number != 1
+    hetero = heavy & ~atoms.element(0, 6)
+    weights = _weights()
+    rows = [
+        np.maximum(logp, 0.0),
+        np.minimum(logp, 0.0),
+        refractivity,
+        polar_surface(atoms),
+        surface(atoms),
+        weights[atoms.number] + atoms.hydrogens * weights[1],
+        heavy & (atoms.number > 0),
+        hetero,
+        hetero & atoms.aromatic,
+        atoms.element(9, 17, 35, 53),
+        _donors(atoms),
+        _acceptors(atoms),
+        _bases(atoms),
+        _acids(atoms),
+        np.maximum(atoms.charge, 0),
+        np.minimum(atoms.charge, 0),
+    ]
+    return np.where(heavy, np.array(rows, dtype=np.float64).reshape(len(rows), len(atoms)), 0.0)
 
 
-def _crippen(full: Mol, hydrogens: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return logP and refractivity of each atom with its hydrogens, which RDKit adds in the order of the atoms."""
-    n = len(hydrogens)
-    values = np.array(rdMolDescriptors._CalcCrippenContribs(full)).reshape(-1, 2)
-    bearers = np.concatenate([np.arange(n), np.repeat(np.arange(n), hydrogens)])
-    sums: Array = np.zeros((n, 2))
-    np.add.at(sums, bearers, values)
-    return sums[:, 0], sums[:, 1]
+@lru_cache(maxsize=1)
+def _weights() -> Floats:
+    table = Chem.GetPeriodicTable()
+    return np.array([table.GetAtomicWeight(number) for number in range(119)])
 
 
-def _surface(molecule: Mol) -> Array:
-    """Return the surface of each atom; Labute's sum over hydrogens may be negative, so it is spread in proportion."""
-    atoms, hydrogens = rdMolDescriptors._CalcLabuteASAContribs(molecule, force=True)
-    areas: Array = np.nan_to_num(list(atoms))  # dummy atoms have no radius
-    total = areas.sum()
-    return areas * (1.0 + hydrogens / total) if total > 0 else areas
+#: Polar surface of nitrogen and oxygen (Ertl, Rohde and Selzer 2000) by neighbours, hydrogens, charge, and single,
+#: double, triple and aromatic bonds; in a ring of three atoms where a second value is given.
+_NITROGEN: dict[tuple[int, ...], tuple[float, ...]] = {
+    (1, 0, 0, 0, 0, 1, 0): (23.79,),
+    (1, 1, 0, 0, 1, 0, 0): (23.85,),
+    (1, 2, 0, 1, 0, 0, 0): (26.02,),
+    (1, 2, 1, 0, 1, 0, 0): (25.59,),
+    (1, 3, 1, 1, 0, 0, 0): (27.64,),
+    (2, 0, 0, 1, 1, 0, 0): (12.36,),
+    (2, 0, 0, 0, 1, 1, 0): (13.60,),
+    (2, 1, 0, 2, 0, 0, 0): (12.03, 21.94),
+    (2, 0, 1, 1, 0, 1, 0): (4.36,),
+    (2, 1, 1, 1, 1, 0, 0): (13.97,),
+    (2, 2, 1, 2, 0, 0, 0): (16.61,),
+    (2, 0, 0, 0, 0, 0, 2): (12.89,),
+    (2, 1, 0, 0, 0, 0, 2): (15.79,),
+    (2, 1, 1, 0, 0, 0, 2): (14.14,),
+    (3, 0, 0, 3, 0, 0, 0): (3.24, 3.01),
+    (3, 0, 0, 1, 2, 0, 0): (11.68,),
+    (3, 0, 1, 2, 1, 0, 0): (3.01,),
+    (3, 1, 1, 3, 0, 0, 0): (4.44,),
+    (3, 0, 0, 0, 0, 0, 3): (4.41,),
+    (3, 0, 0, 1, 0, 0, 2): (4.93,),
+    (3, 0, 0, 0, 1, 0, 2): (8.39,),
+    (3, 0, 1, 0, 0, 0, 3): (4.10,),
+    (3, 0, 1, 1, 0, 0, 2): (3.88,),
+    (4, 0, 1, 4, 0, 0, 0): (0.0,),
+}
+_OXYGEN: dict[tuple[int, ...], tuple[float, ...]] = {
+    (1, 0, 0, 0, 1, 0, 0): (17.07,),
+    (1, 1, 0, 1, 0, 0, 0): (20.23,),
+    (1, 0, -1, 1, 0, 0, 0): (23.06,),
+    (2, 0, 0, 2, 0, 0, 0): (9.23, 12.53),
+    (2, 0, 0, 0, 0, 0, 2): (13.14,),
+}
 
 
-def _matched(molecule: Mol, query: Mol) -> Array:
-    hits = np.zeros(molecule.GetNumAtoms())
-    hits[[match[0] for match in molecule.GetSubstructMatches(query, maxMatches=100_000)]] = 1.0
-    return hits
+def polar_surface(atoms: Atoms) -> Floats:
+    """Return the polar surface of each atom; 0 for elements other than nitrogen and oxygen."""
+    area = np.zeros(len(atoms))
+    kinds = (atoms.single, atoms.double, atoms.triple, atoms.conjugated)
+    facts = [atoms.degree, atoms.hydrogens, atoms.charge, *(atoms.count(bonds) for bonds in kinds)]
+    for number, table, start, per_neighbour in ((7, _NITROGEN, 30.5, 8.2), (8, _OXYGEN, 28.5, 8.6)):
+        own = np.flatnonzero(atoms.number == number)
+        if not len(own):
+            continue
+        row, place = merge_equal(iter([column[own] for column in facts]))
+        usual = []
+        for environment in zip(*(column[own[place]].tolist() for column in facts), strict=True):
+            # environments that are not in the table have a general formula
+            general = max(0.0, start - per_neighbour * environment[0] + 1.5 * environment[1])
+            usual.append(table.get(environment, (general,)))
+        values = np.array([[areas[0], areas[-1]] for areas in usual]).reshape(-1, 2)[row]
+        area[own] = np.where(_in_triangle(atoms, own), values[:, 1], values[:, 0])
+    return area
 
 
-def _charges(full: Mol, n: int) -> tuple[float, float]:
-    """Return the largest and the smallest partial charge of the first n atoms."""
-    rdPartialCharges.ComputeGasteigerCharges(full)
-    charges = [full.GetAtomWithIdx(k).GetDoubleProp("_GasteigerCharge") for k in range(n)]
-    if not n or not np.isfinite(charges).all():
-        return np.nan, np.nan
-    return max(charges), min(charges)
+def _in_triangle(atoms: Atoms, chosen: IntArray) -> Flags:
+    """Return which of some atoms are in a ring of three."""
+    in_ring = Bonds(atoms.bonds.here[atoms.ring], atoms.bonds.there[atoms.ring])
+    wanted = np.zeros(len(atoms), dtype=bool)
+    wanted[chosen] = True
+    start = np.flatnonzero(wanted[in_ring.here])
+    # bonds are sorted by atom, so the neighbours of an atom are consecutive
+    first = np.searchsorted(in_ring.here, np.arange(len(atoms) + 1))
+    keys = in_ring.here * len(atoms) + in_ring.there
+    found = np.zeros(len(atoms), dtype=bool)
+    for step in range(1, 4):  # nitrogen and oxygen have at most four neighbours
+        other = start + step
+        same = other < first[in_ring.here[start] + 1]
+        one, two = in_ring.there[start[same]], in_ring.there[other[same]]
+        key = one * len(atoms) + two
+        place = np.searchsorted(keys, key).clip(max=max(0, len(keys) - 1))
+        closed = keys[place] == key if len(keys) else np.zeros(0, dtype=bool)
+        found[in_ring.here[start[same]][closed]] = True
+    return found[chosen]
 
 
-def _without_hydrogens(molecule: Mol) -> tuple[Mol, list[int]]:
-    """Remove hydrogens that are atoms, where RDKit can, and return the numbers of the atoms left, too."""
-    marked = Mol(molecule)
-    for atom in marked.GetAtoms():
-        atom.SetIntProp("_number", atom.GetIdx())
-        atom.SetIsotope(0)
-    bare = Chem.RemoveHs(marked)
-    return bare, [atom.GetIntProp("_number") for atom in bare.GetAtoms()]
+def surface(atoms: Atoms) -> Floats:
+    """Return the surface of each atom with its hydrogens: spheres without the caps inside their neighbours (Labute)."""
+    radius = _radii()[atoms.number]
+    shorter = np.zeros(len(atoms.kind))
+    for bonds, less in _SHORTER.items():
+        shorter[atoms.kind == bonds] = less
+    here, there = radius[atoms.bonds.here], radius[atoms.bonds.there]
+    hydrogen = _radii()[1]
+    covered = atoms.hydrogens * _covered(radius, hydrogen, 0.0)
+    covered += np.bincount(atoms.bonds.here, _covered(here, there, shorter), minlength=len(atoms))
+    own = np.pi * radius * (4 * radius - covered)
+    bare = np.pi * hydrogen * (4 * hydrogen - _covered(hydrogen, radius, 0.0))
+    return np.asarray(np.maximum(own, 0.0) + atoms.hydrogens * np.maximum(bare, 0.0))
+
+
+#: How much shorter than the sum of the radii a bond of each kind is, in Å.
+_SHORTER = {0: 0.0, 1: 0.2, 2: 0.3, 3: 0.1}
+
+
+def _covered(here: Any, there: Any, shorter: Any) -> Floats:
+    distance = np.minimum(np.maximum(np.abs(here - there), here + there - shorter), here + there)
+    return np.asarray((there**2 - (here - distance) ** 2) / np.maximum(distance, 1e-9))
+
+
+@lru_cache(maxsize=1)
+def _radii() -> Floats:
+    table = Chem.GetPeriodicTable()
+    return np.array([0.0, *(table.GetRb0(number) for number in range(1, 119))])
+
+
+def _donors(atoms: Atoms) -> Flags:
+    one = atoms.hydrogens == 1
+    amine = atoms.aliphatic(7) & (atoms.hydrogens > 0)
+    amine &= (atoms.valence == 3) | ((atoms.valence == 4) & (atoms.charge == 1))
+    neutral = atoms.charge == 0
+    return np.asarray(amine | (neutral & one & (atoms.aliphatic(8, 16) | (atoms.element(7) & atoms.aromatic))))
+
+
+def _acceptors(atoms: Atoms) -> Flags:
+    near, outside = atoms.near, atoms.bonds[(atoms.kind == 1) & ~atoms.ring]
+    strong = atoms.aliphatic(7, 8, 15, 16)
+    chalcogen = atoms.aliphatic(8, 16)
+    two = chalcogen & (atoms.valence == 2)
+    acyl = near(strong, atoms.double) > 0
+    hydroxyl = two & (atoms.hydrogens == 1) & (near(~acyl, atoms.single) > 0)
+    amide = near(near(strong, outside) > 0, atoms.single) > 0
+    amine = atoms.aliphatic(7) & (atoms.valence == 3) & ~amide
+    pyridine = (atoms.element(7) & (atoms.hydrogens == 0) & (atoms.connections == 2)) | atoms.element(8, 16)
+    pyridine &= atoms.aromatic & (atoms.charge == 0)
+    ether = two & (atoms.hydrogens == 0)
+    return np.asarray(hydroxyl | ether | (chalcogen & (atoms.charge == -1)) | amine | pyridine)
+
+
+def _bases(atoms: Atoms) -> Flags:
+    near, single, double = atoms.near, atoms.single, atoms.double
+    nitrogen, carbon = atoms.aliphatic(7), atoms.aliphatic(6)
+    x, neutral = atoms.connections, atoms.charge == 0
+    hetero = near(~atoms.element(6), single) > 0
+    conjugated = near(near(atoms.aliphatic(6, 7, 8, 16), double) > 0, single) > 0
+    cyano = near(carbon & (near(nitrogen, atoms.triple) > 0), single) > 0
+    amine = nitrogen & (x == 3) & neutral & ~hetero & ~(near(atoms.aromatic, single) > 0) & ~conjugated & ~cyano
+    oxide = near(atoms.aliphatic(8) & (atoms.charge == -1), single) > 0
+    ammonium = nitrogen & (x == 4) & (atoms.charge == 1) & ~oxide
+    acyl = near(near(atoms.aliphatic(8, 16), double) > 0, single) > 0
+    amidine = carbon & (near(nitrogen & (x == 3) & ~acyl, single) > 0)
+    imine = nitrogen & (x == 2) & neutral & ~hetero & (near(amidine, double) > 0)
+    charged = carbon & (near(nitrogen & (x == 3), single) > 0)
+    amidinium = nitrogen & (x == 3) & (atoms.charge == 1) & (near(charged, double) > 0)
+    return np.asarray(amine | ammonium | imine | amidinium)
+
+
+def _acids(atoms: Atoms) -> Flags:
+    near, single, x = atoms.near, atoms.single, atoms.connections
+    oxygen, carbon, sulfur, nitrogen = (atoms.aliphatic(number) for number in (8, 6, 16, 7))
+    oxo = near(oxygen & (x == 1), atoms.double)
+    centre = (carbon & (x == 3)) | (sulfur & ((x == 3) | (x == 4))) | (atoms.aliphatic(15) & (x == 4))
+    hydroxyl = oxygen & (((x == 2) & (atoms.hydrogens == 1)) | ((x == 1) & (atoms.charge == -1)))
+    acid = hydroxyl & (near(centre & (oxo > 0), single) > 0)
+    imide = nitrogen & (x == 3) & (atoms.hydrogens == 1)
+    imide &= near(sulfur & (near(oxygen, atoms.double) >= 2), single) > 0
+    imide &= near(carbon & (x == 3) & (near(oxygen, atoms.double) > 0), single) > 0
+    # tetrazole: three more aromatic nitrogens within two bonds
+    azole = atoms.element(7) & atoms.aromatic & ((atoms.hydrogens == 1) | (atoms.charge == -1))
+    first = near(atoms.element(7), atoms.conjugated)
+    bonds = atoms.conjugated
+    second = np.bincount(bonds.here, first[bonds.there], minlength=len(atoms)) - atoms.count(bonds)
+    return np.asarray(acid | imide | (azole & (first + second >= 3)))
+
+
+def _rotatable(atoms: Atoms) -> IntArray:
+    """Return the number of rotatable bonds of each atom."""
+    near, outside = atoms.near, ~atoms.ring
+    end = (atoms.degree == 1) | (atoms.count(atoms.triple) > 0)
+    for number in (9, 17, 35):
+        end |= atoms.aliphatic(6) & (near(atoms.element(number), atoms.plain) >= 3)
+    end |= atoms.aliphatic(6) & (near(atoms.aliphatic(6) & (atoms.hydrogens == 3), atoms.plain) >= 3)
+    free = atoms.bonds[(atoms.kind == 0) & outside]
+    acyl = atoms.aliphatic(6) & (atoms.degree == 3) & (near(atoms.aliphatic(7, 8, 16), atoms.double) > 0)
+    bridge = atoms.element(7) | atoms.aliphatic(8) | (atoms.aliphatic(16) & (atoms.degree != 1))
+    stiff = end | (acyl & (near(bridge, free) > 0)) | (bridge & (near(acyl, free) > 0))
+    here, there = free.here, free.there
+    turns = ~end[here] & ~end[there] & ~(stiff[here] & stiff[there])
+    return np.bincount(here[turns], minlength=len(atoms))
+
+
+def _amides(atoms: Atoms) -> IntArray:
+    """Return the number of amide bonds of each nitrogen: those to a carbon that has an oxygen outside rings."""
+    outside = atoms.bonds[(atoms.kind == 1) & ~atoms.ring]
+    carbonyl = atoms.aliphatic(6) & (atoms.near(atoms.aliphatic(8), outside) > 0)
+    return np.asarray(atoms.near(carbonyl, atoms.plain) * atoms.aliphatic(7))
+
+
+def _rings(bonds: Bonds, owner: IntArray, atoms: Atoms, g: int) -> Floats:
+    """Return the number of independent rings that some of the bonds form in each molecule."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(atoms)
+    links = coo_array((np.ones(len(bonds.here), dtype=np.int8), (bonds.here, bonds.there)), shape=(n, n))
+    _, component = connected_components(links, directed=False)
+    _, first = np.unique(component, return_index=True)
+    edges = np.bincount(owner[bonds.here], minlength=g) / 2
+    nodes, parts = np.bincount(owner, minlength=g), np.bincount(owner[first], minlength=g)
+    return np.asarray(edges - nodes + parts)

@@ -1,0 +1,259 @@
+"""Crippen's atom types: each atom's share of logP and of molar refractivity.
+
+S. A. Wildman and G. M. Crippen, J. Chem. Inf. Comput. Sci. 1999, 39, 868. The types are the SMARTS patterns of RDKit's
+table as rules over arrays; an atom has the first type that fits. Hydrogens count with the atom that bears them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from isonn.molecules.atoms import Atoms, Flags
+from isonn.packing import Floats
+
+#: logP and molar refractivity of each type.
+VALUES = {
+    "C1": (0.1441, 2.503),
+    "C2": (0.0, 2.433),
+    "C3": (-0.2035, 2.753),
+    "C4": (-0.2051, 2.731),
+    "C5": (-0.2783, 5.007),
+    "C6": (0.1551, 3.513),
+    "C7": (0.0017, 3.888),
+    "C8": (0.08452, 2.464),
+    "C9": (-0.1444, 2.412),
+    "C10": (-0.0516, 2.488),
+    "C11": (0.1193, 2.582),
+    "C12": (-0.0967, 2.576),
+    "C13": (-0.5443, 4.041),
+    "C14": (0.0, 3.257),
+    "C15": (0.245, 3.564),
+    "C16": (0.198, 3.18),
+    "C17": (0.0, 3.104),
+    "C18": (0.1581, 3.35),
+    "C19": (0.2955, 4.346),
+    "C20": (0.2713, 3.904),
+    "C21": (0.136, 3.509),
+    "C22": (0.4619, 4.067),
+    "C23": (0.5437, 3.853),
+    "C24": (0.1893, 2.673),
+    "C25": (-0.8186, 3.135),
+    "C26": (0.264, 4.305),
+    "C27": (0.2148, 2.693),
+    "CS": (0.08129, 3.243),
+    "N1": (-1.019, 2.262),
+    "N2": (-0.7096, 2.173),
+    "N3": (-1.027, 2.827),
+    "N4": (-0.5188, 3.0),
+    "N5": (0.08387, 1.757),
+    "N6": (0.1836, 2.428),
+    "N7": (-0.3187, 1.839),
+    "N8": (-0.4458, 2.819),
+    "N9": (0.01508, 1.725),
+    "N10": (-1.95, 0.0),
+    "N11": (-0.3239, 2.202),
+    "N12": (-1.119, 0.0),
+    "N13": (-0.3396, 0.2604),
+    "N14": (0.2887, 3.359),
+    "NS": (-0.4806, 2.134),
+    "O1": (0.1552, 1.08),
+    "O2": (-0.2893, 0.8238),
+    "O3": (-0.0684, 1.085),
+    "O4": (-0.4195, 1.182),
+    "O5": (0.0335, 3.367),
+    "O6": (-0.3339, 0.7774),
+    "O7": (-1.189, 0.0),
+    "O8": (0.1788, 3.135),
+    "O9": (-0.1526, 0.0),
+    "O10": (0.1129, 0.2215),
+    "O11": (0.4833, 0.389),
+    "O12": (-1.326, 0.0),
+    "OS": (-0.1188, 0.6865),
+    "F": (0.4202, 1.108),
+    "Cl": (0.6895, 5.853),
+    "Br": (0.8456, 8.927),
+    "I": (0.8857, 14.02),
+    "Hal": (-2.996, 0.0),
+    "P": (0.8612, 6.92),
+    "S1": (0.6482, 7.591),
+    "S2": (-0.0024, 7.365),
+    "S3": (0.6237, 6.691),
+    "Me1": (-0.3808, 5.754),
+    "Me2": (-0.0025, 0.0),
+    "other": (0.0, 0.0),
+}
+HYDROGENS = {
+    "H1": (0.123, 1.057),
+    "H2": (-0.2677, 1.395),
+    "H3": (0.2142, 0.9627),
+    "H4": (0.298, 1.805),
+    "HS": (0.1125, 1.112),
+}
+_MAIN_GROUP_METALS = (3, 11, 19, 37, 55, 4, 12, 20, 38, 56, 5, 13, 31, 49, 81, 14, 32, 50, 82, 33, 51, 83, 34, 52, 84)
+_TRANSITION_METALS = (*range(21, 31), *range(39, 49), *range(72, 81))
+
+
+def crippen(atoms: Atoms) -> tuple[Floats, Floats]:
+    """Return logP and molar refractivity of each atom with its hydrogens, ``(n,)`` each.
+
+    Example:
+        >>> logp, refractivity = crippen(Atoms.of(isonn.molecules.from_smiles(["CCO"])))
+        >>> print(logp.sum().round(4), refractivity.sum().round(4))
+        -0.0014 12.7598
+    """
+    types = _first(atoms_rules(atoms), VALUES, len(atoms))
+    bearers = _first(hydrogen_rules(atoms), HYDROGENS, len(atoms))
+    own = np.array(list(VALUES.values()))[types]
+    hydrogens = np.array(list(HYDROGENS.values()))[bearers] * atoms.hydrogens[:, None]
+    values = np.where((atoms.number > 1)[:, None], own + hydrogens, 0.0)
+    return values[:, 0], values[:, 1]
+
+
+def _first(rules: Iterator[tuple[str, Flags]], values: dict[str, tuple[float, float]], n: int) -> np.ndarray:
+    """Return the number of the first rule that fits each atom; the last value is that of all others."""
+    places = {name: place for place, name in enumerate(values)}
+    types, open_ = np.full(n, len(values) - 1), np.ones(n, dtype=bool)
+    for name, fits in rules:
+        new = fits & open_
+        types[new] = places[name]
+        open_ &= ~fits
+    return types
+
+
+def atoms_rules(atoms: Atoms) -> Iterator[tuple[str, Flags]]:
+    """Yield name and members of each type of atoms other than hydrogen, the first that fits counts."""
+    yield from _carbons(atoms)
+    yield from _nitrogens(atoms)
+    yield from _oxygens(atoms)
+    yield from _others(atoms)
+
+
+def _carbons(atoms: Atoms) -> Iterator[tuple[str, Flags]]:
+    near, plain, double, h, x = atoms.near, atoms.plain, atoms.double, atoms.hydrogens, atoms.connections
+    chain, aromatic = atoms.aliphatic(6), atoms.element(6) & atoms.aromatic
+    saturated = x == 4
+    any_aliphatic = near(~atoms.aromatic, plain)
+    carbons, rings = near(chain, plain), near(atoms.aromatic, plain)
+    hetero = near(atoms.aliphatic(7, 8, 15, 16, 9, 17, 35, 53), plain) > 0
+    to_carbon = near(chain, double)
+    yield "C1", chain & ((h == 4) | ((h == 3) & (carbons >= 1)) | ((h == 2) & (carbons >= 2)))
+    yield "C2", chain & (((h == 1) & (carbons >= 3)) | (carbons >= 4))
+    yield "C3", chain & hetero & ((h == 3) | ((h == 2) & saturated & (any_aliphatic >= 2)))
+    yield "C4", chain & hetero & saturated & (((h == 1) & (any_aliphatic >= 3)) | ((h == 0) & (any_aliphatic >= 4)))
+    yield "C5", chain & (near(~chain & ~atoms.aromatic, double) > 0)
+    enough = (h == 2) | ((h == 1) & (any_aliphatic >= 1)) | ((h == 0) & (any_aliphatic >= 2)) | (to_carbon >= 2)
+    yield "C6", chain & (to_carbon >= 1) & enough
+    yield "C7", chain & (x == 2) & (near(~atoms.aromatic, atoms.triple) > 0)
+    yield "C8", chain & (h == 3) & (near(aromatic, plain) > 0)
+    yield "C9", chain & (h == 3) & (rings > 0)
+    for name, hydrogens in (("C10", 2), ("C11", 1), ("C12", 0)):
+        yield name, chain & (h == hydrogens) & saturated & (rings > 0)
+    usual = atoms.aliphatic(6, 7, 8, 16, 9, 17, 35, 53)
+    yield "C13", aromatic & (h == 0) & (near(~usual & ~atoms.aromatic, atoms.single) > 0)
+    for name, number in (("C14", 9), ("C15", 17), ("C16", 35), ("C17", 53)):
+        yield name, aromatic & (near(atoms.element(number), plain) > 0)
+    yield "C18", aromatic & (h == 1)
+    inside = near(atoms.aromatic, atoms.conjugated)
+    yield "C19", aromatic & (inside >= 3)
+    yield "C20", aromatic & (inside >= 2) & (near(atoms.aromatic, atoms.single) > 0)
+    for name, number in (("C21", 6), ("C22", 7), ("C23", 8), ("C24", 16)):
+        yield name, aromatic & (inside >= 2) & (near(atoms.aliphatic(number), atoms.single) > 0)
+    yield "C25", aromatic & (inside >= 2) & (near(atoms.aliphatic(6, 7, 8), double) > 0)
+    styrene = (any_aliphatic >= 1) | ((rings >= 2) & (near(aromatic, plain) > 0)) | (h == 1)
+    yield "C26", chain & (((to_carbon > 0) & (rings > 0) & styrene) | (near(aromatic, double) > 0))
+    metals = ~atoms.aliphatic(6, 7, 8, 15, 16, 9, 17, 35, 53) & ~atoms.aromatic
+    yield "C27", chain & saturated & (near(metals, plain) > 0)
+    yield "CS", atoms.element(6)
+
+
+def _nitrogens(atoms: Atoms) -> Iterator[tuple[str, Flags]]:
+    near, plain, double, h = atoms.near, atoms.plain, atoms.double, atoms.hydrogens
+    chain, aromatic = atoms.aliphatic(7), atoms.element(7) & atoms.aromatic
+    neutral, cation = chain & (atoms.charge == 0), (atoms.charge >= 1) & (atoms.charge <= 3)
+    aliphatic, rings = near(~atoms.aromatic, plain), near(atoms.aromatic, plain)
+    doubles = atoms.count(double)
+    triple = near(~atoms.aromatic, atoms.triple) > 0
+    yield "N1", neutral & (h == 2) & (aliphatic >= 1)
+    yield "N2", neutral & (h == 1) & (aliphatic >= 2)
+    yield "N3", neutral & (h == 2) & (rings >= 1)
+    yield "N4", neutral & (h == 1) & (rings >= 1) & (aliphatic + rings >= 2)
+    yield "N5", neutral & (h == 1) & (doubles >= 1)
+    yield "N6", neutral & (doubles >= 1) & (aliphatic + rings >= 1)
+    yield "N7", neutral & (aliphatic >= 3)
+    yield "N8", neutral & (rings >= 1) & (((aliphatic >= 1) & (aliphatic + rings >= 3)) | (rings >= 3))
+    yield "N9", neutral & triple
+    yield "N10", chain & cation & (h >= 1) & (h <= 3)
+    yield "N11", aromatic & (atoms.charge == 0)
+    yield "N12", aromatic & cation
+    imine = (near(~atoms.aromatic, double) >= 1) & (aliphatic >= 1) & (aliphatic + rings >= 2)
+    diazo = (near(atoms.element(6), double) >= 1) & (near(atoms.element(7), double) >= 1)
+    yield "N13", chain & cation & (h == 0) & ((aliphatic >= 4) | imine | diazo)
+    anion = chain & (atoms.charge <= -1) & (atoms.charge >= -3)
+    azide = (near(anion, double) >= 1) & (near(chain, double) >= 2)
+    yield "N14", (chain & cation & (triple | azide)) | anion
+    yield "NS", atoms.element(7)
+
+
+def _oxygens(atoms: Atoms) -> Iterator[tuple[str, Flags]]:
+    near, plain, double, h = atoms.near, atoms.plain, atoms.double, atoms.hydrogens
+    chain, carbon, ring_carbon = atoms.aliphatic(8), atoms.aliphatic(6), atoms.element(6) & atoms.aromatic
+    aliphatic, rings = near(~atoms.aromatic, plain), near(atoms.aromatic, plain)
+    ends = chain & (atoms.connections == 1)
+    anion = ends & (atoms.charge <= -1) & (atoms.charge >= -3)
+    yield "O1", atoms.element(8) & atoms.aromatic
+    yield "O2", chain & ((h == 1) | (h == 2))
+    yield "O3", chain & (aliphatic >= 2)
+    yield "O4", chain & (rings >= 1) & (aliphatic + rings >= 2)
+    yield "O5", (chain & (near(atoms.element(7, 8), double) > 0)) | (anion & (near(atoms.element(7), plain) > 0))
+    sulfur = atoms.element(16)
+    sulfoxide = (atoms.charge == 0) & (near(sulfur & (atoms.charge == 0), double) > 0)
+    yield "O6", (anion & (atoms.charge >= -2) & (near(sulfur, plain) > 0)) | (chain & sulfoxide)
+    acyl = carbon & (near(chain, double) > 0)
+    yield "O12", chain & (atoms.charge == -1) & (near(acyl, plain) > 0)
+    yield "O7", anion & (near(~atoms.aliphatic(7, 16), plain) > 0)
+    yield "O8", chain & (near(ring_carbon, double) > 0)
+    # what the carbon of a carbonyl group is bonded to
+    carbons, ring_carbons = near(carbon, plain), near(ring_carbon, plain)
+    formyl = (h == 1) & ((carbons >= 1) | (near(atoms.aliphatic(7, 8), plain) >= 1))
+    dioxide = (atoms.connections == 2) & (near(chain, double) >= 2)
+    ketone = carbon & (formyl | ((carbons >= 1) & (aliphatic >= 2)) | (h == 2) | dioxide)
+    yield "O9", chain & (near(ketone, double) > 0)
+    aryl = (carbons + ring_carbons >= 1) & (rings >= 1) & (carbons + rings >= 2)
+    aryl_ketone = carbon & (((h == 1) & (ring_carbons >= 1)) | aryl | ((ring_carbons >= 1) & (aliphatic >= 1)))
+    yield "O10", chain & (near(aryl_ketone, double) > 0)
+    yield "O11", chain & (near(carbon & (near(~atoms.element(6), plain) >= 2), double) > 0)
+    yield "OS", atoms.element(8)
+
+
+def _others(atoms: Atoms) -> Iterator[tuple[str, Flags]]:
+    charge = atoms.charge
+    for name, number in (("F", 9), ("Cl", 17), ("Br", 35), ("I", 53)):
+        yield name, atoms.element(number) & (charge == 0)
+    alkali = atoms.element(3, 11, 19, 37, 55) & (charge == 1)
+    iodonium = atoms.element(53) & (charge >= 1) & (charge <= 3)
+    yield "Hal", (atoms.element(9, 17, 35, 53) & (charge == -1)) | iodonium | alkali
+    yield "P", atoms.element(15)
+    sulfur = atoms.aliphatic(16)
+    charged = (charge != 0) & (charge != 4) & (charge >= -4) & (charge <= 6)
+    oxidised = (charge == 0) & (atoms.near(atoms.aliphatic(7, 8, 15, 16), atoms.double) > 0)
+    yield "S2", sulfur & (charged | oxidised)
+    yield "S1", sulfur
+    yield "S3", atoms.element(16) & atoms.aromatic
+    yield "Me1", atoms.element(*_MAIN_GROUP_METALS)
+    yield "Me2", atoms.element(*_TRANSITION_METALS)
+
+
+def hydrogen_rules(atoms: Atoms) -> Iterator[tuple[str, Flags]]:
+    """Yield the type of the hydrogens that each atom bears, the first that fits counts."""
+    near, plain = atoms.near, atoms.plain
+    hydroxyl = atoms.aliphatic(8)
+    yield "H1", atoms.element(6)
+    alcohol = (atoms.aliphatic(6) & (atoms.connections == 4)) | (atoms.element(6) & atoms.aromatic)
+    unusual = ~(atoms.aliphatic(6, 8, 16) | atoms.element(7))
+    other = (near(alcohol | unusual, plain) > 0) | (atoms.hydrogens >= 2)  # water
+    yield "H2", (hydroxyl & other) | ~atoms.element(6, 7, 8)
+    yield "H3", atoms.element(7) | (hydroxyl & (near(atoms.element(7), plain) > 0))
+    enol = atoms.aliphatic(6) & (near(atoms.element(6, 7) | atoms.aliphatic(8, 16), atoms.double) > 0)
+    yield "H4", hydroxyl & (near(enol | atoms.aliphatic(8, 16), plain) > 0)
