@@ -22,6 +22,7 @@ LAYERS = [
     {"graphs", "matching", "training"},
     {"ridge", "confounds"},
     {"heads"},
+    {"conformal", "references"},
     {"explain"},
     {"estimator"},
     {"torch_estimator", "audit"},

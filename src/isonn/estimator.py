@@ -27,6 +27,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from typing_extensions import Self
 
 import isonn
+from isonn.conformal import Conformal, check_coverage
 from isonn.errors import InputError, IsoNNError, IsoNNWarning, ModelFileError, NotFittedError
 from isonn.files import atomic_directory, check_new
 from isonn.graphs.convert import as_graphset, standardization_of
@@ -79,6 +80,8 @@ class GraphEstimator(BaseEstimator):
     standardize_: str | None = None
     #: A salt and a salted hash of every training graph; None if unknown.
     _trained_on: NDArray[np.uint64] | None = None
+    #: The held-out scores behind intervals and sets; None if the model has none.
+    _conformal: Conformal | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
@@ -98,6 +101,61 @@ class GraphEstimator(BaseEstimator):
         """Predict graphs; the result has the shape of ``y``."""
         answers = self._all_answers(X)
         return self.target_.decide(answers)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
+        """Return an interval for each number that contains the truth with probability ``coverage``.
+
+        Intervals are in the units of ``y`` and wider for graphs whose nearest training graphs were predicted badly. See
+        `isonn.conformal` for the method and what it assumes.
+
+        Args:
+            X: graphs.
+            coverage: between 0 and 1. With fewer than coverage / (1 - coverage) training graphs, or groups, intervals
+                are infinite, with a warning.
+
+        Returns:
+            ndarray of shape (g, 2), lowest and highest value; (g, t, 2) for several columns.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> reg = isonn.SubgraphRegressor(head="linear", random_state=0).fit(graphs[:150], graphs.sizes[:150] * 1.0)
+            >>> low, high = reg.predict_interval(graphs[150:]).T
+            >>> bool((low <= high).all())
+            True
+        """
+        conformal, coverage = self._require_conformal(True), check_coverage(coverage)
+        if isinstance(X, GraphStream):
+            return np.concatenate([self.predict_interval(chunk, coverage) for chunk in X])
+        outputs, signals = self._outputs_and_signals(self._checked(X))
+        interval = conformal.interval(outputs, coverage, self.target_, signals)
+        return interval[:, 0] if getattr(self.target_, "single", False) else interval
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return a set of classes for each graph that contains the true one with probability ``coverage``.
+
+        This holds for each class by itself, however rare. A set of several classes says that the model cannot decide,
+        an empty one that the graph is typical of no class.
+
+        Args:
+            X: graphs.
+            coverage: between 0 and 1. A class with fewer than coverage / (1 - coverage) training graphs, or groups, is
+                in every set, with a warning.
+
+        Returns:
+            ndarray of booleans: (g, classes); for several labels (g, labels, 2), whether the set holds absence and
+            presence.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[:150])
+            >>> clf.predict_set(graphs[150:]).shape
+            (38, 2)
+        """
+        conformal, coverage = self._require_conformal(False), check_coverage(coverage)
+        if isinstance(X, GraphStream):
+            return np.concatenate([self.predict_set(chunk, coverage) for chunk in X])
+        outputs, _ = self._outputs_and_signals(self._checked(X))
+        return conformal.sets(self.target_.link(outputs), coverage, self.target_)
 
     def save(self, path: str | Path) -> None:
         """Save the model to a new folder, for `isonn.load_model`."""
@@ -169,6 +227,25 @@ class GraphEstimator(BaseEstimator):
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         raise TypeError(f"{type(self).__name__} does not implement _answers")
+
+    def _outputs_and_signals(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return outputs, shape (g, outputs), and signals of difficulty for `Conformal.interval`, or None."""
+        raise TypeError(f"{type(self).__name__} does not implement _outputs_and_signals")
+
+    def _require_conformal(self, numeric: bool) -> Conformal:
+        """Return the held-out scores; raise `InputError` if there are none, or for the other kind of target."""
+        self._require_fit()
+        name, wanted = type(self).__name__, "predict_interval" if numeric else "predict_set"
+        if self.target_.numeric != numeric:
+            kind, other = ("classes", "predict_set") if numeric else ("numbers", "predict_interval")
+            raise InputError(f"{wanted} is not for a model of {kind}; use {other}")
+        if self._conformal is None:
+            raise InputError(f"this {name} has no held-out errors, which {wanted} needs; {self._no_errors()}")
+        return self._conformal
+
+    def _no_errors(self) -> str:
+        """Return what to do to get held-out errors."""
+        return "use a Subgraph or an Aligned model"
 
     @classmethod
     def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:

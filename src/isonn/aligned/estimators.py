@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from isonn.aligned.harmonize import Combat
 from isonn.aligned.model import ColumnModel, Geometry, Sample, SetTemplate, Settings, count_folds, fit_column
 from isonn.aligned.select import RegionSet, Shuffled, exceedance, search_shuffled
 from isonn.aligned.study import Study, class_codes, explained, held_out_score
+from isonn.conformal import Conformal
 from isonn.confounds import Confounds, Nuisance, adjustment, check_determined, subtract
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
@@ -27,6 +29,7 @@ from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.heads import temperature
+from isonn.heads.head import below, prefixed
 from isonn.packing import Floats
 from isonn.params import check_class_weight, check_count, check_plain, sizes_of
 from isonn.seeding import numpy_stream, resolve_seed
@@ -313,6 +316,32 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         """
         return super().predict(_with_confounds(X, confounds))
 
+    def predict_interval(self, X: Any, coverage: float = 0.9, confounds: Any = None) -> Floats:
+        """Return an interval for each number that contains the truth with probability ``coverage``.
+
+        Args:
+            X: the graphs.
+            coverage: between 0 and 1; too few training graphs or groups give infinite intervals, with a warning.
+            confounds: the confounds of ``X``, as in ``fit``; None uses those that it has.
+
+        Returns:
+            ndarray of shape (g, 2), or (g, t, 2) for several columns, in the units of ``y``.
+        """
+        return super().predict_interval(_with_confounds(X, confounds), coverage)
+
+    def predict_set(self, X: Any, coverage: float = 0.9, confounds: Any = None) -> NDArray[np.bool_]:
+        """Return a set of classes for each graph that contains the true one with probability ``coverage``.
+
+        Args:
+            X: the graphs.
+            coverage: between 0 and 1; it holds for each class by itself.
+            confounds: the confounds of ``X``, as in ``fit``; None uses those that it has.
+
+        Returns:
+            ndarray of booleans of shape (g, classes), or (g, labels, 2) for several labels: absent, present.
+        """
+        return super().predict_set(_with_confounds(X, confounds), coverage)
+
     def transform(self, X: Any, confounds: Any = None) -> Floats:
         """Return the strength of every set of regions in each graph, then the sum of single connections per output."""
         cells = self._cells(self._checked(_with_confounds(X, confounds)))
@@ -429,6 +458,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             outputs = outputs * temperature(stacked, np.concatenate([codes] * splits), self.target_)
         self._held_out = held_out
         self.held_out_score_ = held_out_score(held_out, study.columns, outputs, self.target_)
+        self._learn_errors(held_out @ outputs.T, study)
         self.sets_ = [one for column in columns for one in column.sets]
         owner = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])
         self.coef_ = outputs[:, owner] * np.concatenate([column.coef for column in columns])
@@ -442,6 +472,22 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         order = np.argsort(-np.abs(self.coef_).max(axis=0, initial=0.0), kind="stable")
         self.sets_, self.coef_ = [self.sets_[i] for i in order], self.coef_[:, order]
         self.p_values_, self.effects_, self.owner_ = self.p_values_[order], self.effects_[:, order], owner[order]
+
+    def _learn_errors(self, held_out: Floats, study: Study) -> None:
+        """Learn from held-out outputs, shape (splits, g, outputs), how wrong predictions are; splits share a graph."""
+        splits, g = held_out.shape[:2]
+        columns = study.columns
+        targets = columns if self.target_.numeric else class_codes(columns, self.target_.exclusive)
+        digests = [blake2b(row.tobytes(), digest_size=8).digest() for row in study.cells]
+        graph = np.unique(digests, return_inverse=True)[1].reshape(-1)
+        group = graph if study.groups is None else study.groups
+        self._conformal = Conformal.fit(
+            held_out.reshape(splits * g, -1),
+            np.concatenate([targets] * splits),
+            self.target_,
+            np.tile(graph, splits),
+            np.tile(group, splits),
+        )
 
     def _set_p_values(self, ranks: Floats) -> Floats:
         """Return the p-value of each set: exact for the best of all, and never smaller for the others."""
@@ -469,9 +515,11 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         return np.stack(values, axis=1) if values else np.zeros((len(cells), 0))
 
     def _answers(self, graphs: GraphSet) -> Floats:
+        return self.target_.link(self._outputs_and_signals(graphs)[0])
+
+    def _outputs_and_signals(self, graphs: GraphSet) -> tuple[Floats, None]:
         cells = self._cells(graphs)
-        outputs = self.intercept_ + self._set_values(cells) @ self.coef_.T + cells @ self.connection_coef_.T
-        return self.target_.link(outputs)
+        return self.intercept_ + self._set_values(cells) @ self.coef_.T + cells @ self.connection_coef_.T, None
 
     def _matched_graph(self, X: Any) -> AlignedMatches:
         graphs = self._checked(as_one_graph(X))
@@ -532,6 +580,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             **{name: getattr(self, f"{name}_") for name in STATISTICS},
             **({} if self.combat_ is None else self.combat_.tensors()),
             **({} if self.coordinates_ is None else {"coordinates": self.coordinates_}),
+            **({} if self._conformal is None else prefixed("conformal", self._conformal.tensors())),
             **patterns,
         }
 
@@ -567,6 +616,8 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
                 raise ValueError("networks or coordinates and regions differ in number")
         if self.effects_.shape != (4, len(self.sets_)) or self.owner_.shape != (len(self.sets_),):
             raise ValueError("sets and their effects differ in number")
+        if "conformal.sizes" in tensors:
+            self._conformal = Conformal.restore(below("conformal", tensors), self.target_)
 
 
 def _with_confounds(X: Any, confounds: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, NoReturn
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
 from typing_extensions import Self
 
+from isonn.conformal import Conformal
 from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
@@ -20,9 +21,10 @@ from isonn.explain.template import Template
 from isonn.graphs.convert import as_one_graph, standardization_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
-from isonn.heads import Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
+from isonn.heads import Distinct, Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
 from isonn.params import check_class_weight, check_count, check_plain
 from isonn.processes import limit_threads
+from isonn.references import SIGNALS, References, held_out_errors, learn_references
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.count import list_subgraphs
 from isonn.subgraphs.encode import Encoding
@@ -102,6 +104,7 @@ class SubgraphEstimator(GraphEstimator):
     held_out_score_: dict[str, float] | None
     kind_: str
     _calibration: NDArray[np.float64] | None
+    _references: References | None = None
     _presence: NDArray[np.int32]
     _graphs_by_class: NDArray[np.int64]
     _marks: list[Mark]
@@ -131,7 +134,9 @@ class SubgraphEstimator(GraphEstimator):
             digests = tell_apart(survey.hashes, tables, self.vectorizer_.sampled_)
             training = replace(training, digests=digests, groups=join_groups(digests, groups))
             inputs = self._fit_head(tables, training, graphs)
-        self._mark_classes(inputs, training)
+        linear = self._linear_head(inputs, training)
+        self._learn_errors(inputs, training, linear)
+        self._mark_classes(inputs, training, linear)
         self._remember(survey.hashes)
         self._fitted = True
         return self
@@ -388,17 +393,39 @@ class SubgraphEstimator(GraphEstimator):
             total += len(top)
         return covered / total if total else 1.0
 
-    def _mark_classes(self, inputs: Inputs, training: Training) -> None:
+    def _linear_head(self, inputs: Inputs, training: Training) -> LinearHead:
+        """Return the linear part of the head, fitted now if the head has none."""
+        linear = getattr(self.head_, "linear", self.head_)
+        if isinstance(linear, LinearHead):
+            return linear
+        seed = derive_seed(self.seed_, "head")
+        return LinearHead().fit(inputs, self._training_targets, self.target_, training.weights, seed)
+
+    def _learn_errors(self, inputs: Inputs, training: Training, linear: LinearHead) -> None:
+        """Learn from held-out outputs how wrong predictions are, and for which graphs."""
+        self._conformal = self._references = None
+        # a short list is chosen on all graphs, so its held-out errors would be too small
+        if self.head_.held_out is None or self.n_templates is not None:
+            return
+        outputs, targets, target = self.head_.held_out, self._training_targets, self.target_
+        distinct = Distinct.of(inputs, training.weights)
+        errors = held_out_errors(outputs, targets, target)
+        if not np.isfinite(errors[distinct.graph >= 0]).any():
+            return
+        weights = np.abs(linear.coef).max(axis=0)
+        self._references, graphs, near = learn_references(inputs, errors, weights, distinct)
+        rows = np.flatnonzero(np.isin(distinct.graph, graphs))
+        graph = distinct.graph[rows]
+        signals = self._references.signals(near)[np.searchsorted(graphs, graph)] if target.numeric else None
+        self._conformal = Conformal.fit(outputs[rows], targets[rows], target, graph, distinct.groups[graph], signals)
+
+    def _mark_classes(self, inputs: Inputs, training: Training, linear: LinearHead) -> None:
         """Find the templates behind ``reasons_``."""
         vocabulary, encoding, targets = self.features_.vocabulary, self.vectorizer_.encoding_, self._training_targets
         del self._training_targets
         self._presence, self._graphs_by_class = presence_by_class(
             inputs.features, targets, self.target_, len(vocabulary)
         )
-        linear = getattr(self.head_, "linear", self.head_)
-        if not isinstance(linear, LinearHead):
-            seed = derive_seed(self.seed_, "head")
-            linear = LinearHead().fit(inputs, targets, self.target_, training.weights, seed)
         labelled = [np.full(len(block), encoding.views[block.view].labelled) for block in vocabulary.blocks]
         self._marks = class_marks(inputs.features, linear, targets, self.target_, np.concatenate(labelled), self.seed_)
         shown = {i for mark in self._marks for i in mark.examples} if self.keep_examples else set()
@@ -406,13 +433,30 @@ class SubgraphEstimator(GraphEstimator):
         self._examples = [str(ids[i]) if i in shown else "" for i in range(len(targets))] if shown else []
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
-        outputs, strange = [], 0
+        return self.target_.link(np.concatenate([self.head_.outputs(inputs) for inputs in self._chunks(graphs)]))
+
+    def _outputs_and_signals(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        outputs, signals = [], []
+        for inputs in self._chunks(graphs):
+            outputs.append(self.head_.outputs(inputs))
+            if self.target_.numeric and self._references is not None:
+                points = self._references.sketch(inputs.features)
+                signals.append(self._references.signals(self._references.nearest(points)))
+        return np.concatenate(outputs), np.concatenate(signals) if signals else None
+
+    def _no_errors(self) -> str:
+        if self.n_templates is not None:
+            return "a short list is chosen on all graphs, so fit with n_templates=None"
+        return "give more training graphs or groups, or use head='auto'"
+
+    def _chunks(self, graphs: GraphSet) -> Iterator[Inputs]:
+        """Yield the inputs of a few graphs at a time; warn if most graphs are unusual."""
+        strange = 0
         for chunk in in_chunks(graphs):
             tables = self.vectorizer_.count(chunk)
             strange += int((self.vectorizer_.vocabulary_.unseen(tables, STRANGE_NODES) > STRANGE).sum())
-            outputs.append(self.head_.outputs(self._inputs(chunk, tables)))
+            yield self._inputs(chunk, tables)
         self.vectorizer_.warn_of_unseen(graphs, strange if strange > len(graphs) / 2 else 0)
-        return self.target_.link(np.concatenate(outputs))
 
     def _inputs(self, graphs: GraphSet, tables: Sequence[CountTable]) -> Inputs:
         terms, places = term_table(graphs, self.kind_), self.features_.vocabulary.places(tables)
@@ -461,6 +505,8 @@ class SubgraphEstimator(GraphEstimator):
         for i, block in enumerate(self.features_.vocabulary.blocks):
             tensors[f"rows.{i}"], tensors[f"seen.{i}"] = block.rows, block.seen
         parts: dict[str, Any] = {"head": self.head_, "size": self.features_.size, "further": self.features_.further}
+        if self._conformal is not None and self._references is not None:
+            parts |= {"conformal": self._conformal, "references": self._references}
         for prefix, part in parts.items():
             tensors.update({f"{prefix}.{name}": tensor for name, tensor in part.tensors().items()})
         return tensors
@@ -502,6 +548,10 @@ class SubgraphEstimator(GraphEstimator):
             linear is not None and linear[0].shape != (self.target_.outputs, self.features_.columns)
         ):
             raise ValueError("weights and vocabulary differ in size")
+        if "conformal.sizes" in tensors:
+            columns = 1 if self.target_.exclusive else self.target_.outputs
+            self._conformal = Conformal.restore(below("conformal."), self.target_, SIGNALS)
+            self._references = References.restore(below("references."), self.features_.columns, columns)
 
 
 class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
