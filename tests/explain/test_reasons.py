@@ -45,10 +45,10 @@ def test_what_the_formula_shows_is_not_repeated_in_names():
     assert formula(RING, ["ring CH2"] * 4, single) == "CH2\u2013CH2\u2013CH2\u2013CH2 with 1 ring"
 
 
-def test_reasons_against_the_class_come_last_and_the_rest_by_strength(clf, mutag):
+def test_reasons_are_sorted_by_their_contribution_alone(clf, mutag):
     for graph in mutag[:40]:
-        worth = [reason.contribution for reason in clf.explain(graph).reasons]
-        assert worth == sorted(worth, key=lambda value: (value < 0, -abs(value)))
+        worth = [abs(reason.contribution) for reason in clf.explain(graph).reasons]
+        assert worth == sorted(worth, reverse=True)
 
 
 def test_class_reasons_are_sorted_by_their_effect(clf, mutag):

@@ -229,7 +229,7 @@ def test_a_reason_without_which_a_label_is_gone_says_so(mutag):
     for panel in Cases(held_out(clf, graphs), graphs, range(30), quiet=True).panels:
         found = clf.explain(graphs[panel.number])
         for row, reason in zip(panel.reasons, found.reasons, strict=True):
-            same = ((reason.answers > 0.5) == (found.probabilities > 0.5)).all()
+            same = ((reason.without > 0.5) == (found.probabilities > 0.5)).all()
             assert (row.flips is None) == same
             flips.add(row.flips)
     assert flips > {None}

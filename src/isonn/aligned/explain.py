@@ -13,9 +13,14 @@ import numpy as np
 from isonn.aligned.model import Geometry, SetTemplate
 from isonn.explain.matched import Logits, MatchedGraph, Occurrences, Regions
 from isonn.explain.template import Template
+from isonn.explain.text import connections
+from isonn.explain.units import REST, Unit
 from isonn.graphs.graph import Graph
 from isonn.packing import Floats, IntArray
 from isonn.targets import Target
+
+#: Single connections are units if they contribute at least this share of the strongest unit; at most so many.
+LEAST, CONNECTIONS = 0.1, 20
 
 
 class AlignedMatches(MatchedGraph):
@@ -112,6 +117,31 @@ class AlignedMatches(MatchedGraph):
         zero = np.zeros(len(self._intercept))
         worth = self.target.margin(self._cells.T, column) - self.target.margin(zero, column)
         return Regions(self._nodes[:, :1], self._nodes[:, 1:], worth, np.ones(len(worth)))
+
+    def units(self, column: int, importance: Floats) -> list[Unit]:
+        """Return the sets of regions, the strongest single connections, and the rest."""
+        rows, contributions = self.contributions(column)
+        sets = len(self._orders)
+        single = self.occurrences.template[rows] >= sets
+        worth = np.where(single, np.abs(contributions), 0.0)
+        least = LEAST * float(np.abs(contributions).max(initial=0.0))
+        strongest = np.argsort(-worth, kind="stable")[:CONNECTIONS]
+        listed = [*np.flatnonzero(~single).tolist(), *strongest[worth[strongest] > least].tolist()]
+        rest = np.setdiff1d(np.arange(len(rows)), listed)
+        units = []
+        for row in listed:
+            nodes = self.occurrences.nodes[rows[row]]
+            members = tuple(sorted(nodes[nodes >= 0].tolist()))
+            kind = "connection" if single[row] else "set"
+            name = connections([self._region_name(node) for node in members])
+            units.append(Unit(name, kind, members, float(contributions[row]), (int(rows[row]),)))
+        if len(rest):
+            worth_of_rest = float(contributions[rest].sum())
+            units.append(Unit("all other connections", REST, (), worth_of_rest, tuple(rows[rest].tolist())))
+        return sorted(units, key=lambda unit: -abs(unit.contribution))
+
+    def _region_name(self, node: int) -> str:
+        return str(node if self.graph.node_names is None else self.graph.node_names[node])
 
     def order(self, row: int) -> IntArray | None:
         """Return the position in the set of each template node."""

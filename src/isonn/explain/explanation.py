@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from isonn.explain.importance import edge_means, edge_shares, node_shares
 from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Regions
 from isonn.explain.reasons import Reason, find_reasons
 from isonn.explain.template import Template
+from isonn.explain.units import Unit
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
@@ -100,7 +101,7 @@ class Explanation:
         >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
         >>> why = clf.explain(graphs[0])
         >>> [why.node_name(node) for node in why.reasons[0].nodes]  # the nitro group
-        ['C 12', 'N 14', 'O 15', 'O 16']
+        ['N 14', 'O 15', 'O 16']
         >>> rest = sum(part.contribution for part in why.absent + why.terms)
         >>> bool(abs(why.node_importance.sum() + rest - (why.score - why.base)) < 1e-9)
         True
@@ -160,11 +161,18 @@ class Explanation:
         return self.source.terms(self.column)
 
     @cached_property
-    def reasons(self) -> list[Reason]:
-        """At most five disjoint pieces of the graph that decide the prediction, strongest first.
+    def units(self) -> list[Unit]:
+        """The parts of the graph, largest absolute contribution first.
 
-        For classes, the pieces that speak against the class come last.
+        Units, ``absent`` and ``terms`` sum to ``score - base``. Units of molecules are functional groups, ring systems
+        and chains; of aligned graphs sets of regions, connections and the rest; of other graphs connected pieces whose
+        nodes contribute with one sign, and the rest. [] for the paper's models, whose contributions do not add up.
         """
+        return self.source.units(self.column, self.node_importance)
+
+    @cached_property
+    def reasons(self) -> list[Reason]:
+        """The strongest units, at most five, largest absolute contribution first."""
         return find_reasons(self)
 
     @cached_property
@@ -184,14 +192,19 @@ class Explanation:
         label = self.graph.node_labels[node].item()
         return f"{self.label_names.get(label, label)} {node}"
 
-    def without(self, match: Match | Reason | int | Sequence[Match | int]) -> NDArray[np.float64]:
-        """Run the model without some matches and return the probabilities (or values), shape (outputs,).
+    @overload
+    def without(self, match: Reason) -> NDArray[np.float64] | None: ...
+    @overload
+    def without(self, match: Match | int | Sequence[Match | int]) -> NDArray[np.float64]: ...
+    def without(self, match: Match | Reason | int | Sequence[Match | int]) -> NDArray[np.float64] | None:
+        """Run the model without a reason or some matches and return the probabilities (or values), shape (outputs,).
 
         Args:
-            match: one or several entries of ``matches`` or their numbers, or one of ``reasons``.
+            match: one of ``reasons``, as in `Reason.without`; or one or several entries of ``matches``, or their
+                numbers, which are left out while the graph stays as it is.
         """
         if isinstance(match, Reason):
-            return match.answers
+            return match.without
         given = [match] if isinstance(match, (Match, int, np.integer)) else list(match)
         for one in given:
             if isinstance(one, (int, np.integer)) and not 0 <= one < len(self.matches):

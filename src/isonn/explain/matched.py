@@ -6,13 +6,14 @@ Explanations need nothing else from a model. Each kind of region has its own sub
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isonn.explain.template import Template
+from isonn.explain.units import Unit, delete_unit, units_of
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.targets import Target
@@ -115,6 +116,9 @@ class MatchedGraph(ABC):
     #: Whether the contributions of all matches, absent pieces and terms sum to score - base.
     exact: bool = False
 
+    #: The model's answers for another graph, shape (outputs,); None if it can only leave out matches.
+    predict: Callable[[Graph], NDArray[np.float64]] | None = None
+
     @abstractmethod
     def logits(self) -> Logits:
         """Return the outputs for the graph as it is, shape (outputs,)."""
@@ -169,6 +173,25 @@ class MatchedGraph(ABC):
         """Return the margin minus the margin with a template switched off, shape (templates,)."""
         without = self.target.margin(self.logits_without_template(), column)
         return np.asarray(self.target.margin(self.logits(), column) - without)
+
+    def units(self, column: int, importance: NDArray[np.float64]) -> list[Unit]:
+        """Return the units of the graph with their contributions; [] for models whose contributions do not add up.
+
+        Args:
+            column: the output to explain.
+            importance: the contribution of each node to it, shape (n,).
+        """
+        return units_of(self.graph, importance) if self.exact else []
+
+    def answers_without(self, unit: Unit) -> NDArray[np.float64] | None:
+        """Return the model's answers without a unit, shape (outputs,); None if nothing is left of the graph.
+
+        Nodes are deleted and the rest is predicted again; of units that consist of matches, the matches are left out.
+        """
+        if self.predict is None or unit.matches:
+            return self.target.link(self.logits_without(np.array(unit.matches, dtype=np.int64)))
+        rest = delete_unit(self.graph, unit)
+        return None if rest is None else self.predict(rest)
 
     def padding_logits(self) -> Logits:
         """Return the outputs without any input that is not a node of the graph, shape (outputs,)."""

@@ -1,15 +1,17 @@
-"""Reasons: the few pieces of a graph that decide a prediction, instead of hundreds of overlapping matches."""
+"""Reasons: the few units of a graph that decide a prediction, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.text import MOST_IN_FORMULA, piece_text
+from isonn.explain.text import piece_text
+from isonn.explain.units import REST, Unit
 from isonn.graphs.graph import Graph, GraphSet
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Maximum number of reasons per graph.
 MOST = 5
-#: Edges belong to a reason if their importance is at least this share of the strongest edge's.
-SHARE = 0.4
 #: Number of windows searched for reasons.
 STRONGEST = 200
 #: Reasons below this share of the strongest one's contribution are not listed.
@@ -30,28 +30,92 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reason:
-    """A connected piece of a graph that speaks for or against the explained class.
+    """A unit of a graph that speaks for or against the explained class, or raises or lowers the explained number.
+
+    ``contribution`` is the unit's share of the score of this graph. ``without`` is another question: what the model
+    says about the graph without the unit. Other units may then count more, so the two can differ in sign (``agrees``).
 
     Attributes:
-        graph: the graph.
-        nodes: its nodes, ascending.
-        names: the name of each node.
-        contribution: total contribution of all matches inside the piece.
-        answers: probabilities (or values) without the matches inside the piece, shape (outputs,).
-        matches: rows of the matches inside it.
-        text: the piece in words.
+        unit: the unit.
+        explanation: the explanation it belongs to.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
+        >>> reason = clf.explain(graphs[0]).reasons[0]
+        >>> reason.text, reason.agrees
+        ('O=N\u2013O', True)
     """
 
-    graph: Graph
-    nodes: tuple[int, ...]
-    names: tuple[str, ...]
-    contribution: float
-    answers: NDArray[np.float64]
-    matches: NDArray[np.int64]
-    text: str
+    unit: Unit
+    explanation: Explanation = field(repr=False)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self.explanation.graph
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The nodes of the unit, ascending."""
+        return self.unit.nodes
+
+    @property
+    def name(self) -> str | None:
+        """The name of the unit, or None."""
+        return self.unit.name
+
+    @property
+    def smiles(self) -> str:
+        """The SMILES of the unit; "" if the graph is not a molecule."""
+        return self.unit.smiles
+
+    @property
+    def smarts(self) -> str:
+        """A pattern that finds the unit; "" if the graph is not a molecule."""
+        return self.unit.smarts
+
+    @property
+    def contribution(self) -> float:
+        """What the unit adds to the score."""
+        return self.unit.contribution
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each node."""
+        return tuple(map(self.explanation.node_name, self.nodes))
+
+    @cached_property
+    def text(self) -> str:
+        """The unit in words: its name, the SMILES of one without a name, or a formula of its nodes."""
+        names = self.explanation.label_names, self.explanation.edge_label_names
+        return self.name or self.smiles or piece_text(self.graph, self.nodes, *names)
+
+    @cached_property
+    def without(self) -> NDArray[np.float64] | None:
+        """The model's probabilities (or values) for the graph without the unit, shape (outputs,).
+
+        The nodes are deleted, hydrogens close the bonds of molecules, and the model predicts what is left; None if
+        nothing is left. For aligned graphs the connections of the unit are average instead, for the paper's models its
+        matches are left out. Computed when first asked for.
+        """
+        return self.explanation.source.answers_without(self.unit)
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether deleting the unit moves the answer as its contribution says; None if nothing is left without it.
+
+        If not, other units take over when this one is gone.
+        """
+        if self.without is None:
+            return None
+        column = self.explanation.column
+        change = self.explanation.probabilities[column] - self.without[column]
+        return bool(change * self.contribution >= 0)
 
     def __str__(self) -> str:
-        return f"{self.contribution:+.2f}  {self.text} ({', '.join(self.names)})"
+        nodes = "" if self.unit.kind in ("set", "connection") else f" ({', '.join(self.names)})"
+        return f"{self.contribution:+.2f}  {self.text}{nodes}"
 
     def __repr__(self) -> str:
         return f"Reason({self})"
@@ -101,83 +165,29 @@ class ClassReason:
 
 
 def find_reasons(explanation: Explanation) -> list[Reason]:
-    """Find at most five disjoint pieces of the graph, strongest first; for classes, those that speak against it last.
+    """Return the strongest units, at most five, largest absolute contribution first."""
+    units = explanation.units if explanation.exact else _windows(explanation)
+    units = sorted((unit for unit in units if unit.kind != REST), key=lambda unit: -abs(unit.contribution))[:MOST]
+    least = max(LEAST * abs(units[0].contribution), ROUNDING) if units else 0.0
+    return [Reason(unit, explanation) for unit in units if abs(unit.contribution) >= least]
 
-    Edges whose importance has one sign and is near that of the strongest edge are joined into connected pieces. The
-    contribution of a piece is that of all matches inside it. Nodes of a stronger piece belong to no other.
-    """
-    graph, found = explanation.graph, explanation.source.occurrences
+
+def _windows(explanation: Explanation) -> list[Unit]:
+    """Return disjoint windows of the paper's models, strongest first, each with all matches inside it."""
+    found, n = explanation.source.occurrences, explanation.graph.n
     rows, contributions = explanation.contributions
-    nodes_of = found.nodes[found.region[rows]] if found.columns is None else None
-    importance = explanation.edge_importance + explanation.edge_importance.T
-    pieces: list[tuple[float, list[int]]] = []
-    for sign in (1.0, -1.0) if found.columns is None else ():
-        strength = np.triu(sign * importance, 1)
-        strongest = float(strength.max(initial=0.0))
-        if strongest > 0:
-            for members in _small_pieces(strength, strongest):
-                inside = np.ix_(members, members)
-                pieces.append((float(strength[inside].sum()), members))
-    if found.columns is not None:  # a connected piece seldom contains rows and columns of a window
-        for i in np.argsort(-np.abs(contributions), kind="stable")[:STRONGEST].tolist():
-            both = (found.nodes[found.region[rows[i]]], found.columns[found.region[rows[i]]])
-            pieces.append((abs(float(contributions[i])), sorted({int(v) for v in np.concatenate(both) if v >= 0})))
-    if not pieces and len(explanation.node_importance):
-        best = int(np.abs(explanation.node_importance).argmax())
-        pieces = [(abs(float(explanation.node_importance[best])), [best])]
-    reasons: list[Reason] = []
-    used: set[int] = set()
-    for _, members in sorted(pieces, key=lambda piece: -piece[0]):
-        free = [node for node in members if node not in used]
-        if len(free) < len(members) and (len(free) < 2 or found.columns is not None):
-            continue
-        used.update(free)
-        inside = _inside(nodes_of, found, rows, free, graph.n)
-        if not len(inside):
-            continue
-        answers = explanation.target.link(explanation.source.logits_without(rows[inside]))
-        names = tuple(explanation.node_name(node) for node in free)
-        worth = float(contributions[inside].sum())
-        text = piece_text(graph, free, explanation.label_names, explanation.edge_label_names)
-        reasons.append(Reason(graph, tuple(free), names, worth, answers, rows[inside], text))
-    reasons.sort(key=lambda reason: -abs(reason.contribution))
-    least = max(LEAST * abs(reasons[0].contribution), ROUNDING) if reasons else 0.0
-    kept = [reason for reason in reasons[:MOST] if abs(reason.contribution) >= least]
-    if not explanation.target.numeric:
-        kept.sort(key=lambda reason: reason.contribution < 0)
-    return kept
-
-
-def _inside(nodes_of, found, rows, members, n):  # type: ignore[no-untyped-def]
-    """Return which of the matches lie entirely inside a piece."""
-    member = np.zeros(n + 1, dtype=bool)
-    member[members] = True
-    member[n] = True  # -1, the padding of smaller regions, is inside everything
-    if nodes_of is None:
-        both = np.concatenate([found.nodes[found.region[rows]], found.columns[found.region[rows]]], axis=1)
-        return np.flatnonzero(member[both].all(axis=1))
-    return np.flatnonzero(member[nodes_of].all(axis=1))
-
-
-def _small_pieces(strength: NDArray[np.float64], strongest: float) -> list[list[int]]:
-    """Return the connected pieces of strong edges; with a piece of half the graph, only stronger edges count."""
-    pieces: list[list[int]] = []
-    for share in np.arange(SHARE, 0.95, 0.1):
-        pieces = _connected(len(strength), np.argwhere(strength >= share * strongest))
-        if max(map(len, pieces)) <= max(MOST_IN_FORMULA, len(strength) // 2):
-            break
-    return pieces
-
-
-def _connected(n: int, edges: NDArray[np.int64]) -> list[list[int]]:
-    """Return the connected components of these edges, as sorted nodes."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    nodes = np.unique(edges)
-    table = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
-    piece = connected_components(table, directed=False)[1][nodes]
-    return [nodes[piece == number].tolist() for number in np.unique(piece)]
+    assert found.columns is not None
+    both = np.concatenate([found.nodes[found.region[rows]], found.columns[found.region[rows]]], axis=1)
+    units: list[Unit] = []
+    free = np.ones(n, dtype=bool)
+    for i in np.argsort(-np.abs(contributions), kind="stable")[:STRONGEST].tolist():
+        nodes = np.unique(both[i])
+        if free[nodes].all():
+            free[nodes] = False
+            inside = np.flatnonzero(np.isin(both, nodes).all(axis=1))
+            worth = float(contributions[inside].sum())
+            units.append(Unit(None, "window", tuple(nodes.tolist()), worth, tuple(rows[inside].tolist())))
+    return units
 
 
 def _igraph_of(graph: Graph, nodes: Sequence[int] | None = None) -> tuple[Any, dict[str, list[str]]]:

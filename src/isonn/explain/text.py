@@ -152,6 +152,18 @@ def piece_text(
     return formula(graph.adjacency[np.ix_(nodes, nodes)] != 0, names, links)
 
 
+def connections(names: Sequence[str]) -> str:
+    """Name the connections among some regions.
+
+    Example:
+        >>> connections(["left insula", "right insula"]), connections(["A", "B", "C"])
+        ('the connection between left insula and right insula', 'the connections among A, B and C')
+    """
+    if len(names) < 3:
+        return f"the connection between {' and '.join(names)}" if len(names) == 2 else ", ".join(names)
+    return f"the connections among {', '.join(names[:-1])} and {names[-1]}"
+
+
 def link_name(label: Any, names: Mapping[Any, str] | None) -> str | None:
     """Return the name of an edge label, or None for an edge without one."""
     return None if label is None else str((names or {}).get(label, label))

@@ -10,6 +10,7 @@ from isonn.errors import naming_the_extra
 
 with naming_the_extra("isonn.molecules"):
     from isonn.molecules.convert import canonical_smiles, from_smiles, scaffolds, to_mol
+    from isonn.molecules.edit import delete_atoms
     from isonn.molecules.groups import find_group
     from isonn.molecules.standardizer import on_input_atoms, standardize
     from isonn.molecules.terms import term_table, terms
@@ -18,6 +19,7 @@ with naming_the_extra("isonn.molecules"):
 __all__ = [
     "Unit",
     "canonical_smiles",
+    "delete_atoms",
     "find_group",
     "from_smiles",
     "on_input_atoms",

@@ -144,6 +144,22 @@ def to_mol(graph: Graph) -> Mol:
     return result
 
 
+def graph_of(molecule: Mol, standardize: str = "none") -> Graph:
+    """Convert one molecule as it is.
+
+    Args:
+        molecule: the molecule.
+        standardize: how it was standardised, such as that of the graph it was made from; models check it.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> str(graph_of(Chem.MolFromSmiles("OCC")).row["smiles"])
+        'CCO'
+    """
+    table = {"smiles": np.array([Chem.MolToSmiles(molecule)]), "standardize": np.array([standardize])}
+    return _graphs_of([molecule], table, "molecule")[0]
+
+
 def rdkit_atom(atom: Atom, hydrogens: int) -> Chem.Atom:
     """Return RDKit's atom, with this number of hydrogens that are not atoms themselves."""
     built = Chem.Atom(atom.number)

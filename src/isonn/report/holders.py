@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.explain.reasons import Reason
+from isonn.graphs.edit import induced
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.layout import canonical_order
 from isonn.report.matrix import suits
-from isonn.report.node_link import induced
 from isonn.report.words import Naming, has_target, side
 
 #: Maximum number of graphs searched for the reasons of single graphs, as each piece is compared with every graph.
@@ -57,7 +57,7 @@ class Holders:
 
 def piece_key(graph: Graph, nodes: Sequence[int]) -> tuple[Any, ...]:
     """Return a key that is equal for pieces that are equal up to relabelling, including node and edge labels."""
-    piece = induced(graph, np.array(sorted(nodes), dtype=np.int64))
+    piece = induced(graph, sorted(nodes))
     order = canonical_order(piece)
     place = np.empty(piece.n, dtype=np.int64)
     place[order] = np.arange(piece.n)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.explain.template import Template
+from isonn.graphs.edit import induced
 from isonn.graphs.graph import Graph
 from isonn.graphs.join import graphset_from_cells
 from isonn.report.draw import (
@@ -287,27 +287,6 @@ def _around(graph: Graph, starts: Sequence[int]) -> NDArray[np.int64]:
         if len(found) >= AROUND:
             break
     return np.sort(np.array(list(found)[:AROUND]))
-
-
-def induced(graph: Graph, kept: NDArray[np.int64]) -> Graph:
-    """Return the induced subgraph on some of the nodes."""
-    place = {node: i for i, node in enumerate(kept.tolist())}
-    cells = [(i, place[a], place[b]) for i, (a, b) in enumerate(graph.edges.tolist()) if a in place and b in place]
-    chosen = np.array([i for i, _, _ in cells], dtype=np.int64)
-
-    def take(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
-        return None if column is None else column[rows]
-
-    return replace(
-        graph,
-        n=len(kept),
-        edges=np.array([(a, b) for _, a, b in cells], dtype=np.int64).reshape(-1, 2),
-        weights=take(graph.weights, chosen),
-        edge_labels=take(graph.edge_labels, chosen),
-        node_labels=take(graph.node_labels, kept),
-        node_attributes=take(graph.node_attributes, kept),
-        node_names=take(graph.node_names, kept),
-    )
 
 
 def matrix_graph(

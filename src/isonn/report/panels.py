@@ -207,12 +207,16 @@ def _reason_rows(explanation: Explanation, naming: Naming, holders: Holders | No
             members=reason.nodes,
             contribution=reason.contribution,
             bar=bar(reason.contribution, largest),
-            without=f"{reason.answers[column]:.3g}" if numeric else percent_text(float(reason.answers[column])),
-            flips=_flips(explanation, reason.answers, naming),
+            without="" if (left := reason.without) is None else _amount(float(left[column]), numeric),
+            flips=None if left is None else _flips(explanation, left, naming),
             held="" if holders is None else holders.words(reason, naming),
         )
         for reason in explanation.reasons
     )
+
+
+def _amount(answer: float, numeric: bool) -> str:
+    return f"{answer:.3g}" if numeric else percent_text(answer)
 
 
 def _certainty(explanation: Explanation, predicted: str, naming: Naming) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.explain.text import connections
 from isonn.graphs.graph import GraphSet
 from isonn.report.draw import shortened
 from isonn.report.matrix import suits
@@ -108,18 +109,6 @@ def listed(names: Sequence[str]) -> str:
     """
     rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(map(shortened, names[:NAMED])) + rest
-
-
-def connections(names: Sequence[str]) -> str:
-    """Name the connections among some regions.
-
-    Example:
-        >>> connections(["left insula", "right insula"]), connections(["A", "B", "C"])
-        ('the connection between left insula and right insula', 'the connections among A, B and C')
-    """
-    if len(names) < 3:
-        return f"the connection between {' and '.join(names)}" if len(names) == 2 else ", ".join(names)
-    return f"the connections among {', '.join(names[:-1])} and {names[-1]}"
 
 
 def brief(text: str, kind: str) -> str:

@@ -18,8 +18,8 @@ from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
 from isonn.explain.reasons import ClassReason
 from isonn.explain.template import Template
-from isonn.graphs.convert import as_one_graph, standardization_of
-from isonn.graphs.graph import GraphSet
+from isonn.graphs.convert import as_graphset, as_one_graph, standardization_of
+from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
 from isonn.heads import Distinct, Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
 from isonn.params import check_class_weight, check_count, check_plain
@@ -466,7 +466,15 @@ class SubgraphEstimator(GraphEstimator):
     def _matched_graph(self, X: Any) -> SubgraphMatches:
         graphs = self._checked(as_one_graph(X, self.standardize_))
         self.vectorizer_.warn_of_unseen(graphs)
-        return self._matches(graphs, (self.features_, self.head_))
+        matched = self._matches(graphs, (self.features_, self.head_))
+        matched.predict = self._answer
+        return matched
+
+    def _answer(self, graph: Graph) -> NDArray[np.float64]:
+        """Return the answers for an edited graph, without the warnings of `predict`."""
+        graphs = as_graphset([graph])
+        outputs = self.head_.outputs(self._inputs(graphs, self.vectorizer_.count(graphs)))
+        return np.asarray(self.target_.link(outputs)[0])
 
     def _matches(self, graphs: GraphSet, model: Model) -> SubgraphMatches:
         """Match a model with a set of one graph."""

@@ -1,0 +1,159 @@
+"""Units: the parts into which a graph is divided, so that their contributions add up.
+
+Graphs of a kind may have their own `Partition`, such as functional groups and rings for molecules. Other graphs are
+divided into connected pieces whose nodes contribute with one sign, and the rest.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.errors import InputError
+from isonn.graphs.edit import delete_nodes
+from isonn.graphs.graph import Graph
+from isonn.plugins import load_plugin
+
+#: Nodes belong to a piece of one sign if their importance is at least this share of the strongest node's.
+SHARE = 0.4
+#: A piece has at most so many nodes, or half of the graph.
+LARGEST = 12
+#: The kind of the unit that holds all other nodes or connections.
+REST = "rest"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unit:
+    """A part of a graph with its contribution to a prediction.
+
+    Attributes:
+        name: its name, such as "nitro on an aromatic ring"; None if it has none.
+        kind: of molecules "group", "ring", "other" or "chain"; of aligned graphs "set" or "connection"; else "piece".
+            "rest" is what no other unit holds.
+        nodes: its nodes, ascending.
+        contribution: the sum of the contributions of its nodes or connections.
+        matches: rows of its matches, for units that are sets of matches rather than of nodes.
+        source: what the partition knows about it; its ``smiles`` and ``smarts`` are those of the unit.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> e = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs).explain(graphs[0])
+        >>> sorted(node for unit in e.units for node in unit.nodes) == list(range(graphs[0].n))
+        True
+    """
+
+    name: str | None
+    kind: str
+    nodes: tuple[int, ...]
+    contribution: float = 0.0
+    matches: tuple[int, ...] = ()
+    source: Any = field(default=None, repr=False)
+
+    @property
+    def smiles(self) -> str:
+        """The SMILES of a molecule's unit, ``*`` where a bond to the rest was cut; "" for other graphs."""
+        return str(getattr(self.source, "smiles", ""))
+
+    @property
+    def smarts(self) -> str:
+        """A pattern that finds a molecule's unit; "" for other graphs."""
+        return str(getattr(self.source, "smarts", ""))
+
+    def __repr__(self) -> str:
+        called = self.name or self.smiles or f"{self.kind} of {len(self.nodes)} nodes"
+        return f"Unit({called}: {self.contribution:+.2f})"
+
+
+class Partition(ABC):
+    """Divides graphs of one kind into units and deletes units. Subclass it and call `register_partition`.
+
+    Every node belongs to exactly one unit, and relabelling a graph changes no unit.
+    """
+
+    @abstractmethod
+    def units(self, graph: Graph) -> list[Unit]:
+        """Return the units of a graph, without contributions."""
+
+    def delete(self, graph: Graph, nodes: Sequence[int]) -> Graph:
+        """Return the graph without some of its nodes, as a graph of this kind would be."""
+        return delete_nodes(graph, nodes)
+
+
+_PARTITIONS: dict[str, Partition] = {}
+#: Partitions that need an extra, imported on first use. Each module calls `register_partition`.
+_LATER = {"molecules": "isonn.molecules.partition"}
+
+
+def register_partition(kind: str, partition: Partition) -> None:
+    """Divide graphs of a kind (``GraphSet.kind``) into these units, replacing an earlier partition."""
+    if not isinstance(partition, Partition):
+        raise InputError(f"{partition!r} is not a Partition; give an instance of a subclass")
+    _PARTITIONS[kind] = partition
+
+
+def find_partition(kind: str) -> Partition | None:
+    """Return the partition of a kind, or None if it has none."""
+    if kind and kind not in _PARTITIONS:
+        load_plugin("partitions", kind)
+    if kind not in _PARTITIONS and kind in _LATER:
+        try:
+            importlib.import_module(_LATER[kind])
+        except ImportError:  # without the extra, pieces of one sign are better than none
+            return None
+    return _PARTITIONS.get(kind)
+
+
+def units_of(graph: Graph, importance: NDArray[np.float64]) -> list[Unit]:
+    """Divide a graph into units, largest absolute contribution first.
+
+    Args:
+        graph: the graph.
+        importance: the contribution of each node, shape (n,).
+    """
+    partition = find_partition(graph.kind)
+    units = _pieces_of_one_sign(graph, importance) if partition is None else partition.units(graph)
+    filled = [replace(unit, contribution=float(importance[list(unit.nodes)].sum())) for unit in units]
+    return sorted(filled, key=lambda unit: -abs(unit.contribution))
+
+
+def delete_unit(graph: Graph, unit: Unit) -> Graph | None:
+    """Return the graph without a unit; None if nothing is left."""
+    if len(unit.nodes) == graph.n:
+        return None
+    partition = find_partition(graph.kind)
+    return delete_nodes(graph, unit.nodes) if partition is None else partition.delete(graph, unit.nodes)
+
+
+def _pieces_of_one_sign(graph: Graph, importance: NDArray[np.float64]) -> list[Unit]:
+    """Return the connected pieces of strong nodes of one sign, and the rest.
+
+    With a piece of half the graph, only stronger nodes count.
+    """
+    strength = np.abs(importance)
+    strongest = float(strength.max(initial=0.0))
+    pieces: list[NDArray[np.int64]] = []
+    for share in np.arange(SHARE, 0.95, 0.1) if strongest > 0 else ():
+        pieces = _connected(graph, np.where(strength >= share * strongest, np.sign(importance), 0))
+        if max(map(len, pieces)) <= max(LARGEST, graph.n // 2):
+            break
+    rest = np.setdiff1d(np.arange(graph.n), np.concatenate(pieces)) if pieces else np.arange(graph.n)
+    units = [Unit(None, "piece", tuple(piece.tolist())) for piece in pieces]
+    return units + ([Unit("the rest", REST, tuple(rest.tolist()))] if len(rest) else [])
+
+
+def _connected(graph: Graph, sign: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Return the connected pieces of nodes whose sign is equal and not 0."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows, columns = graph.edges.T
+    inside = (sign[rows] == sign[columns]) & (sign[rows] != 0)
+    links = coo_array((np.ones(int(inside.sum())), (rows[inside], columns[inside])), shape=(graph.n, graph.n))
+    piece = np.where(sign != 0, connected_components(links, directed=False)[1], -1)
+    return [np.flatnonzero(piece == number) for number in np.unique(piece[piece >= 0])]
