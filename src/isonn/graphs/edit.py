@@ -33,7 +33,7 @@ def induced(graph: Graph, nodes: Iterable[int]) -> Graph:
     def take(column: NDArray[Any] | None, rows: IntArray) -> NDArray[Any] | None:
         return None if column is None else column[rows]
 
-    return graph._but(
+    return graph.but_with(
         n=len(kept),
         edges=edges[cells].reshape(-1, 2),
         weights=take(graph.weights, cells),
