@@ -31,6 +31,7 @@ LAYERS = [
     {"experiments"},
     {"report"},
     {"molecules", "connectomes"},
+    {"serve"},
     {"cli"},
     {"__main__"},
 ]

@@ -98,6 +98,9 @@ EXTRAS = {
     "nilearn": "connectomes",
     "nibabel": "connectomes",
     "openpyxl": "excel",
+    "anyio": "serve",
+    "starlette": "serve",
+    "uvicorn": "serve",
 }
 
 

@@ -26,6 +26,7 @@ from isonn.cli.options import Quiet
 from isonn.cli.predict import predict
 from isonn.cli.report import report
 from isonn.cli.reproduce import reproduce
+from isonn.cli.serve import serve
 
 app = typer.Typer(
     name="isonn",
@@ -63,7 +64,7 @@ def start(
     progress.hide(quiet)  # an earlier command in this process may have hidden them
 
 
-for command in (evaluate, reproduce, fit, predict, explain, findings, alerts, report, audit, cost, doctor):
+for command in (evaluate, reproduce, fit, predict, explain, findings, alerts, report, serve, audit, cost, doctor):
     app.command()(command)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 

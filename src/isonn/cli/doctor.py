@@ -19,6 +19,7 @@ EXTRAS = {
     "molecules": ("SMILES, SDF, structural alerts", ("rdkit",)),
     "excel": ("tables in .xlsx", ("openpyxl",)),
     "connectomes": ("time series, the interactive brain", ("nilearn",)),
+    "serve": ("the server of models, isonn serve", ("anyio", "starlette", "uvicorn")),
     "report": ("HTML pages and plots", ("jinja2", "matplotlib")),
     "cluster": ("--scheduler, a dask cluster", ("distributed",)),
 }

@@ -72,9 +72,8 @@ class MoleculeDrawer(Drawer):
         wash = _wash(formula, graph, levels(node_importance), edge_levels(edge_importance))
         kind = "isonn molecule importance" if node_importance is not None else "isonn molecule"
         halos = _halos(formula, graph, marks, shown)
-        return Drawing(
-            _svg(formula, kind, title, [*halos, *wash], _tags(formula, graph, marks, shown)), formula.box, "", self.name
-        )
+        svg = _svg(formula, kind, title, [*halos, *wash], _tags(formula, graph, marks, shown))
+        return Drawing(svg, formula.box, "", self.name, tuple(formula.at))
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """Draw a template as a fragment; a line across a bond marks where the rest of the molecule is attached.

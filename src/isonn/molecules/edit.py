@@ -1,11 +1,14 @@
-"""Edits of molecules."""
+"""Edits of molecules: delete atoms, change elements and bonds, attach groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
+from itertools import pairwise
 
 from rdkit import Chem
+from rdkit.Chem import BondType, Mol, RWMol
 
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph
@@ -13,6 +16,37 @@ from isonn.molecules.convert import graph_of, silence, to_mol
 
 #: Hydrogens that take the place of a bond; none for dative and other bonds.
 _ORDERS = {Chem.BondType.SINGLE: 1, Chem.BondType.AROMATIC: 1, Chem.BondType.DOUBLE: 2, Chem.BondType.TRIPLE: 3}
+#: Groups to attach by their name; the first atom is the one attached.
+GROUPS = {
+    "methyl": "C",
+    "ethyl": "CC",
+    "isopropyl": "C(C)C",
+    "tert-butyl": "C(C)(C)C",
+    "phenyl": "c1ccccc1",
+    "hydroxy": "O",
+    "methoxy": "OC",
+    "amino": "N",
+    "dimethylamino": "N(C)C",
+    "acetamido": "NC(C)=O",
+    "nitro": "[N+](=O)[O-]",
+    "cyano": "C#N",
+    "fluoro": "F",
+    "chloro": "Cl",
+    "bromo": "Br",
+    "iodo": "I",
+    "trifluoromethyl": "C(F)(F)F",
+    "formyl": "C=O",
+    "acetyl": "C(C)=O",
+    "carboxy": "C(=O)O",
+    "methyl ester": "C(=O)OC",
+    "carboxamide": "C(N)=O",
+    "methylsulfonyl": "S(C)(=O)=O",
+    "sulfonamide": "S(N)(=O)=O",
+    "thiol": "S",
+    "oxiranyl": "C1CO1",
+}
+#: Bond types by order; 0 is no bond.
+ORDERS = {1: BondType.SINGLE, 2: BondType.DOUBLE, 3: BondType.TRIPLE}
 
 
 def delete_atoms(graph: Graph, atoms: Iterable[int]) -> Graph:
@@ -55,3 +89,158 @@ def delete_atoms(graph: Graph, atoms: Iterable[int]) -> Graph:
     with silence():
         Chem.SanitizeMol(result, catchErrors=True)
     return graph_of(result, graph.row.get("standardize", "none"))
+
+
+def set_element(molecule: Mol, atom: int, element: str) -> Mol:
+    """Replace an atom by one of another element, without charge; hydrogens fill its valence.
+
+    Args:
+        molecule: the molecule, which stays as it is.
+        atom: number of the atom.
+        element: symbol of the element.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> Chem.MolToSmiles(set_element(Chem.MolFromSmiles("c1ccccc1"), 0, "N"))
+        'c1ccncc1'
+    """
+    edited = _kekulized(molecule)
+    if element not in _numbers():
+        raise InputError(f"{element!r:.20} is not an element; use a symbol such as C, N or Cl")
+    changed = _atom(edited, atom)
+    changed.SetAtomicNum(_numbers()[element])
+    changed.SetFormalCharge(0)
+    changed.SetIsotope(0)
+    return _checked(edited, [atom])
+
+
+def set_bond(molecule: Mol, first: int, second: int, order: int) -> Mol:
+    """Set the order of the bond between two atoms, which may be new; hydrogens fill or leave the valences.
+
+    Args:
+        molecule: the molecule, which stays as it is.
+        first, second: numbers of the atoms.
+        order: 1, 2 or 3, or 0 to delete the bond.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> Chem.MolToSmiles(set_bond(Chem.MolFromSmiles("CCO"), 1, 2, 2))
+        'CC=O'
+    """
+    if order not in (0, *ORDERS):
+        raise InputError(f"a bond has order 0 (none), 1, 2 or 3, got {order!r:.20}")
+    for atom in (first, second):
+        _atom(molecule, atom)
+    if first == second:
+        raise InputError(f"a bond joins two atoms, got atom {first} twice")
+    bond = molecule.GetBondBetweenAtoms(first, second)
+    edited = _kekulized(molecule, (first, second) if order == 1 else None)
+    if bond is not None:
+        edited.RemoveBond(first, second)
+    if order:
+        edited.AddBond(first, second, ORDERS[order])
+    return _checked(edited, [first, second])
+
+
+def delete_atom(molecule: Mol, atom: int) -> Mol:
+    """Return the molecule without an atom; hydrogens take its place in the bonds that are cut.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> Chem.MolToSmiles(delete_atom(Chem.MolFromSmiles("Clc1ccccc1"), 0))
+        'c1ccccc1'
+    """
+    if molecule.GetNumAtoms() == 1:
+        raise InputError("no atom of the molecule would be left; keep at least one")
+    edited = _kekulized(molecule)
+    near = [neighbour.GetIdx() for neighbour in _atom(edited, atom).GetNeighbors()]
+    edited.RemoveAtom(atom)
+    return _checked(edited, [other - (other > atom) for other in near])
+
+
+def attach(molecule: Mol, atom: int, group: str) -> Mol:
+    """Attach a group to an atom, where a hydrogen is.
+
+    Args:
+        molecule: the molecule, which stays as it is.
+        atom: number of the atom.
+        group: a name of `GROUPS`.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> Chem.MolToSmiles(attach(Chem.MolFromSmiles("c1ccccc1"), 0, "nitro"))
+        'O=[N+]([O-])c1ccccc1'
+    """
+    if group not in GROUPS:
+        raise InputError(f"{group!r:.40} is not a group to attach; use one of {', '.join(GROUPS)}")
+    _atom(molecule, atom)
+    n = molecule.GetNumAtoms()
+    edited = RWMol(Chem.CombineMols(_kekulized(molecule), _kekulized(Chem.MolFromSmiles(GROUPS[group]))))
+    edited.AddBond(atom, n, BondType.SINGLE)
+    return _checked(edited, [atom, n])
+
+
+def _atom(molecule: Mol, atom: int) -> Chem.Atom:
+    if not 0 <= atom < molecule.GetNumAtoms():
+        raise InputError(f"the molecule has no atom {atom}; use 0 to {molecule.GetNumAtoms() - 1}")
+    return molecule.GetAtomWithIdx(atom)
+
+
+@lru_cache(maxsize=1)
+def _numbers() -> dict[str, int]:
+    table = Chem.GetPeriodicTable()
+    return {table.GetElementSymbol(number): number for number in range(1, 119)}
+
+
+def _kekulized(molecule: Mol, double: tuple[int, int] | None = None) -> RWMol:
+    """Return a copy with alternating bonds instead of aromatic ones; the aromatic bond ``double`` is double in it."""
+    edited = RWMol(molecule)
+    with silence():
+        Chem.Kekulize(edited, clearAromaticFlags=True)
+    bond = None if double is None else molecule.GetBondBetweenAtoms(*double)
+    if double is not None and bond is not None and bond.GetIsAromatic():
+        ring = {(a, b) for x in molecule.GetBonds() if x.GetIsAromatic()
+                for a, b in (_ends(x), _ends(x)[::-1])}  # fmt: skip
+        path = _alternating(edited, ring, double[0], [double[1]]) or []
+        closed = [double[0], *path] if edited.GetBondBetweenAtoms(*double).GetBondType() == BondType.SINGLE else []
+        for first, second in pairwise(closed):
+            swapped = edited.GetBondBetweenAtoms(first, second)
+            single = swapped.GetBondType() == BondType.SINGLE
+            swapped.SetBondType(BondType.DOUBLE if single else BondType.SINGLE)
+    return edited
+
+
+def _alternating(edited: RWMol, ring: set[tuple[int, int]], end: int, path: list[int]) -> list[int] | None:
+    """Continue a path of aromatic bonds, double and single in turn, to ``end``, which its last bond is double to."""
+    wanted = BondType.DOUBLE if len(path) % 2 else BondType.SINGLE
+    for neighbour in edited.GetAtomWithIdx(path[-1]).GetNeighbors():
+        step = (path[-1], neighbour.GetIdx())
+        if step not in ring or edited.GetBondBetweenAtoms(*step).GetBondType() != wanted or step[1] in path:
+            continue
+        if step[1] == end:
+            if wanted == BondType.DOUBLE:
+                return [*path, end]
+        elif whole := _alternating(edited, ring, end, [*path, step[1]]):
+            return whole
+    return None
+
+
+def _ends(bond: Chem.Bond) -> tuple[int, int]:
+    return bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+
+
+def _checked(edited: RWMol, touched: list[int]) -> Mol:
+    """Fill the valences of the atoms that changed; raise `InputError` with RDKit's reason if that is impossible."""
+    for number in touched:
+        atom = edited.GetAtomWithIdx(number)
+        atom.SetNumExplicitHs(0)
+        atom.SetNoImplicit(False)
+        atom.SetNumRadicalElectrons(0)
+        atom.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
+    result = edited.GetMol()
+    with silence():
+        try:
+            Chem.SanitizeMol(result)
+        except (Chem.AtomValenceException, Chem.KekulizeException, Chem.AtomKekulizeException) as error:
+            raise InputError(f"there is no such molecule: {error}; the structure stays as it was") from error
+    return result

@@ -63,12 +63,14 @@ class Drawing:
         box: its viewBox as a thumbnail.
         note: a sentence about anything left out of the picture, or "".
         kind: the drawer's name.
+        points: the position of each node in the picture; () if not every node has one.
     """
 
     svg: str
     box: str
     note: str = ""
     kind: str = "graph"
+    points: tuple[tuple[float, float], ...] = ()
 
 
 class Drawer(ABC):

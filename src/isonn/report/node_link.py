@@ -73,6 +73,7 @@ class NodeLinkDrawer(Drawer):
             plan.box,
             note,
             self.name,
+            tuple(plan.at.values()) if kept is None else (),
         )
 
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:

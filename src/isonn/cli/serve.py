@@ -1,0 +1,103 @@
+"""`isonn serve`: answer requests with saved models, and serve a page to edit graphs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from isonn.cli.options import AsJson, Quiet
+
+
+def serve(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="Model folders written by `isonn fit`, as FOLDER or NAME=FOLDER.",
+            show_default=False,
+        ),
+    ],
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="ISONN_TOKEN",
+            help="Requests must have the header Authorization: Bearer TOKEN.",
+            show_default=False,
+            show_envvar=True,
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name of this server in web addresses; may be repeated.", show_default=False),
+    ] = None,
+    log_structures: Annotated[bool, typer.Option("--log-structures", help="Log the molecules of requests.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Serve saved models: a page to edit a graph and watch its prediction, and a JSON API.
+
+    Ctrl-C ends the server; running requests are finished first.
+    """
+    from isonn.errors import InputError, naming_the_extra
+
+    with naming_the_extra("isonn serve"):
+        from isonn.serve import create_app
+        from isonn.serve.server import is_loopback, listen
+        from isonn.serve.server import serve as answer
+    if token is not None and len(token) < 16:
+        raise InputError(f"--token has {len(token)} characters; use at least 16, such as from `openssl rand -hex 16`")
+    if token is None and not is_loopback(host):
+        raise InputError(f"--host {host} can be reached by others; give a --token, or use --host 127.0.0.1")
+    loaded = _loaded(models)
+    listening = listen(host, port)
+    hosts = [*(allow_host or ()), *([] if is_loopback(host) else [host])]
+    app = create_app(loaded, token=token, hosts=hosts, log_structures=log_structures)
+    _warm_up(loaded)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{listening.getsockname()[1]}/"
+
+    def started() -> None:
+        names = ", ".join(loaded)
+        if as_json:
+            print(json.dumps({"address": address, "models": list(loaded)}), flush=True)
+            return
+        print(f"{names} at {address} (API: {address}openapi.json); Ctrl-C ends the server", flush=True)
+
+    answer(app, listening, quiet=quiet, started=started)
+
+
+def _loaded(given: list[str]) -> dict[str, Any]:
+    """Load models by name: that of the folder, or the one before ``=``."""
+    import isonn
+    from isonn.errors import InputError
+
+    loaded: dict[str, Any] = {}
+    for text in given:
+        name, equals, folder = text.partition("=")
+        if not equals or Path(text).exists():
+            name, folder = Path(text).resolve().name, text
+        if name in loaded:
+            raise InputError(f"two models are called {name!r}; name one of them, as in other={folder}")
+        loaded[name] = isonn.load_model(folder)
+    return loaded
+
+
+def _warm_up(models: dict[str, Any]) -> None:
+    """Use each model once, so that requests compile, import and read nothing."""
+    import warnings
+
+    from isonn.errors import IsoNNError
+    from isonn.serve.app import warm_up
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model in models.values():
+            try:
+                warm_up(model)
+            except IsoNNError:  # a model that needs more than an example, such as confounds
+                continue

@@ -1,0 +1,204 @@
+"""What-if: apply an edit to a graph, and explain the result with a drawing whose nodes and edges can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from isonn.errors import InputError
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.edit import add_node, check_node, delete_nodes, set_edge, set_label
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.join import join_graphs
+from isonn.report.draw import Drawing, describe, svg_number
+from isonn.serve import answers
+from isonn.serve.bodies import Limits, label_names, read_graphs, whole
+
+#: Radius of the area of a node that reacts to a click, and the width of that of an edge, in pixels of the drawing.
+NODE_AREA, EDGE_AREA = 13, 16
+
+
+def whatif(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    """Return a graph after an edit, with its explanation.
+
+    Args:
+        model: a fitted model.
+        body: the graph as in `read_graphs`, and optionally ``edit``, an object with ``op``, and ``label``, the class to
+            explain.
+        limits: the limits of the server.
+    """
+    edit = body.get("edit")
+    if edit is not None and not isinstance(edit, dict):
+        raise InputError('edit is not an object; give one such as {"op": "delete", "atom": 0}')
+    graphs = read_graphs(body, model, 1, limits)
+    smiles = ""
+    if graphs.kind == "molecules":
+        smiles, graphs = _molecule(str(graphs.table["smiles"][0]), edit, model.standardize_)
+    elif edit is not None:
+        graphs = join_graphs([_edited(graphs[0], edit, model)], **label_names(model))
+    explanation = model.explain(graphs, label=answers.label_of(model, body.get("label")))
+    drawing = answers.draw(explanation)
+    return {
+        **({"smiles": smiles} if smiles else {"graph": as_json(graphs, model)}),
+        "about": describe(graphs[0]),
+        **answers.describe(model, explanation, svg=False),
+        "svg": clickable(drawing, graphs[0]),
+    }
+
+
+# Molecules.
+
+
+def _molecule(given: str, edit: dict[str, Any] | None, mode: str | None) -> tuple[str, GraphSet]:
+    """Return a molecule after an edit as the model sees it; nodes are the atoms of the SMILES, in order."""
+    from rdkit import Chem
+
+    from isonn.molecules import standardize
+
+    molecule = standardize(given, "none").mol
+    if edit is not None:
+        molecule = _MOLECULE_EDITS[_operation(edit, _MOLECULE_EDITS)](molecule, edit)
+    smiles = Chem.MolToSmiles(standardize(molecule, mode or "none").mol)
+    return smiles, as_graphset([smiles], standardize=mode)
+
+
+def _set_element(molecule: Any, edit: dict[str, Any]) -> Any:
+    from isonn.molecules.edit import set_element
+
+    return set_element(molecule, _node(edit, "atom"), _text(edit, "element"))
+
+
+def _set_bond(molecule: Any, edit: dict[str, Any]) -> Any:
+    from isonn.molecules.edit import set_bond
+
+    return set_bond(molecule, *_pair(edit, "atoms"), whole(edit.get("order"), "order", 0, 3))
+
+
+def _delete_atom(molecule: Any, edit: dict[str, Any]) -> Any:
+    from isonn.molecules.edit import delete_atom
+
+    return delete_atom(molecule, _node(edit, "atom"))
+
+
+def _attach(molecule: Any, edit: dict[str, Any]) -> Any:
+    from isonn.molecules.edit import attach
+
+    return attach(molecule, _node(edit, "atom"), _text(edit, "group"))
+
+
+_MOLECULE_EDITS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "element": _set_element,
+    "bond": _set_bond,
+    "delete": _delete_atom,
+    "attach": _attach,
+}
+
+
+# Other graphs.
+
+
+def _edited(graph: Graph, edit: dict[str, Any], model: Any) -> Graph:
+    operation = _operation(edit, _GRAPH_EDITS)
+    node_names, edge_names = model.label_names_["node"], model.label_names_["edge"]
+    if operation == "edge":
+        label = _code(edit.get("label"), edge_names, graph.edge_labels)
+        return set_edge(graph, *_pair(edit, "nodes"), _weight(edit.get("weight", 1)), label)
+    label = _code(edit.get("label"), node_names, graph.node_labels)
+    if operation == "label":
+        return set_label(graph, _node(edit, "node"), label)
+    if operation == "delete":
+        check_node(graph, _node(edit, "node"))
+        return delete_nodes(graph, [_node(edit, "node")])
+    more = add_node(graph, label)
+    if edit.get("node") is None:
+        return more
+    check_node(graph, _node(edit, "node"))
+    return set_edge(more, _node(edit, "node"), graph.n)
+
+
+_GRAPH_EDITS = ("edge", "label", "delete", "add")
+
+
+def as_json(graphs: GraphSet, model: Any) -> dict[str, Any]:
+    """Return a graph as `read_graph` takes it, with the names of its labels."""
+    graph = graphs[0]
+    once = graph.edges[:, 0] < graph.edges[:, 1]
+    row: dict[str, Any] = {"nodes": graph.n, "edges": graph.edges[once].tolist()}
+    names = model.label_names_
+    if graph.node_labels is not None:
+        row["labels"] = [names["node"].get(label, label) for label in graph.node_labels.tolist()]
+    if graph.edge_labels is not None:
+        row["edge_labels"] = [names["edge"].get(label, label) for label in graph.edge_labels[once].tolist()]
+    if graph.weights is not None:
+        row["weights"] = graph.weights[once].tolist()
+    return row
+
+
+# The drawing.
+
+
+def clickable(drawing: Drawing, graph: Graph) -> str:
+    """Return a drawing with a transparent area over every node and edge, which the page gives a meaning."""
+    if not drawing.points:
+        return drawing.svg
+    at = [(svg_number(x), svg_number(y)) for x, y in drawing.points]
+    areas = [
+        f'<path class="area" data-edge="{a} {b}" d="M{at[a][0]} {at[a][1]}L{at[b][0]} {at[b][1]}"/>'
+        for a, b in graph.edges.tolist()
+        if a < b
+    ]
+    areas += [
+        f'<circle class="area" data-node="{i}" cx="{x}" cy="{y}" r="{NODE_AREA}"/>' for i, (x, y) in enumerate(at)
+    ]
+    return drawing.svg.removesuffix("</svg>") + f'<g class="areas">{"".join(areas)}</g></svg>'
+
+
+# The fields of an edit.
+
+
+def _operation(edit: dict[str, Any], known: Any) -> str:
+    operation = edit.get("op")
+    if not isinstance(operation, str) or operation not in known:
+        raise InputError(f"op is {ascii(operation)[:40]}; use one of {', '.join(known)}")
+    return operation
+
+
+def _node(edit: dict[str, Any], field: str) -> int:
+    return whole(edit.get(field), field, 0, 2**31)
+
+
+def _pair(edit: dict[str, Any], field: str) -> tuple[int, int]:
+    pair = edit.get(field)
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise InputError(f"{field} is {ascii(pair)[:40]}; give two numbers such as [0, 1]")
+    return whole(pair[0], field, 0, 2**31), whole(pair[1], field, 0, 2**31)
+
+
+def _text(edit: dict[str, Any], field: str) -> str:
+    value = edit.get(field)
+    if not isinstance(value, str) or not value.isascii():
+        raise InputError(f"{field} is {ascii(value)[:40]}; give a text")
+    return value
+
+
+def _weight(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e300:
+        raise InputError(f"weight is {ascii(value)[:40]}; give a number, 0 to delete the edge")
+    return float(value)
+
+
+def _code(label: Any, names: dict[Any, str], column: Any) -> Any:
+    """Return the code of a label that is given by its name or as the code; None stays None."""
+    if label is None:
+        return None
+    codes = {name: code for code, name in names.items()}
+    code = codes.get(label, label) if isinstance(label, str) else label
+    text = column is not None and column.dtype.kind == "U"
+    if column is None or not (isinstance(code, str) if text else _is_code(code)):
+        known = f"; use one of {', '.join(map(str, list(codes)[:20]))}" if codes else "; use one of the graph's"
+        raise InputError(f"{ascii(label)[:40]} is not a label of this model{known}")
+    return code
+
+
+def _is_code(code: Any) -> bool:
+    return isinstance(code, int) and not isinstance(code, bool) and abs(code) < 2**63
