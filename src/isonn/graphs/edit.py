@@ -88,8 +88,7 @@ def set_edge(graph: Graph, first: int, second: int, weight: float = 1.0, label: 
     weights = np.concatenate([weights[~same], [float(weight)] * added])[order]
     if labels is not None:
         labels = np.array([*labels[~same].tolist(), *[label] * added], dtype=labels.dtype)[order]
-    return replace(
-        graph,
+    return graph.but_with(
         edges=edges[order],
         weights=None if (weights == 1).all() else weights,
         edge_labels=labels,

@@ -118,7 +118,7 @@ def create_app(
         Route("/v1/explain", state.post(_explain), methods=["POST"]),
         Route("/v1/whatif", state.post(_whatif), methods=["POST"]),
     ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, Exception: _failed})
     return Guard(app, token, {*LOOPBACK, *(name.casefold() for name in hosts)}, served.limits)
 
 
@@ -220,8 +220,6 @@ class Guard:
             status = 499  # the client is gone; nobody reads an answer
         except Exception:
             LOG.exception("a request failed; please report this")
-            if status == 0:
-                await _error(500, "the server failed; its log says why")(scope, receive, respond)
         finally:
             milliseconds = 1000 * (time.perf_counter() - start)
             extra = scope.get("isonn.structures", "")
@@ -284,6 +282,10 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     sentences = {404: "there is nothing here; see /openapi.json", 405: "this path takes another method"}
     return _error(error.status_code, sentences.get(error.status_code, error.detail), error.headers)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return _error(500, "the server failed; its log says why")
 
 
 def _file(path: str, content: bytes, kind: str) -> Route:
