@@ -51,10 +51,15 @@ def test_fit_takes_the_aligned_model_with_confounds(model):
     assert clf.shuffles == 39
 
 
-def test_predict_uses_the_confounds_of_the_table(model, folder):
+def test_predict_and_explain_use_the_confounds_of_the_table(model, folder, tmp_path):
     done = run("predict", model, folder)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 41
+    assert "leaves none of 40 files" in run("predict", model, folder, "--select", "desc=denoised").stderr
+    page = tmp_path / "page.html"
+    done = run("explain", model, folder, "--out", page, "--graph", 0, "--select", "suffix=relmat")
+    assert done.returncode == 0, done.stderr
+    assert "red-blue" in page.read_text()
 
 
 def test_findings_are_printed_and_written(model, folder, tmp_path):

@@ -3,15 +3,18 @@ from __future__ import annotations
 import csv
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import isonn
 from isonn.connectomes import Atlas, brain_page, findings, from_matrices, matrix_svg, planted_connectomes, stability
 from isonn.connectomes.draw import by_network
 from isonn.errors import InputError
 from isonn.report.draw import Mark, draw_graph
+from isonn.report.words import reason_words
 
 NETWORKS = np.array(["visual", "motor", "default"])
 
@@ -76,6 +79,18 @@ def test_a_reason_names_its_regions(study, atlas, graphs, clf):
     assert all(name in e.reasons[0].text for name in e.reasons[0].names)
 
 
+def test_what_all_region_names_begin_with_is_left_out(graphs, clf):
+    names = np.char.add("7Networks_", graphs.node_names)
+    renamed = replace(graphs, node_names=names)
+    fitted = clone(clf).fit(renamed)
+    found = findings(fitted)
+    assert found.connections[0].region_1.startswith("7Networks_")
+    assert "7Networks" not in str(found)
+    explanation = fitted.explain(renamed[0])
+    assert "7Networks" not in reason_words(explanation.reasons[0])
+    assert "7Networks" not in re.sub("<title>.*?</title>", "", explanation.to_svg())
+
+
 def test_stability_is_the_share_of_folds_that_agree(study, atlas, graphs, clf):
     found = stability(clf, graphs, label="patient", cv=3, atlas=atlas, top=20)
     assert found.folds == 3
@@ -132,9 +147,9 @@ def test_a_connectome_is_drawn_with_names_in_the_order_of_networks(graphs, clf):
     rows = [text for text in texts if "region" in text][::2]
     assert [re.search(r"region (\d+)", text)[1] for text in rows[:3]] == ["1", "4", "7"]
     assert "<b>" not in drawing.svg
-    # node 1 is the first of the second network: its frame begins where the ninth row does
+    # node 1 is the first of the second network: its frame is three pixels outside the ninth cell
     size = round(440 / 24)
-    assert f"M{size * 8} {size * 8}H{size * 9}" in drawing.svg
+    assert f"M{size * 8 - 3} {size * 8 - 3}H{size * 9 + 3}" in drawing.svg
 
 
 def test_a_matrix_with_names_stands_alone(tmp_path, atlas):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, graphs_of, reading
+from isonn.cli.options import AsJson, Data, Model, Quiet, Select, SmilesColumn, TrueColumns, graphs_of, reading
 
 if TYPE_CHECKING:
     from isonn.graphs import GraphSet
@@ -27,6 +27,7 @@ def explain(
     ] = None,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
+    select: Select = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -38,7 +39,7 @@ def explain(
 
     check_new(out)
     clf = isonn.load_model(model)
-    graphs = graphs_of(data, clf, **reading(smiles, target))
+    graphs = graphs_of(data, clf, **reading(smiles, target, select=select))
     text, shown = explain_page(clf, graphs, graph, model, quiet=as_json)
     write(out, text)
     if as_json:

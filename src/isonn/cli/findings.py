@@ -80,6 +80,8 @@ def findings(
         brain_page(found, out)
     else:
         write_pdf(found, out)
+    if out is not None:
+        print(f"{len(found.subnetworks)} sets and {len(found.connections)} connections in {out}")
 
 
 def _plain(row: dict[str, object]) -> dict[str, object]:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, targets_of
+from isonn.cli.options import AsJson, Data, Model, Quiet, Select, SmilesColumn, TrueColumns, targets_of
 
 
 def predict(
@@ -28,6 +28,7 @@ def predict(
     ] = None,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
+    select: Select = None,
     unseen: Annotated[
         bool,
         typer.Option("--unseen", help="Add the share of each graph's subgraphs not seen in training."),
@@ -50,7 +51,7 @@ def predict(
     clf = isonn.load_model(model)
     if unseen and not hasattr(clf, "unseen_share"):
         raise InputError(f"--unseen needs a subgraph model, but {model} holds a {type(clf).__name__}; leave it out")
-    options = reading(smiles, target)
+    options = reading(smiles, target, select=select)
     with ExitStack() as stack:
         if out is not None:
             file = stack.enter_context(stack.enter_context(atomic_file(out)).open("w", encoding="utf-8", newline=""))

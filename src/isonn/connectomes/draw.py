@@ -15,9 +15,10 @@ from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.report.draw import Drawing, Mark, Symbols, register_drawer, shortened
 from isonn.report.matrix import MatrixDrawer
+from isonn.report.words import short_names
 
 #: Height of a line of text; number of letters that fit beside the matrix, and beside that of a page.
-LINE, LETTERS, FEW = 11, 20, 14
+LINE, LETTERS, FEW = 11, 20, 12
 #: Maximum number of regions named per mark.
 NAMED = 8
 #: Maximum side of the matrix in pixels; above it rows are lower than a line of text.
@@ -28,6 +29,8 @@ class ConnectomeDrawer(MatrixDrawer):
     """A matrix with a name at every row and column, ordered by network (the node labels) if the atlas has them."""
 
     name = "matrix"
+    colours = "red-blue"
+    positive, negative = (0xB2, 0x18, 0x2B), (0x21, 0x66, 0xAC)  # as in nilearn's figures
 
     def draw(
         self,
@@ -45,7 +48,7 @@ class ConnectomeDrawer(MatrixDrawer):
         order = by_network(graph)
         place = np.argsort(order)
         return super().draw(
-            _reordered(graph, order),
+            _short(_reordered(graph, order)),
             title=title,
             marks=[_moved(mark, place) for mark in marks],
             shown=shown,
@@ -60,7 +63,7 @@ class ConnectomeDrawer(MatrixDrawer):
 
     def margin(self, side: int) -> int:
         """Return the pixels for `LETTERS` of a name, or `FEW` in the larger letters of a page."""
-        return max(140, round(0.44 * side))
+        return max(140, round(0.55 * side))
 
     def ticks(self, graph: Graph, size: int, text: float) -> Iterable[str]:
         """Yield region names (only some if rows are lower than a line of text), and lines between networks.
@@ -126,6 +129,15 @@ def _reordered(graph: Graph, order: IntArray) -> Graph:
         node_labels=None if graph.node_labels is None else graph.node_labels[order],
         node_attributes=None if graph.node_attributes is None else graph.node_attributes[order],
         node_names=None if graph.node_names is None else graph.node_names[order],
+    )
+
+
+def _short(graph: Graph) -> Graph:
+    """Return the graph without the words that all region names begin with."""
+    return (
+        graph
+        if graph.node_names is None
+        else replace(graph, node_names=np.array(short_names(graph.node_names.tolist())))
     )
 
 

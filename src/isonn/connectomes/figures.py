@@ -5,7 +5,6 @@ Red is positive and blue negative, as in nilearn.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from io import BytesIO
@@ -19,6 +18,7 @@ from isonn.connectomes.atlas import Atlas
 from isonn.connectomes.findings import Findings
 from isonn.errors import InputError, naming_the_extra
 from isonn.files import atomic_file
+from isonn.report.words import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def draw_figures(found: Findings) -> dict[str, Figure]:
         if found.connections and found.atlas is not None and found.atlas.networks is not None:
             figures["chord"] = chord_figure(found, found.atlas)
         if found.values is not None and found.subnetworks:
-            figures["values"] = values_figure(found)
+            figures["values"] = values_figure(found.shortened())
     return figures
 
 
@@ -312,23 +312,6 @@ def strongest_matrix(found: Findings) -> NDArray[np.float64]:
     return shown
 
 
-def short_names(names: Sequence[str]) -> list[str]:
-    """Drop the words that all names begin with.
-
-    Example:
-        >>> short_names(["7Networks_LH_Vis_1", "7Networks_RH_Default_2"])
-        ['LH_Vis_1', 'RH_Default_2']
-    """
-    if len(names) < 2:
-        return list(names)
-    parts = [re.split(r"(?<=[_ .:-])", name) for name in names]
-    shared = 0
-    while all(len(part) > shared + 1 for part in parts) and len({part[shared] for part in parts}) == 1:
-        shared += 1
-    short = ["".join(part[shared:]) for part in parts]
-    return list(names) if any(name.isdecimal() for name in short) else short  # a number alone says too little
-
-
 def _figure(width: float, height: float, axes: bool = True) -> tuple[Figure, Any]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
@@ -339,7 +322,7 @@ def _figure(width: float, height: float, axes: bool = True) -> tuple[Figure, Any
 
 
 def _title(regions: str) -> str:
-    names = short_names(regions.split(" + "))
+    names = regions.split(" + ")
     lines = [_cut(name, 34) for name in names[:3]]
     return "\n".join([*lines, *([f"and {len(names) - 3} more"] if len(names) > 3 else [])])
 

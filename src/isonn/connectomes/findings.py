@@ -19,6 +19,7 @@ from isonn.explain.explanation import Explanation
 from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
+from isonn.report.words import short_names
 
 #: A fold finds a sub-network if one of its sets shares at least this part of the regions (Jaccard).
 SAME = 0.6
@@ -146,6 +147,21 @@ class Findings:
                 cells = asdict(row)
                 writer.writerow({key: "" if value != value else _safe(value) for key, value in cells.items()})
 
+    def shortened(self) -> Findings:
+        """Return the findings without the words that all region names begin with, such as "7Networks_"."""
+        short = dict(zip(self.names, short_names(self.names), strict=True))
+        return replace(
+            self,
+            names=list(short.values()),
+            connections=[
+                replace(one, region_1=short[one.region_1], region_2=short[one.region_2]) for one in self.connections
+            ],
+            subnetworks=[
+                replace(one, regions=" + ".join(short[name] for name in one.regions.split(" + ")))
+                for one in self.subnetworks
+            ],
+        )
+
     def effect_text(self, line: Connection | Subnetwork) -> str:
         """Return the effect with its interval, such as "d = 0.81 [0.32, 1.30]", or "" if it is unknown."""
         if line.effect != line.effect:
@@ -153,12 +169,12 @@ class Findings:
         return f"{self.effect_name} = {line.effect:.2f} [{line.low:.2f}, {line.high:.2f}]"
 
     def __str__(self) -> str:
-        lines = [self.about]
-        for one in self.subnetworks[:5]:
+        lines, short = [self.about], self.shortened()
+        for one in short.subnetworks[:5]:
             facts = [one.direction, self.effect_text(one), "" if one.p_value != one.p_value else f"p {one.p_value:.2g}"]
             facts.append(f"in {one.share:.0%} of folds" if one.share == one.share else "")
             lines.append(f"  {one.weight:+.2f}  {one.regions}{_in_brackets(facts)}")
-        for line in self.connections[:10]:
+        for line in short.connections[:10]:
             facts = [line.direction, self.effect_text(line)]
             facts.append("" if line.p_fwer != line.p_fwer else f"p {line.p_fwer:.2g}")
             facts.append(f"{line.share:.0%} of folds" if self.folds else "")

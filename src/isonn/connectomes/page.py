@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import Atlas, as_atlas
 from isonn.connectomes.figures import STYLE as STYLE_OF_FIGURES
-from isonn.connectomes.figures import draw_figures, matrix_figure, rendered, short_names, strongest_matrix
+from isonn.connectomes.figures import draw_figures, matrix_figure, rendered, strongest_matrix
 from isonn.connectomes.findings import Findings, findings, in_order
 from isonn.errors import InputError, naming_the_extra
 from isonn.explain.explanation import Explanation
@@ -65,7 +65,7 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     if isinstance(source, Findings) and atlas is not None:
         found = replace(found, atlas=_given(found, as_atlas(atlas)))
     figures = draw_figures(found)
-    found = _shortened(found)
+    found = found.shortened()
     body = [f"<h1>{escape(found.about[:1].upper() + found.about[1:])}</h1>"]
     body.append(f'<p class="answer">{escape(_answer(found, source))}</p>')
     if found.atlas is not None and found.atlas.coordinates is not None:
@@ -99,22 +99,6 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
 def _given(found: Findings, atlas: Atlas) -> Atlas:
     numbered = found.names == [str(i) for i in range(len(found.names))]
     return atlas if numbered and len(atlas) == len(found.names) else in_order(atlas, found.names)
-
-
-def _shortened(found: Findings) -> Findings:
-    """Drop the words that all region names begin with, such as "7Networks_"."""
-    short = dict(zip(found.names, short_names(found.names), strict=True))
-    return replace(
-        found,
-        names=list(short.values()),
-        connections=[
-            replace(one, region_1=short[one.region_1], region_2=short[one.region_2]) for one in found.connections
-        ],
-        subnetworks=[
-            replace(one, regions=" + ".join(short[name] for name in one.regions.split(" + ")))
-            for one in found.subnetworks
-        ],
-    )
 
 
 def _picture(figure: Any, words: str) -> str:

@@ -19,12 +19,11 @@ from isonn.report.node_link import NodeLinkDrawer
 #: Graphs of more than `MATRIX_NODES` nodes with a larger share of cells are drawn as a matrix.
 DENSE, MATRIX_NODES = 0.3, 16
 SIDE = 440
+Colour = tuple[int, int, int]
 #: Width of a matrix and size of its text on a phone, in pixels; the text shrinks with the picture.
 PHONE, TEXT = 288, 11.5
 #: Steps of the colour scale on each side of zero.
 _STEPS = 24
-#: Positive and negative values: a blue and an orange that are distinct in all kinds of colour vision.
-_POSITIVE, _NEGATIVE = (0x2B, 0x6C, 0xB0), (0xD9, 0x7A, 0x0B)
 
 
 def suits(graph: Graph) -> bool:
@@ -41,6 +40,10 @@ class MatrixDrawer(Drawer):
     """
 
     name = "matrix"
+    #: A style class for other colours of contributions.
+    colours = ""
+    #: Positive and negative values: a blue and an orange that are distinct in all kinds of colour vision.
+    positive, negative = (0x2B, 0x6C, 0xB0), (0xD9, 0x7A, 0x0B)
 
     def draw(
         self,
@@ -62,10 +65,10 @@ class MatrixDrawer(Drawer):
         box = f"{-margin} {-margin} {whole} {whole}"
         title = title or self.alternative(graph, [marks[i] for i in shown], symbols)
         steps = levels(node_importance)
-        kind = "isonn matrix" if edge_importance is None else "isonn matrix importance"
-        pictures = [_image("weights", graph.adjacency, side)]
+        kind = f"isonn matrix {self.colours}".strip() + (" importance" if edge_importance is not None else "")
+        pictures = [self._image("weights", graph.adjacency, side)]
         if edge_importance is not None:
-            pictures.append(_image("cells", _lifted(edge_importance), side))
+            pictures.append(self._image("cells", _lifted(edge_importance), side))
         parts = [
             f'<svg class="{kind}" role="img" viewBox="{box}" width="{whole}" height="{whole}">',
             f"<title>{escape(title)}</title>",
@@ -81,6 +84,10 @@ class MatrixDrawer(Drawer):
             "</g></svg>",
         ]
         return Drawing("".join(parts), f"-10 -10 {side + 12} {side + 12}", "", self.name)  # thumbnails have no names
+
+    def _image(self, name: str, matrix: NDArray[np.float64], side: int) -> str:
+        data = _png(matrix, self.positive, self.negative)
+        return f'<image class="{name}" width="{side}" height="{side}" href="data:image/png;base64,{data}"/>'
 
     def cell(self, n: int) -> int:
         """Return the side of a cell in an n x n matrix, in pixels."""
@@ -122,10 +129,6 @@ def _lifted(importance: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.sign(importance) * np.sqrt(np.abs(importance)))
 
 
-def _image(name: str, matrix: NDArray[np.float64], side: int) -> str:
-    return f'<image class="{name}" width="{side}" height="{side}" href="data:image/png;base64,{_png(matrix)}"/>'
-
-
 def _strips(steps: NDArray[np.int64], size: int) -> Iterable[str]:
     """Yield the importance of each node beside its row and above its column."""
     yield '<g class="strips">'
@@ -138,12 +141,14 @@ def _strips(steps: NDArray[np.int64], size: int) -> Iterable[str]:
 
 def _frames(marks: Sequence[Mark], shown: Sequence[int], size: int, side: int) -> Iterable[str]:
     """Yield a frame around the cells of each mark, and lines towards it, because two of 8,100 cells are small."""
+    room = round(0.006 * side)  # so that a frame does not cover the colour of a small cell
     for i, mark in enumerate(marks):
         rows = sorted({node for node in mark.nodes if node >= 0})
         columns = rows if mark.columns is None else sorted({node for node in mark.columns if node >= 0})
         blocks = [(r, c) for r in _runs(rows) for c in _runs(columns)]
         path = "".join(
-            f"M{size * left} {size * top}H{size * (right + 1)}V{size * (bottom + 1)}H{size * left}z"
+            f"M{size * left - room} {size * top - room}H{size * (right + 1) + room}V{size * (bottom + 1) + room}"
+            f"H{size * left - room}z"
             for (top, bottom), (left, right) in blocks
         )
         on = " on" if i in shown else ""
@@ -167,11 +172,11 @@ def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _png(matrix: NDArray[np.float64]) -> str:
+def _png(matrix: NDArray[np.float64], positive: Colour, negative: Colour) -> str:
     """Encode the matrix as a PNG with a palette: colour for the sign, opacity for the size, for any background."""
     largest = float(np.abs(matrix).max(initial=0.0)) or 1.0
     steps = np.round(_STEPS * matrix / largest).astype(np.int64) + _STEPS
-    colours = [_NEGATIVE if i < _STEPS else _POSITIVE for i in range(2 * _STEPS + 1)]
+    colours = [negative if i < _STEPS else positive for i in range(2 * _STEPS + 1)]
     opacity = [round(255 * abs(i - _STEPS) / _STEPS) for i in range(2 * _STEPS + 1)]
     rows = b"".join(b"\0" + row.tobytes() for row in steps.astype(np.uint8))
     chunks = [

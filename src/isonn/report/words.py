@@ -92,12 +92,33 @@ def reason_words(reason: Any) -> str:
     """Describe a reason: its formula, or its nodes if they have names or the graph is dense."""
     names = [brief(name, reason.graph.kind) for name in reason.names]
     if reason.graph.kind == "connectomes":
+        every = [] if reason.graph.node_names is None else reason.graph.node_names.tolist()
+        short = dict(zip(every, short_names(every), strict=True))
+        names = [short.get(name, name) for name in names]
         rest = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
         return connections([*map(shortened, names[:NAMED]), *rest])
     if reason.graph.node_names is not None:
         return listed(names)
     dense = reason.graph.node_labels is None and suits(reason.graph)
     return f"nodes {listed(names)}" if dense else shortened(brief(reason.text, reason.graph.kind), 120)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Drop the words that all names begin with.
+
+    Example:
+        >>> short_names(["7Networks_LH_Vis_1", "7Networks_RH_Default_2"])
+        ['LH_Vis_1', 'RH_Default_2']
+    """
+    if len(names) < 2:
+        return list(names)
+    parts = [re.split(r"(?<=[_ .:-])", name) for name in names]
+    shared = 0
+    while all(len(part) > shared + 1 for part in parts) and len({part[shared] for part in parts}) == 1:
+        shared += 1
+    if shared and any("".join(part[shared:]).isdecimal() for part in parts):
+        shared -= 1  # a number alone says too little
+    return ["".join(part[shared:]) for part in parts]
 
 
 def listed(names: Sequence[str]) -> str:
