@@ -23,6 +23,7 @@ LAYERS = [
     {"ridge", "confounds"},
     {"heads"},
     {"conformal", "references"},
+    {"domain"},
     {"explain"},
     {"estimator"},
     {"torch_estimator", "audit"},

@@ -148,7 +148,7 @@ def test_repeated_graphs_change_no_interval(graphs):
     # the model itself weighs repeats, so only the scores are compared
     one, other = regressor(some, y), regressor(some[repeats], y[repeats], min_support=2)
     assert one._conformal.scores[0].groups == other._conformal.scores[0].groups
-    assert len(one._references.points) == len(other._references.points)
+    assert len(one._trust.references.points) == len(other._trust.references.points)
 
 
 def test_numbers_learned_as_logarithms_have_intervals_in_their_own_units(graphs):
@@ -257,15 +257,15 @@ def test_a_saved_model_gives_the_same_intervals(fitted, graphs, tmp_path):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("conformal.values", lambda array: array[:-1]),
-        ("conformal.values", lambda array: array * np.nan),
-        ("conformal.values", lambda array: array[::-1].copy()),
-        ("conformal.sizes", lambda array: array - 10**6),
-        ("conformal.difficulty", lambda array: -array),
-        ("conformal.difficulty", lambda array: array[:, :1].copy()),
-        ("references.points", lambda array: array[:, :7].copy()),
-        ("references.errors", lambda array: array[:3].copy()),
-        ("references.weights", lambda array: array * np.float32(np.nan)),
+        ("trust.conformal.values", lambda array: array[:-1]),
+        ("trust.conformal.values", lambda array: array * np.nan),
+        ("trust.conformal.values", lambda array: array[::-1].copy()),
+        ("trust.conformal.sizes", lambda array: array - 10**6),
+        ("trust.conformal.difficulty", lambda array: -array),
+        ("trust.conformal.difficulty", lambda array: array[:, :1].copy()),
+        ("trust.references.points", lambda array: array[:, :7].copy()),
+        ("trust.references.errors", lambda array: array[:3].copy()),
+        ("trust.references.weights", lambda array: array * np.float32(np.nan)),
     ],
 )
 def test_damaged_scores_are_refused(fitted, tmp_path, name, change):

@@ -64,6 +64,13 @@ class References:
     errors: NDArray[np.float32]
     mean_errors: Floats
 
+    @property
+    def mean_error(self) -> Floats:
+        """The mean over columns of each reference's error, 1 if it is unknown, shape (m,)."""
+        known = np.isfinite(self.errors)
+        total = np.where(known, self.errors, 0.0).sum(axis=1)
+        return np.asarray(np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), 1.0), dtype=np.float64)
+
     def sketch(self, features: csr_array) -> NDArray[np.float32]:
         """Return the sketches of graphs, shape (g, WIDTH)."""
         return sketch(features, self.weights)
@@ -188,9 +195,26 @@ def held_out_errors(outputs: Floats, targets: NDArray[Any], target: Target) -> F
     return np.abs(np.asarray(targets, dtype=np.float64) - answers)
 
 
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Training graphs with their errors, and their nearest references of other groups.
+
+    Attributes:
+        graphs: numbers of the distinct graphs, rising, at most `MOST_CALIBRATED`, shape (n,).
+        errors: the mean over columns of their errors, divided by the mean over graphs, shape (n,).
+        near: their nearest references of other groups.
+        members: numbers of the distinct graphs that are references, shape (m,).
+    """
+
+    graphs: IntArray
+    errors: Floats
+    near: Near
+    members: IntArray
+
+
 def learn_references(
     inputs: Inputs, errors: Floats, weights: Floats, distinct: Distinct
-) -> tuple[References, IntArray, Near]:
+) -> tuple[References, Calibration]:
     """Store the training graphs, and find the nearest references of each that are of another group.
 
     Args:
@@ -198,26 +222,24 @@ def learn_references(
         errors: from `held_out_errors`.
         weights: the weight of each feature, not negative, shape (p,).
         distinct: which rows are equal graphs.
-
-    Returns:
-        The references, the distinct graphs that have held-out errors, at most `MOST_CALIBRATED`, and their neighbours.
     """
     held = np.isfinite(errors).any(axis=1) & (distinct.graph >= 0)
     order = np.argsort(mix64(distinct.digests), kind="stable")
     order = order[np.isin(order, distinct.graph[held])]
     graphs, members = np.sort(order[:MOST_CALIBRATED]), np.sort(order[:MOST_REFERENCES])
     by_graph = _mean_by_graph(errors, distinct.graph, len(distinct.rows))
-    means = np.nanmean(by_graph[order], axis=0)
-    means = np.where(np.isfinite(means) & (means > 0), means, 1.0)
-    scaled = weights / max(float(weights.max(initial=0.0)), 1e-300)
-    kept = scaled.astype(np.float32)
-    points = sketch(csr_array(inputs.features[distinct.rows[graphs]]), kept)
-    norm = float(np.sqrt(np.einsum("gd,gd->g", points, points).mean()))
-    kept, points = kept / np.float32(max(norm, 1e-12)), points / np.float32(max(norm, 1e-12))
+    totals = np.nansum(by_graph[order], axis=0) / np.maximum(np.isfinite(by_graph[order]).sum(axis=0), 1)
+    means = np.where(totals > 0, totals, 1.0)
+    relative = (by_graph / means).astype(np.float32)
+    scaled = (weights / max(float(weights.max(initial=0.0)), 1e-300)).astype(np.float32)
+    points = sketch(csr_array(inputs.features[distinct.rows[graphs]]), scaled)
+    norm = np.float32(max(float(np.sqrt(np.einsum("gd,gd->g", points, points).mean())), 1e-12))
+    points = points / norm
     stored = points[np.searchsorted(graphs, members)].astype(np.float16)
-    references = References(kept, stored, (by_graph[members] / means).astype(np.float32), means)
+    references = References(scaled / norm, stored, relative[members], means)
     near = references.nearest(points, distinct.groups[graphs], distinct.groups[members])
-    return references, graphs, near
+    of_graphs = References(scaled, stored, relative[graphs], means).mean_error
+    return references, Calibration(graphs, of_graphs, near, members)
 
 
 def _mean_by_graph(errors: Floats, graph: IntArray, graphs: int) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
 from typing_extensions import Self
 
-from isonn.conformal import Conformal
+from isonn.domain import Domain, Neighbour, distances
 from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
@@ -21,10 +21,9 @@ from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset, as_one_graph, standardization_of
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
-from isonn.heads import Distinct, Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
+from isonn.heads import Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
 from isonn.params import check_class_weight, check_count, check_plain
 from isonn.processes import limit_threads
-from isonn.references import SIGNALS, References, held_out_errors, learn_references
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.count import list_subgraphs
 from isonn.subgraphs.encode import Encoding
@@ -35,6 +34,7 @@ from isonn.subgraphs.select import auto_size, short_list
 from isonn.subgraphs.survey import Survey, directed_error, directed_graph
 from isonn.subgraphs.table import CountTable, tell_apart
 from isonn.subgraphs.terms import NumberTerms, SizeTerms, term_table, terms_of
+from isonn.subgraphs.trust import Assessed, Trust, examples_of, unknown_nodes
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks
 from isonn.subgraphs.views import View, view_param_from_json
 from isonn.subgraphs.vocabulary import Block, Vocabulary
@@ -91,7 +91,7 @@ class SubgraphEstimator(GraphEstimator):
     head: str
     min_support: int
     max_subgraphs: int
-    keep_examples: bool
+    keep_examples: bool | str
     n_jobs: int
     random_state: Any
     verbose: int
@@ -104,7 +104,7 @@ class SubgraphEstimator(GraphEstimator):
     held_out_score_: dict[str, float] | None
     kind_: str
     _calibration: NDArray[np.float64] | None
-    _references: References | None = None
+    _trust: Trust | None = None
     _presence: NDArray[np.int32]
     _graphs_by_class: NDArray[np.int64]
     _marks: list[Mark]
@@ -135,7 +135,7 @@ class SubgraphEstimator(GraphEstimator):
             training = replace(training, digests=digests, groups=join_groups(digests, groups))
             inputs = self._fit_head(tables, training, graphs)
         linear = self._linear_head(inputs, training)
-        self._learn_errors(inputs, training, linear)
+        self._learn_trust(inputs, training, linear, graphs)
         self._mark_classes(inputs, training, linear)
         self._remember(survey.hashes)
         self._fitted = True
@@ -258,6 +258,8 @@ class SubgraphEstimator(GraphEstimator):
         if self.n_templates is not None and self.n_templates != "auto":
             check_count("n_templates", self.n_templates)
         get_head(self.head)
+        if self.keep_examples not in (False, True, "smiles"):
+            raise InputError(f"keep_examples={self.keep_examples!r:.40} is unknown; use False, True or 'smiles'")
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
         i = directed_graph(graphs)
@@ -401,23 +403,36 @@ class SubgraphEstimator(GraphEstimator):
         seed = derive_seed(self.seed_, "head")
         return LinearHead().fit(inputs, self._training_targets, self.target_, training.weights, seed)
 
-    def _learn_errors(self, inputs: Inputs, training: Training, linear: LinearHead) -> None:
+    def _learn_trust(self, inputs: Inputs, training: Training, linear: LinearHead, graphs: GraphStream) -> None:
         """Learn from held-out outputs how wrong predictions are, and for which graphs."""
-        self._conformal = self._references = None
+        self._trust = self._conformal = None
         # a short list is chosen on all graphs, so its held-out errors would be too small
         if self.head_.held_out is None or self.n_templates is not None:
             return
-        outputs, targets, target = self.head_.held_out, self._training_targets, self.target_
-        distinct = Distinct.of(inputs, training.weights)
-        errors = held_out_errors(outputs, targets, target)
-        if not np.isfinite(errors[distinct.graph >= 0]).any():
-            return
-        weights = np.abs(linear.coef).max(axis=0)
-        self._references, graphs, near = learn_references(inputs, errors, weights, distinct)
-        rows = np.flatnonzero(np.isin(distinct.graph, graphs))
-        graph = distinct.graph[rows]
-        signals = self._references.signals(near)[np.searchsorted(graphs, graph)] if target.numeric else None
-        self._conformal = Conformal.fit(outputs[rows], targets[rows], target, graph, distinct.groups[graph], signals)
+        describe = None
+        if self.keep_examples:
+            names = self._example_names(training, graphs)
+            describe = examples_of(inputs.features, names, _values_of(training.y), len(self.features_.vocabulary))
+        self._trust = Trust.learn(
+            inputs,
+            self.head_.held_out,
+            self._training_targets,
+            self.target_,
+            training.weights,
+            linear.coef,
+            training.survey.terms,
+            describe,
+        )
+        self._conformal = None if self._trust is None else self._trust.conformal
+
+    def _example_names(self, training: Training, graphs: GraphStream) -> NDArray[Any]:
+        """Return the id, number or SMILES of every training graph, as ``keep_examples`` asks for."""
+        if self.keep_examples != "smiles":
+            return np.arange(len(training.groups)) if training.survey.ids is None else training.survey.ids
+        chunks = list(graphs) if self.kind_ == "molecules" else []
+        if not chunks or any("smiles" not in chunk.table for chunk in chunks):
+            raise InputError("keep_examples='smiles' needs molecules given as SMILES; use keep_examples=True for ids")
+        return np.concatenate([chunk.table["smiles"] for chunk in chunks])
 
     def _mark_classes(self, inputs: Inputs, training: Training, linear: LinearHead) -> None:
         """Find the templates behind ``reasons_``."""
@@ -436,13 +451,67 @@ class SubgraphEstimator(GraphEstimator):
         return self.target_.link(np.concatenate([self.head_.outputs(inputs) for inputs in self._chunks(graphs)]))
 
     def _outputs_and_signals(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        outputs, signals = [], []
-        for inputs in self._chunks(graphs):
-            outputs.append(self.head_.outputs(inputs))
-            if self.target_.numeric and self._references is not None:
-                points = self._references.sketch(inputs.features)
-                signals.append(self._references.signals(self._references.nearest(points)))
-        return np.concatenate(outputs), np.concatenate(signals) if signals else None
+        if not self.target_.numeric or self._trust is None:
+            return np.concatenate([self.head_.outputs(inputs) for inputs in self._chunks(graphs)]), None
+        assessed = self._assess(graphs, self._trust)
+        return assessed.outputs, self._trust.references.signals(assessed.near)
+
+    def _assess(self, graphs: GraphSet, trust: Trust) -> Assessed:
+        """Return outputs with what intervals and the domain need, counting once."""
+        parts = []
+        for chunk in in_chunks(graphs):
+            tables = self.vectorizer_.count(chunk)
+            terms = term_table(chunk, self.kind_)
+            inputs = self._inputs(chunk, tables, terms)
+            near = trust.references.nearest(trust.references.sketch(inputs.features))
+            unknown = unknown_nodes(tables, self.vectorizer_.vocabulary_)
+            shared = trust.shared(inputs.features, near)
+            parts.append(Assessed(self.head_.outputs(inputs), near, terms, unknown, shared))
+        return Assessed.join(parts)
+
+    def domain(self, X: Any) -> Domain:
+        """Return whether the model knows such graphs: verdict, distance, unseen pieces and the nearest known graphs.
+
+        Args:
+            X: graphs.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[graphs.sizes < 20])
+            >>> clf.domain(graphs[graphs.sizes == 28]).verdict.tolist()
+            ['out', 'out', 'out']
+        """
+        self._require_fit()
+        if self._trust is None:
+            raise InputError(
+                f"this {type(self).__name__} has no held-out errors, which domain needs; {self._no_errors()}"
+            )
+        graphs = self._checked(X)
+        return self._domain_of(graphs, self._assess(graphs, self._trust), self._trust)
+
+    def _domain_of(self, graphs: GraphSet, assessed: Assessed, trust: Trust) -> Domain:
+        distance = distances(trust.references, assessed.near)
+        names = [name for terms in terms_of(self.kind_) for name in terms.names]
+        piece_names: dict[int, str] = {}
+
+        def name_of(column: int) -> str:
+            if column not in piece_names:
+                piece_names[column] = self.templates_[column].text()
+            return piece_names[column]
+
+        def neighbours_of(i: int) -> list[Neighbour]:
+            if trust.examples is None:
+                return []
+            near = assessed.near
+            return trust.examples.neighbours(near.similarity[i], near.reference[i], assessed.shared[i], name_of)
+
+        return Domain(
+            trust.limits.verdicts(distance, assessed.terms, assessed.unknown),
+            distance,
+            trust.limits.outside(assessed.terms, names),
+            lambda i: self.vectorizer_.unseen_pieces(graphs[i : i + 1], STRANGE_NODES),
+            neighbours_of,
+        )
 
     def _no_errors(self) -> str:
         if self.n_templates is not None:
@@ -458,8 +527,11 @@ class SubgraphEstimator(GraphEstimator):
             yield self._inputs(chunk, tables)
         self.vectorizer_.warn_of_unseen(graphs, strange if strange > len(graphs) / 2 else 0)
 
-    def _inputs(self, graphs: GraphSet, tables: Sequence[CountTable]) -> Inputs:
-        terms, places = term_table(graphs, self.kind_), self.features_.vocabulary.places(tables)
+    def _inputs(
+        self, graphs: GraphSet, tables: Sequence[CountTable], terms: NDArray[np.float64] | None = None
+    ) -> Inputs:
+        terms = term_table(graphs, self.kind_) if terms is None else terms
+        places = self.features_.vocabulary.places(tables)
         counts = _with_terms(self.features_.vocabulary.counts(tables, places), self.features_, terms)
         return Inputs(self.features_.of(tables, terms, places), counts)
 
@@ -499,6 +571,7 @@ class SubgraphEstimator(GraphEstimator):
             "sampled": sorted(self.sampled_.items()),
             "marks": [list(astuple(mark)) for mark in self._marks],
             "examples": self._examples,
+            "neighbours": None if self._trust is None else self._trust.describe(),
             "held_out_score": self.held_out_score_,
             "calibration": None if self._calibration is None else _as_json(self._calibration),
             "coverage": getattr(self, "coverage_", None),
@@ -513,8 +586,8 @@ class SubgraphEstimator(GraphEstimator):
         for i, block in enumerate(self.features_.vocabulary.blocks):
             tensors[f"rows.{i}"], tensors[f"seen.{i}"] = block.rows, block.seen
         parts: dict[str, Any] = {"head": self.head_, "size": self.features_.size, "further": self.features_.further}
-        if self._conformal is not None and self._references is not None:
-            parts |= {"conformal": self._conformal, "references": self._references}
+        if self._trust is not None:
+            parts["trust"] = self._trust
         for prefix, part in parts.items():
             tensors.update({f"{prefix}.{name}": tensor for name, tensor in part.tensors().items()})
         return tensors
@@ -556,10 +629,12 @@ class SubgraphEstimator(GraphEstimator):
             linear is not None and linear[0].shape != (self.target_.outputs, self.features_.columns)
         ):
             raise ValueError("weights and vocabulary differ in size")
-        if "conformal.sizes" in tensors:
-            columns = 1 if self.target_.exclusive else self.target_.outputs
-            self._conformal = Conformal.restore(below("conformal."), self.target_, SIGNALS)
-            self._references = References.restore(below("references."), self.features_.columns, columns)
+        if "trust.limits.low" in tensors:
+            terms = sum(len(group.names) for group in terms_of(self.kind_))
+            self._trust = Trust.restore(
+                below("trust."), details["neighbours"], self.target_, self.features_.columns, terms
+            )
+            self._conformal = self._trust.conformal
 
 
 class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
@@ -584,7 +659,9 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         min_support: minimum number of training graphs that contain a template.
         max_subgraphs: subgraphs per size and graph above which they are sampled; nodes and edges never are.
         class_weight: weights of classes: None, "balanced", or a dict from class to weight.
-        keep_examples: whether to store the ids of training graphs that show the reasons of each class.
+        keep_examples: what to store of training graphs, for the examples of ``reasons_`` and the nearest graphs of
+            `domain`: False stores neither ids nor values, True ids (or numbers) and true values, "smiles" SMILES and
+            true values. Whoever gets the model can read them, so keep confidential data out.
         n_jobs: number of threads that count subgraphs. It does not change the result.
         random_state: seed of all random draws; None draws one.
         verbose: 1 shows a progress bar.
@@ -617,7 +694,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         min_support: int = 2,
         max_subgraphs: int = 100_000,
         class_weight: str | Mapping[Any, float] | None = None,
-        keep_examples: bool = False,
+        keep_examples: bool | str = False,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -696,7 +773,7 @@ class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
         head: str = "auto",
         min_support: int = 2,
         max_subgraphs: int = 100_000,
-        keep_examples: bool = False,
+        keep_examples: bool | str = False,
         n_jobs: int = 1,
         random_state: Any = None,
         verbose: int = 0,
@@ -733,6 +810,17 @@ def _restored_vocabulary(encoding: Encoding, keys: Sequence[Any], tensors: dict[
         blocks.append(Block(int(view), int(size), rows, first, tensors[f"seen.{i}"].astype(np.uint64)))
         first += len(rows)
     return Vocabulary(tuple(blocks))
+
+
+def _values_of(y: NDArray[Any]) -> list[Any]:
+    """Return targets as JSON, with None for NaN."""
+    return [_without_nan(value) for value in y.tolist()]
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and value != value else value
 
 
 def _as_json(numbers: NDArray[np.float64]) -> list[float | None]:

@@ -16,13 +16,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from typing_extensions import Self
 
 from isonn import progress
+from isonn.domain import UnseenPiece
 from isonn.errors import InputError, IsoNNWarning, NotFittedError
 from isonn.explain.template import Template
 from isonn.explain.text import template_name
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
-from isonn.packing import IntArray
+from isonn.packing import IntArray, row_hashes
 from isonn.params import check_count, check_subgraph_size
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Limits, bank_folder, count_to_folder
@@ -281,6 +282,37 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             )
         if facts:
             warnings.warn("; ".join(facts), IsoNNWarning, stacklevel=2)
+
+    def unseen_pieces(self, graphs: GraphSet, largest: int, most: int = 5) -> list[UnseenPiece]:
+        """Return the smallest pieces of a set of one graph that no training graph has, at most ``most``.
+
+        Pieces that contain a smaller one are left out.
+        """
+        listed = list_subgraphs(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed)
+        new = np.zeros(len(listed.rows), dtype=bool)
+        for block in self.vocabulary_.blocks:
+            if block.size <= largest:
+                inside = np.flatnonzero((listed.rows[:, 0] == block.view) & (listed.rows[:, 1] == block.size))
+                codes = listed.rows[inside, 2 : 2 + block.size * (block.size + 1) // 2]
+                new[inside] = ~np.isin(row_hashes(codes), block.seen)
+        rows = np.flatnonzero(new[listed.piece])
+        rows = rows[np.lexsort((rows, listed.rows[listed.piece[rows], 1]))]
+        pieces: list[UnseenPiece] = []
+        for row in rows.tolist():
+            nodes = tuple(node for node in listed.nodes[row].tolist() if node >= 0)
+            if not any(set(piece.nodes) <= set(nodes) for piece in pieces):
+                view, size, *codes = listed.rows[listed.piece[row]].tolist()
+                pieces.append(UnseenPiece(self._piece_name(graphs, nodes, view, size, codes), nodes))
+                if len(pieces) == most:
+                    break
+        return pieces
+
+    def _piece_name(self, graphs: GraphSet, nodes: Sequence[int], view: int, size: int, codes: list[int]) -> str:
+        if size == 1 and graphs.node_labels is not None:  # a label that the encoding may not know
+            label = graphs.node_labels[nodes[0]].item()
+            return str(graphs.node_label_names.get(label, label))
+        row = np.array(codes[: size * (size + 1) // 2])
+        return self.encoding_.template(view, size, row, self.label_names_).text()
 
     @property
     def cut_seed(self) -> int:

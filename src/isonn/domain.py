@@ -1,0 +1,306 @@
+"""The domain of a model: whether it knows such graphs, what is new in them, and which known graphs are like them.
+
+The distance of a graph is 0 if its nearest training graphs are equal to it and were predicted well when they were held
+out, and 1 if they share nothing with it or were predicted badly: one minus the mean of similarity times reliability
+over the nearest graphs, each weighed by the fourth power of its similarity. The verdict compares it with the held-out
+errors of training graphs at the same distance from graphs of other groups: "in" below the mean error, "out" above
+`OUT` times the mean error or farther than any training graph, else "borderline". A graph is "out", too, if a
+whole-graph term, such as the number of nodes, is far outside the range of the training graphs, or if it has a node of
+a kind that no training graph has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.packing import Floats, IntArray
+from isonn.references import Near, References
+
+#: The verdicts, from familiar to unknown.
+VERDICTS = ("in", "borderline", "out")
+#: Graphs are "out" where the expected error is so many times the mean.
+OUT = 1.5
+#: An error of so many times the mean makes a neighbour unreliable.
+UNRELIABLE = 2.0
+#: A term is outside if it leaves the range of the training graphs by this share of the range.
+MARGIN = 0.1
+#: Number of neighbours that are shown, and of pieces that they share.
+SHOWN, SHARED = 3, 3
+
+
+@dataclass(frozen=True)
+class UnseenPiece:
+    """A piece of a graph that no training graph has.
+
+    Attributes:
+        name: the piece in words.
+        nodes: its nodes in the graph, where it occurs first.
+    """
+
+    name: str
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A training graph that is like the graph.
+
+    Attributes:
+        id: its id, its SMILES, or its number, as ``keep_examples`` asked for.
+        value: its true class or value; a list for several columns, None where unknown.
+        similarity: from 0 to 1, by the pieces that matter for the prediction.
+        shared: the pieces with the largest weights that both have, in words.
+    """
+
+    id: str
+    value: Any
+    similarity: float
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphDomain:
+    """What the model knows about one graph; see `Domain`."""
+
+    verdict: str
+    distance: float
+    unseen: list[UnseenPiece]
+    outside: list[str]
+    neighbours: list[Neighbour]
+
+    @property
+    def text(self) -> str:
+        """The verdict in a sentence.
+
+        Example:
+            >>> GraphDomain("out", 0.9, [], ["nodes 60 (training: 3 to 29)"], []).text
+            'Out of domain: nodes 60 (training: 3 to 29).'
+        """
+        start = {"in": "In domain", "borderline": "Borderline", "out": "Out of domain"}[self.verdict]
+        facts = self.outside[:SHOWN]
+        if self.unseen:
+            facts.append(f"no training graph has {', '.join(piece.name for piece in self.unseen[:SHOWN])}")
+        return f"{start}: {'; '.join(facts)}." if facts else f"{start}."
+
+
+class Domain(Sequence[GraphDomain]):
+    """Whether a model knows some graphs, from ``est.domain(X)``; entries are `GraphDomain`.
+
+    Attributes:
+        verdict: "in", "borderline" or "out", shape (g,).
+        distance: from 0 to 1, shape (g,): how far each graph is from training graphs that are predicted well.
+        unseen: the smallest pieces of each graph, up to four nodes, that no training graph has.
+        outside: for each graph, the terms outside the range of the training graphs, in words.
+        neighbours: the three most similar training graphs of each graph; empty lists unless the model was fitted with
+            ``keep_examples``.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphClassifier(head="linear", keep_examples=True, random_state=0).fit(graphs[:150])
+        >>> domain = clf.domain(graphs[150:])
+        >>> domain.verdict.shape, len(domain.neighbours[0]), domain[0].verdict in ("in", "borderline", "out")
+        ((38,), 3, True)
+    """
+
+    def __init__(
+        self,
+        verdict: NDArray[np.str_],
+        distance: Floats,
+        outside: list[list[str]],
+        unseen_of: Callable[[int], list[UnseenPiece]],
+        neighbours_of: Callable[[int], list[Neighbour]],
+    ) -> None:
+        self.verdict, self.distance, self.outside = verdict, distance, outside
+        self._unseen_of, self._neighbours_of = unseen_of, neighbours_of
+
+    def __len__(self) -> int:
+        return len(self.verdict)
+
+    @overload
+    def __getitem__(self, index: int) -> GraphDomain: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[GraphDomain]: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        i = range(len(self))[index]
+        return GraphDomain(
+            str(self.verdict[i]), float(self.distance[i]), self._unseen_of(i), self.outside[i], self._neighbours_of(i)
+        )
+
+    def __iter__(self) -> Iterator[GraphDomain]:
+        return (self[i] for i in range(len(self)))
+
+    @cached_property
+    def unseen(self) -> list[list[UnseenPiece]]:
+        """The smallest pieces of each graph that no training graph has."""
+        return [self._unseen_of(i) for i in range(len(self))]
+
+    @cached_property
+    def neighbours(self) -> list[list[Neighbour]]:
+        """The most similar training graphs of each graph."""
+        return [self._neighbours_of(i) for i in range(len(self))]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{int((self.verdict == name).sum())} {name}" for name in VERDICTS)
+        return f"Domain({len(self)} graphs: {counts})"
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """From which distance, and from which terms, graphs are no longer in the domain.
+
+    Attributes:
+        distances: the least distance of a "borderline" and of an "out" graph, shape (2,).
+        low, high: the range of each term of training graphs, shape (terms,).
+    """
+
+    distances: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def fit(cls, distance: Floats, errors: Floats, terms: Floats) -> Limits:
+        """Calibrate the verdict on held-out errors.
+
+        Args:
+            distance: of training graphs from graphs of other groups, shape (n,).
+            errors: their held-out errors, divided by the mean, shape (n,).
+            terms: whole-graph terms of all training graphs, shape (g, terms).
+        """
+        from sklearn.isotonic import IsotonicRegression
+
+        order = np.argsort(distance, kind="stable")
+        expected = IsotonicRegression().fit_transform(distance[order], errors[order])
+        farthest = float(np.nextafter(distance.max(initial=0.0), np.inf))
+        limits = []
+        for level in (1.0, OUT):
+            above = np.flatnonzero(expected >= level)
+            limits.append(min(float(distance[order][above[0]]), farthest) if len(above) else farthest)
+        known = np.isfinite(terms)
+        low = np.where(known, terms, np.inf).min(axis=0, initial=np.inf)
+        high = np.where(known, terms, -np.inf).max(axis=0, initial=-np.inf)
+        empty = low > high
+        return cls(np.array(limits), np.where(empty, 0.0, low), np.where(empty, 0.0, high))
+
+    def verdicts(self, distance: Floats, terms: Floats, unknown: IntArray) -> NDArray[np.str_]:
+        """Return the verdict of each graph.
+
+        Args:
+            distance: from `distances`.
+            terms: whole-graph terms, shape (g, terms).
+            unknown: 2 for graphs with a node that is unseen in every view, 1 in some view, else 0.
+        """
+        level = np.searchsorted(self.distances, distance, side="right")
+        beyond, slack = self._beyond(terms)
+        level = np.maximum(level, np.where((beyond > slack).any(axis=1), 2, (beyond > 0).any(axis=1)))
+        return np.array(VERDICTS)[np.maximum(level, unknown)]
+
+    def outside(self, terms: Floats, names: Sequence[str]) -> list[list[str]]:
+        """Return the terms of each graph that leave the range of the training graphs, in words, the farthest first."""
+        beyond, slack = self._beyond(terms)
+        relative = beyond / np.maximum(slack, 1e-12)
+        sentences: list[list[str]] = [[] for _ in terms]
+        for i in np.flatnonzero((beyond > 0).any(axis=1)).tolist():
+            order = [j for j in np.argsort(-relative[i], kind="stable").tolist() if beyond[i, j] > 0]
+            sentences[i] = [
+                f"{names[j]} {terms[i, j]:.3g} (training: {self.low[j]:.3g} to {self.high[j]:.3g})" for j in order
+            ]
+        return sentences
+
+    def _beyond(self, terms: Floats) -> tuple[Floats, Floats]:
+        """Return how far each term is outside the range, and how far is too far."""
+        beyond = np.maximum(self.low - terms, terms - self.high)
+        return np.nan_to_num(beyond, nan=0.0), MARGIN * (self.high - self.low)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by name."""
+        return {"distances": self.distances, "low": self.low, "high": self.high}
+
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]], terms: int) -> Limits:
+        """Restore limits; raise ValueError if they are invalid."""
+        found = {name: tensors[name].astype(np.float64) for name in ("distances", "low", "high")}
+        for (name, array), shape in zip(found.items(), ((2,), (terms,), (terms,)), strict=True):
+            if array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} of the domain has shape {array.shape} instead of {shape}")
+        return cls(**found)
+
+
+def distances(references: References, near: Near) -> Floats:
+    """Return the distance of graphs from training graphs that are predicted well, shape (g,), from 0 to 1."""
+    errors = references.mean_error[near.reference]
+    reliable = 1 - np.minimum(errors / UNRELIABLE, 1)
+    weights = near.similarity**4 + 1e-12
+    return np.asarray(1 - (weights * near.similarity * reliable).sum(axis=1) / weights.sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """What is kept of the references to show them: names, true values, and their strongest pieces.
+
+    Attributes:
+        names: ids or SMILES.
+        values: true classes or numbers, as JSON.
+        pieces: the columns of each reference's pieces with the largest weights, -1 to fill up, shape (m, PIECES).
+    """
+
+    names: list[str]
+    values: list[Any]
+    pieces: NDArray[np.int32]
+
+    @classmethod
+    def restore(cls, stored: dict[str, Any], pieces: NDArray[Any], references: int, columns: int) -> Examples:
+        """Restore examples; raise ValueError if they do not fit the references."""
+        names, values = [str(name) for name in stored["names"]], list(stored["values"])
+        if not len(names) == len(values) == len(pieces) == references:
+            raise ValueError("examples and references differ in number")
+        if pieces.ndim != 2 or pieces.dtype.kind != "i" or pieces.max(initial=-1) >= columns:
+            raise ValueError("the pieces of examples are not columns of the model")
+        return cls(names, values, pieces.astype(np.int32))
+
+    def neighbours(
+        self, similarity: Floats, reference: IntArray, shared: NDArray[np.int32], name_of: Callable[[int], str]
+    ) -> list[Neighbour]:
+        """Return the nearest references of a graph.
+
+        Args:
+            similarity, reference: of the nearest, nearest first, shape (k,).
+            shared: columns of the pieces shared with the first `SHOWN`, -1 to fill up, shape (SHOWN, SHARED).
+            name_of: returns the name of a column.
+        """
+        nearest = zip(similarity.tolist(), reference.tolist(), shared.tolist(), strict=False)
+        return [
+            Neighbour(self.names[row], self.values[row], alike, tuple(name_of(i) for i in columns if i >= 0))
+            for alike, row, columns in nearest
+            if alike > 0
+        ]
+
+
+#: Number of strongest pieces that are kept of an example.
+PIECES = 16
+
+
+def strongest_pieces(features: Any, weights: Floats, pieces: int) -> NDArray[np.int32]:
+    """Return the columns with the largest weighted features of each graph, largest first, shape (g, PIECES).
+
+    Args:
+        features: sparse, shape (g, p).
+        weights: of the columns, shape (p,).
+        pieces: number of columns that are pieces; the others are left out.
+    """
+    kept = np.full((features.shape[0], PIECES), -1, dtype=np.int32)
+    for i in range(features.shape[0]):
+        row = slice(features.indptr[i], features.indptr[i + 1])
+        columns = features.indices[row]
+        values = np.abs(features.data[row]) * weights[columns]
+        good = np.flatnonzero((columns < pieces) & (values > 0))
+        order = good[np.lexsort((columns[good], -values[good]))[:PIECES]]
+        kept[i, : len(order)] = columns[order]
+    return kept
