@@ -14,6 +14,8 @@ from isonn.explain.reasons import Reason
 from isonn.graphs.graph import GraphSet
 from isonn.report.draw import Drawing, draw_graph, symbols_of
 
+#: Elements that the page offers.
+ELEMENTS = ["C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si"]
 #: Absent pieces and terms that are named.
 NAMED = 5
 
@@ -39,6 +41,7 @@ def facts(name: str, model: Any) -> dict[str, Any]:
     encoding = getattr(getattr(model, "vectorizer_", None), "encoding_", None)
     labels = {} if encoding is None or model.kind_ == "molecules" else encoding.labels
     names = model.label_names_
+    editing = _editing() if getattr(model, "kind_", "") == "molecules" else {}
     return {
         "name": name,
         "class": type(model).__name__,
@@ -50,9 +53,17 @@ def facts(name: str, model: Any) -> dict[str, Any]:
         ],
         "node_labels": [names["node"].get(label, label) for label in labels.get("node_labels", np.array([])).tolist()],
         "edge_labels": [names["edge"].get(label, label) for label in labels.get("edge_labels", np.array([])).tolist()],
+        **editing,
         "suggests": hasattr(model, "suggest"),
         "held_out_score": getattr(model, "held_out_score_", None),
     }
+
+
+def _editing() -> dict[str, list[str]]:
+    """Return what the page offers: elements, and groups to attach."""
+    from isonn.molecules.edit import GROUPS
+
+    return {"elements": ELEMENTS, "groups": list(GROUPS)}
 
 
 def _form(model: Any) -> str:

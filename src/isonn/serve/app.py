@@ -32,6 +32,7 @@ from isonn.errors import IsoNNError, IsoNNWarning
 from isonn.serve import answers
 from isonn.serve.bodies import Limits, RequestError, read_graphs, read_json
 from isonn.serve.openapi import openapi
+from isonn.serve.trust import trust
 from isonn.serve.whatif import whatif
 
 #: Writes a line per request.
@@ -302,7 +303,9 @@ async def _health(request: Request) -> Response:
 def warm_up(model: Any) -> None:
     """Predict and edit an example, so that a request neither compiles nor imports nor reads anything."""
     limits, body = Limits(), answers.example(model)
-    answers.predict(model, read_graphs(body, model, 1, limits))
+    graphs = read_graphs(body, model, 1, limits)
+    answers.predict(model, graphs)
+    trust(model, graphs, None)
     whatif(model, body, limits)
 
 
@@ -319,7 +322,10 @@ def _models(models: Models, body: dict[str, Any]) -> dict[str, Any]:
 def _predict(models: Models, body: dict[str, Any]) -> dict[str, Any]:
     name, model = models.find(body)
     graphs = read_graphs(body, model, models.limits.graphs, models.limits)
-    return {"model": name, "predictions": answers.predict(model, graphs)}
+    rows = answers.predict(model, graphs)
+    if body.get("trust"):
+        rows = [{**row, **more} for row, more in zip(rows, trust(model, graphs, body.get("coverage")), strict=True)]
+    return {"model": name, "predictions": rows}
 
 
 def _explain(models: Models, body: dict[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,14 @@ def openapi(models: Models) -> dict[str, Any]:
         "paths": {
             "/v1/health": _get("Whether the server runs"),
             "/v1/models": _get("The models, what they read and what they predict"),
-            "/v1/predict": _post(f"Predict up to {limits.graphs:,} graphs", forms),
+            "/v1/predict": _post(
+                f"Predict up to {limits.graphs:,} graphs",
+                {
+                    **forms,
+                    "trust": {"type": "boolean", "description": "whether to add intervals or sets of classes"},
+                    "coverage": {**_NUMBER, "description": "probability that they hold the truth; 0.9 by default"},
+                },
+            ),
             "/v1/explain": _post(
                 f"Explain up to {limits.explained} predictions",
                 {**forms, "label": label, "svg": {"type": "boolean", "description": "whether to draw the graphs"}},

@@ -41,6 +41,7 @@ def whatif(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
     return {
         **({"smiles": smiles} if smiles else {"graph": as_json(graphs, model)}),
         "about": describe(graphs[0]),
+        "names": [explanation.node_name(node) for node in range(graphs[0].n)],
         **answers.describe(model, explanation, svg=False),
         "svg": clickable(drawing, graphs[0]),
     }
