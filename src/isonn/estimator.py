@@ -24,14 +24,16 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import estimator_html_repr
 from typing_extensions import Self
 
 import isonn
 from isonn.conformal import Conformal, check_coverage
 from isonn.errors import InputError, IsoNNError, IsoNNWarning, ModelFileError, NotFittedError
 from isonn.files import atomic_directory, check_new
-from isonn.graphs.convert import as_graphset, standardization_of
+from isonn.graphs.convert import as_graphset, readable_rows, standardization_of
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.registry import listed
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
 from isonn.packing import mix64
@@ -97,10 +99,15 @@ class GraphEstimator(BaseEstimator):
         self._fitted = True
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict graphs; the result has the shape of ``y``."""
-        answers = self._all_answers(X)
-        return self.target_.decide(answers)
+    def predict(self, X: Any, *, on_error: str = "raise") -> NDArray[Any]:
+        """Predict graphs; the result has the shape of ``y``.
+
+        Args:
+            X: graphs, as in ``fit``, or a single SMILES.
+            on_error: "raise" raises an error for molecules that cannot be read; "nan" predicts NaN and warns once.
+        """
+        answers = self._answers_of(X, on_error)
+        return _or_nan(self.target_.decide(answers), np.asarray(np.isnan(answers).all(axis=1)))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
         """Return an interval for each number that contains the truth with probability ``coverage``.
@@ -211,6 +218,20 @@ class GraphEstimator(BaseEstimator):
 
         self._require_fit()
         report_model(self, X, y, path, cross_fit)
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: once fitted, the score, the size and the first reasons."""
+        if not self.__sklearn_is_fitted__():
+            return str(estimator_html_repr(self))
+        from isonn.report.show import model_html
+
+        return model_html(self)
+
+    def _repr_html_(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._html_repr()}
 
     def _check_params(self) -> None:
         """Validate parameters; called first by ``fit``."""
@@ -347,6 +368,27 @@ class GraphEstimator(BaseEstimator):
                         f"code the labels as in training"
                     )
 
+    def _answers_of(self, X: Any, on_error: str) -> NDArray[np.float64]:
+        """Return answers, with NaN for molecules that cannot be read if ``on_error`` is "nan"."""
+        if on_error == "raise" or isinstance(X, GraphStream):
+            return self._all_answers(X)
+        if on_error != "nan":
+            raise InputError(f"on_error={on_error!r:.60} is unknown; use 'raise' or 'nan'")
+        self._require_fit()
+        graphs, problems = readable_rows(X, self.standardize_)
+        unreadable = [problem.row for problem in problems]
+        answers = np.full((len(problems) + (0 if graphs is None else len(graphs)), self.target_.outputs), np.nan)
+        if graphs is not None:
+            answers[np.setdiff1d(np.arange(len(answers)), unreadable)] = self._all_answers(graphs)
+        if problems:
+            count = f"{len(problems)} of {len(answers)} molecules"
+            warnings.warn(
+                f"{count} cannot be read and are predicted as NaN: {listed(problems, len(problems))}",
+                IsoNNWarning,
+                stacklevel=3,
+            )
+        return answers
+
     def _all_answers(self, X: Any) -> NDArray[np.float64]:
         """Return answers for graphs or a stream of them, checked to be finite."""
         if isinstance(X, GraphStream):
@@ -393,9 +435,13 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         """Whether ``y`` was an indicator matrix."""
         return isinstance(self.target_, Labels)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``."""
-        return self._all_answers(X)
+    def predict_proba(self, X: Any, *, on_error: str = "raise") -> NDArray[np.float64]:
+        """Return probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``.
+
+        Args:
+            X, on_error: as in `predict`.
+        """
+        return self._answers_of(X, on_error)
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
         if graphs.y is not None and graphs.y.ndim == 2 and not self._supports_multilabel:
@@ -556,6 +602,15 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return description, load_file(path / TENSORS_NAME)
     except SafetensorError as error:
         raise ModelFileError(f"{path / TENSORS_NAME} is damaged ({error}); save the model again") from error
+
+
+def _or_nan(predicted: NDArray[Any], unknown: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return predictions with NaN in some rows; whole numbers then become floats, and text objects."""
+    if not unknown.any():
+        return predicted
+    predicted = predicted.astype(np.float64 if predicted.dtype.kind in "biuf" else object)
+    predicted[unknown] = np.nan
+    return predicted
 
 
 def _digest(description: dict[str, Any]) -> str:

@@ -307,14 +307,15 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
                 )
         return found
 
-    def predict(self, X: Any, confounds: Any = None) -> NDArray[Any]:
+    def predict(self, X: Any, confounds: Any = None, *, on_error: str = "raise") -> NDArray[Any]:
         """Predict graphs; the result has the shape of ``y``.
 
         Args:
             X: the graphs.
             confounds: their confounds, as in ``fit``; None uses those of ``X``.
+            on_error: as in other estimators; only molecules have rows that cannot be read.
         """
-        return super().predict(_with_confounds(X, confounds))
+        return super().predict(_with_confounds(X, confounds), on_error=on_error)
 
     def predict_interval(self, X: Any, coverage: float = 0.9, confounds: Any = None) -> Floats:
         """Return an interval for each number that contains the truth with probability ``coverage``.
@@ -724,14 +725,13 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
         )
         self.class_weight = class_weight
 
-    def predict_proba(self, X: Any, confounds: Any = None) -> Floats:
+    def predict_proba(self, X: Any, confounds: Any = None, *, on_error: str = "raise") -> Floats:
         """Return probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``.
 
         Args:
-            X: the graphs.
-            confounds: their confounds, as in ``fit``; None uses those of ``X``.
+            X, confounds, on_error: as in `predict`.
         """
-        return super().predict_proba(_with_confounds(X, confounds))
+        return super().predict_proba(_with_confounds(X, confounds), on_error=on_error)
 
     def _check_params(self) -> None:
         super()._check_params()

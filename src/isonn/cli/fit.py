@@ -147,6 +147,7 @@ def fit(
     After Ctrl-C, add --resume to the same command to continue. Data too large for memory resumes automatically.
     """
     from isonn.cli.changes import listing_changes
+    from isonn.cli.fit_summary import model_facts, sentences
     from isonn.files import check_new, remove_strays
 
     files = _Files(out, bank, resume)
@@ -215,15 +216,14 @@ def fit(
             files.remove()
     facts: dict[str, Any] = {"model": str(out)}
     if stream is None:
-        facts |= {"data": graphs.name, "graphs": len(graphs), **_facts(model, graphs)}
+        facts |= {"data": graphs.name, "graphs": len(graphs), **model_facts(model, graphs)}
     else:
-        facts |= {"data": stream.name, "graphs": stream.graphs, **_facts(model, None)}
+        facts |= {"data": stream.name, "graphs": stream.graphs, **model_facts(model, None)}
     if as_json:
         print(json.dumps({**facts, **changed.facts()}))
         return
-    print(f"{stream.name}: {stream.graphs} graphs" if stream is not None else repr(graphs))
-    for line in _sentences(facts):
-        print(line)
+    print(f"{facts['data']}: {facts['graphs']} graphs")
+    print(*sentences(facts), sep="\n")
     print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
 
 
@@ -434,41 +434,3 @@ def _tidy_up(settings: dict[str, Any], files: _Files, pieces: Any) -> None:
     remove_strays(out.parent, out.name)
     files.remove()
     print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
-
-
-def _facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
-    """Return the facts to print about a fitted model."""
-    facts: dict[str, Any] = {}
-    history = getattr(model, "history_", None)
-    if history is not None and history.loss:
-        facts.update(epochs=len(history), seconds=round(sum(history.seconds), 1), loss=history.loss[-1])
-    score = getattr(model, "held_out_score_", None)
-    if score is not None:
-        facts.update(held_out=score)
-    elif graphs is not None:
-        facts.update(training_score=float(model.score(graphs, graphs.y)))
-    templates = getattr(model, "templates_", None)
-    if templates is not None:
-        facts.update(templates=len(templates))
-    if getattr(model, "coverage_", None) is not None:
-        facts.update(coverage=model.coverage_)
-    return facts
-
-
-def _sentences(facts: dict[str, Any]) -> list[str]:
-    lines = []
-    if "epochs" in facts:
-        lines.append(f"{facts['epochs']} epochs in {facts['seconds']:.1f} s, last loss {facts['loss']:.4f}")
-    if "templates" in facts:
-        lines.append(f"{facts['templates']:,} templates")
-    if "coverage" in facts:
-        lines.append(f"they cover {facts['coverage']:.0%} of the edges that matter most to the full vocabulary")
-    if "held_out" in facts:
-        shown = ", ".join(
-            f"{name} {100 * value:.1f} %" if name in ("accuracy", "f1") else f"{name.upper()} {value:.3g}"
-            for name, value in facts["held_out"].items()
-        )
-        lines.append(f"held out: {shown} (isonn evaluate DATA compares methods)")
-    elif "training_score" in facts:
-        lines.append(f"training score {facts['training_score']:.3f} (not an estimate for new graphs)")
-    return lines

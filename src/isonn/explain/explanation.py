@@ -19,6 +19,7 @@ from isonn.explain.reasons import Reason, find_reasons
 from isonn.explain.template import Template
 from isonn.explain.units import Unit
 from isonn.graphs.graph import Graph
+from isonn.graphs.input_nodes import input_nodes, on_input_nodes
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
 from isonn.targets import Target
@@ -175,6 +176,15 @@ class Explanation:
         """The strongest units, at most five, largest absolute contribution first."""
         return find_reasons(self)
 
+    @property
+    def input_importance(self) -> NDArray[np.float64]:
+        """The importance of each node of the input: ``node_importance``, with 0 for nodes that were removed from it.
+
+        Standardisation removes the counter-ions and solvents of molecules, so that ``node_importance`` may be shorter
+        than the molecule that was given.
+        """
+        return np.asarray(on_input_nodes(self.graph, self.node_importance))
+
     @cached_property
     def edge_means(self) -> NDArray[np.float64]:
         """The mean contribution of the matches that contain each edge, shape (n, n).
@@ -190,7 +200,7 @@ class Explanation:
         if self.graph.node_labels is None:
             return str(node)
         label = self.graph.node_labels[node].item()
-        return f"{self.label_names.get(label, label)} {node}"
+        return f"{self.label_names.get(label, label)} {input_nodes(self.graph)[node]}"
 
     @overload
     def without(self, match: Reason) -> NDArray[np.float64] | None: ...
@@ -290,7 +300,8 @@ def explain_matched(
     classes = target.classes
     logits = matched.logits()
     predicted = 0 if target.numeric else int(logits.argmax())
-    column = predicted if label is None else _column(classes, label)
+    called = dict((names or {}).get("class" if target.exclusive else "target", {}))
+    column = predicted if label is None else _column(classes, label, called)
 
     def score(values: Logits) -> NDArray[np.float64]:
         return target.margin(values, column)
@@ -327,7 +338,7 @@ def explain_matched(
         exact=matched.exact,
         label_names=dict((names or {}).get("node", {})),
         edge_label_names=dict((names or {}).get("edge", {})),
-        class_names=dict((names or {}).get("class" if target.exclusive else "target", {})),
+        class_names=called,
         rows=rows[order],
         contributions=(rows, contributions),
         regions=regions,
@@ -358,13 +369,15 @@ def matches_of(matched: MatchedGraph, rows: IntArray, contributions: NDArray[np.
     return matches
 
 
-def _column(classes: NDArray[Any], label: Any) -> int:
-    found = np.flatnonzero(classes == label)
-    if len(found) != 1:
-        raise InputError(
-            f"label={label!r} is not a class of this model; use one of {', '.join(map(repr, classes.tolist()))}"
-        )
-    return int(found[0])
+def _column(classes: NDArray[Any], label: Any, names: Mapping[Any, str]) -> int:
+    """Return the column of a class or target, given as it is in ``classes`` or by its name."""
+    values = classes.tolist()
+    places = [i for i, value in enumerate(values) if value == label]
+    places = places or [i for i, value in enumerate(values) if names.get(value) == label]
+    if len(places) != 1:
+        shown = ", ".join(repr(names.get(value, value)) for value in values[:10]) + ", ..." * (len(values) > 10)
+        raise InputError(f"label={label!r:.60} is not a class of this model; use one of {shown}")
+    return places[0]
 
 
 def _key(match: Match) -> tuple[Any, ...]:

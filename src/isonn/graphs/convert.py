@@ -210,12 +210,18 @@ def _check_standard(graphs: GraphSet, wanted: str | None) -> None:
         )
 
 
+def as_graphs(X: Any, standardize: str | None = None) -> GraphSet:
+    """Convert a single graph or several to a `GraphSet`; ``standardize`` as in `as_graphset`."""
+    kind = _kind(type(X))
+    matrix = kind is ARRAY and not isinstance(X, (list, tuple)) and np.ndim(to_numpy(X)) == 2
+    matrix = matrix and to_numpy(X).dtype.kind in "biufc"  # not a table with a column of SMILES
+    alone = matrix or (kind not in (None, ARRAY) and not _is_batch(X))
+    return as_graphset([X] if alone else X, standardize=standardize)
+
+
 def as_one_graph(X: Any, standardize: str | None = None) -> GraphSet:
     """Convert a single graph, alone or in a list, to a `GraphSet` of one; ``standardize`` as in `as_graphset`."""
-    kind = _kind(type(X))
-    matrix = kind is ARRAY and not isinstance(X, (list, tuple)) and to_numpy(X).ndim == 2
-    alone = matrix or (kind not in (None, ARRAY) and not _is_batch(X))
-    graphs = as_graphset([X] if alone else X, standardize=standardize)
+    graphs = as_graphs(X, standardize)
     if len(graphs) != 1:
         raise InputError(f"X holds {len(graphs)} graphs where one is wanted; give a single one, such as X[0]")
     return graphs

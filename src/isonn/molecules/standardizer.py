@@ -19,14 +19,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from rdkit import Chem
 from rdkit.Chem import Mol
 from rdkit.Chem.MolStandardize import rdMolStandardize
 from rdkit.rdBase import BlockLogs
 
 from isonn.errors import InputError
-from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 
 #: The modes, from least to most change.
@@ -313,30 +312,6 @@ def _ranges(form: Standardized) -> str:
     stops = np.concatenate([ends, [len(form.atoms) - 1]])
     pairs = zip(form.atoms[starts].tolist(), form.atoms[stops].tolist(), strict=True)
     return f"{' '.join(f'{first}-{last}' for first, last in pairs)}/{form.n_input}"
-
-
-def on_input_atoms(graph: Graph, values: ArrayLike) -> NDArray[Any]:
-    """Return values of nodes as values of the atoms that were given, with 0 for atoms that were removed.
-
-    Args:
-        graph: a molecule.
-        values: one value or row per node, such as ``explanation.node_importance``, shape (n, ...).
-
-    Example:
-        >>> molecule = isonn.molecules.from_smiles(["[Na+].CC(=O)[O-]"])[0]
-        >>> on_input_atoms(molecule, [1.0, 2.0, 3.0, 4.0]).tolist()
-        [0.0, 1.0, 2.0, 3.0, 4.0]
-    """
-    given = np.asarray(values)
-    if len(given) != graph.n:
-        raise InputError(f"values has {len(given)} entries for {graph.n} atoms; give one per node of the graph")
-    ranges, _, total = str(graph.row.get("input_atoms", "")).partition("/")
-    if not total:
-        return given.copy()
-    bounds = [tuple(map(int, part.split("-"))) for part in ranges.split()]
-    spread = np.zeros((int(total), *given.shape[1:]), dtype=given.dtype)
-    spread[np.concatenate([np.arange(first, last + 1) for first, last in bounds])] = given
-    return spread
 
 
 def count_changes(changes: Iterable[str]) -> dict[str, int]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Number of drawings in the table of a set, and of classes it names.
 THUMBNAILS, CLASSES = 6, 10
+#: Number of reasons of a class that the table of a model names, and of its rows.
+REASONS, MOST_ROWS = 3, 15
 #: Edges are counted in this many graphs.
 COUNTED = 10_000
 
@@ -122,6 +124,27 @@ def answer(explanation: Explanation) -> str:
     share = explanation.probabilities[explanation.column]
     name = shortened(explanation.class_name)
     return f"{name[:1].upper()}{name[1:]} with probability {percent_text(share)}."
+
+
+def model_html(model: Any) -> str:
+    """Return what a notebook shows of a fitted model: its score, its size and the first reasons of each class."""
+    rows = [("model", repr(model))]
+    score = getattr(model, "held_out_score_", None)
+    if score:
+        rows.append(("held out", ", ".join(f"{name} {value:.3g}" for name, value in score.items())))
+    templates = getattr(model, "templates_", None)
+    if templates is not None:
+        rows.append(("size", f"{len(templates):,} templates"))
+    names = model.label_names_.get("target" if not model.target_.exclusive else "class", {})
+    for value, reasons in getattr(model, "reasons_", {}).items():
+        shown = "; ".join(reason.text for reason in reasons[:REASONS])
+        if shown:
+            rows.append((shortened(str(names.get(value, f"class {value}"))), shown))
+    table = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
+        for name, text in rows[:MOST_ROWS]
+    )
+    return f"<table>{table}</table>"
 
 
 def write_explanation(explanation: Explanation, path: str | Path) -> None:

@@ -15,13 +15,14 @@ from typing_extensions import Self
 from isonn.domain import Domain, Neighbour, distances
 from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
-from isonn.explain.explanation import Explanation, explain_matched
+from isonn.explain.explanation import explain_matched
 from isonn.explain.reasons import ClassReason
 from isonn.explain.template import Template
-from isonn.graphs.convert import as_graphset, as_one_graph, standardization_of
+from isonn.graphs.convert import as_graphs, as_graphset, as_one_graph, standardization_of
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
 from isonn.heads import Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
+from isonn.heads.scores import Scores, held_out_scores
 from isonn.params import check_class_weight, check_count, check_plain
 from isonn.processes import limit_threads
 from isonn.seeding import derive_seed, resolve_seed
@@ -101,7 +102,8 @@ class SubgraphEstimator(GraphEstimator):
     head_: Head
     seed_: int
     coverage_: float
-    held_out_score_: dict[str, float] | None
+    held_out_score_: Scores | None
+    _held_out_columns: list[Scores]
     kind_: str
     _calibration: NDArray[np.float64] | None
     _trust: Trust | None = None
@@ -163,15 +165,18 @@ class SubgraphEstimator(GraphEstimator):
             columns.append(f"{names[term]} {number[names[term]]}")
         return np.array([*self.vectorizer_.get_feature_names_out(), *columns], dtype=object)
 
-    def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
-        """Explain the prediction for one graph by reasons, matches with contributions, and importances.
+    def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Any:
+        """Explain the prediction for a graph by reasons, matches with contributions, and importances.
 
         Node importances and the contributions of absent pieces and of terms sum to ``score - base`` exactly.
 
         Args:
-            X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
-            label: the class (or the column of ``y``) to explain; None explains the predicted class.
+            X: one graph (a `Graph`, a SMILES, a NetworkX graph, a matrix, or a set of one), or several.
+            label: the class to explain, or the column of ``y``, by number or name; None explains the predicted class.
             top: number of matches to list; None lists all. The importances always count all matches.
+
+        Returns:
+            An `Explanation`, or a list of them for several graphs.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -181,7 +186,13 @@ class SubgraphEstimator(GraphEstimator):
             >>> bool(abs(e.node_importance.sum() + rest - (e.score - e.base)) < 1e-9)
             True
         """
-        return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_)
+        self._require_fit()
+        graphs = as_graphs(X, self.standardize_)
+        explained = [
+            explain_matched(self._matched_graph(graphs[i : i + 1]), self.target_, label, top, self.label_names_)
+            for i in range(len(graphs))
+        ]
+        return explained[0] if len(explained) == 1 else explained
 
     @property
     def templates_(self) -> Sequence[Template]:
@@ -208,6 +219,13 @@ class SubgraphEstimator(GraphEstimator):
             return {}
         names = self.label_names_.get("class" if self.target_.exclusive else "target", {})
         return {names.get(c, c): float(e) for c, e in zip(self.target_.classes.tolist(), errors, strict=True)}
+
+    @property
+    def held_out_by_target_(self) -> dict[Any, Scores]:
+        """The scores of each of several labels or numbers, by name (or column number): AUROC and counts, or errors."""
+        self._require_fit()
+        names = self.label_names_.get("target", {})
+        return {names.get(i, i): scores for i, scores in enumerate(self._held_out_columns)}
 
     @property
     def max_nodes_(self) -> int:
@@ -319,7 +337,9 @@ class SubgraphEstimator(GraphEstimator):
         self.head_ = get_head(self.head)().fit(inputs, training.targets, self.target_, training.weights, seed)
         self._calibration = None if self.target_.numeric else getattr(self.head_, "calibration", None)
         # a short list is chosen on all graphs, so its held-out score would be too good
-        self.held_out_score_ = self._held_out_score(training) if self.n_templates is None else None
+        self.held_out_score_, self._held_out_columns = (
+            (None, []) if self.n_templates is not None else self._held_out_scores(training)
+        )
         self._training_targets = training.targets
         return inputs
 
@@ -359,15 +379,15 @@ class SubgraphEstimator(GraphEstimator):
         self.coverage_ = self._coverage(some, (before, full), (self.features_, head))
         return short
 
-    def _held_out_score(self, training: Training) -> dict[str, float] | None:
-        """Return the metrics of the held-out predictions for the training graphs."""
+    def _held_out_scores(self, training: Training) -> tuple[Scores | None, list[Scores]]:
+        """Return the scores of the held-out predictions for the training graphs, and those of several columns."""
         if self.head_.held_out is None:
-            return None
+            return None, []
         rows = np.isfinite(self.head_.held_out).any(axis=1)
         if not rows.any():
-            return None
+            return None, []
         answers = self.target_.link(np.nan_to_num(self.head_.held_out[rows]))
-        return self.target_.metrics(self.target_.decode(training.targets[rows]), self.target_.decide(answers))
+        return held_out_scores(self.target_, self.target_.decode(training.targets[rows]), answers)
 
     def _losses(self, head: LinearHead, targets: NDArray[Any]) -> NDArray[np.float64]:
         """Return the squared leave-one-out error of each graph, for targets from `_as_numbers`."""
@@ -573,6 +593,7 @@ class SubgraphEstimator(GraphEstimator):
             "examples": self._examples,
             "neighbours": None if self._trust is None else self._trust.describe(),
             "held_out_score": self.held_out_score_,
+            "held_out_columns": self._held_out_columns,
             "calibration": None if self._calibration is None else _as_json(self._calibration),
             "coverage": getattr(self, "coverage_", None),
         }
@@ -618,6 +639,7 @@ class SubgraphEstimator(GraphEstimator):
         self._marks = [Mark(*mark) for mark in details["marks"]]
         self._examples = list(details["examples"])
         self.held_out_score_ = details["held_out_score"]
+        self._held_out_columns = [dict(scores) for scores in details["held_out_columns"]]
         errors = details["calibration"]
         self._calibration = None if errors is None else np.array(errors, dtype=np.float64)
         if self._calibration is not None and self._calibration.shape != self.target_.classes.shape:
@@ -672,7 +694,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         max_nodes_: nodes of the largest templates.
         weights_: the weights of sums and logic. calibration_: the expected calibration error of each class.
         held_out_score_: metrics of predictions for the training graphs by models that saw neither the graph nor an
-            equal one nor its group; None for a short list.
+            equal one nor its group; None for a short list. held_out_by_target_: the same for each of several labels.
         coverage_: for a short list, the share of the whole vocabulary's important edges that it covers.
         sampled_: training graphs whose subgraphs were sampled, with the share sampled.
 

@@ -1,0 +1,116 @@
+"""What `isonn fit` tells about a model: what it predicts, how large it is, and how good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isonn.graphs.graph import GraphSet
+
+#: Scores in the order they are printed, with their names; those in percent come first.
+_SCORES = {
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "auroc": "AUROC",
+    "pearson": "r",
+    "mae": "MAE",
+    "rmse": "RMSE",
+    "r2": "R²",
+}
+_PERCENT, _IN_UNITS = ("accuracy", "f1"), ("mae", "rmse")
+
+
+def model_facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
+    """Return the facts about a fitted model, as JSON; ``graphs`` are those it was fitted to, if in memory."""
+    facts: dict[str, Any] = {"predicts": _predicted(model)}
+    history = getattr(model, "history_", None)
+    if history is not None and history.loss:
+        facts.update(epochs=len(history), seconds=round(sum(history.seconds), 1), loss=history.loss[-1])
+    score = getattr(model, "held_out_score_", None)
+    if score is not None:
+        facts.update(held_out=score)
+    elif graphs is not None:
+        facts.update(training_score=float(model.score(graphs, graphs.y)))
+    columns = getattr(model, "held_out_by_target_", {})
+    if columns:
+        facts.update(held_out_by_target={str(name): scores for name, scores in columns.items()})
+    templates = getattr(model, "templates_", None)
+    if templates is not None:
+        facts.update(templates=len(templates))
+    if getattr(model, "coverage_", None) is not None:
+        facts.update(coverage=model.coverage_)
+    return facts
+
+
+def _predicted(model: Any) -> dict[str, Any]:
+    from isonn.graphs.io.target_column import unit_of
+
+    names = [name for _, name in sorted(model.label_names_.get("target", {}).items())]
+    unit = unit_of(names[0]) if len(names) == 1 else ""
+    if model.target_.numeric:
+        return {"kind": "numbers", "targets": names, "unit": unit}
+    if model.target_.exclusive:
+        return {"kind": "classes", "targets": names, "classes": [str(value) for value in model.classes_.tolist()]}
+    return {"kind": "labels", "targets": names}
+
+
+def sentences(facts: dict[str, Any]) -> list[str]:
+    """Return the facts as lines of text."""
+    lines = [_guess(facts["predicts"])]
+    if "epochs" in facts:
+        lines.append(f"{facts['epochs']} epochs in {facts['seconds']:.1f} s, last loss {facts['loss']:.4f}")
+    if "templates" in facts:
+        lines.append(f"{facts['templates']:,} templates")
+    if "coverage" in facts:
+        lines.append(f"they cover {facts['coverage']:.0%} of the edges that matter most to the full vocabulary")
+    unit = facts["predicts"].get("unit", "")
+    if "held_out" in facts:
+        lines.append(f"held out: {scores_text(facts['held_out'], unit)} (isonn evaluate DATA compares methods)")
+    elif "training_score" in facts:
+        lines.append(f"training score {facts['training_score']:.3f} (not an estimate for new graphs)")
+    return lines + _by_target(facts.get("held_out_by_target", {}))
+
+
+def _guess(predicts: dict[str, Any]) -> str:
+    """Say what the model predicts, so that a wrong guess is noticed."""
+    names = ", ".join(predicts["targets"][:5]) + (", ..." if len(predicts["targets"]) > 5 else "")
+    of = f" of {names}" if names else ""
+    if predicts["kind"] == "numbers":
+        return f"predicts numbers{of} (--classes for classes)"
+    if predicts["kind"] == "classes":
+        shown = ", ".join(predicts["classes"][:5]) + (", ..." if len(predicts["classes"]) > 5 else "")
+        return f"predicts {len(predicts['classes'])} classes{of}: {shown}"
+    return f"predicts {len(predicts['targets']) or 'several'} labels{of}"
+
+
+def scores_text(scores: dict[str, float], unit: str = "") -> str:
+    """Return scores as text, with the unit of errors.
+
+    Example:
+        >>> scores_text({"rmse": 0.5123, "mae": 0.4, "r2": 0.9, "pearson": 0.95}, "mol/L")
+        'r 0.950, MAE 0.4 mol/L, RMSE 0.512 mol/L, R² 0.900'
+    """
+    shown = []
+    for name in [*(name for name in _SCORES if name in scores), *(name for name in scores if name not in _SCORES)]:
+        value = scores[name]
+        if name in _PERCENT:
+            text = f"{100 * value:.1f} %"
+        elif name in _IN_UNITS:
+            text = f"{value:.3g} {unit}".strip()
+        else:
+            text = f"{value:.3f}"
+        shown.append(f"{_SCORES.get(name, name)} {text}")
+    return ", ".join(shown)
+
+
+def _by_target(columns: dict[str, dict[str, float]]) -> list[str]:
+    """Return a line for each of several targets."""
+    width = max((len(name) for name in columns), default=0)
+    lines = []
+    for name, scores in columns.items():
+        counts = f"{scores['known']:,} graphs"
+        if "positive" in scores:
+            counts += f", {scores['positive']:,} positive"
+        rest = scores_text({key: value for key, value in scores.items() if key not in ("known", "positive")})
+        lines.append(f"  {name:{width}}  {counts}: {rest or 'no score'}")
+    return lines
