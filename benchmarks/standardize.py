@@ -2,8 +2,8 @@
 
     python benchmarks/standardize.py DATA.csv [ROWS]
 
-DATA has a column ``SMILES``; its rows are repeated up to ROWS (200,000), three in ten of them as a salt. Every setting
-is measured in a process of its own.
+DATA has a column ``SMILES`` or ``smiles``; its rows are repeated up to ROWS (200,000), three in ten of them as a salt.
+Every setting is measured in a process of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SALTS = (".Cl", ".[Na+].[Cl-]", ".OC(=O)C(F)(F)F", ".O", ".OC(=O)C(O)C(O)C(=O)O"
 
 def write(data: Path, rows: int, out: Path) -> None:
     with data.open(encoding="utf-8") as file:
-        smiles = [row["SMILES"] for row in csv.DictReader(file)]
+        smiles = [row.get("SMILES") or row["smiles"] for row in csv.DictReader(file)]
     generator = random.Random(0)
     with out.open("w", encoding="utf-8") as file:
         file.write("smiles,y\n")
@@ -51,7 +51,7 @@ def main() -> None:
         for count in (rows // 2, rows):
             path = Path(folder, f"{count}.csv")
             write(Path(sys.argv[1]), count, path)
-            for setting in ("none", "salts"):
+            for setting in ("none", "salts", *(["full"] if count == rows else [])):
                 subprocess.run([sys.executable, __file__, "read", str(path), setting], check=True)
 
 

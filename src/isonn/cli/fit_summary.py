@@ -76,11 +76,13 @@ def _guess(predicts: dict[str, Any]) -> str:
     names = ", ".join(predicts["targets"][:5]) + (", ..." if len(predicts["targets"]) > 5 else "")
     of = f" of {names}" if names else ""
     if predicts["kind"] == "numbers":
-        return f"predicts numbers{of} (--classes for classes)"
-    if predicts["kind"] == "classes":
-        shown = ", ".join(predicts["classes"][:5]) + (", ..." if len(predicts["classes"]) > 5 else "")
-        return f"predicts {len(predicts['classes'])} classes{of}: {shown}"
-    return f"predicts {len(predicts['targets']) or 'several'} labels{of}"
+        return f"predicts numbers{of}"
+    if predicts["kind"] == "labels":
+        return f"predicts {len(predicts['targets']) or 'several'} labels{of}"
+    classes = predicts["classes"]
+    shown = ", ".join(classes[:5]) + (", ..." if len(classes) > 5 else "")
+    numbers = " (--numbers predicts numbers)" if len(classes) > 2 and all(map(str.isdecimal, classes)) else ""
+    return f"predicts {len(classes)} classes{of}: {shown}{numbers}"
 
 
 def scores_text(scores: dict[str, float], unit: str = "") -> str:
