@@ -7,7 +7,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any
@@ -41,6 +42,16 @@ def workers(**settings: Any) -> Iterator[None]:
 #: A function with its arguments, and a function that runs such calls and yields their results in order.
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 Run = Callable[[Iterable[Call]], Iterator[Any]]
+
+
+def in_threads(function: Callable[[Any], Any], items: Sequence[Any], jobs: int) -> Iterator[Any]:
+    """Yield the results for items in order; no more items than threads are worked on at a time, to save memory."""
+    if jobs == 1 or len(items) < 2:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        for start in range(0, len(items), jobs):
+            yield from list(pool.map(function, items[start : start + jobs]))
 
 
 def run_in_order(calls: Iterable[Call], jobs: int | Run) -> Iterator[Any]:

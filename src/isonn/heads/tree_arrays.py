@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from isonn.packing import Floats
 
 #: Longest path from a root to a leaf that is read; LightGBM's trees of 15 leaves have at most 14 splits.
 DEEPEST = 64
+#: 1 / n, because a division takes as long as several products.
+INVERSE = np.array([0.0, *(1 / np.arange(1, DEEPEST + 3))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +107,13 @@ class TreeArrays:
 
     def mean(self, output: int) -> float:
         """Return the mean output over the training graphs: leaves weighted by their number of graphs."""
+        return float(self._tree_means[self.output == output].sum())
+
+    @cached_property
+    def _tree_means(self) -> Floats:
         leaf = self.feature < 0
         totals = (np.add.reduceat(values, self.roots) for values in (self.cover * self.value * leaf, self.cover * leaf))
-        return float(np.divide(*totals)[self.output == output].sum())
+        return np.asarray(np.divide(*totals))
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return tuple(getattr(self, field.name) for field in fields(self) if field.name != "cover")
@@ -192,22 +198,25 @@ def _kernels() -> tuple[Any, Any]:
         """
         weight[0] = 1.0
         for k in range(1, d + 1):
-            z, o, share = zero[row, k - 1], one[row, k - 1], 1 / (k + 1)
+            z, o, share = zero[row, k - 1], one[row, k - 1], INVERSE[k + 1]
             weight[k] = 0.0
             for j in range(k - 1, -1, -1):
                 weight[j + 1] += o * weight[j] * (j + 1) * share
                 weight[j] = z * weight[j] * (k - j) * share
+        left_out = 0.0  # the same for all columns that lead away from the leaf
+        for j in range(d):
+            left_out += weight[j] * INVERSE[d - j]
+        left_out *= -(d + 1) * value
         for k in range(d):
-            z, o = zero[row, k], one[row, k]
-            total, last = 0.0, weight[d]
+            if one[row, k] == 0.0:
+                out[i, on_path[row, k]] += left_out
+                continue
+            z, total, last = zero[row, k], 0.0, weight[d]
             for j in range(d - 1, -1, -1):
-                if o != 0.0:
-                    part = last * (d + 1) / (j + 1)
-                    total += part
-                    last = weight[j] - part * z * (d - j) / (d + 1)
-                else:
-                    total += weight[j] * (d + 1) / (z * (d - j))
-            out[i, on_path[row, k]] += total * (o - z) * value
+                part = last * (d + 1) * INVERSE[j + 1]
+                total += part
+                last = weight[j] - part * z * (d - j) * INVERSE[d + 1]
+            out[i, on_path[row, k]] += total * (1 - z) * value
 
     @compiled()
     def share(rows, feature, threshold, nan_left, left, right, value, roots, output, cover, wanted, out):  # type: ignore[no-untyped-def]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rdkit.Chem import BondType
 
+from isonn.compiled import compiled
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.molecules.labels import BONDS, atom_facts
@@ -139,7 +140,27 @@ class Atoms:
         return self.element(*numbers) & ~self.aromatic
 
 
+@lru_cache(maxsize=256)
 def _one_of(numbers: tuple[int, ...]) -> Flags:
     listed = np.zeros(256, dtype=bool)
     listed[list(numbers)] = True
     return listed
+
+
+@compiled()
+def closing_bonds(n, here, there):  # type: ignore[no-untyped-def]
+    """Return which bonds close a ring with those before them, ``(m,)``; a bond is given in both directions."""
+    parent = np.arange(n)
+    closing = np.zeros(len(here), dtype=np.bool_)
+    for i in range(len(here)):
+        if here[i] < there[i]:
+            one, other = here[i], there[i]
+            while parent[one] != one:
+                parent[one] = parent[parent[one]]
+                one = parent[one]
+            while parent[other] != other:
+                parent[other] = parent[parent[other]]
+                other = parent[other]
+            closing[i] = one == other
+            parent[one] = other
+    return closing

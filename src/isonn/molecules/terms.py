@@ -16,7 +16,7 @@ from rdkit import Chem
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.join import join_graphs
-from isonn.molecules.atoms import Atoms, Bonds, Flags
+from isonn.molecules.atoms import Atoms, Bonds, Flags, closing_bonds
 from isonn.molecules.convert import from_smiles
 from isonn.molecules.crippen import crippen
 from isonn.packing import Floats, IntArray, merge_equal
@@ -115,7 +115,7 @@ def _table(graphs: GraphSet, atoms: Atoms, shares: Floats) -> Floats:
         """Sum a value of each atom over every molecule."""
         return np.asarray(np.bincount(owner, values, minlength=g), dtype=np.float64)
 
-    rings, aromatic = (_rings(bonds, owner, atoms, g) for bonds in (atoms.bonds, atoms.conjugated))
+    rings, aromatic = (_rings(bonds, owner, g) for bonds in (atoms.bonds, atoms.conjugated))
     carbons = totals(atoms.element(6))
     saturated = totals(atoms.element(6) & (atoms.connections == 4))
     # a bond is counted at both of its ends
@@ -347,15 +347,7 @@ def _amides(atoms: Atoms) -> IntArray:
     return np.asarray(atoms.near(carbonyl, atoms.plain) * atoms.aliphatic(7))
 
 
-def _rings(bonds: Bonds, owner: IntArray, atoms: Atoms, g: int) -> Floats:
+def _rings(bonds: Bonds, owner: IntArray, g: int) -> Floats:
     """Return the number of independent rings that some of the bonds form in each molecule."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = len(atoms)
-    links = coo_array((np.ones(len(bonds.here), dtype=np.int8), (bonds.here, bonds.there)), shape=(n, n))
-    _, component = connected_components(links, directed=False)
-    _, first = np.unique(component, return_index=True)
-    edges = np.bincount(owner[bonds.here], minlength=g) / 2
-    nodes, parts = np.bincount(owner, minlength=g), np.bincount(owner[first], minlength=g)
-    return np.asarray(edges - nodes + parts)
+    closed = closing_bonds(len(owner), bonds.here, bonds.there)
+    return np.bincount(owner[bonds.here], closed, minlength=g).astype(np.float64)

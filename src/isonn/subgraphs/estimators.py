@@ -24,7 +24,7 @@ from isonn.graphs.stream import GraphStream, as_stream
 from isonn.heads import Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
 from isonn.heads.scores import Scores, held_out_scores
 from isonn.params import check_class_weight, check_count, check_plain
-from isonn.processes import limit_threads
+from isonn.processes import in_threads, limit_threads
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.count import list_subgraphs
 from isonn.subgraphs.encode import Encoding
@@ -539,12 +539,18 @@ class SubgraphEstimator(GraphEstimator):
         return "give more training graphs or groups, or use head='auto'"
 
     def _chunks(self, graphs: GraphSet) -> Iterator[Inputs]:
-        """Yield the inputs of a few graphs at a time; warn if most graphs are unusual."""
-        strange = 0
-        for chunk in in_chunks(graphs):
-            tables = self.vectorizer_.count(chunk)
-            strange += int((self.vectorizer_.vocabulary_.unseen(tables, STRANGE_NODES) > STRANGE).sum())
-            yield self._inputs(chunk, tables)
+        """Yield the inputs of a few graphs at a time, read by ``n_jobs`` threads; warn if most graphs are unusual."""
+        chunks, strange = in_chunks(graphs, self.n_jobs), 0
+        vectorizer = self.vectorizer_.with_jobs(1 if len(chunks) > 1 else self.n_jobs)
+
+        def read(chunk: GraphSet) -> tuple[Inputs, int]:
+            tables = vectorizer.count(chunk)
+            unseen = vectorizer.vocabulary_.unseen(tables, STRANGE_NODES)
+            return self._inputs(chunk, tables), int((unseen > STRANGE).sum())
+
+        for inputs, number in in_threads(read, chunks, self.n_jobs):
+            strange += number
+            yield inputs
         self.vectorizer_.warn_of_unseen(graphs, strange if strange > len(graphs) / 2 else 0)
 
     def _inputs(

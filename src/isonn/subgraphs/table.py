@@ -173,6 +173,9 @@ def join_chunks(chunks: Sequence[Chunk]) -> list[CountTable]:
     dtype = np.float64 if any(chunk.sampled for chunk in chunks) else np.float32
 
     def table(key: Key) -> CountTable:
+        if len(chunks) == 1:  # its rows are distinct and sorted
+            rows = chunks[0].rows(key)
+            return CountTable(*key, rows, graphs, chunks[0].support(key), lambda: [chunks[0].counts(key)])
         rows, places = merge_rows(chunk.rows(key) for chunk in chunks)
         support = np.zeros(len(rows), dtype=np.int64)
         for chunk, place in zip(chunks, places, strict=True):
@@ -181,11 +184,8 @@ def join_chunks(chunks: Sequence[Chunk]) -> list[CountTable]:
         def read() -> Iterator[csr_array]:
             for chunk, place in zip(chunks, places, strict=True):
                 counts = chunk.counts(key)
-                if len(chunks) == 1:
-                    yield counts
-                else:
-                    data = counts.data.astype(dtype), place[counts.indices], counts.indptr
-                    yield csr_array(data, shape=(len(chunk), len(rows)))
+                data = counts.data.astype(dtype), place[counts.indices], counts.indptr
+                yield csr_array(data, shape=(len(chunk), len(rows)))
 
         return CountTable(*key, rows, graphs, support, read)
 

@@ -254,6 +254,12 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         other.vocabulary_ = vocabulary
         return other
 
+    def with_jobs(self, n_jobs: int) -> Self:
+        """Return the vectorizer with another number of threads."""
+        other = copy(self)
+        other.n_jobs = n_jobs
+        return other
+
     def columns_of(self, rows: IntArray) -> IntArray:
         """Return the column of each distinct piece of `list_subgraphs`, or -1."""
         columns = np.full(len(rows), -1, dtype=np.int64)
@@ -346,8 +352,9 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         return tags
 
 
-def in_chunks(graphs: GraphSet) -> list[GraphSet]:
-    """Return the graphs a few thousand at a time."""
-    if len(graphs) <= GRAPHS_AT_ONCE:
+def in_chunks(graphs: GraphSet, jobs: int = 1) -> list[GraphSet]:
+    """Return the graphs a few thousand at a time, and if there are enough of them at least as many chunks as jobs."""
+    size = min(GRAPHS_AT_ONCE, max(GRAPHS_AT_ONCE // 8, -(-len(graphs) // jobs)))
+    if len(graphs) <= size:
         return [graphs]
-    return [graphs[start : start + GRAPHS_AT_ONCE] for start in range(0, len(graphs), GRAPHS_AT_ONCE)]
+    return [graphs[start : start + size] for start in range(0, len(graphs), size)]

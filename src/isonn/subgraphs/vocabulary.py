@@ -54,6 +54,13 @@ class Block:
         place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
         return np.where(keys[place] == wanted, place, -1)
 
+    def has_seen(self, rows: IntArray) -> NDArray[np.bool_]:
+        """Return which rows occur in a training graph."""
+        if not len(self.seen):
+            return np.zeros(len(rows), dtype=bool)
+        wanted = row_hashes(rows)
+        return np.asarray(self.seen[np.searchsorted(self.seen, wanted).clip(max=len(self.seen) - 1)] == wanted)
+
     @cached_property
     def _keys(self) -> NDArray[Any]:
         return self._as_keys(self.rows)
@@ -127,7 +134,7 @@ class Vocabulary:
                 continue
             counts = table.counts.astype(np.float64)
             total += np.asarray(counts.sum(axis=1))
-            strange += np.asarray(counts @ (~np.isin(row_hashes(table.rows), block.seen)).astype(np.float64))
+            strange += np.asarray(counts @ (~block.has_seen(table.rows)).astype(np.float64))
         return np.asarray(strange / np.maximum(total, 1))
 
 
