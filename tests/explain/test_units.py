@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,17 @@ def test_without_is_the_prediction_for_the_graph_without_the_nodes(fitted):
             np.testing.assert_array_equal(e.without(reason), reason.without)
             change = e.probabilities[e.column] - reason.without[e.column]
             assert reason.agrees == (change * reason.contribution >= 0)
+
+
+def test_the_dict_of_an_explanation_is_json_that_adds_up(fitted):
+    estimator, graphs = fitted
+    e = estimator.explain(graphs[0])
+    row = json.loads(json.dumps(e.to_dict(), allow_nan=False))
+    total = sum(item["contribution"] for name in ("units", "absent", "terms") for item in row[name])
+    assert total == pytest.approx(row["score"] - row["base"], abs=1e-9)
+    assert [reason["contribution"] for reason in row["reasons"]] == [reason.contribution for reason in e.reasons]
+    assert all(len(reason["without"]) == len(e.classes) for reason in row["reasons"])
+    assert not any("without" in reason for reason in e.to_dict(without=False)["reasons"])
 
 
 def test_without_a_unit_of_an_aligned_graph_its_connections_are_average():

@@ -34,7 +34,7 @@ class MeanHead(Head):
     def outputs(self, inputs):
         return np.tile(self.value, (Inputs.of(inputs).features.shape[0], 1))
 
-    def contributions(self, inputs, output):
+    def contributions(self, inputs, output, reference=None):
         nothing = csr_array(inputs.features.shape), csr_array(inputs.counts.shape)
         return Contributions(float(self.value[output]), *nothing)
 
@@ -85,6 +85,12 @@ def test_contributions_and_base_sum_to_the_output(name, kind):
     head, target, inputs = fitted(name, kind)
     restored = get_head(name).restore(head.tensors())
     for output in range(target.outputs):
+        reference = inputs.rows(np.array([2]))
+        found = restored.contributions(inputs, output, reference)
+        assert found.base == pytest.approx(head.outputs(reference)[0, output])
+        np.testing.assert_allclose(found.features.toarray()[2], 0, atol=1e-12)
+        np.testing.assert_allclose(found.counts.toarray()[2], 0, atol=1e-12)
+        np.testing.assert_allclose(found.sums(), head.outputs(inputs)[:, output], rtol=1e-9, atol=1e-9)
         found = restored.contributions(inputs, output)
         assert found.features.shape == inputs.features.shape
         assert found.counts.shape == inputs.counts.shape

@@ -39,43 +39,32 @@ def boosted(objective, gaps=False):
 
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize(("objective", "outputs"), [("regression", 1), ("binary", 1), ("multiclass", 3)])
-def test_outputs_and_contributions_are_those_of_lightgbm(objective, outputs, gaps):
+def test_outputs_are_those_of_lightgbm(objective, outputs, gaps):
     booster, table = boosted(objective, gaps)
     trees = from_text(booster.model_to_string(), outputs)
     expected = booster.predict(table, raw_score=True).reshape(200, outputs)
     np.testing.assert_allclose(trees.sums(csr_array(table)), expected, rtol=1e-12, atol=1e-12)
-    contributions = booster.predict(table, pred_contrib=True).reshape(200, outputs, 7)
-    for output in range(outputs):
-        np.testing.assert_allclose(trees.shapley(csr_array(table), output), contributions[:, output, :6], atol=1e-9)
-        np.testing.assert_allclose(trees.mean(output), contributions[:, output, 6], atol=1e-9)
 
 
-def expected_output(trees, node, row, subset):
-    """The mean leaf of a tree if only some columns are known; others follow the training graphs."""
-    if trees.feature[node] < 0:
-        return trees.value[node]
-    children = trees.left[node], trees.right[node]
-    if trees.feature[node] in subset:
-        return expected_output(trees, children[int(row[trees.feature[node]] > trees.threshold[node])], row, subset)
-    return sum(trees.cover[c] / trees.cover[node] * expected_output(trees, c, row, subset) for c in children)
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize(("objective", "output"), [("regression", 0), ("multiclass", 2)])
+def test_contributions_are_shapley_values_by_definition(objective, output, gaps):
+    booster, table = boosted(objective, gaps)
+    trees, columns = from_text(booster.model_to_string(), 3 if output else 1), range(6)
+    for row, reference in ((table[3], np.zeros(6)), (table[7], table[8]), (np.nan_to_num(table[0]), table[4])):
 
+        def worth(subset, row=row, reference=reference):
+            mixed = np.where(np.isin(columns, list(subset)), row, reference)
+            return trees.sums(csr_array(mixed[None]))[0, output]
 
-def test_contributions_are_shapley_values_by_definition():
-    booster, table = boosted("regression")
-    trees = from_text(booster.model_to_string(), 1)
-    row, columns = table[3], range(6)
-
-    def worth(subset):
-        return sum(expected_output(trees, root, row, subset) for root in trees.roots)
-
-    for i in columns:
-        others = [j for j in columns if j != i]
-        value = 0.0
-        for size in range(6):
-            factor = math.factorial(size) * math.factorial(5 - size) / math.factorial(6)
-            for subset in itertools.combinations(others, size):
-                value += factor * (worth({*subset, i}) - worth(set(subset)))
-        assert trees.shapley(csr_array(row[None]), 0)[0, i] == pytest.approx(value, abs=1e-9)
+        for i in columns:
+            others, value = [j for j in columns if j != i], 0.0
+            for size in range(6):
+                factor = math.factorial(size) * math.factorial(5 - size) / math.factorial(6)
+                for subset in itertools.combinations(others, size):
+                    value += factor * (worth({*subset, i}) - worth(set(subset)))
+            found = trees.shapley(csr_array(row[None]), output, reference)[0, i]
+            assert found == pytest.approx(value, abs=1e-9)
 
 
 def test_identical_columns_are_one_and_the_first_is_read():
@@ -168,7 +157,6 @@ def forged(**changes):
         ({"feature": {0: -1}}, "exactly one parent"),
         ({"threshold": {0: np.nan}}, "threshold of the trees is not finite"),
         ({"value": {2: np.inf}}, "value of the trees is not finite"),
-        ({"cover": {2: 0.0}}, "no training graph"),
         ({"roots": {0: 1}}, "do not start"),
         ({"output": {0: 3}}, "an output has no trees"),
     ],

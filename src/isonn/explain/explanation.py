@@ -82,8 +82,8 @@ class Explanation:
         classes: all classes.
         probabilities: the probability of each class, or the predicted numbers, shape (classes,).
         score: the score of the explained class.
-        base: the score before anything contributes: for the paper's models the score without any matches, for others
-            about that of a mean training graph.
+        base: the score before anything contributes: for the paper's models the score without any matches, for subgraph
+            models that of a graph without pieces and of mean size, for aligned models that of a mean training graph.
         padding: contribution of all inputs beyond the graph's nodes; 0 for models without padding.
         templates: the model's templates.
         matches: the listed matches, by absolute contribution, largest first.
@@ -153,7 +153,7 @@ class Explanation:
 
     @cached_property
     def absent(self) -> list[NamedContribution]:
-        """The pieces whose absence matters, by name, largest contribution first; only trees notice an absence."""
+        """The pieces whose absence contributes, by name; [] for the heads of isonn, which compare with no pieces."""
         return self.source.absent(self.column)
 
     @cached_property
@@ -250,6 +250,22 @@ class Explanation:
         if not self.exact:
             lines.append("  Contributions are computed by removal and need not add up.")
         return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 1]}\u2026" for line in lines)
+
+    def to_dict(self, without: bool = True) -> dict[str, Any]:
+        """Return the explanation as plain data that `json.dumps` takes.
+
+        Args:
+            without: also predict the graph without each reason, which takes as long as so many predictions.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> e = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs).explain(graphs[0])
+            >>> sorted(e.to_dict()["reasons"][0])
+            ['agrees', 'contribution', 'kind', 'name', 'nodes', 'text', 'without']
+        """
+        from isonn.explain.export import as_dict
+
+        return as_dict(self, without)
 
     def to_svg(self) -> str:
         """Return the graph as an SVG file, coloured by contribution, with its reasons highlighted."""

@@ -145,7 +145,6 @@ def _nodes(fields: dict[str, str]) -> dict[str, Any]:
         np.where(child < 0, splits + ~child, child)  # leaves come after the splits
         for child in (column("left_child", int), column("right_child", int))
     )
-    counts = column("leaf_count") if splits else np.ones(1)
     return {
         "feature": np.concatenate([column("split_feature", int), np.full(leaves, -1)]),
         "threshold": np.concatenate([threshold, np.zeros(leaves)]),
@@ -153,5 +152,4 @@ def _nodes(fields: dict[str, str]) -> dict[str, Any]:
         "left": np.concatenate([left, np.zeros(leaves, dtype=int)]),
         "right": np.concatenate([right, np.zeros(leaves, dtype=int)]),
         "value": np.concatenate([np.zeros(splits), column("leaf_value")]),
-        "cover": np.concatenate([column("internal_count"), counts]),
     }

@@ -23,8 +23,7 @@ class Contributions:
     """The contributions of all columns to one output of a few graphs; with ``base`` they sum to it.
 
     Attributes:
-        base: the output before any column contributes: the intercept of sums, and the mean output of the trees over
-            their training graphs.
+        base: the output for the reference, before any column contributes.
         features: sparse, shape (g, p), columns as in `Inputs.features`.
         counts: sparse, shape (g, c), columns as in `Inputs.counts`.
 
@@ -64,7 +63,7 @@ class Head(ABC):
         ...     def outputs(self, inputs):
         ...         return np.tile(np.log(self.shares), (len(inputs), 1))
         ...
-        ...     def contributions(self, inputs, output):
+        ...     def contributions(self, inputs, output, reference=None):
         ...         shape = inputs.features.shape
         ...         return Contributions(np.log(self.shares)[output], csr_array(shape), csr_array(inputs.counts.shape))
         ...
@@ -117,8 +116,15 @@ class Head(ABC):
         """Restore a head from its `tensors`; raise ValueError if they are invalid."""
 
     @abstractmethod
-    def contributions(self, inputs: Inputs, output: int) -> Contributions:
-        """Return the contributions of all columns to one output of a few graphs."""
+    def contributions(self, inputs: Inputs, output: int, reference: Inputs | None = None) -> Contributions:
+        """Return the contributions of all columns to one output of a few graphs.
+
+        Args:
+            inputs: the graphs.
+            output: the output to explain.
+            reference: a row to compare with, whose output is the base; None means zeros. A column that equals it should
+                contribute nothing.
+        """
 
     def coefficients(self) -> tuple[Floats, Floats] | None:
         """Return weights (outputs, p) and intercepts (outputs,) of an additive head, else None."""

@@ -145,12 +145,15 @@ class LinearHead(Head):
         sums = [np.bincount(owner, given.data * weights[given.indices], minlength=g) for weights in self.coef]
         return np.stack(sums, axis=1) + self.intercept
 
-    def contributions(self, inputs: Inputs, output: int) -> Contributions:
-        """Return weight times feature; the base is the intercept."""
-        given = inputs.features
+    def contributions(self, inputs: Inputs, output: int, reference: Inputs | None = None) -> Contributions:
+        """Return weight times the difference of a feature from the reference."""
+        given, base = inputs.features, float(self.intercept[output])
+        if reference is not None:
+            base += float((reference.features @ self.coef[output])[0])
+            given = csr_array(given - csr_array(np.ones((given.shape[0], 1))) @ reference.features)
         values = given.data * self.coef[output][given.indices]
         features = csr_array((values, given.indices, given.indptr), shape=given.shape)
-        return Contributions(float(self.intercept[output]), features, csr_array(inputs.counts.shape))
+        return Contributions(base, features, csr_array(inputs.counts.shape))
 
     def coefficients(self) -> tuple[Floats, Floats]:
         """Return weights and intercepts."""

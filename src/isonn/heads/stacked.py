@@ -79,9 +79,9 @@ class StackedHead(Head):
         """Return the weighted sums of both heads' outputs."""
         return self.blend([self.linear.outputs(inputs), self.trees.outputs(inputs)])
 
-    def contributions(self, inputs: Inputs, output: int) -> Contributions:
+    def contributions(self, inputs: Inputs, output: int, reference: Inputs | None = None) -> Contributions:
         """Return the weighted sums of both heads' contributions and bases; the intercept belongs to the base."""
-        one, other = (head.contributions(inputs, output) for head in (self.linear, self.trees))
+        one, other = (head.contributions(inputs, output, reference) for head in (self.linear, self.trees))
         a, b = self.blend.scales[:, output].tolist()
         base = a * one.base + b * other.base + float(self.blend.intercept[output])
         return Contributions(base, a * one.features, b * other.counts)

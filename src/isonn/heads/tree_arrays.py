@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from isonn.packing import Floats
 
 #: Longest path from a root to a leaf that is read; LightGBM's trees of 15 leaves have at most 14 splits.
 DEEPEST = 64
-#: 1 / n, because a division takes as long as several products.
-INVERSE = np.array([0.0, *(1 / np.arange(1, DEEPEST + 3))])
+#: 0!, 1!, ... as far as a path of distinct columns can need them.
+FACTORIALS = np.array([math.factorial(n) for n in range(DEEPEST + 2)], dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,6 @@ class TreeArrays:
         nan_left: whether NaN goes left.
         left, right: children, as numbers of nodes.
         value: the output of a leaf.
-        cover: number of training graphs that reached the node.
         roots: the first node of each tree, shape (trees,).
         output: the output that each tree adds to, shape (trees,).
     """
@@ -40,7 +40,6 @@ class TreeArrays:
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     value: Floats
-    cover: Floats
     roots: NDArray[np.int32]
     output: NDArray[np.int32]
 
@@ -50,7 +49,7 @@ class TreeArrays:
         n = len(values)
         none, numbers = np.zeros(n, dtype=np.int32), np.arange(n, dtype=np.int32)
         no_split = np.full(n, -1, dtype=np.int32)
-        return cls(no_split, np.zeros(n), none > 0, none, none, np.asarray(values, float), np.ones(n), numbers, numbers)
+        return cls(no_split, np.zeros(n), none > 0, none, none, np.asarray(values, float), numbers, numbers)
 
     @classmethod
     def join(cls, trees: Sequence[dict[str, Any]], outputs: int) -> TreeArrays:
@@ -66,7 +65,6 @@ class TreeArrays:
             (joined["left"] + start).astype(np.int32),
             (joined["right"] + start).astype(np.int32),
             joined["value"].astype(np.float64),
-            joined["cover"].astype(np.float64),
             roots,
             (np.arange(len(trees)) % outputs).astype(np.int32),
         )
@@ -98,25 +96,24 @@ class TreeArrays:
         walk(*table, *self._arrays(), total)
         return total
 
-    def shapley(self, counts: csr_array, output: int) -> Floats:
-        """Return the exact Shapley values of the columns (path-dependent TreeSHAP), shape (g, q)."""
+    def shapley(self, counts: csr_array, output: int, reference: Floats) -> Floats:
+        """Return the exact Shapley values of the columns against a reference, shape (g, q).
+
+        A set of columns is worth the output for a row that has its own values there and those of the reference
+        elsewhere. A column with the value of the reference contributes nothing.
+
+        Args:
+            counts: rows to explain, shape (g, q).
+            output: the output to explain.
+            reference: the row to compare with, shape (q,).
+        """
         values = np.zeros(counts.shape)
         share = _kernels()[1]
-        share(counts.toarray().astype(np.float64), *self._arrays(), self.cover, output, values)
+        share(counts.toarray().astype(np.float64), reference, *self._arrays(), FACTORIALS, output, values)
         return values
 
-    def mean(self, output: int) -> float:
-        """Return the mean output over the training graphs: leaves weighted by their number of graphs."""
-        return float(self._tree_means[self.output == output].sum())
-
-    @cached_property
-    def _tree_means(self) -> Floats:
-        leaf = self.feature < 0
-        totals = (np.add.reduceat(values, self.roots) for values in (self.cover * self.value * leaf, self.cover * leaf))
-        return np.asarray(np.divide(*totals))
-
     def _arrays(self) -> tuple[NDArray[Any], ...]:
-        return tuple(getattr(self, field.name) for field in fields(self) if field.name != "cover")
+        return tuple(getattr(self, field.name) for field in fields(self))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
@@ -137,11 +134,9 @@ class TreeArrays:
             size = len(self.roots) if field.name in ("roots", "output") else len(self.feature)
             if array.dtype != np.dtype(kinds.get(field.name, "f8")) or array.shape != (size,) or not size:
                 raise ValueError(f"{field.name} of the trees has type {array.dtype} and shape {array.shape}")
-        for name in ("threshold", "value", "cover"):
+        for name in ("threshold", "value"):
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"{name} of the trees is not finite")
-        if not (self.cover > 0).all():
-            raise ValueError("a node of the trees has no training graph")
 
     def _check_walks(self, columns: int) -> None:
         n, split = len(self.feature), np.flatnonzero(self.feature >= 0)
@@ -190,43 +185,19 @@ def _kernels() -> tuple[Any, Any]:
                 row[indices[j]] = 0.0
 
     @compiled()
-    def add_leaf(row, d, on_path, zero, one, value, weight, out, i):  # type: ignore[no-untyped-def]
-        """Add the Shapley values of one leaf, whose path has d distinct columns, to ``out[i]``.
+    def share(  # type: ignore[no-untyped-def]
+        rows, reference, feature, threshold, nan_left, left, right, value, roots, output, factorials, wanted, out
+    ):
+        """Add the Shapley values of every row, walking to every leaf that mixtures of row and reference can reach.
 
-        Lundberg et al., Algorithm 2: ``zero`` is the share of training graphs that go on towards the leaf if the column
-        is unknown, ``one`` is 1 if this graph does. ``weight`` holds the sums over sets of columns by their size.
+        A leaf is reached by the sets of columns that hold all u columns where only the row goes on towards it and none
+        of the v columns where only the reference does, so each of the u gets (u-1)! v! / (u+v)! of its value, and each
+        of the v minus u! (v-1)! / (u+v)!.
         """
-        weight[0] = 1.0
-        for k in range(1, d + 1):
-            z, o, share = zero[row, k - 1], one[row, k - 1], INVERSE[k + 1]
-            weight[k] = 0.0
-            for j in range(k - 1, -1, -1):
-                weight[j + 1] += o * weight[j] * (j + 1) * share
-                weight[j] = z * weight[j] * (k - j) * share
-        left_out = 0.0  # the same for all columns that lead away from the leaf
-        for j in range(d):
-            left_out += weight[j] * INVERSE[d - j]
-        left_out *= -(d + 1) * value
-        for k in range(d):
-            if one[row, k] == 0.0:
-                out[i, on_path[row, k]] += left_out
-                continue
-            z, total, last = zero[row, k], 0.0, weight[d]
-            for j in range(d - 1, -1, -1):
-                part = last * (d + 1) * INVERSE[j + 1]
-                total += part
-                last = weight[j] - part * z * (d - j) * INVERSE[d + 1]
-            out[i, on_path[row, k]] += total * (1 - z) * value
-
-    @compiled()
-    def share(rows, feature, threshold, nan_left, left, right, value, roots, output, cover, wanted, out):  # type: ignore[no-untyped-def]
-        """Add the Shapley values of every row, walking to every leaf with the distinct columns of its path."""
         stack = np.zeros(DEEPEST + 2, np.int64)  # nodes still to visit
         depth = np.zeros(DEEPEST + 2, np.int64)  # distinct columns above each of them
         on_path = np.zeros((DEEPEST + 2, DEEPEST + 1), np.int64)
-        zero = np.zeros((DEEPEST + 2, DEEPEST + 1))
-        one = np.zeros((DEEPEST + 2, DEEPEST + 1))
-        weight = np.zeros(DEEPEST + 2)
+        ways = np.zeros((DEEPEST + 2, DEEPEST + 1), np.int64)  # 1: only the row goes on, 2: only the reference, 3: both
         for i in range(len(rows)):
             for t in range(len(roots)):
                 if output[t] != wanted:
@@ -236,31 +207,45 @@ def _kernels() -> tuple[Any, Any]:
                 depth[0] = 0
                 while top >= 0:
                     node, d = stack[top], depth[top]
-                    if feature[node] < 0:
-                        if d > 0:
-                            add_leaf(top, d, on_path, zero, one, value[node], weight, out, i)
+                    column = feature[node]
+                    if column < 0:
+                        u, v = 0, 0
+                        for k in range(d):
+                            u += ways[top, k] == 1
+                            v += ways[top, k] == 2
+                        for k in range(d):
+                            if ways[top, k] == 1:
+                                out[i, on_path[top, k]] += (
+                                    value[node] * factorials[u - 1] * factorials[v] / factorials[u + v]
+                                )
+                            elif ways[top, k] == 2:
+                                out[i, on_path[top, k]] -= (
+                                    value[node] * factorials[u] * factorials[v - 1] / factorials[u + v]
+                                )
                         top -= 1
                         continue
-                    x = rows[i, feature[node]]
-                    go_left = nan_left[node] if np.isnan(x) else x <= threshold[node]
-                    place = d
+                    x, r = rows[i, column], reference[column]
+                    row_left = nan_left[node] if np.isnan(x) else x <= threshold[node]
+                    reference_left = nan_left[node] if np.isnan(r) else r <= threshold[node]
+                    to_left = (1 if row_left else 0) + (2 if reference_left else 0)
+                    place, way = d, 3
                     for k in range(d):
-                        if on_path[top, k] == feature[node]:
-                            place = k
-                    z, o = (zero[top, place], one[top, place]) if place < d else (1.0, 1.0)
-                    # the right child takes the place of the node on the stack, the left one comes above it
-                    for k in range(d):
-                        on_path[top + 1, k] = on_path[top, k]
-                        zero[top + 1, k] = zero[top, k]
-                        one[top + 1, k] = one[top, k]
-                    for step in range(2):
-                        child = left[node] if step == 1 else right[node]
-                        at = top + step
-                        on_path[at, place] = feature[node]
-                        zero[at, place] = z * cover[child] / cover[node]
-                        one[at, place] = o if go_left == (step == 1) else 0.0
-                        depth[at] = max(d, place + 1)
-                        stack[at] = child
-                    top += 1
+                        if on_path[top, k] == column:
+                            place, way = k, ways[top, k]
+                    # children that nothing reaches are left out; the first takes the place of the node on the stack
+                    first = top
+                    top -= 1
+                    for child, going in ((right[node], way & (3 - to_left)), (left[node], way & to_left)):
+                        if going == 0:
+                            continue
+                        top += 1
+                        if top > first:
+                            for k in range(d):
+                                on_path[top, k] = on_path[first, k]
+                                ways[top, k] = ways[first, k]
+                        on_path[top, place] = column
+                        ways[top, place] = going
+                        depth[top] = max(d, place + 1)
+                        stack[top] = child
 
     return walk, share

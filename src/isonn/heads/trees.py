@@ -122,18 +122,18 @@ class TreesHead(Head):
         counts = take_columns(Inputs.of(inputs).counts, self.columns)
         return self.blend([self._per_class(self.trees.sums(counts))])
 
-    def contributions(self, inputs: Inputs, output: int) -> Contributions:
-        """Return Shapley values of the columns; the base is the mean output over training graphs.
-
-        Trees are averaged over the distinct graphs that each was grown on.
-        """
+    def contributions(self, inputs: Inputs, output: int, reference: Inputs | None = None) -> Contributions:
+        """Return Shapley values of the columns against the reference."""
         factor, score = float(self.blend.scales[0, output]), output
         if self.halves:
             factor, score = factor * (output - 0.5), 0
-        values = factor * self.trees.shapley(take_columns(inputs.counts, self.columns), score)
+        start = csr_array((1, inputs.counts.shape[1])) if reference is None else reference.counts
+        start = take_columns(start, self.columns)
+        values = self.trees.shapley(take_columns(inputs.counts, self.columns), score, start.toarray()[0])
         rows, places = np.nonzero(values)
-        counts = csr_array((values[rows, places], (rows, self.columns[places])), shape=inputs.counts.shape)
-        base = factor * self.trees.mean(score) + float(self.blend.intercept[output])
+        shares = factor * values[rows, places]
+        counts = csr_array((shares, (rows, self.columns[places])), shape=inputs.counts.shape)
+        base = factor * float(self.trees.sums(start)[0, score]) + float(self.blend.intercept[output])
         return Contributions(base, csr_array(inputs.features.shape), counts)
 
     def tensors(self) -> dict[str, NDArray[Any]]:

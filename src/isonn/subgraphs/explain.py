@@ -40,9 +40,9 @@ class GraphTerms:
 class SubgraphMatches(MatchedGraph):
     r"""The matches of a subgraph model in one graph: every subgraph that is a template, with its contribution.
 
-    A head splits its output into a sum over columns: templates in the graph, templates absent from it, and terms. The
-    contribution of a template is shared equally among its occurrences. For sums of normed features, one occurrence of
-    piece t of a block (a view and a size) contributes
+    A head splits its output into a sum over columns: templates and terms, each compared with a reference that has no
+    pieces. The contribution of a template is shared equally among its occurrences. For sums of normed features, one
+    occurrence of piece t of a block (a view and a size) contributes
 
     .. math:: \frac{w_t u_t - s u_t^2}{n_t} + \frac{s}{N}, \qquad u_t = x_t / a, \quad s = \sum_t w_t u_t
 
@@ -102,7 +102,7 @@ class SubgraphMatches(MatchedGraph):
         return np.asarray(self._outputs(self._counts[None])[0])
 
     def base(self, column: int) -> float:
-        """Return the score before anything contributes: the intercept of sums, and the mean output of the trees."""
+        """Return the score of the reference: no pieces, and the size of a mean training graph."""
         return self._split_of(column).base
 
     def logits_without(self, rows: IntArray) -> Logits:
@@ -192,12 +192,12 @@ class SubgraphMatches(MatchedGraph):
         direction = self.target.margin(np.eye(outputs), column) - zero
         if self._head.symmetric and self.target.exclusive and outputs == 2:
             direction = np.where(np.arange(2) == column, 2.0, 0.0)  # the other output is minus this one
-        inputs = self._inputs(self._counts[None])
+        inputs, reference = self._inputs(self._counts[None]), self._reference()
         base, p = float(zero), len(self._features.vocabulary)
         by_feature = np.zeros(self._features.columns)
         by_count = np.zeros(p + len(self._terms.values))
         for output in np.flatnonzero(direction).tolist():
-            split = self._head.contributions(inputs, output)
+            split = self._head.contributions(inputs, output, reference)
             base += direction[output] * split.base
             by_feature[split.features.indices] += direction[output] * split.features.data
             by_count[split.counts.indices] += direction[output] * split.counts.data
@@ -242,6 +242,21 @@ class SubgraphMatches(MatchedGraph):
     def _outputs(self, counts: Floats) -> Logits:
         """Return the outputs for rows of counts of the distinct pieces, ``(b, d)``."""
         return self._head.outputs(self._inputs(counts))
+
+    def _reference(self) -> Inputs:
+        """Return the inputs that contributions are measured against.
+
+        It has no piece, and terms that are sums over nodes are 0, so what a node adds is the difference that its
+        presence makes. Compared with a mean graph instead, the few polar atoms of a molecule would get a positive
+        contribution where polar surface is bad. Other terms are those of a mean training graph.
+        """
+        size, further = self._features.size, self._features.further
+        terms = np.zeros((1, len(self._terms.values)))
+        terms[0, : len(size.mean)] = np.expm1(size.mean)
+        terms[0, further.first : further.first + len(further.mean)] = further.mean
+        terms[0, self._terms.places] = 0.0
+        none, p = (np.zeros((1, 0)), np.zeros(0, dtype=np.int64)), len(self._features.vocabulary)
+        return Inputs(_beside(*none, self._features.term_features(terms), p), _beside(*none, terms, p))
 
     def _inputs(self, counts: Floats) -> Inputs:
         values = transformed(counts[:, self._held], self._features.transform)

@@ -1,0 +1,61 @@
+"""An explanation as plain data, for JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isonn.explain.reasons import Reason
+
+if TYPE_CHECKING:
+    from isonn.explain.explanation import Explanation
+    from isonn.explain.matched import NamedContribution
+    from isonn.explain.units import Unit
+
+
+def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
+    """Return an explanation as numbers, text, lists and dicts; see `Explanation.to_dict`."""
+    names = [str(e.class_names.get(value, value)) for value in e.classes.tolist()]
+    answers = dict(zip(names, e.probabilities.tolist(), strict=True))
+    decided = e.target.decide(e.probabilities[None])[0]
+    return {
+        "id": e.graph.id,
+        "smiles": str(e.graph.row["smiles"]) if "smiles" in e.graph.row else None,
+        "predicted": decided.tolist() if isinstance(decided, (np.ndarray, np.generic)) else decided,
+        "values" if e.target.numeric else "probabilities": answers,
+        "explained": names[e.column],
+        "score": e.score,
+        "base": e.base,
+        "logarithm": e.logarithm,
+        "units": [_unit(Reason(unit, e).text, unit) for unit in e.units],
+        "reasons": [_reason(reason, names, without) for reason in e.reasons],
+        "absent": [_named(part) for part in e.absent],
+        "terms": [_named(part) for part in e.terms],
+        "node_importance": e.node_importance.tolist(),
+    }
+
+
+def _unit(text: str, unit: Unit) -> dict[str, Any]:
+    molecule = {"smiles": unit.smiles, "smarts": unit.smarts} if unit.smiles else {}
+    return {
+        "text": text,
+        "name": unit.name,
+        "kind": unit.kind,
+        "nodes": list(unit.nodes),
+        "contribution": unit.contribution,
+        **molecule,
+    }
+
+
+def _reason(reason: Reason, names: list[str], without: bool) -> dict[str, Any]:
+    row = _unit(reason.text, reason.unit)
+    if without:
+        left = reason.without
+        row["without"] = None if left is None else dict(zip(names, left.tolist(), strict=True))
+        row["agrees"] = reason.agrees
+    return row
+
+
+def _named(part: NamedContribution) -> dict[str, Any]:
+    return {"name": part.name, "value": part.value, "contribution": part.contribution}
