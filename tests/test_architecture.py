@@ -30,7 +30,7 @@ LAYERS = [
     {"windows", "subgraphs", "aligned", "baselines"},
     {"nn", "testing"},
     {"experiments"},
-    {"report"},
+    {"report", "screening"},
     {"molecules", "connectomes"},
     {"serve"},
     {"cli"},

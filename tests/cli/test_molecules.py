@@ -70,13 +70,13 @@ def test_rows_without_a_class_are_predicted_too(model, tmp_path):
     assert [row["predicted"] for row in predictions(out)] == ["1", "0", "0"]
 
 
-def test_predictions_hold_the_smiles_and_leave_gaps_empty(model, tmp_path):
+def test_predictions_keep_the_columns_of_the_file(model, tmp_path):
     data, out = tmp_path / "new.csv", tmp_path / "predictions.csv"
     data.write_text("smiles,y\nCCCC(=O)O,1\nCCCCO,\nC1CC,1\nCCCCCO,0\n")
     result = run("predict", model, data, "--out", out)
     rows = predictions(out)
     assert [row["smiles"] for row in rows] == ["CCCC(=O)O", "CCCCO", "C1CC", "CCCCCO"]
-    assert [row["class"] for row in rows] == ["1", "", "", "0"]
+    assert [row["y"] for row in rows] == ["1", "", "1", "0"]
     assert "accuracy 100.0 % (2 of 2)" in result.stderr
 
 
@@ -86,9 +86,7 @@ def test_each_of_several_targets_has_columns_of_its_name(both, tmp_path):
     new.write_text("smiles\nCCCC(=O)O\nC1CC\n")
     assert run("predict", model, new, "--out", out).returncode == 0
     rows = predictions(out)
-    assert list(rows[0]) == [
-        *("graph", "smiles", "acid", "predicted acid", "p(acid)", "ring", "predicted ring", "p(ring)", "problem")
-    ]
+    assert list(rows[0]) == [*("graph", "smiles", "predicted acid", "p(acid)", "predicted ring", "p(ring)", "problem")]
     assert rows[0]["predicted acid"] == "1"
     assert rows[1]["problem"] == "unclosed ring"
     shown = run("predict", model, data, "--json")

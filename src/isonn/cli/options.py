@@ -282,6 +282,8 @@ Jobs = Annotated[
 Scheduler = Annotated[
     str | None,
     typer.Option(
+        "--cluster",
+        "--scheduler",
         help="Address of a dask scheduler, such as tcp://host:8786, whose workers run the jobs.",
         rich_help_panel=RUNNING,
     ),

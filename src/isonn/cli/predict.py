@@ -1,205 +1,191 @@
-"""`isonn predict`: classify graphs with a saved model."""
+"""`isonn predict`: predict graphs with a saved model, from one SMILES to files larger than memory."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import re
 import shutil
 import sys
 import tempfile
-import warnings
-from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, Select, SmilesColumn, TrueColumns, targets_of
+from isonn.cli.options import RUNNING, AsJson, Jobs, Model, Quiet, Scheduler, Select, SmilesColumn, TrueColumns
+
+if TYPE_CHECKING:
+    from isonn.experiments.metrics import Scores
+    from isonn.screening import Screened
+
+COLUMNS, BEST = "Columns to add", "The best rows"
 
 
 def predict(
     model: Model,
-    data: Data,
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA...",
+            help="Files, folders of files, known datasets (see `isonn data list`), or SMILES.",
+            show_default=False,
+        ),
+    ],
     out: Annotated[
-        Path | None, typer.Option(help="CSV file to write; must not exist. Default: standard output.")
+        Path | None,
+        typer.Option(
+            help="File to write: .csv, .tsv or .json, also with .gz, or .parquet; must not exist.",
+            show_default="standard output",
+        ),
     ] = None,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
     select: Select = None,
+    reasons: Annotated[
+        int | None,
+        typer.Option(help="Add the strongest reasons of each prediction, at most this many.", rich_help_panel=COLUMNS),
+    ] = None,
     unseen: Annotated[
         bool,
-        typer.Option("--unseen", help="Add the share of each graph's subgraphs not seen in training."),
+        typer.Option(
+            "--unseen",
+            help="Add the share of each graph's subgraphs not seen in training.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(help="Write only the best rows, best first, with their reasons.", rich_help_panel=BEST),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="The class or column that --top ranks by.",
+            show_default="the second of two classes",
+            rich_help_panel=BEST,
+        ),
+    ] = None,
+    lowest: Annotated[
+        bool, typer.Option("--lowest", help="The smallest values are the best.", rich_help_panel=BEST)
+    ] = False,
+    jobs: Jobs = None,
+    cluster: Scheduler = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Continue a run that was stopped; its rows are kept.", rich_help_panel=RUNNING),
     ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Predict the graphs of DATA; write the class and all probabilities, or the value, one line per graph.
+    """Predict graphs: keep the columns of DATA and add the class with all probabilities, or the value.
 
-    Table rows without a valid molecule are kept, with the error in the column "problem".
+    Rows without a valid molecule are kept, with the error in the column "problem". Where DATA has true values, metrics
+    are printed.
     """
-    import isonn
-    from isonn.cli.options import reading, rows_of
+    from isonn.cli.options import processes, reading
     from isonn.errors import InputError
-    from isonn.files import atomic_file
-    from isonn.graphs.io.tu_graphs import UnsortedError
+    from isonn.experiments.cluster import calls_on_cluster
+    from isonn.progress import bar
+    from isonn.screening import screen
+    from isonn.screening.run import partial_folder
 
-    if out is not None and out.exists():
-        raise InputError(f"{out} exists already; choose another --out, or remove it first")
-    clf = isonn.load_model(model)
-    if unseen and not hasattr(clf, "unseen_share"):
-        raise InputError(f"--unseen needs a subgraph model, but {model} holds a {type(clf).__name__}; leave it out")
-    options = reading(smiles, target, select=select)
+    if resume and out is None:
+        raise InputError("--resume needs --out, the file that was being written; give it")
+    if out is not None and not _is_new(out, resume):
+        return
+    if cluster is not None and jobs is not None:
+        raise InputError("--cluster runs on the workers of the cluster; leave out --jobs")
+    added = {"unseen": unseen, "reasons": 3 if reasons is None and top is not None else reasons}
     with ExitStack() as stack:
-        if out is not None:
-            file = stack.enter_context(stack.enter_context(atomic_file(out)).open("w", encoding="utf-8", newline=""))
-        else:  # print nothing yet, because the last line of the data may be unusable
-            file = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
+        path = out
+        if path is None:  # print nothing yet, because the last line of the data may be unusable
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "predictions.csv"
+        run: Any = processes(jobs) if cluster is None else stack.enter_context(calls_on_cluster(cluster))
         try:
-            done = _write(clf, rows_of(data, clf, **options), file, as_json, unseen)
-        except UnsortedError:  # it cannot be read in pieces, but it can be read whole
-            file.seek(0)
-            file.truncate()
-            done = _write(clf, [(isonn.load(data, **options), None)], file, as_json, unseen)
+            done = screen(
+                model,
+                data,
+                path,
+                options=reading(smiles, target, select=select),
+                extras=added,
+                top=top,
+                label=label,
+                lowest=lowest,
+                jobs=run,
+                as_json=as_json,
+                report=(lambda total: stack.enter_context(bar("predict", total))) if sys.stderr.isatty() else None,
+            )
+        except KeyboardInterrupt:
+            if out is not None and partial_folder(out).exists():
+                kept = f"Stopped: finished rows are kept in {partial_folder(out)}"
+                typer.echo(f"{kept}; the same command with --resume continues.", err=True)
+            raise typer.Exit(130) from None
         if out is None:
-            file.seek(0)
-            shutil.copyfileobj(file, sys.stdout)
-    if out is not None:
-        print(f"{done.rows} predictions in {out}", file=sys.stderr)
-    if done.problems:
-        print(f"isonn: {done.problems} of {done.rows} rows have a problem; see the column problem", file=sys.stderr)
-    if done.seen:
-        print(
-            f"isonn: {done.seen} of {done.rows} graphs are training graphs of this model; "
-            f"their predictions do not show how good the model is",
-            file=sys.stderr,
+            with path.open(encoding="utf-8", newline="") as file:
+                shutil.copyfileobj(file, sys.stdout)
+    _tell(done, out, top)
+
+
+def _is_new(out: Path, resume: bool) -> bool:
+    """Return whether there is something left to do; raise `InputError` if files are in the way."""
+    from isonn.errors import InputError
+    from isonn.screening.run import partial_folder
+
+    partial = partial_folder(out)
+    if out.exists():
+        if not resume:
+            raise InputError(f"{out} exists already; choose another --out, or remove it first")
+        shutil.rmtree(partial, ignore_errors=True)  # of a run that was killed at its very end
+        print(f"{out} is complete", file=sys.stderr)
+        return False
+    if partial.exists() and not resume:
+        raise InputError(
+            f"{partial} holds the rows of a run that was stopped; --resume continues it, or remove it first"
         )
-    if done.known:
-        print(f"accuracy {100 * done.right / done.known:.1f} % ({done.right} of {done.known})", file=sys.stderr)
+    return True
 
 
-class _Done(NamedTuple):
-    """Counts of rows: written, with a problem, with a known class, predicted correctly, and seen in training."""
+def _tell(done: Screened, out: Path | None, top: int | None) -> None:
+    """Print what was done on standard error."""
+    from isonn.graphs.io.registry import listed
 
-    rows: int
-    problems: int
-    known: int
-    right: int
-    seen: int
+    def say(text: str) -> None:
+        print(text, file=sys.stderr)
 
-
-def _write(clf: Any, pieces: Iterable[tuple[Any, Any]], file: TextIO, as_json: bool, unseen: bool) -> _Done:
-    """Predict DATA piece by piece and write the rows."""
-    classes = clf.classes_.tolist() if hasattr(clf, "classes_") else []
-    scored = bool(classes) and not clf.multilabel_
-    done = wrong = known = right = seen = 0
-    columns: list[str] = []
-    warned: list[warnings.WarningMessage] = []
-    for graphs, problems in pieces:
-        with warnings.catch_warnings(record=True) as caught:
-            rows = [] if graphs is None else _rows(clf, graphs, done, unseen)
-        warned += caught
-        seen += 0 if graphs is None else int(clf.seen_in_training(graphs).sum())
-        if problems is not None:
-            empty = dict.fromkeys(rows[0] if rows else _columns_without_data(clf))
-            rows = [{**row, "problem": ""} for row in rows]
-            rows += [{**empty, "graph": bad.row, "smiles": bad.text, "problem": bad.reason} for bad in problems]
-            rows.sort(key=lambda row: row["graph"])
-            wrong += len(problems)
-        columns = columns or list(rows[0])
-        judged = [row for row in rows if row.get("class") not in (None, "")]
-        scored = scored and all(row["class"] in classes for row in judged)
-        known += len(judged)
-        right += sum(row["class"] == row["predicted"] for row in judged)
-        file.write(_json(rows, first=not done) if as_json else _csv(rows, columns, header=not done))
-        done += len(rows)
-    if not done:
-        from isonn.errors import InputError
-
-        raise InputError("DATA has no rows to predict; give at least one graph")
-    file.write("\n]\n" if as_json else "")
-    _warn_once_of_each_kind(warned)
-    return _Done(done, wrong, known if scored else 0, right, seen)
+    if out is not None:
+        rows = (
+            f"{done.rows} predictions" if top is None else f"the best {min(top, done.rows - done.bad)} of {done.rows}"
+        )
+        say(f"{rows} in {out}")
+    if done.bad:
+        where = "see the column problem" if top is None else "they are left out"
+        say(f"isonn: {done.bad} of {done.rows} rows have a problem; {where}: {listed(done.problems, done.bad)}")
+    if done.seen:
+        say(
+            f"isonn: {done.seen} of {done.rows} graphs are training graphs of this model; "
+            f"their predictions do not show how good the model is"
+        )
+    for line in _metrics(done):
+        say(line)
 
 
-def _warn_once_of_each_kind(warned: list[warnings.WarningMessage]) -> None:
-    """Repeat the first of the warnings that differ only in their numbers, such as one for every piece of DATA."""
-    kinds: dict[str, list[warnings.WarningMessage]] = {}
-    for warning in warned:
-        kinds.setdefault(re.sub(r"\d+", "", str(warning.message)), []).append(warning)
-    for first, *others in kinds.values():
-        more = f" (and {len(others)} more pieces of DATA like this one)" if others else ""
-        warnings.warn(f"{first.message}{more}", first.category, stacklevel=2)
+def _metrics(done: Screened) -> list[str]:
+    """Return a line about each target with true values, after a mean over them if there are several."""
+    from isonn.experiments.metrics import mean_score
+
+    lines = [f"{_metric_text(scores, count)}{f' for {name}' if name else ''}" for name, count, scores in done.scores]
+    if len(lines) > 1:
+        means = mean_score([scores for _, _, scores in done.scores])
+        lines.append(f"{_metric_text(means, None)}, mean of {len(lines)} columns")
+    return lines
 
 
-def _rows(clf: Any, graphs: Any, first: int, unseen: bool) -> list[dict[str, Any]]:
-    """Return a row per graph; ``first`` is the number of the first, unless the file numbers its rows."""
-    shares = clf.unseen_share(graphs) if unseen else None
-    classifies = hasattr(clf, "predict_proba")
-    answers = clf.predict_proba(graphs) if classifies else clf.predict(graphs).reshape(len(graphs), -1)
-    predicted = clf.target_.decide(answers).tolist()
-    names = clf.classes_.tolist() if classifies else []
-    targets = _targets(clf)
-    numbers = graphs.table["row"].tolist() if "row" in graphs.table else range(first, first + len(graphs))
-    rows = []
-    for i, number in enumerate(numbers):
-        row: dict[str, Any] = {"graph": number}
-        if graphs.ids is not None:
-            row["id"] = str(graphs.ids[i])
-        if "smiles" in graphs.table:
-            row["smiles"] = str(graphs.table["smiles"][i])
-        given = None if graphs.y is None else _given(graphs.y[i].tolist(), classifies)
-        if targets:
-            truths = given if isinstance(given, list) and len(given) == len(targets) else [None] * len(targets)
-            for j, (name, truth) in enumerate(zip(targets, truths, strict=True)):
-                row[name] = truth
-                row[f"predicted {name}"] = predicted[i][j]
-                if classifies:
-                    row[f"p({name})"] = round(float(answers[i][j]), 6)
-        else:
-            if graphs.y is not None:
-                row["class" if classifies else "value"] = given
-            row["predicted"] = predicted[i]
-            row.update({f"p({name})": round(float(p), 6) for name, p in zip(names, answers[i], strict=False)})
-        if shares is not None:
-            row["unseen"] = round(float(shares[i]), 4)
-        rows.append(row)
-    return rows
-
-
-def _targets(clf: Any) -> list[str]:
-    """Return the names of several targets; [] for one target, or if the model was fitted without names."""
-    names = targets_of(clf)
-    return names if len(names) > 1 else []
-
-
-def _columns_without_data(clf: Any) -> list[str]:
-    """Return the columns if no row could be predicted."""
-    classes = clf.classes_.tolist() if hasattr(clf, "classes_") else []
-    several = [column for name in _targets(clf) for column in (f"predicted {name}", *[f"p({name})"] * bool(classes))]
-    return ["graph", "smiles", *(several or ["predicted", *(f"p({name})" for name in classes)])]
-
-
-def _given(value: Any, classifies: bool) -> Any:
-    """Return a target as it was in the file: gaps are empty, and a gap does not make whole classes numbers."""
-    if isinstance(value, list):
-        return [_given(one, classifies) for one in value]
-    if not isinstance(value, float):
-        return value
-    return None if value != value else int(value) if classifies and value.is_integer() else value
-
-
-def _json(rows: list[dict[str, Any]], first: bool) -> str:
-    """Format rows as part of a JSON list, opened before the first."""
-    return ("[\n" if first else ",\n") + json.dumps(rows, indent=1)[2:-2]
-
-
-def _csv(rows: list[dict[str, Any]], columns: list[str], header: bool) -> str:
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, extrasaction="ignore", lineterminator="\n")
-    if header:
-        writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
+def _metric_text(scores: Scores, count: int | None) -> str:
+    """Return the usual metrics of classes or numbers in words."""
+    if "rmse" in scores:
+        wanted = [("RMSE", "rmse"), ("MAE", "mae"), ("r", "r")]
+        known = "" if count is None else f" ({count} values)"
+        return ", ".join(f"{text} {scores[name]:.3g}" for text, name in wanted if scores[name] is not None) + known
+    accuracy, auroc = scores["accuracy"], scores["auroc"]
+    assert accuracy is not None
+    known = "" if count is None else f" ({round(accuracy * count)} of {count})"
+    return f"accuracy {100 * accuracy:.1f} %{known}" + ("" if auroc is None else f", AUROC {auroc:.3f}")

@@ -228,7 +228,7 @@ def as_one_graph(X: Any, standardize: str | None = None) -> GraphSet:
 
 
 def _convert(given: Any, label_from: str | None, edge_label_from: str | None, options: dict[str, Any]) -> GraphSet:
-    if isinstance(given, str) and _is_smiles(given):
+    if isinstance(given, str) and is_smiles(given):
         given = [given]
     kind = None if isinstance(given, str) else _kind(type(given))
     if kind not in (None, ARRAY):
@@ -266,7 +266,7 @@ def _convert(given: Any, label_from: str | None, edge_label_from: str | None, op
     return join_graphs(_checked(items))
 
 
-def _is_smiles(text: str) -> bool:
+def is_smiles(text: str) -> bool:
     """Return whether a text is a SMILES and not, for example, the name of a dataset; False without rdkit."""
     try:
         parse = importlib.import_module("isonn.molecules.convert").is_smiles

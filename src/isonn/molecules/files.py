@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from rdkit.Chem import Mol
 
 from isonn.errors import DatasetError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import LISTED, Problem, Reader, left_out, listed
+from isonn.graphs.io.registry import LISTED, Problem, Reader, RowTable, left_out, listed
 from isonn.graphs.io.target_column import Column, TargetReading, is_missing, read_as_target, values_option
 from isonn.molecules.convert import parse_smiles, read_molecules
 from isonn.molecules.standardizer import CHANGES, DEFAULT, changes_told, check_mode, count_changes
@@ -28,6 +28,8 @@ from isonn.molecules.standardizer import CHANGES, DEFAULT, changes_told, check_m
 ALL = "all"
 #: With this share of rows that are not molecules, and more than a few of them, a file is not read.
 MOST_BAD, FEW_BAD = 0.3, 2
+#: Number of rows that show which columns a file without a header has.
+FIRST_ROWS = 1000
 #: Columns that are not used as the target unless named.
 _NO_TARGET = re.compile(
     r"|unnamed: ?\d+|index|idx|row|cas([ _-]?(no|rn|number)\.?)?|.*smiles.*|.*inchi.*|names?|(.*[_ -])?id"
@@ -170,6 +172,36 @@ class MoleculeReader(Reader):
         records = self.records(path, chosen.smiles)
         while piece := list(islice(records, at_once)):
             yield self._graphs(path, piece, plan, chosen, keep=True)
+
+    def table(self, path: Path, smiles: str | None = None) -> RowTable:
+        """Open the file: the SMILES, left blank until the molecules are parsed, and the columns of the first rows."""
+        records = self.records(path, smiles)
+        first = list(islice(records, FIRST_ROWS))
+        names = list(dict.fromkeys(name for record in first for name in record.cells if name.casefold() != "smiles"))
+        rows = ((record.source, ["", *map(record.cells.get, names, repeat(""))]) for record in chain(first, records))
+        return RowTable(["smiles", *names], rows, blank=0)
+
+    def parse_rows(
+        self, sources: Sequence[str], name: str, standardize: str | None
+    ) -> tuple[GraphSet | None, list[Problem]]:
+        """Return the graphs of some rows, and the rows that are not molecules."""
+        return read_molecules(sources, name, self.parse, standardize=DEFAULT if standardize is None else standardize)
+
+    def truth_columns(
+        self, path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], target: Any, likely: Sequence[str]
+    ) -> list[str]:
+        """Return the columns named by the user, or those of the model, or the only one that fits."""
+        if target is not None:
+            return named_targets(path, list(names), target)
+        if likely:
+            named = [_columns_called(names, name) for name in likely]
+            return [found[0] for found in named] if all(named) else []
+        columns = {name: Column() for name in names}
+        for cells in rows:
+            for name, text in zip(names, cells, strict=True):
+                columns[name].add(text)
+        fitting = [name for name, column in columns.items() if _may_be_target(name) and column.may_be_target]
+        return fitting if len(fitting) == 1 else []
 
     def _plan(self, path: Path, records: Iterable[Record], options: Options) -> Plan:
         check_mode(options.standardize)
@@ -354,13 +386,11 @@ def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence
         given = [asked] if isinstance(asked, str) else list(asked)
         if given == [ALL] and not _columns_called(columns, ALL):
             return _every_target(path, columns)
-        # a comma separates columns unless it is part of a column's name
-        names = [part for name in given for part in ([name] if _columns_called(columns, name) else name.split(","))]
-        targets = [choose_column(path, list(columns), name.strip(), "target") for name in names]
+        targets = named_targets(path, list(columns), given)
         for target in targets:
             if not columns[target].present:
                 raise DatasetError(f"column {target!r} of {path} is empty; choose another target")
-        return list(dict.fromkeys(targets))
+        return targets
     fitting = [name for name, column in columns.items() if _may_be_target(name) and column.may_be_target]
     if len(fitting) > 1:
         shown = ", ".join(map(repr, fitting[:15])) + (", ..." if len(fitting) > 15 else "")
@@ -369,6 +399,13 @@ def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence
             f"with commas, or all"
         )
     return fitting
+
+
+def named_targets(path: Path, names: Sequence[str], asked: str | Sequence[str]) -> list[str]:
+    """Return the columns with these names; a comma separates names unless it is part of one."""
+    given = [asked] if isinstance(asked, str) else list(asked)
+    parts = [part for name in given for part in ([name] if _columns_called(names, name) else name.split(","))]
+    return list(dict.fromkeys(choose_column(path, names, part.strip(), "target") for part in parts))
 
 
 def _may_be_target(name: str) -> bool:

@@ -7,6 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from isonn.errors import DatasetError
+from isonn.graphs.io.registry import RowTable
 from isonn.graphs.io.tables import SUFFIXES, is_table, open_text, table_rows
 from isonn.graphs.io.target_column import is_missing, measured
 from isonn.molecules.convert import is_smiles, read_molecules
@@ -37,6 +38,14 @@ class SmilesReader(MoleculeReader):
             return _smi_records(path)
         return _table_records(path, table_rows(path), smiles)
 
+    def table(self, path: Path, smiles: str | None = None) -> RowTable:
+        """Open the file with its columns as they are."""
+        if ".smi" in path.suffixes[-2:] or _is_list(path):
+            found = super().table(path, smiles)
+            return RowTable(found.names, ((source, [source, *cells[1:]]) for source, cells in found.rows))
+        names, column, rows = _open_table(path, table_rows(path), smiles)
+        return RowTable(names, ((cells[column], cells) for cells in rows))
+
 
 READER = SmilesReader()
 
@@ -51,6 +60,16 @@ def _is_list(path: Path) -> bool:
 
 
 def _table_records(path: Path, rows: Iterator[list[str]], smiles: str | None) -> Iterator[Record]:
+    names, column, rows = _open_table(path, rows, smiles)
+    for row, cells in enumerate(rows):
+        others = {name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=True)) if i != column}
+        yield Record(row, cells[column], others)
+
+
+def _open_table(
+    path: Path, rows: Iterator[list[str]], smiles: str | None
+) -> tuple[list[str], int, Iterator[list[str]]]:
+    """Return the columns, the place of the SMILES among them, and the rows, each with a cell per column."""
     names = [name.strip() for name in next(rows, [])]
     if not any(names):
         raise DatasetError(f"{path} has no header; name the columns in the first line")
@@ -58,10 +77,9 @@ def _table_records(path: Path, rows: Iterator[list[str]], smiles: str | None) ->
     chosen = _smiles_column(path, names, looked_at) if smiles is None else choose_column(path, names, smiles, "smiles")
     column = names.index(chosen)
     _check_header(path, names, looked_at, column)
-    for row, cells in enumerate(chain(looked_at, rows)):
-        padded = cells + [""] * (len(names) - len(cells))
-        others = {name: cell for i, (name, cell) in enumerate(zip(names, padded, strict=False)) if i != column}
-        yield Record(row, padded[column], others)
+    width = len(names)
+    whole = (cells if len(cells) == width else (cells + [""] * width)[:width] for cells in chain(looked_at, rows))
+    return names, column, whole
 
 
 def _check_header(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> None:

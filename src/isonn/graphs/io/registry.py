@@ -60,6 +60,21 @@ def left_out(path: Path, problems: Sequence[Problem], count: int) -> str:
     return f"{path.name}: {rows} left out: {listed(problems, count)}"
 
 
+@dataclass(frozen=True)
+class RowTable:
+    """An open file with a graph per row, not parsed yet.
+
+    Attributes:
+        names: the columns.
+        rows: the text of each graph, and the cells of its row.
+        blank: the column that the reader leaves empty for the SMILES of parsed molecules, or None.
+    """
+
+    names: list[str]
+    rows: Iterator[tuple[str, list[str]]]
+    blank: int | None = None
+
+
 class Part(Protocol):
     """Some graphs of a dataset, read when called; ``len`` is their number. Parts can be sent to other processes."""
 
@@ -135,6 +150,28 @@ class Reader(ABC):
         options.pop("likely", None)
         for piece in self.stream(path, at_once, **options):
             yield piece, []
+
+    def table(self, path: Path, smiles: str | None = None) -> RowTable:
+        """Open the file to parse its rows elsewhere, by `parse_rows`; only called if ``keeps_rows``."""
+        raise TypeError(f"{type(self).__name__} does not implement table")
+
+    def parse_rows(
+        self, sources: Sequence[str], name: str, standardize: str | None
+    ) -> tuple[GraphSet | None, list[Problem]]:
+        """Return the graphs of some rows of `table` (None if there are none), and the unusable rows."""
+        raise TypeError(f"{type(self).__name__} does not implement parse_rows")
+
+    def truth_columns(
+        self, path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], target: Any, likely: Sequence[str]
+    ) -> list[str]:
+        """Return the columns of `table` that hold the targets of a fitted model; [] if there are none.
+
+        Args:
+            rows: the first rows.
+            target: the columns that the user named, or None.
+            likely: the columns that the model was fitted to; [] if they had no names.
+        """
+        return []
 
     def title(self, path: Path) -> str:
         """Return the name of the set at the path."""
@@ -248,7 +285,7 @@ def read_one(reader: Reader, path: Path, **options: Any) -> GraphSet:
 def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[GraphSet]:
     """Yield the graphs in pieces of about ``at_once`` graphs or of one dataset, all with the same fields."""
     first = None
-    for reader, file in _datasets(path):
+    for reader, file in datasets_at(path):
         check_options(reader, options)
         with _named(file):
             pieces = (
@@ -328,13 +365,13 @@ def size_of(path: Path) -> int:
     return path.stat().st_size
 
 
-def _datasets(path: Path) -> Iterator[tuple[Reader, Path]]:
+def datasets_at(path: Path) -> Iterator[tuple[Reader, Path]]:
     """Return every dataset at a path, sorted by name."""
     if not _holds_many(path):
         yield _required_reader(path), path
         return
     for file in sorted(_visible(path)):
-        yield from _datasets(file)
+        yield from datasets_at(file)
 
 
 def _holds_many(path: Path) -> bool:

@@ -105,6 +105,19 @@ def is_missing(text: str) -> bool:
     return text.strip().casefold() in MISSING
 
 
+def yes_or_no(text: str) -> int | None:
+    """Return 1 or 0 for the two answers of a test, such as "active" and "inactive"; None for other texts.
+
+    Example:
+        >>> yes_or_no("Active"), yes_or_no("no"), yes_or_no("1"), yes_or_no("perhaps")
+        (1, 0, 1, None)
+    """
+    number, word = plain_number(text), text.strip().casefold()
+    if number is not None:
+        return int(number) if number in (0, 1) else None
+    return next((1 - pair.index(word) for pair in _PAIRS if word in pair), None)
+
+
 def unit_of(name: str) -> str:
     """Return the unit in the name of a column, or "".
 

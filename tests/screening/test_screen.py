@@ -1,0 +1,326 @@
+"""Screening: every row of any file comes back once, in order, whatever happens on the way."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+from tests_commands import refused, run
+
+import isonn
+from isonn.errors import InputError
+from isonn.screening import screen
+from isonn.screening import run as screening
+from isonn.screening.pieces import read_truth
+from isonn.screening.run import partial_folder
+from isonn.targets import Classes, Labels, Numbers
+
+pytest.importorskip("rdkit")
+
+SMILES = [f"{'C' * (1 + i % 7)}{end}" for i in range(12) for end in ("O", "N", "C(=O)O", "c1ccccc1", "Cl", "C=C")]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("screen") / "model"
+    clf = isonn.SubgraphClassifier(2, head="linear", random_state=0)
+    clf.fit(SMILES, [int("O" in smiles) for smiles in SMILES]).save(folder)
+    return folder
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(importlib.import_module("isonn.graphs.stream"), "AT_ONCE", 10)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A CSV file with columns that need quotes, a row that is no molecule, and 72 that are."""
+    path = tmp_path / "many.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["Compound ID", "structure", "note, with comma"])
+        for i, smiles in enumerate([*SMILES[:30], "C1CC", *SMILES[30:]]):
+            writer.writerow([f"x{i:03d}", smiles, 'two\nlines, "quoted"' if i % 5 == 0 else ""])
+    return path
+
+
+def rows_of(path) -> list[dict[str, str]]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_rows_keep_their_columns_and_get_the_models_answers(model, table, tmp_path, small_pieces):
+    done = screen(model, [str(table)], tmp_path / "o.csv")
+    before, after = rows_of(table), rows_of(tmp_path / "o.csv")
+    assert [{name: row[name] for name in before[0]} for row in after] == before
+    assert [row["graph"] for row in after] == [str(i) for i in range(73)]
+    assert (done.rows, done.bad, after[30]["problem"], after[30]["predicted"]) == (73, 1, "unclosed ring", "")
+    clf = isonn.load_model(model)
+    good = [row for row in after if not row["problem"]]
+    np.testing.assert_allclose(
+        [float(row["p(1)"]) for row in good], clf.predict_proba([row["structure"] for row in good])[:, 1], atol=1e-6
+    )
+    assert [int(row["predicted"]) for row in good] == clf.predict([row["structure"] for row in good]).tolist()
+    assert not partial_folder(tmp_path / "o.csv").exists()
+
+
+def test_processes_and_the_size_of_pieces_change_nothing(model, table, tmp_path, monkeypatch):
+    screen(model, [str(table)], tmp_path / "whole.csv")
+    monkeypatch.setattr(importlib.import_module("isonn.graphs.stream"), "AT_ONCE", 7)
+    screen(model, [str(table)], tmp_path / "pieces.csv", jobs=2)
+    assert (tmp_path / "pieces.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".json", ".json.gz"])
+def test_all_formats_hold_the_same_rows(model, table, tmp_path, suffix, small_pieces):
+    out = tmp_path / f"o{suffix}"
+    screen(model, [str(table)], out)
+    if suffix == ".parquet":
+        found = pytest.importorskip("pandas").read_parquet(out)
+        assert found["p(1)"].dtype == np.float64
+        shown = found["p(1)"].fillna(-1).tolist()
+    elif ".json" in suffix:
+        with gzip.open(out) if suffix.endswith(".gz") else out.open("rb") as file:
+            shown = [-1 if row["p(1)"] is None else row["p(1)"] for row in json.load(file)]
+    else:
+        opener = gzip.open if suffix.endswith(".gz") else open
+        with opener(out, "rt", newline="") as file:
+            found = list(csv.DictReader(file, delimiter="\t" if suffix == ".tsv" else ","))
+        assert [row["note, with comma"] for row in found] == [row["note, with comma"] for row in rows_of(table)]
+        shown = [float(row["p(1)"] or -1) for row in found]
+    clf = isonn.load_model(model)
+    expected = clf.predict_proba(SMILES)[:, 1].round(6).tolist()
+    assert shown == pytest.approx([*expected[:30], -1, *expected[30:]])
+
+
+def test_files_of_a_folder_and_smiles_are_read_in_order_with_their_names(model, tmp_path):
+    (tmp_path / "in").mkdir()
+    with gzip.open(tmp_path / "in" / "b.smi.gz", "wt") as file:
+        file.write("CCO ethanol\nCCN\n")
+    (tmp_path / "in" / "a.csv").write_text("smiles,weight\nCCC,44\n")
+    screen(model, [str(tmp_path / "in"), "CCCl", "not/a smiles"], tmp_path / "o.csv")
+    rows = rows_of(tmp_path / "o.csv")
+    assert [(row["file"], row["graph"], row["smiles"], row["weight"], row["name"]) for row in rows] == [
+        ("a.csv", "0", "CCC", "44", ""),
+        ("b.smi.gz", "1", "CCO", "", "ethanol"),
+        ("b.smi.gz", "2", "CCN", "", ""),
+        ("SMILES", "3", "CCCl", "", ""),
+        ("SMILES", "4", "not/a smiles", "", ""),
+    ]
+    assert [bool(row["problem"]) for row in rows] == [False] * 4 + [True]
+
+
+def test_columns_of_the_user_that_have_a_new_columns_name_are_kept(model, tmp_path):
+    (tmp_path / "a.csv").write_text("smiles,predicted,graph\nCCC,old,7\n")
+    screen(model, [str(tmp_path / "a.csv")], tmp_path / "o.csv")
+    (row,) = rows_of(tmp_path / "o.csv")
+    assert (row["predicted (given)"], row["graph (given)"], row["graph"]) == ("old", "7", "0")
+
+
+def test_sdf_files_get_a_column_of_smiles(model, tmp_path):
+    from rdkit import Chem
+
+    blocks = [f"{Chem.MolToMolBlock(Chem.MolFromSmiles(text))}> <dose>\n{i}\n\n$$$$\n" for i, text in enumerate(SMILES)]
+    (tmp_path / "a.sdf").write_text("".join(blocks))
+    screen(model, [str(tmp_path / "a.sdf")], tmp_path / "o.csv")
+    rows = rows_of(tmp_path / "o.csv")
+    assert [row["dose"] for row in rows] == [str(i) for i in range(72)]
+    assert [row["smiles"] for row in rows] == [Chem.CanonSmiles(text) for text in SMILES]
+
+
+def stopped_after(pieces: int, monkeypatch, *given, **options) -> list[int]:
+    """Screen until some pieces are finished, and return the first row of every piece that was predicted."""
+    real, begun = screening.run_piece, []
+
+    def run_piece(task, piece):
+        if len(begun) == pieces:
+            raise KeyboardInterrupt
+        begun.append(piece.numbers[0])
+        return real(task, piece)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(screening, "run_piece", run_piece)
+        try:
+            screen(*given, **options)
+        except KeyboardInterrupt:
+            pass
+    return begun
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".json"])
+def test_a_stopped_run_goes_on_without_a_lost_or_repeated_row(
+    model, table, tmp_path, monkeypatch, small_pieces, suffix
+):
+    screen(model, [str(table)], tmp_path / f"expected{suffix}")
+    out, begun = tmp_path / f"o{suffix}", []
+    draw = random.Random(0)
+    for pieces in (3, 0, 2, 1, 99):
+        begun += stopped_after(pieces, monkeypatch, model, [str(table)], out)
+        if not out.exists():  # as if the kill had come while the next piece was written
+            assert partial_folder(out).exists()
+            with (partial_folder(out) / "rows").open("ab") as file:
+                file.write(draw.randbytes(draw.randrange(200)))
+            with (partial_folder(out) / "journal.jsonl").open("ab") as file:
+                file.write(b'{"facts": {"rows": 10}, "len'[: draw.randrange(28)])
+    assert begun == list(range(0, 73, 10))  # no piece was predicted twice
+    assert out.read_bytes() == (tmp_path / f"expected{suffix}").read_bytes()
+    assert not partial_folder(out).exists()
+
+
+def test_a_killed_command_goes_on_where_it_was(model, tmp_path):
+    data, out = tmp_path / "many.smi", tmp_path / "o.csv"
+    data.write_text("".join(f"{smiles} x{i}\n" for i, smiles in enumerate(SMILES * 5)))
+    code = (
+        "import importlib, sys, time\nimportlib.import_module('isonn.graphs.stream').AT_ONCE = 10\n"
+        "from isonn.screening import run\nreal = run.Journal.append\n"
+        "def append(*given):\n    time.sleep(0.05)\n    real(*given)\n"
+        "run.Journal.append = append\nfrom isonn.cli import main\nmain()"
+    )
+    command = [sys.executable, "-c", code, "predict", str(model), str(data), "--out", str(out), "--resume"]
+    draw, kills = random.Random(0), 0
+    while not out.exists():
+        process = subprocess.Popen([*command, "--jobs", "1"], stderr=subprocess.PIPE, text=True)
+        journal = partial_folder(out) / "journal.jsonl"
+        before = journal.stat().st_size if journal.exists() else 0
+        while process.poll() is None and kills < 3:
+            if journal.exists() and journal.stat().st_size > before:
+                time.sleep(draw.uniform(0, 0.3))
+                process.send_signal(signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.01)
+        stderr = process.communicate(timeout=120)[1]
+        assert process.returncode in (0, -signal.SIGKILL), stderr
+    rows = rows_of(out)
+    assert [(row["graph"], row["smiles"], row["name"]) for row in rows] == [
+        (str(i), smiles, f"x{i}") for i, smiles in enumerate(SMILES * 5)
+    ]
+    assert kills >= 2
+    assert "is complete" in run("predict", model, data, "--out", out, "--resume").stderr
+
+
+def test_a_stopped_run_is_neither_overwritten_nor_mixed_with_another(model, table, tmp_path, monkeypatch, small_pieces):
+    out = tmp_path / "o.csv"
+    stopped_after(2, monkeypatch, model, [str(table)], out)
+    refused(run("predict", model, table, "--out", out), "holds the rows of a run that was stopped; --resume continues")
+    with pytest.raises(InputError, match="was begun with another choice of options; give the same"):
+        screen(model, [str(table)], out, extras={"unseen": True})
+    table.write_text(table.read_text().replace("x000", "y000"))
+    with pytest.raises(InputError, match="was begun with another data"):
+        screen(model, [str(table)], out)
+    refused(run("predict", model, table, "--resume"), "--resume needs --out")
+
+
+def test_two_processes_cannot_write_one_file(model, table, tmp_path):
+    from isonn.screening.journal import Journal
+
+    folder = partial_folder(tmp_path / "o.csv")
+    with (
+        Journal(folder, {}, ["rows"]),
+        pytest.raises(InputError, match="another process writes to"),
+        Journal(folder, {}, ["rows"]),
+    ):
+        pass
+
+
+def test_bad_options_leave_nothing_behind(model, table, tmp_path):
+    refused(run("predict", model, table, "--out", tmp_path / "o.docx"), "o.docx has no format that can be written")
+    refused(run("predict", model, table, "--out", tmp_path / "o.csv", "--top", 0), "--top must be at least 1, got 0")
+    refused(run("predict", model, table, "--out", tmp_path / "o.csv", "--reasons", 0), "--reasons must be at least 1")
+    refused(run("predict", model, table, "--top", 2, "--label", "3"), "--label 3 is not predicted by this model")
+    refused(run("predict", model, table, "--smiles", "nothing"), "has no column 'nothing'")
+    assert {path.name for path in tmp_path.iterdir()} == {"many.csv"}
+
+
+@pytest.mark.parametrize("lowest", [False, True])
+def test_top_keeps_the_best_rows_with_reasons_also_after_a_stop(
+    model, table, tmp_path, monkeypatch, small_pieces, lowest
+):
+    screen(model, [str(table)], tmp_path / "all.csv")
+    rows = [row for row in rows_of(tmp_path / "all.csv") if not row["problem"]]
+    rows.sort(key=lambda row: (float(row["p(1)"]) * (1 if lowest else -1), int(row["graph"])))
+    options = {"top": 9, "lowest": lowest, "extras": {"reasons": 2}}
+    for pieces in (3, 99):
+        stopped_after(pieces, monkeypatch, model, [str(table)], tmp_path / "best.csv", **options)
+    best = rows_of(tmp_path / "best.csv")
+    assert [row["graph"] for row in best] == [row["graph"] for row in rows[:9]]
+    clf = isonn.load_model(model)
+    for row in best:
+        reasons = clf.explain(row["structure"]).reasons[:2]
+        shown = [row["reason 1"], row["reason 2"]]
+        assert [bool(text) for text in shown] == [i < len(reasons) for i in range(2)]
+        assert all(text.endswith(f"({r.contribution:+.2f})") for text, r in zip(shown, reasons, strict=False))
+
+
+def test_top_of_several_classes_needs_a_label(tmp_path):
+    clf = isonn.SubgraphClassifier(1, head="linear", random_state=0)
+    clf.fit(SMILES, [("acid", "amine", "other")[("N" in s) + 2 * ("c" in s)] for s in SMILES]).save(tmp_path / "m")
+    refused(run("predict", tmp_path / "m", "CCO", "--top", 1), "--top ranks by one of acid, amine, other")
+    shown = run("predict", tmp_path / "m", *SMILES[:6], "--top", 1, "--label", "Amine").stdout
+    assert shown.splitlines()[1].split(",")[1] == "CN"
+
+
+def test_metrics_are_those_of_scikit_learn(model, tmp_path, small_pieces):
+    truth = [(i * 7) % 3 // 2 for i in range(len(SMILES))]
+    (tmp_path / "a.csv").write_text("smiles,y\n" + "".join(f"{s},{y}\n" for s, y in zip(SMILES, truth, strict=True)))
+    clf = isonn.load_model(model)
+    told = run("predict", model, tmp_path / "a.csv", "--jobs", 1).stderr
+    right = int((clf.predict(SMILES) == truth).sum())
+    auroc = roc_auc_score(truth, clf.predict_proba(SMILES)[:, 1])
+    assert f"accuracy {100 * right / 72:.1f} % ({right} of 72), AUROC {auroc:.3f}" in told
+
+
+def test_metrics_of_numbers_leave_gaps_and_bounds_out(tmp_path, small_pieces):
+    mass = np.array([len(s) / 3 for s in SMILES])
+    reg = isonn.SubgraphRegressor(1, head="linear", random_state=0).fit(SMILES, mass)
+    reg.save(tmp_path / "m")
+    truth = mass + np.cos(np.arange(72))
+    cells = [repr(y) for y in truth.tolist()]
+    cells[3], cells[40] = "", ">100"
+    (tmp_path / "a.csv").write_text("smiles,y\n" + "".join(f"{s},{y}\n" for s, y in zip(SMILES, cells, strict=True)))
+    done = screen(tmp_path / "m", [str(tmp_path / "a.csv")], tmp_path / "o.csv")
+    known = np.setdiff1d(np.arange(72), [3, 40])
+    error = (reg.predict(SMILES) - truth)[known]
+    ((name, count, scores),) = done.scores
+    assert (name, count) == ("", 70)
+    assert scores["rmse"] == pytest.approx(np.sqrt((error**2).mean()))
+    assert scores["mae"] == pytest.approx(np.abs(error).mean())
+    assert scores["r"] == pytest.approx(np.corrcoef(reg.predict(SMILES)[known], truth[known])[0, 1])
+    best = screen(tmp_path / "m", [str(tmp_path / "a.csv")], tmp_path / "top.csv", top=1)
+    assert best.scores == done.scores
+    assert rows_of(tmp_path / "top.csv")[0]["smiles"] == SMILES[int(reg.predict(SMILES).argmax())]
+
+
+def test_true_values_are_read_as_the_model_reads_them():
+    nan = float("nan")
+    words, numbers = Classes(np.array(["no", "yes"])), Classes(np.array([-1, 1]))
+    np.testing.assert_equal(read_truth(words, ["Yes", " no ", "", "perhaps"]), [1, 0, nan, nan])
+    np.testing.assert_equal(read_truth(numbers, ["1", "1.0", "-1", "2", "x"]), [1, 1, 0, nan, nan])
+    labels = Labels.fit(np.array([[0, 1], [1, 0]]))
+    np.testing.assert_equal(read_truth(labels, ["active", "0", "1.0", "?", 1]), [1, 0, 1, nan, 1])
+    measurements = Numbers.fit(np.array([0.5, 1.5]))
+    np.testing.assert_equal(read_truth(measurements, ["0,5", "~3 uM", ">100", "n/a"]), [0.5, 3, nan, nan])
+
+
+def test_graphs_that_are_not_tables_keep_their_classes_and_ids(mutag, tmp_path, small_pieces):
+    clf = isonn.SubgraphClassifier(2, head="linear", random_state=0).fit(mutag)
+    clf.save(tmp_path / "m")
+    done = screen(tmp_path / "m", ["MUTAG"], tmp_path / "o.csv")
+    rows = rows_of(tmp_path / "o.csv")
+    assert [int(row["class"]) for row in rows] == mutag.y.tolist()
+    assert [int(row["predicted"]) for row in rows] == clf.predict(mutag).tolist()
+    assert "problem" not in rows[0]
+    assert (done.judged, done.seen) == (188, 188)
+    assert done.scores[0][2]["accuracy"] == pytest.approx((clf.predict(mutag) == mutag.y).mean())
