@@ -21,7 +21,7 @@ EXTRAS = {
     "connectomes": ("time series, the interactive brain", ("nilearn",)),
     "serve": ("the server of models, isonn serve", ("anyio", "starlette", "uvicorn")),
     "report": ("HTML pages and plots", ("jinja2", "matplotlib")),
-    "cluster": ("--scheduler, a dask cluster", ("distributed",)),
+    "cluster": ("--cluster, a dask cluster", ("distributed",)),
 }
 
 

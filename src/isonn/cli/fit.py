@@ -186,7 +186,7 @@ def fit(
         if method == "isonn-aligned" and not as_json:
             print("graphs on one atlas: fitting isonn-aligned (--method isonn-subgraph for subgraphs)")
     _check_method(method, "isonn-aligned", {"--confounds": confounds, "--harmonize": harmonize, "--group": group})
-    large = {"--bank": bank, "--jobs": jobs, "--scheduler": scheduler}
+    large = {"--bank": bank, "--jobs": jobs, "--cluster": scheduler}
     _check_method(method, "isonn-subgraph", large)
     streamed = any(value is not None for value in large.values())
     stream = source.stream(always=streamed) if method == "isonn-subgraph" else None

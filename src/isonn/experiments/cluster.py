@@ -27,7 +27,7 @@ from isonn.experiments.store import failure
 from isonn.graphs.graph import GraphSet
 
 if TYPE_CHECKING:
-    from isonn.processes import Call
+    from isonn.processes import Call, Run
 
 #: Seconds a scheduler may take for its first answer; the error then comes within 10 s, imports included.
 FIRST_ANSWER_SECONDS = 4.0
@@ -85,7 +85,7 @@ def _outcomes(
     # A separate task, because scattered data is lost with the workers that hold it.
     shared = {name: cluster.submit(_same, datasets[name]) for name in dict.fromkeys(job.dataset for job in jobs)}
     calls = ((job, _on_worker, (attempt, job, shared[job.dataset], cluster.expected)) for job in jobs)
-    for job, outcome in cluster.completed(calls, lambda left: f"{left} of {len(jobs)} jobs to go", len(jobs)):
+    for job, outcome in cluster.completed(calls, lambda left: f"{left} of {len(jobs)} jobs to go", lambda: len(jobs)):
         if isinstance(outcome, KilledWorker):
             yield job, None
         elif isinstance(outcome, Exception):  # for example code that the worker cannot import; the other jobs continue
@@ -95,11 +95,12 @@ def _outcomes(
 
 
 @contextmanager
-def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterator[None]]]:
-    """Return a function that runs calls on the workers of a cluster and yields once per finished call.
+def calls_on_cluster(address: str) -> Iterator[Run]:
+    """Return a function that runs calls on the workers of a cluster and yields their results in order.
 
     If a worker dies, its call runs on another. Only enough calls to keep the workers busy are submitted at a time, so
-    arguments can be created lazily. Pass the function to `SubgraphClassifier.fit` as ``workers``.
+    arguments can be created lazily, and few results wait for an earlier one. Pass the function to `isonn.stream` as
+    ``workers``, or to `isonn.screening.screen` as ``jobs``.
 
     Args:
         address: address of the scheduler, such as ``tcp://10.0.0.5:8786``.
@@ -107,9 +108,14 @@ def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterat
     with _connected(address) as cluster:
         from distributed import KilledWorker
 
-        def run(calls: Iterable[Call]) -> Iterator[None]:
-            checked = ((None, _call, (function, given, cluster.expected)) for function, given in calls)
-            for _, outcome in cluster.completed(checked, lambda left: "work to do", 2 * cluster.cores):
+        def run(calls: Iterable[Call]) -> Iterator[Any]:
+            waiting: dict[int, Any] = {}
+            due = 0
+            checked = ((i, _call, (function, given, cluster.expected)) for i, (function, given) in enumerate(calls))
+            # as many results may wait for one that is late as calls are under way
+            for number, outcome in cluster.completed(
+                checked, lambda left: "work to do", lambda: 2 * cluster.cores - max(0, len(waiting) - 2 * cluster.cores)
+            ):
                 if isinstance(outcome, KilledWorker):
                     raise IsoNNError(
                         "every worker that ran one of the parts died, most likely for lack of memory; finished parts "
@@ -117,7 +123,10 @@ def calls_on_cluster(address: str) -> Iterator[Callable[[Iterable[Call]], Iterat
                     ) from outcome
                 if isinstance(outcome, Exception):
                     raise outcome
-                yield
+                waiting[number] = outcome
+                while due in waiting:
+                    yield waiting.pop(due)
+                    due += 1
 
         yield run
 
@@ -146,13 +155,13 @@ class _Cluster:
         self,
         calls: Iterable[tuple[Any, Callable[..., Any], tuple[Any, ...]]],
         to_go: Callable[[int], str],
-        at_once: int,
+        at_once: Callable[[], int],
     ) -> Iterator[tuple[Any, Any]]:
         """Run labelled calls; yield each label with its result or exception as it arrives.
 
         Args:
             to_go: returns a description of the remaining work, for errors.
-            at_once: largest number of calls submitted at a time.
+            at_once: returns the largest number of calls under way.
         """
         from distributed import as_completed
 
@@ -161,7 +170,7 @@ class _Cluster:
         calls = iter(calls)
         try:
             while True:
-                for label, function, given in itertools.islice(calls, at_once - len(labels)):
+                for label, function, given in itertools.islice(calls, max(0, at_once() - len(labels), not labels)):
                     future = self.submit(function, *given)
                     labels[future] = label
                     under_way.add(future)
@@ -220,11 +229,12 @@ def _on_worker(attempt: Attempt, job: Job, graphs: GraphSet, expected: dict[str,
         return attempt(job, graphs)
 
 
-def _call(function: Callable[..., None], given: tuple[Any, ...], expected: dict[str, str]) -> None:
+def _call(function: Callable[..., Any], given: tuple[Any, ...], expected: dict[str, str]) -> Any:
     here = _compared()
     if here != expected:
         raise InputError(_difference("a worker that joined later", here, expected))
-    function(*given)
+    with _ALONE:
+        return function(*given)
 
 
 @contextmanager

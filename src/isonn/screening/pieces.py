@@ -148,7 +148,7 @@ class _Predicted:
         self.clf, self.piece, self.task, self.layout = clf, piece, task, task.layout
         problems: list[Problem] = []
         if isinstance(piece.rows, TableRows):
-            self.graphs, problems = piece.rows.parse(clf._standardize)
+            self.graphs, problems = piece.rows.parse(clf.standardize_)
         else:
             self.graphs = piece.rows
         bad = {problem.row for problem in problems}

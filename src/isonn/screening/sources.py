@@ -17,7 +17,7 @@ from isonn.graphs.datasets.registry import find, known, load
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Problem, Reader, check_options, datasets_at, reader_of, size_of
 from isonn.graphs.io.tables import SUFFIXES
-from isonn.graphs.io.tu import UnsortedError
+from isonn.graphs.io.tu_graphs import UnsortedError
 from isonn.graphs.stream import stream
 
 #: Bytes of each end of a file that its digest reads.
