@@ -122,6 +122,8 @@ def fit(
     scheduler: Annotated[
         str | None,
         typer.Option(
+            "--cluster",
+            "--scheduler",
             help="Address of a dask scheduler whose workers count subgraphs; they share the folder of --bank.",
             rich_help_panel=_LARGE,
         ),
