@@ -115,8 +115,8 @@ def target_columns(target: str | Sequence[str] | None, table: Mapping[str, Any])
     """Return the columns to predict, from their names or "memory,iq"."""
     if target is None:
         return ()
-    names = [target] if isinstance(target, str) and target in table else target
-    names = [part.strip() for part in names.split(",")] if isinstance(names, str) else list(names)
+    given = [target] if isinstance(target, str) else target
+    names = [part.strip() for name in given for part in ([name] if name in table else name.split(","))]
     missing = [column for column in names if column not in table]
     if missing:
         raise InputError(
