@@ -88,7 +88,7 @@ def test_findings_are_printed_and_written(model, folder, tmp_path):
 def test_several_scores_are_fitted(folder, tmp_path):
     done = run("fit", folder, "--target", "memory,iq", "--out", tmp_path / "scores", "--shuffles", 9)
     assert done.returncode == 0, done.stderr
-    assert "held out: r 0." in done.stdout
+    assert "held out: r " in done.stdout
     assert "change with iq" in run("findings", tmp_path / "scores", "--label", "iq").stdout
 
 

@@ -313,3 +313,18 @@ def test_a_row_tells_its_last_loss_its_epochs_and_how_often_one_class_was_answer
     numbers = [{**results[job.id], "metrics": {"rmse": 1.0}, "predictions": [0.5, 0.5]} for job in jobs]
     (row,) = summarize(jobs, {job.id: result for job, result in zip(jobs, numbers, strict=True)}, {}, SPEC)
     assert row.one_class is None
+
+
+def test_every_metric_of_numbers_has_a_permutation_p() -> None:
+    def result(job: Job, rmse: float, r: float | None) -> dict[str, Any]:
+        return {**results_of([job])[job.id], "metrics": {"rmse": rmse, "mae": rmse, "r2": -rmse, "pearson": r}}
+
+    jobs = [Job("A", "edges", {}, "random", fold, 0, "d") for fold in range(FOLDS)]
+    again = [replace(job, permutation=number) for number in range(1, 5) for job in jobs]
+    results = {job.id: result(job, 1.0, 0.5) for job in jobs}
+    # three permutations are worse; the r of a constant prediction, which does not exist, counts as 0
+    results |= {job.id: result(job, 0.5 if job.permutation == 1 else 2.0, None) for job in again}
+    (row,) = summarize([*jobs, *again], results, {}, SPEC)
+    assert dict(row.permutation_ps) == {"rmse": 2 / 5, "mae": 2 / 5, "r2": 2 / 5, "pearson": 1 / 5}
+    assert row.permutation_p == 2 / 5
+    assert "Permutation p of edges: RMSE .400, MAE .400, R² .400, r .200." in remarks([row])

@@ -408,7 +408,11 @@ def _permutation_ps(jobs: Sequence[Job], permuted: Sequence[Job], results: Resul
     for metric in row.metrics:
         values: dict[int, list[float]] = {}
         for job in [*(job for job in jobs if job.seed == 0), *permuted]:
-            value = _scores(results[job.id], row.target).get(metric) if job.id in results else None
+            if job.id not in results:
+                continue
+            value = _scores(results[job.id], row.target).get(metric)
+            if value is None and METRICS[metric].limits[0] == -1:
+                value = 0.0  # a constant prediction has no correlation
             if value is not None:
                 values.setdefault(job.permutation, []).append(value)
         folds = len(values.get(0, ()))
