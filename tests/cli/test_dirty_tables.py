@@ -110,3 +110,68 @@ def test_whole_numbers_with_many_values_are_numbers_unless_they_are_called_class
     assert type(isonn.load_model(tmp_path / "few")).__name__ == "SubgraphRegressor"  # a unit is one of numbers
     assert fit(few, tmp_path / "classes", "--classes").returncode == 0
     assert type(isonn.load_model(tmp_path / "classes")).__name__ == "SubgraphClassifier"
+
+
+def test_a_report_finds_the_file_that_was_evaluated(acids, tmp_path, monkeypatch):
+    with acids.open("a") as file:
+        file.write("CCCC,inconclusive\nC(,no\n")
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "runs" / "acids"
+    options = ("--values", "inconclusive=", "--target", "acid", "--jobs", 1)
+    result = run("evaluate", "acids.csv", "--methods", "majority,isonn-subgraph", "--out", folder, *options)
+    assert result.returncode == 0, result.stderr
+    monkeypatch.chdir("/")  # from anywhere
+    result = run("report", folder, "--json")
+    assert result.returncode == 0, result.stderr
+    facts = json.loads(result.stdout)
+    assert facts["no_model"] == ""
+    assert facts["graphs"] > 0  # those of the fold that is shown
+    acids.rename(tmp_path / "moved.csv")
+    assert "is not on this machine" in json.loads(run("report", folder, "--json").stdout)["no_model"]
+    assert (
+        json.loads(run("report", folder, "--data", tmp_path / "moved.csv", "--json").stdout)["graphs"]
+        == facts["graphs"]
+    )
+
+
+@pytest.fixture
+def model(acids, tmp_path):
+    assert fit(acids, tmp_path / "model").returncode == 0
+    return tmp_path / "model"
+
+
+def test_molecules_are_explained_as_they_are_written(model, tmp_path):
+    result = run("explain", model, "CCCC(=O)[O-].[Na+]", "CCCO")
+    assert result.returncode == 0, result.stderr
+    assert "CCCC(=O)[O-].[Na+]: yes" in result.stdout
+    assert "CCCO: no" in result.stdout
+    page = tmp_path / "why.html"
+    result = run("explain", model, "CCCC(=O)O", "CCCO", "--label", "yes", "--out", page, "--json")
+    shown = json.loads(result.stdout)["graphs"]
+    assert [graph["explained"] for graph in shown] == ["yes", "yes"]
+    assert page.read_text().count("CCCC(=O)O") > 0
+
+
+def test_what_cannot_be_explained_is_refused_in_one_sentence(model, acids):
+    refused(run("explain", model, "CCO", "--label", "maybe"), "--label maybe", "no, yes")
+    refused(run("explain", model, "CCO", acids), "is a file", "give one file, or only SMILES")
+    refused(run("explain", model, "C("), "row 0 ('C('): syntax error at character 2")
+    refused(run("explain", model, "CCO", "--target", "acid"), "--target is for a file")
+    refused(run("explain", model, "NOSUCHSET"), "no dataset and no file 'NOSUCHSET'")
+
+
+def test_labels_are_explained_and_told_by_name(tmp_path):
+    rows = [(smiles, i % 2, int("c" in smiles)) for i, smiles in enumerate([*ACIDS, *OTHERS])]
+    data = write(tmp_path / "labels.csv", ("smiles", "Blood, lymph", "Eye"), rows)
+    result = fit(data, tmp_path / "model", "--target", "all")
+    assert "predicts 2 labels of Blood, lymph, Eye" in result.stdout
+    assert "  Blood, lymph  10 graphs, 5 positive: AUROC" in result.stdout
+    result = run("explain", tmp_path / "model", "CCO", "--label", "Eye", "--json")
+    assert json.loads(result.stdout)["graphs"][0]["explained"] == "Eye"
+
+
+def test_numbers_are_told_with_their_unit(tmp_path):
+    data = write(tmp_path / "s.csv", ("smiles", "logS [mol/L]"), [(f"{'C' * (i + 1)}O", -i / 3) for i in range(12)])
+    result = fit(data, tmp_path / "model")
+    assert "predicts numbers of logS [mol/L]" in result.stdout
+    assert " mol/L, RMSE " in result.stdout

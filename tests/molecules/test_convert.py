@@ -132,13 +132,13 @@ def test_a_set_knows_its_kind_its_smiles_and_what_labels_mean():
     ],
 )
 def test_a_molecule_that_cannot_be_read_is_named_with_the_reason(text, reason, capfd):
-    with pytest.raises(InputError, match=r"1 molecule of molecules cannot be read: row 1 \(.*" + reason):
+    with pytest.raises(InputError, match=r"1 molecule cannot be read: row 1 \(.*" + reason):
         from_smiles(["CC", text])
     assert capfd.readouterr().err == ""  # RDKit says nothing on its own
 
 
 def test_rdkit_prints_nothing_meanwhile_and_as_before_afterwards(capfd):
-    with pytest.raises(InputError, match="3 molecules of molecules cannot be read"):
+    with pytest.raises(InputError, match="3 molecules cannot be read"):
         from_smiles(["C1CC", "CC", "CC(", "c1cccc1"])
     assert capfd.readouterr().err == ""
     Chem.MolFromSmiles("C1CC")

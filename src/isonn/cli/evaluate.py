@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,12 +32,10 @@ from isonn.cli.options import (
     dataset_sentence,
     file_name,
     over_seeds,
-    predicts_numbers,
     print_rows,
     processes,
     reading,
     run_missing,
-    takes_option,
     terminal_width,
     write_json,
     write_text,
@@ -145,6 +142,7 @@ def evaluate(
     from isonn.experiments.methods import default_methods, resolve_methods, takes_confounds
     from isonn.experiments.metrics import METRICS
     from isonn.experiments.protocols import find_protocol
+    from isonn.experiments.source import Source
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
     from isonn.experiments.study import about, check_seeds, stored_curves, stored_rows, table_settings
@@ -167,11 +165,10 @@ def evaluate(
     n_jobs = processes(jobs)
     options = reading(smiles, target, select=select, join_case=join_case)
     options |= reading(standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
-    graphs = _load(data, test, options, numbers)
+    source = Source(data, options, test, numbers, _names(confounds))
+    graphs = source.load()
     with listing_changes(changes) as changed:
         changed.add(graphs)
-    if confounds is not None:
-        graphs = graphs.with_confounds([name.strip() for name in confounds.split(",")])
     if names is None:
         names = default_methods(graphs)
         _check_settings(names, settings_given)
@@ -215,6 +212,7 @@ def evaluate(
     curves = stored_curves(planned, store, rows) if learning_curve else {}
     summary = {
         "dataset": dataset,
+        "source": source.as_json(store.folder),
         "protocol": {"name": chosen, "about": rules},
         "seeds": seeds,
         "rows": [row.as_dict() for row in rows],
@@ -261,6 +259,8 @@ def _protocol(protocol: str | None, split: str | None, group: str | None, test: 
     if test is not None or (split is not None and split not in ("random", "scaffold")):
         if group is not None:
             raise InputError("--group has no effect on given folds; leave it out")
+        from isonn.experiments.source import TEST_COLUMN
+
         return f"column:{TEST_COLUMN if split is None else split}"
     chosen = protocol if protocol is not None else split
     if group is None:
@@ -270,51 +270,8 @@ def _protocol(protocol: str | None, split: str | None, group: str | None, test: 
     return f"{chosen or 'fair'}:{group}"
 
 
-#: The column that marks the graphs of --test.
-TEST_COLUMN = "train or test"
-
-
-def _load(data: str, test: str | None, options: Settings, numbers: bool | None) -> GraphSet:
-    from dataclasses import replace
-
-    import numpy as np
-
-    from isonn.errors import InputError, IsoNNWarning
-    from isonn.experiments.metrics import target_kind
-    from isonn.graphs import GraphSet, load
-    from isonn.graphs.isomorphism import graph_hashes
-
-    if numbers is not None and takes_option(data, "numbers"):
-        options["numbers"] = numbers
-    graphs = load(data, **options)
-    if test is not None:
-        other = load(test, **options)
-        known = int(np.isin(graph_hashes(other), graph_hashes(graphs)).sum())
-        if known:
-            warnings.warn(
-                f"{known} of {len(other)} graphs of {other.name} equal graphs of {graphs.name}, so every score is "
-                f"too high; leave them out of one of the two",
-                IsoNNWarning,
-                stacklevel=2,
-            )
-        parts = np.repeat(["train", "test"], [len(graphs), len(other)])
-        columns = graphs.table.keys() & other.table.keys()
-        both = [replace(part, table={name: part.table[name] for name in sorted(columns)}) for part in (graphs, other)]
-        joined = GraphSet.concat(both, name=graphs.name)
-        graphs = replace(joined, table={**joined.table, TEST_COLUMN: parts})
-    if graphs.y is None:
-        return graphs
-    if numbers is None and (predicts_numbers(graphs) == (target_kind(graphs.y) == "numbers")):
-        return graphs
-    if numbers is False:
-        if target_kind(graphs.y) == "numbers":
-            raise InputError(f"the target of {graphs.name} holds measurements, not classes; leave --classes out")
-        return graphs
-    try:
-        y = np.asarray(graphs.y, dtype=np.float64)
-    except ValueError:
-        raise InputError(f"the target of {graphs.name} holds text such as {graphs.y.flat[0]!r}, not numbers") from None
-    return graphs.with_y(y.reshape(len(graphs), -1))
+def _names(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(name.strip() for name in text.split(","))
 
 
 def _slow(rows: list[Row], permutations: list[Job], n_jobs: int) -> list[str]:

@@ -8,22 +8,44 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, Select, SmilesColumn, TrueColumns, graphs_of, reading
+from isonn.cli.options import (
+    AsJson,
+    Model,
+    Quiet,
+    Select,
+    SmilesColumn,
+    TrueColumns,
+    given_graphs,
+    label_of,
+    reading,
+)
 
 if TYPE_CHECKING:
     from isonn.graphs import GraphSet
-    from isonn.report.panels import Panel
+    from isonn.report.panels import Panel, ReasonRow
 
 
 def explain(
     model: Model,
-    data: Data,
-    out: Annotated[Path, typer.Option(help="HTML page to write; must not exist.", show_default=False)],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA...",
+            help="A known dataset (see `isonn data list`), a path, or one or several SMILES.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="HTML page to write; must not exist.", show_default="print the reasons")
+    ] = None,
     graph: Annotated[
         list[int] | None,
         typer.Option(
             help="Index of a graph or row, from 0, as in predictions; may be repeated.", show_default="the first 20"
         ),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The class or target to explain, by name.", show_default="the predicted class")
     ] = None,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
@@ -31,26 +53,42 @@ def explain(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write an HTML page that shows the pieces behind each prediction, and the prediction without them."""
+    """Show the pieces behind each prediction, and the prediction without them, on an HTML page.
+
+    DATA may be molecules: isonn explain MODEL 'CCO' 'c1ccccc1N' --out why.html.
+    """
     import isonn
     from isonn.files import check_new
     from isonn.report.explain_page import explain_page
     from isonn.report.page import write
 
-    check_new(out)
+    if out is not None:
+        check_new(out)
     clf = isonn.load_model(model)
-    graphs = graphs_of(data, clf, **reading(smiles, target, select=select))
-    text, shown = explain_page(clf, graphs, graph, model, quiet=as_json)
-    write(out, text)
+    explained = label_of(clf, label)
+    graphs = given_graphs(data, clf, **reading(smiles, target, select=select))
+    text, shown = explain_page(clf, graphs, graph, model, quiet=as_json or out is None, label=explained)
+    if out is not None:
+        write(out, text)
     if as_json:
-        print(json.dumps({"page": str(out), "graphs": [_facts(panel, graphs) for panel in shown]}, indent=1))
+        page = {} if out is None else {"page": str(out)}
+        print(json.dumps({**page, "graphs": [_facts(panel, graphs) for panel in shown]}, indent=1))
         return
-    for panel in shown[:5]:
-        best = panel.reasons[0] if panel.reasons else None
-        why = f"; strongest reason: {best.text} ({best.contribution:+.2f})" if best else "; no reason found"
-        sure = f" ({panel.certainty})" if panel.certainty else ""
-        print(f"{panel.title}: {panel.predicted}{sure}{why}")
-    print(f"{len(shown)} graph{'s' * (len(shown) != 1)} in {out}")
+    for panel in shown if out is None else shown[:5]:
+        of = f" {panel.explained}" if label is not None else ""
+        sure = f" ({panel.certainty}{of})" if panel.certainty else ""
+        told = f"{panel.title}: {panel.predicted}{sure}"
+        if out is not None:
+            best = panel.reasons[0] if panel.reasons else None
+            print(told + (f"; strongest reason: {_line(best)}" if best else "; no reason found"))
+            continue
+        print(told, *(f"  {_line(reason)}; without it: {reason.without}" for reason in panel.reasons), sep="\n")
+    if out is not None:
+        print(f"{len(shown)} graph{'s' * (len(shown) != 1)} in {out}")
+
+
+def _line(reason: ReasonRow) -> str:
+    return f"{reason.text} ({reason.contribution:+.2f})"
 
 
 def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:

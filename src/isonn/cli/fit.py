@@ -30,7 +30,6 @@ from isonn.cli.options import (
     Standardize,
     TargetColumns,
     Values,
-    predicts_numbers,
     reading,
     takes_option,
 )
@@ -150,6 +149,7 @@ def fit(
     """
     from isonn.cli.changes import listing_changes
     from isonn.cli.fit_summary import model_facts, sentences
+    from isonn.experiments.metrics import predicts_numbers
     from isonn.files import check_new, remove_strays
 
     files = _Files(out, bank, resume)
@@ -335,6 +335,7 @@ def _check_method(method: str, needed: str, options: dict[str, Any]) -> None:
 
 
 def _stream_has_numbers(stream: GraphStream) -> bool:
+    from isonn.experiments.metrics import predicts_numbers
     from isonn.graphs.io.tu_graphs import UnsortedError
 
     try:

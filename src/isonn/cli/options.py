@@ -211,6 +211,50 @@ def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
     return isonn.GraphSet.concat(pieces)
 
 
+def given_graphs(data: Sequence[str], clf: Any, **options: Any) -> GraphSet:
+    """Read DATA for a fitted model: a dataset or path, or molecules written as SMILES."""
+    if len(data) == 1 and not _is_molecule(data[0]):
+        return graphs_of(data[0], clf, **options)
+    import isonn
+    from isonn.errors import InputError
+
+    other = next((text for text in data if Path(text).expanduser().exists()), None)
+    if other is not None:
+        raise InputError(f"{other} is a file, and {len(data)} items are given; give one file, or only SMILES")
+    if options:
+        raise InputError(f"--{next(iter(options)).replace('_', '-')} is for a file; leave it out beside SMILES")
+    return isonn.as_graphset(list(data), ids=list(data), standardize=clf.standardize_)
+
+
+def _is_molecule(text: str) -> bool:
+    """Return whether a text is a SMILES, and not a path or the name of a dataset."""
+    from isonn.graphs import known
+
+    if Path(text).expanduser().exists() or text.casefold() in {entry.name.casefold() for entry in known()}:
+        return False
+    try:
+        from isonn.molecules.convert import is_smiles
+    except ImportError:
+        return False
+    return is_smiles(text) or re.search(r"[()\[\]=#@]", text) is not None  # a damaged SMILES gets its own error
+
+
+def label_of(clf: Any, text: str | None) -> Any:
+    """Return the class or the column of a model that a text names; None for None."""
+    if text is None:
+        return None
+    from isonn.errors import InputError
+
+    values = clf.target_.classes.tolist()
+    names = clf.label_names_.get("class" if clf.target_.exclusive else "target", {})
+    called = {str(value): value for value in values} | {str(names[value]): value for value in values if value in names}
+    if text not in called:
+        shown = [str(names.get(value, value)) for value in values]
+        more = ", ..." if len(shown) > 10 else ""
+        raise InputError(f"--label {text} is not a class of the model; use one of {', '.join(shown[:10])}{more}")
+    return called[text]
+
+
 def _stored_options(clf: Any, reader: Reader) -> dict[str, Any]:
     """Return the options that a model was fitted with, so that DATA is read like its training data."""
     from isonn.graphs.io.registry import option_names
@@ -231,15 +275,6 @@ def takes_option(data: str, option: str) -> bool:
 def targets_of(clf: Any) -> list[str]:
     """Return the columns that a model was fitted to; [] if they had no names."""
     return [name for _, name in sorted(clf.label_names_.get("target", {}).items())]
-
-
-def predicts_numbers(graphs: GraphSet) -> bool:
-    """Return whether the targets are measurements, which tables of molecules store as floats, even if all are whole."""
-    from isonn.experiments.metrics import target_kind
-
-    assert graphs.y is not None
-    measured = "row" in graphs.table and graphs.y.ndim == 1 and graphs.y.dtype.kind == "f"
-    return measured or target_kind(graphs.y) == "numbers"
 
 
 def _row_reader(data: str, options: dict[str, Any]) -> Reader | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, matthews_corrcoef, roc_auc_score
 
 from isonn.errors import InputError
+from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats
 from isonn.targets import Target, are_numbers
 
@@ -70,6 +71,13 @@ def target_kind(y: NDArray[Any]) -> str:
             f"y has several columns and holds {y.flat[0]!r}; use columns of 0 and 1, or of numbers"
         ) from error
     return "labels" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "numbers"
+
+
+def predicts_numbers(graphs: GraphSet) -> bool:
+    """Return whether the targets are measurements, which tables of molecules store as floats, even if all are whole."""
+    assert graphs.y is not None
+    measured = "row" in graphs.table and graphs.y.ndim == 1 and graphs.y.dtype.kind == "f"
+    return measured or target_kind(graphs.y) == "numbers"
 
 
 def score(target: Target, y: NDArray[Any], answers: Floats) -> Scores | list[Scores]:

@@ -54,7 +54,8 @@ def from_smiles(
     graphs, problems = read_molecules(smiles, name, standardize=standardize)
     if problems:
         count = f"{len(problems)} molecule{'s' * (len(problems) > 1)}"
-        raise InputError(f"{count} of {name} cannot be read: {listed(problems, len(problems))}; correct or drop them")
+        of = "" if name == "molecules" else f" of {name}"
+        raise InputError(f"{count}{of} cannot be read: {listed(problems, len(problems))}; correct or drop them")
     if graphs is None:
         raise InputError(f"{name} has no molecules; give at least one SMILES")
     if y is not None:

@@ -38,6 +38,7 @@ class Cases:
         shown: numbers of the graphs that have a panel, in this order.
         listed: number of matches to list for each.
         quiet: hide the progress bar.
+        label: the class or column to explain; None explains the predicted one.
 
     Attributes:
         clf: the model of the page.
@@ -46,12 +47,19 @@ class Cases:
     """
 
     def __init__(
-        self, judged: Judged, graphs: GraphSet, shown: Sequence[int], listed: int = FEW, quiet: bool = False
+        self,
+        judged: Judged,
+        graphs: GraphSet,
+        shown: Sequence[int],
+        listed: int = FEW,
+        quiet: bool = False,
+        label: Any = None,
     ) -> None:
         self.judged, self.clf, self.graphs, self.shown = judged, judged.clf, graphs, list(shown)
         self.naming, self.look = Naming.of(graphs), symbols(graphs)
         self._style, self._quiet, self._room = Style(self.look, self.naming, listed), quiet, KEPT
         self._model = {int(number): model for model, numbers in judged.shown for number in numbers}
+        self._label = label
         self._explanations: dict[int, Explanation] = {}
         self._answers: dict[int, NDArray[np.float64]] = {}
         self._occurrences: dict[int, Occurrences] = {}
@@ -63,7 +71,7 @@ class Cases:
             return self._explanations[number]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", IsoNNWarning)
-            explanation: Explanation = self._model[number].explain(self.graphs[number : number + 1])
+            explanation: Explanation = self._model[number].explain(self.graphs[number : number + 1], self._label)
         self._warnings += caught
         self._answers[number] = explanation.probabilities
         self._room -= explanation.edge_importance.size + explanation.source.occurrences.nodes.size

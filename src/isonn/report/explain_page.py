@@ -38,6 +38,7 @@ def explain_page(
     source: Path | None = None,
     listed: int = MANY,
     quiet: bool = False,
+    label: Any = None,
 ) -> tuple[str, list[Panel]]:
     """Create the page and a summary of its content.
 
@@ -47,13 +48,14 @@ def explain_page(
         source: file of the model.
         listed: number of matches to list for each graph.
         quiet: hide the progress bar.
+        label: the class or column to explain; None explains the predicted one.
     """
     require_jinja2()
     graphs = _named(graphs, clf)
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
     judged = Judged(clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
-    cases = Cases(judged, graphs, chosen, listed, quiet)
+    cases = Cases(judged, graphs, chosen, listed, quiet, label)
     settings = ", ".join(f"{name}={getattr(clf, name)}" for name in ("k", "c", "matching") if hasattr(clf, name))
     facts = [
         ("model", f"{type(clf).__name__}({settings})" + (f" from {source.name}" if source is not None else "")),

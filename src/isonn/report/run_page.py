@@ -74,7 +74,7 @@ def report_page(
         results = sum(job.id in group.results for group in collected.groups for job in group.jobs)
         return ReportPage(text, _facts(collected, results, text))
     preferred = _preferred(collected, data)
-    sets = [_measured(group, data if group is preferred else None) for group in collected.groups]
+    sets = [_measured(collected, group, data if group is preferred else None) for group in collected.groups]
     shown = _model_of(next(one for one in sets if one.group is preferred), model, graphs_shown, quiet)
     title = ", ".join(dict.fromkeys(group.dataset for group in collected.groups))
     header = shown.header or Header("isonn report", title, _headline(sets), note=shown.missing, wide=True)
@@ -130,8 +130,8 @@ def _facts(
     }
 
 
-def _measured(group: Group, data: str | None) -> Measured:
-    graphs, why = find_graphs(group, data)
+def _measured(collected: Collected, group: Group, data: str | None) -> Measured:
+    graphs, why = find_graphs(group, data, collected.source(group.dataset))
     return Measured(f"{group.dataset}, {group.protocol} protocol", group, group.rows(), graphs, why)
 
 

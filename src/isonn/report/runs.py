@@ -21,6 +21,7 @@ from isonn.experiments.methods import build
 from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.rows import MEAN, Row, summarize
+from isonn.experiments.source import Source
 from isonn.experiments.spec import load_spec
 from isonn.experiments.store import outcome_files, read_outcome
 from isonn.graphs.datasets.registry import find, load
@@ -105,6 +106,13 @@ class Collected:
         found = self.summary.get("left_out")
         return {str(name): str(reason) for name, reason in found.items()} if isinstance(found, dict) else {}
 
+    def source(self, dataset: str) -> Source | None:
+        """Return where the graphs of a dataset came from, if that is known."""
+        about = self.summary.get("dataset")
+        if not isinstance(about, dict) or about.get("name") != dataset:
+            return None
+        return Source.from_json(self.summary.get("source"), self.folder)
+
 
 def collect(folder: Path) -> Collected:
     """Read a folder written by `isonn evaluate`; raise `InputError` if it has no results."""
@@ -134,13 +142,22 @@ def collect(folder: Path) -> Collected:
     return Collected(folder, _groups(jobs, results, errors), tuple(damaged), _json(folder / "results.json"), about)
 
 
-def find_graphs(group: Group, given: str | None = None) -> tuple[GraphSet | None, str]:
+def find_graphs(group: Group, given: str | None = None, source: Source | None = None) -> tuple[GraphSet | None, str]:
     """Load the graphs of a group, or return the reason why they are not available.
 
     Args:
-        given: a name or path to load them from; None uses a named dataset if it is on this machine.
+        given: a name or path to load them from; None uses ``source``, or a named dataset if it is on this machine.
+        source: the source of the run.
     """
-    if given is not None:
+    if source is not None and (given is not None or Path(source.data).exists()):
+        name = source.data if given is None else given
+        try:
+            graphs = replace(source, data=name).load()
+        except (DatasetError, InputError) as error:
+            if given is not None:
+                raise
+            return None, str(error)
+    elif given is not None:
         name, graphs = given, load(given)
     else:
         name = group.dataset
