@@ -1,6 +1,5 @@
-"""Molecules: named alerts of Ames, and times. Needs ISONN_DATA/molecules; benchmarks/accuracy.py has the accuracy.
+"""Molecules: times. Needs ISONN_DATA/molecules; benchmarks/accuracy.py has the accuracy.
 
-python benchmarks/molecules.py alerts                               # named alerts of Ames, as a rule
 python benchmarks/molecules.py times                                # read, fit, predict, explain, draw
 """
 
@@ -21,15 +20,6 @@ def load(name: str) -> isonn.GraphSet:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # repeats are known
         return isonn.load(DATA / f"{name}.csv")
-
-
-def alerts() -> None:
-    graphs = load("ames")
-    found = isonn.SubgraphClassifier(random_state=0).fit(graphs).alerts(graphs)
-    print(found.sentence())
-    for alert in found:
-        print(f"{alert.hits:4} of {alert.support:4}  {alert.relation} {alert.name}: {alert.smarts}")
-    print("names:", ", ".join(sorted({alert.name for alert in found if alert.name})))
 
 
 def times() -> None:
@@ -61,7 +51,7 @@ def times() -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["alerts", "times"])
-    given = parser.parse_args()
+    parser.add_argument("what", choices=["times"])
+    parser.parse_args()
     warnings.simplefilter("ignore")  # unseen labels of rare atoms
-    {"alerts": alerts, "times": times}[given.what]()
+    times()

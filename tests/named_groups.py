@@ -297,6 +297,43 @@ carbonyl | NC(=O)NC(N)=O | NC(N)=S(=O)=O
 """.strip().splitlines()
 ]
 
+#: family | has it | does not
+FAMILIES = [
+    line.split(" | ")
+    for line in """
+nitro | CC[N+](=O)[O-] | CCN=O
+nitroso | CC(C)(C)N=O | CC[N+](=O)[O-]
+N-hydroxy | CC(=O)NO | CC(C)=NO
+hydroxylamine derivative | CNOC | CC[N+](=O)[O-]
+hydrazine, hydrazide or hydrazone | CC(=O)NN | CN(C)N=O
+hydrazine, hydrazide or hydrazone | CC=NNC | CN(C)[N+](=O)[O-]
+azo, azoxy or triazene | CN=[N+](C)[O-] | CN=[N+]=[N-]
+epoxide, aziridine or thiirane | CC1CS1 | CC1CC1
+alkyl halide | CCI | CCF
+vinyl halide | C=CCl | Clc1ccccc1
+halogen on an aromatic ring | Clc1ccccc1 | C=CCl
+haloethyl amine, sulfide or ether | CSCCCl | CC(=O)OCCCl
+acyl halide | CC(=O)Cl | CC(=O)CCl
+acyl halide or anhydride | CC(=O)OC(C)=O | CC(=O)OC
+isocyanate or isothiocyanate | CN=C=S | CSC#N
+sulfonate or sulfate ester | COS(=O)(=O)OC | CS(=O)(=O)O
+amide | CC(=O)N1CCCC1 | CC(=O)CN
+thiocarbonyl | CC(N)=S | CCS
+α,β-unsaturated carbonyl | C=CC(C)=O | C=CCC(C)=O
+Michael acceptor | C=CC#N | C=CCC#N
+aromatic amine | CN(C)c1ccccc1 | CC(=O)Nc1ccccc1
+basic amine | C1CCNCC1 | CC(=O)N1CCCC1
+basic amine | C[NH+](C)C | C[N+](C)(C)C
+hydroxy on an aromatic ring | Oc1ccncc1 | OCc1ccccc1
+organophosphorus | COP(C)(=O)OC | CP(C)C
+alkyl chain of 6 or more carbons | CCCCCC | CCCCC
+biaryl | c1ccc(-c2ccccc2)cc1 | c1ccc(Cc2ccccc2)cc1
+two fused aromatic rings | c1ccc2[nH]ccc2c1 | c1ccc2c(c1)CCCC2
+three fused aromatic rings | c1ccc2cc3ccccc3cc2c1 | c1ccc2ccccc2c1
+three fused aromatic rings | c1ccc2c(c1)ccc1ccccc12 | c1ccc(-c2ccc3ccccc3c2)cc1
+""".strip().splitlines()
+]
+
 #: name | molecule with this ring alone; every other line is a near miss
 RINGS = [
     line.split(" | ")

@@ -71,7 +71,7 @@ def test_a_tutorial_runs(name, tmp_path):
     text = (ROOT / "docs" / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
     page.write_text(re.sub(r"```sh\n.*?```|!\[.*?\)", "", text, flags=re.DOTALL), encoding="utf-8")
     printed = "".join(RUNNER["run"](page))
-    promise = {"molecules": "is nitroaromatic", "connectomes": "100% of folds", "own-graphs": "meter"}[name]
+    promise = {"molecules": "is nitro on an aromatic ring", "connectomes": "100% of folds", "own-graphs": "meter"}[name]
     assert promise in printed
 
 

@@ -1,8 +1,11 @@
-"""Structural alerts: SMARTS that find what the model found, counted on molecules it did not learn from."""
+"""Structural alerts: exact names, merged families, and precision from molecules that took no part."""
 
 from __future__ import annotations
 
 import csv
+import json
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +17,11 @@ from isonn.errors import InputError
 
 Chem = pytest.importorskip("rdkit.Chem")
 
+from isonn.molecules import find_group, to_mol  # noqa: E402
 from isonn.molecules.alerts import wilson  # noqa: E402
-from isonn.molecules.smarts import GROUPS, template_smarts  # noqa: E402
+from isonn.molecules.alerts.candidates import Candidates, Library  # noqa: E402
+from isonn.molecules.alerts.choose import choose  # noqa: E402
+from isonn.molecules.smarts import template_smarts  # noqa: E402
 
 CHAINS = [f"{'C' * n}{ring}" for n in range(1, 9) for ring in ("", "C1CCCCC1", "c1ccccc1", "C1CC1")]
 TAILS = ["Br", "O", "N", "C(=O)O", "C(=O)N", "S"]
@@ -34,40 +40,124 @@ def alerts(clf):
     return clf.alerts(SMILES, Y)
 
 
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """Molecules labelled by a rule with some wrong labels, and the alerts of a model of them."""
+    path = tmp_path_factory.mktemp("noisy") / "molecules.csv"
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "alerts.py"))["write_molecules"](path, 300)
+    graphs = isonn.load(path)
+    model = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
+    return graphs, model.alerts(graphs)
+
+
+def candidates_of(smiles, min_support=5):
+    """The named candidates of some molecules."""
+    library = Library([Chem.MolFromSmiles(text) for text in smiles])
+    return Candidates(library, [], np.zeros((len(smiles), 0)), np.zeros(0, dtype=bool), min_support)
+
+
+def chosen_names(smiles, y):
+    truth = np.array(y, dtype=bool)
+    chosen = choose(candidates_of(smiles), truth, np.ones(len(truth), dtype=bool), 5)
+    return {choice.candidate.name: {member.name for member in choice.members} for choice in chosen}
+
+
 def test_a_planted_rule_is_found_and_named(alerts):
-    assert alerts[0].name == "alkyl halide"
+    assert [alert.name for alert in alerts] == ["alkyl bromide"]
     assert alerts[0].precision == 1.0
-    assert alerts.label == 1
-    assert alerts.rule["accuracy"] > 0.95
+    assert (alerts.label, alerts.n_folds) == (1, 10)
+    assert alerts.rule["accuracy"] == 1.0
 
 
 @pytest.mark.parametrize("head", ["auto", "trees"])
 def test_every_head_has_alerts(head):
     model = isonn.SubgraphClassifier(max_nodes=2, head=head, random_state=0).fit(SMILES[::2], Y[::2])
-    assert model.alerts(SMILES[1::2], Y[1::2])[0].name == "alkyl halide"
+    assert model.alerts(SMILES[1::2], Y[1::2])[0].name == "alkyl bromide"
 
 
-def test_every_smarts_parses_and_finds_what_the_model_found(clf, alerts):
-    counts = clf.count(SMILES).toarray()
-    for alert in alerts:
-        query = Chem.MolFromSmarts(alert.smarts)
-        found = [len(Chem.MolFromSmiles(smiles).GetSubstructMatches(query)) for smiles in SMILES]
-        assert alert.differs == int((np.array(found) != counts[:, alert.column]).sum())
-        assert alert.differs == 0
-
-
-def test_numbers_of_an_alert_follow_from_the_molecules_that_hold_it(clf):
-    new, y = SMILES[1::2], Y[1::2]
-    known = set(isonn.molecules.canonical_smiles(isonn.molecules.from_smiles(SMILES[::2])).tolist())
-    fresh = [i for i, s in enumerate(new) if Chem.CanonSmiles(s) not in known]
-    new, y = [new[i] for i in fresh], y[fresh]
-    found = clf.alerts(new, y)
-    assert found.overlap == 0
+def test_what_an_alert_hits_is_the_group_it_is_named_after(noisy):
+    graphs, found = noisy
+    assert {alert.name for alert in found} >= {"epoxide", "nitro on an aromatic ring"}
     for alert in found:
-        held = np.array([Chem.MolFromSmiles(s).HasSubstructMatch(Chem.MolFromSmarts(alert.smarts)) for s in new])
-        assert (alert.support, alert.hits, alert.judged) == (int(held.sum()), int(y[held].sum()), len(new))
-        assert alert.lift == pytest.approx(y[held].mean() / y.mean())
-        assert alert.folds is None
+        hit = [to_mol(graph).HasSubstructMatch(Chem.MolFromSmarts(alert.smarts)) for graph in graphs]
+        assert sum(hit) == alert.molecules
+        if alert.relation == "is":
+            assert hit == [bool(find_group(to_mol(graph), alert.name)) for graph in graphs]
+
+
+def test_every_alert_is_earned(noisy):
+    graphs, found = noisy
+    assert found.base == pytest.approx(np.mean(graphs.y == 1))
+    for alert in found:
+        assert alert.support >= 5
+        assert alert.precision_interval[0] > found.base
+        assert alert.precision == alert.hits / alert.support
+        np.testing.assert_allclose(alert.lift_interval, np.array(alert.precision_interval) / found.base)
+
+
+def test_an_alert_that_every_fold_chooses_is_judged_on_all_molecules(alerts):
+    held = np.array([Chem.MolFromSmiles(s).HasSubstructMatch(Chem.MolFromSmarts(alerts[0].smarts)) for s in SMILES])
+    assert alerts[0].folds == alerts.n_folds
+    assert (alerts[0].support, alerts[0].hits) == (int(held.sum()), int(Y[held].sum()))
+
+
+def test_classes_of_other_molecules_take_no_part_in_choosing(noisy):
+    graphs, _ = noisy
+    candidates = candidates_of(graphs.table["smiles"].tolist())
+    rows = np.arange(len(graphs)) % 3 > 0
+    truth = graphs.y == 1
+    first = choose(candidates, truth, rows, 5)
+    again = choose(candidates, np.where(rows, truth, ~truth), rows, 5)
+    assert [c.candidate.name for c in first] == [c.candidate.name for c in again] != []
+
+
+def test_groups_of_one_family_and_precision_are_one_alert():
+    halides = [f"{'C' * n}{halogen}" for n in range(2, 8) for halogen in ("Cl", "Br", "I")]
+    others = [f"{'C' * n}{end}" for n in range(2, 14) for end in ("O", "N", "F")]
+    assert chosen_names(halides + others, [1] * len(halides) + [0] * len(others)) == {
+        "alkyl halide": {"alkyl chloride", "alkyl bromide", "alkyl iodide"}
+    }
+
+
+def test_a_group_that_is_surer_than_its_family_is_an_alert_of_its_own():
+    bromides = [f"{'C' * n}Br" for n in range(2, 20)]
+    chlorides = [f"{'C' * n}Cl" for n in range(2, 20)]
+    others = [f"{'C' * n}O" for n in range(2, 20)]
+    y = [1] * len(bromides) + [0] * (len(chlorides) + len(others))
+    assert chosen_names(bromides + chlorides + others, y) == {"alkyl bromide": set()}
+
+
+def test_a_member_is_an_alert_where_its_family_is_none():
+    # nitro groups on aromatic rings and on nitrogen warn, those on alkanes do not: "nitro" is split
+    aromatic = [f"O=[N+]([O-])c1ccc({'C' * n})cc1" for n in range(1, 30)]
+    amines = [f"C{'C' * n}N(C)[N+](=O)[O-]" for n in range(1, 9)]
+    alkanes = [f"C{'C' * n}[N+](=O)[O-]" for n in range(1, 40)]
+    others = [f"Cc1ccc({'C' * n})cc1" for n in range(1, 40)]
+    y = [1] * (len(aromatic) + len(amines)) + [0] * (len(alkanes) + len(others))
+    assert chosen_names(aromatic + amines + alkanes + others, y).keys() == {"nitro on an aromatic ring", "nitramine"}
+
+
+def test_what_an_alert_explains_already_is_no_alert():
+    with_both = [f"O=[N+]([O-])c1ccc(O{'C' * n})cc1" for n in range(1, 12)]  # every nitro group beside an ether
+    ethers = [f"c1ccc(O{'C' * n})cc1" for n in range(1, 12)]
+    nitro = [f"O=[N+]([O-])c1ccc({'C' * n})cc1" for n in range(1, 12)]
+    others = [f"c1ccc({'C' * n})cc1" for n in range(1, 24)]
+    y = [1] * 11 + [0] * 11 + [1] * 11 + [0] * 23
+    assert list(chosen_names(with_both + ethers + nitro + others, y)) == ["nitro on an aromatic ring"]
+
+
+def test_a_piece_without_a_name_is_found():
+    # the same groups, but only ortho ones are of the class
+    ortho = [f"C{'C' * n}c1ccccc1{end}" for n in range(12) for end in ("Cl", "Br")]
+    para = [f"C{'C' * n}c1ccc({end})cc1" for n in range(12) for end in ("Cl", "Br")]
+    y = [1] * len(ortho) + [0] * len(para)
+    model = isonn.SubgraphClassifier(max_nodes=4, head="linear", random_state=0).fit(ortho + para, y)
+    first = model.alerts(ortho + para, y)[0]
+    query = Chem.MolFromSmarts(first.smarts)
+    assert (first.relation, first.name) == ("", "")
+    assert first.title == f"piece {first.smiles}"
+    assert Chem.MolFromSmiles(first.smiles, sanitize=False).GetNumAtoms() == query.GetNumAtoms()
+    assert [Chem.MolFromSmiles(s).HasSubstructMatch(query) for s in ortho + para] == [bool(value) for value in y]
 
 
 def test_intervals_are_wilsons():
@@ -75,26 +165,20 @@ def test_intervals_are_wilsons():
         expected = binomtest(hits, support).proportion_ci(method="wilson")
         np.testing.assert_allclose(wilson(hits, support), (expected.low, expected.high), atol=1e-9)
     assert wilson(0, 0) == (0.0, 1.0)
+    np.testing.assert_allclose(wilson([0, 3], [5, 7]), np.transpose([wilson(0, 5), wilson(3, 7)]))
 
 
-def test_training_molecules_are_recognised_and_judged_by_models_without_them(clf, alerts):
-    trained = clf.alerts(SMILES[::2], Y[::2])
-    assert trained.overlap == len(SMILES[::2])
-    assert all(alert.folds is not None for alert in trained)
-    assert 0 < alerts.overlap < len(SMILES)
-    written_otherwise = [Chem.MolToSmiles(Chem.MolFromSmiles(s), doRandom=True) for s in SMILES[::2]]
-    assert clf.alerts(written_otherwise, Y[::2]).overlap == trained.overlap
+def test_pure_noise_has_hardly_any_alert():
+    lists = []
+    for seed in range(3):
+        noise = np.random.default_rng(seed).integers(0, 2, len(SMILES))
+        model = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(SMILES, noise)
+        lists.append(model.alerts(SMILES, noise))
+    assert sum(map(len, lists)) <= 1
+    assert "No group or piece warns of class 1" in next(found for found in lists if not len(found)).answer()
 
 
-def test_alerts_of_pure_noise_promise_nothing(clf):
-    noise = np.random.default_rng(0).integers(0, 2, len(SMILES))
-    model = isonn.SubgraphClassifier(max_nodes=4, view="labels", head="linear", random_state=0).fit(SMILES, noise)
-    found = model.alerts(SMILES, noise)
-    assert found.rule["accuracy"] < 0.62
-    assert sum(alert.hits for alert in found) <= 0.65 * max(1, sum(alert.support for alert in found))
-
-
-def test_a_saved_model_knows_its_training_molecules(clf, tmp_path):
+def test_a_saved_model_gives_the_same_alerts(clf, tmp_path):
     clf.save(tmp_path / "model")
     same = isonn.load_model(tmp_path / "model")
     np.testing.assert_array_equal(same.seen_in_training(SMILES), clf.seen_in_training(SMILES))
@@ -118,27 +202,35 @@ def test_what_smarts_cannot_say_is_said_by_rings():
     assert Chem.MolFromSmiles("CCC").HasSubstructMatch(Chem.MolFromSmarts(template_smarts(path, induced=True)))
 
 
-def test_short_lists_have_alerts_too():
-    clf = isonn.SubgraphClassifier(max_nodes=4, n_templates=12, view="labels", head="linear", random_state=0)
-    clf.fit(SMILES, Y)
-    for alert in clf.alerts(SMILES, Y):
-        assert Chem.MolFromSmarts(alert.smarts) is not None
-        assert alert.differs == 0
+def test_short_lists_and_other_views_have_alerts_too():
+    for params in ({"n_templates": 12, "view": "labels"}, {"view": "degrees"}):
+        model = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0, **params).fit(SMILES, Y)
+        assert [alert.name for alert in model.alerts(SMILES, Y)] == ["alkyl bromide"]
 
 
-def test_a_few_training_molecules_in_held_out_data_are_not_judged(clf):
+def test_the_model_is_scored_only_where_it_has_not_seen_the_molecules(clf):
     others = [f"{'C' * n}{end}" for n in range(16, 26) for end in ("Br", "O", "N")]
     y = [int(text.endswith("Br")) for text in others]
-    found = clf.alerts(others + SMILES[:12:2], y + Y[:12:2].tolist())
-    assert (found.overlap, found.cross_fitted) == (6, False)
-    assert "6 molecules were used for fitting; they are not judged" in found.sentence()
-    assert found.rule["molecules"] == len(others)
-    assert found.base == pytest.approx(np.mean(y))
+    fresh = clf.alerts(others, y)
+    assert fresh.rule["model_accuracy"] == np.mean(clf.predict(others) == y)
+    assert clf.alerts(SMILES[::2], Y[::2]).rule["model_accuracy"] == clf.held_out_score_["accuracy"]
+    mixed = clf.alerts(others + SMILES[:12:2], y + Y[:12:2].tolist())
+    assert "model_accuracy" not in mixed.rule
+    assert "the model" not in mixed.sentence()
 
 
-def test_named_groups_are_patterns():
-    for name, smarts in GROUPS.items():
-        assert Chem.MolFromSmarts(smarts) is not None, name
+def test_alerts_are_compared_with_toxicophores(noisy):
+    _, found = noisy
+    by_name = {alert.name: alert.toxicophores for alert in found}
+    assert by_name["epoxide"] == ("epoxide",)
+    assert by_name["nitro on an aromatic ring"] == ("aromatic nitro",)
+    rows = {row.toxicophore: row for row in found.comparison}
+    assert len(rows) == 29
+    assert rows["epoxide"].found == rows["epoxide"].hits > 0
+    assert rows["azide"] == ("azide", 0, 0, 0, ())
+    assert "toxicophores" not in found.rows()[0]
+    assert found.rows(compare=True)[0]["toxicophores"] in {"epoxide", "aromatic nitro"}
+    assert not set(found.missed_toxicophores()) & {"epoxide", "aromatic nitro", "azide"}
 
 
 def test_alerts_refuse_what_they_cannot_judge(clf):
@@ -146,6 +238,8 @@ def test_alerts_refuse_what_they_cannot_judge(clf):
         clf.alerts(SMILES)
     with pytest.raises(InputError, match="one class only"):
         clf.alerts(SMILES[:4], [1, 1, 1, 1])
+    with pytest.raises(InputError, match="at least two different molecules of each class"):
+        clf.alerts(["CCBr", "CCO", "CCN"], [1, 0, 0])
     with pytest.raises(InputError, match=r"label='x' is not a class of this model; use one of \[0, 1\]"):
         clf.alerts(SMILES, Y, label="x")
     other = isonn.SubgraphClassifier(max_nodes=1, head="linear", random_state=0).fit(isonn.load("MUTAG"))
@@ -170,14 +264,20 @@ def test_the_command_writes_a_table_and_a_page(clf, tmp_path):
     hostile = "<script>alert(1)</script>"
     rows = "".join(f"{s},{y},{hostile}\n" for s, y in zip(SMILES[1::2], Y[1::2], strict=True))
     data.write_text(f"smiles,bromide,note\n{rows}")
-    result = run("alerts", tmp_path / "model", data, "--target", "bromide", "--out", out, "--html", page)
+    asked = ("alerts", tmp_path / "model", data, "--target", "bromide")
+    result = run(*asked, "--out", out, "--html", page, "--compare")
     assert result.returncode == 0, result.stderr
+    assert result.stderr.splitlines()[-1].endswith("have no alert: none.")
     with out.open(newline="") as file:
         found = list(csv.DictReader(file))
-    assert found[0]["name"] == "alkyl halide"
+    assert (found[0]["name"], found[0]["toxicophores"]) == ("alkyl bromide", "aliphatic halide")
     assert float(found[0]["precision_low"]) > 0.5
     text = page.read_text()
     assert 'class="isonn molecule"' in text
+    assert "Published toxicophores" in text
     assert hostile not in text
-    refused(run("alerts", tmp_path / "model", data, "--out", out), "exists already")
-    refused(run("alerts", tmp_path / "model", data, "--target", "bromide", "--label", "7"), "--label 7 is not a class")
+    refused(run(*asked, "--out", out), "exists already")
+    refused(run(*asked, "--label", "7"), "--label 7 is not a class")
+    facts = json.loads(run(*asked, "--json", "--compare").stdout)
+    assert facts["alerts"][0]["name"] == "alkyl bromide"
+    assert len(facts["toxicophores"]) == 29

@@ -11,7 +11,7 @@ from rdkit import Chem
 from rdkit.Chem import Fragments
 
 from isonn.errors import InputError
-from isonn.molecules.groups import GROUPS, RINGS, find_group, groups_named
+from isonn.molecules.groups import FAMILIES, GROUPS, RINGS, find_group, groups_named
 from isonn.molecules.units import units
 
 #: RDKit's own counts of groups whose definition is the same.
@@ -44,7 +44,14 @@ def test_a_ring_gets_its_name_and_no_other_ring_gets_it(name, smiles):
     assert find_group(Chem.MolFromSmiles(smiles), name)
 
 
+@pytest.mark.parametrize(("name", "has", "has_not"), named_groups.FAMILIES, ids=lambda text: text)
+def test_a_family_is_found_where_it_is_and_not_in_a_near_miss(name, has, has_not):
+    assert find_group(Chem.MolFromSmiles(has), name)
+    assert not find_group(Chem.MolFromSmiles(has_not), name)
+
+
 def test_every_name_of_the_table_is_tested():
+    assert {name for name, *_ in named_groups.FAMILIES} == {family.name for family in FAMILIES}
     assert {name for name, *_ in named_groups.GROUPS} == {group.name for group in GROUPS}
     assert {name for name, _ in named_groups.RINGS} == {ring.name for ring in RINGS}
 
@@ -63,7 +70,7 @@ def test_the_pattern_of_a_ring_matches_whole_ring_systems_only():
 
 
 def test_no_pattern_is_listed_twice():
-    patterns = [group.smarts for group in (*GROUPS, *RINGS)]
+    patterns = [group.smarts for group in (*GROUPS, *RINGS, *FAMILIES)]
     assert len(set(patterns)) == len(patterns)
 
 

@@ -23,15 +23,19 @@ def alerts(
         str | None, typer.Option(help="The class to alert about.", show_default="the second of two classes")
     ] = None,
     top: Annotated[int, typer.Option(help="Largest number of alerts.")] = 30,
-    min_support: Annotated[int, typer.Option(help="Smallest number of molecules of DATA that match an alert.")] = 5,
+    min_support: Annotated[int, typer.Option(help="Smallest number of molecules that an alert is judged on.")] = 5,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Add a column of published toxicophores of mutagenicity.")
+    ] = False,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the structural alerts of a model as SMARTS, with the precision of each on unseen molecules.
+    """List groups and pieces of molecules that warn of a class as SMARTS, with the precision of each.
 
-    Training molecules in DATA are recognised and evaluated by cross-fitting.
+    Precision is counted on molecules that took no part in choosing an alert: the list is chosen again without each
+    fold of DATA.
     """
     import isonn
     from isonn.errors import InputError
@@ -57,15 +61,20 @@ def alerts(
         raise InputError(f"--label {label} is not a class of the model; use one of {', '.join(classes)}")
     found = clf.alerts(graphs, label=None if label is None else classes[label], top=top, min_support=min_support)
     if html is not None:
-        found.to_html(html)
+        found.to_html(html, compare)
     if out is not None:
-        found.to_csv(out)
+        found.to_csv(out, compare)
     if as_json:
-        facts = {"class": found.label, "base": found.base, "rule": found.rule, "alerts": found.rows()}
+        facts = {"class": found.label, "base": found.base, "rule": found.rule, "alerts": found.rows(compare)}
+        if compare:
+            facts["toxicophores"] = [row._asdict() for row in found.comparison]
         print(json.dumps(facts, indent=1))
         return
     if out is None:
-        found.to_csv(sys.stdout)
+        found.to_csv(sys.stdout, compare)
     elif html is None:
         print(found)
     print(found.sentence(), file=sys.stderr)
+    if compare:
+        missed = ", ".join(found.missed_toxicophores()) or "none"
+        print(f"Published toxicophores that go with the class here, but have no alert: {missed}.", file=sys.stderr)

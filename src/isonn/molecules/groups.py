@@ -319,6 +319,39 @@ thiirane      C1SC1
 diazirine     C1N=N1
 """
 
+#: Families: general names over the groups, for sets of molecules too small to tell their members apart. They claim no
+#: atoms. The last ones name skeletons: aromatic atoms with three aromatic bonds lie where two rings are fused.
+_FAMILIES = """
+nitro                                     [NX3+](=[OX1])[OX1-]
+nitroso                                   [NX2]=[OX1]
+N-hydroxy                                 [#7X3;+0][OX2H1]
+hydroxylamine derivative                  [NX3;!+][OX2]
+hydrazine, hydrazide or hydrazone         [NX3;+0;!$(N-[NX2]=[O,N])]-[$([NX3;+0]),$([NX2]=[#6])]
+azo, azoxy or triazene                    [NX2;+0]=[$([NX2;+0]),$([NX3+][OX1-])]
+epoxide, aziridine or thiirane            C1[#7,#8,#16]C1
+alkyl halide                              [CX4][Cl,Br,I]
+vinyl halide                              [CX3;$(C=[CX3])][F,Cl,Br,I]
+halogen on an aromatic ring               [F,Cl,Br,I;$(*-a)]
+haloethyl amine, sulfide or ether         [Cl,Br,I][CX4][CX4][NX3,SX2,OX2;!$(*-C=[O,S])]
+acyl halide                               [CX3](=[OX1])[F,Cl,Br,I]
+acyl halide or anhydride                  [CX3](=[OX1])[F,Cl,Br,I,$([OX2](C=[OX1])C=[OX1])]
+isocyanate or isothiocyanate              [NX2]=[CX2]=[OX1,SX1]
+sulfonate or sulfate ester                [SX4](=[OX1])(=[OX1])[OX2;$(O-[#6])]
+amide                                     [CX3](=[OX1])[NX3]
+thiocarbonyl                              [#6X3]=[SX1]
+α,β-unsaturated carbonyl                  [CX3]=[CX3][CX3]=[OX1]
+Michael acceptor                          [CX3]=[CX3][$([CX3]=[OX1]),$([CX2]#[NX1]),$([SX4](=O)=O),$([NX3+](=O)[O-])]
+aromatic amine                            [NX3;$(N-a);!$(N-*=[O,N,S]);!$(N-[!#6;!#1])]
+basic amine                               [N;$([NX3]),$([NX4+;!H0]);$(N-[CX4]);!$(N-*=,#*);!$(N-a);!$(N-[!#6;!#1])]
+hydroxy on an aromatic ring               [OX2H1,OX1-;$(O-a)]
+organophosphorus                          [PX4]=[OX1,SX1]
+alkyl chain of 6 or more carbons          [CX4;!R][CX4H2;!R][CX4H2;!R][CX4H2;!R][CX4H2;!R][CX4;!R]
+biaryl                                    a!@-a
+two fused aromatic rings                  [a;$(a(:a)(:a):a)]:[a;$(a(:a)(:a):a)]
+three fused aromatic rings                [a;$(a(:a)(:a):a)]:[a;$(a(:a)(:a):a)]:[a;$(a(:a)(:a):a)]:[a;$(a(:a)(:a):a)]
+three fused aromatic rings                [a;$(a(:a)(:a):a)]:[a;$(a(:a)(:a):a)]:a:[a;$(a(:a)(:a):a)]:[a;$(a(:a)(:a):a)]
+"""
+
 #: Ring systems, as SMILES without hydrogens and charges, most specific first; the whole system has to match.
 _RINGS = """
 benzene                     c1ccccc1
@@ -712,7 +745,7 @@ class Group:
         name: what a chemist would say.
         smarts: pattern that RDKit reads. A ring's pattern matches whole ring systems only: benzene's does not match
             naphthalene.
-        kind: "group" or "ring".
+        kind: "group", "ring" or "family".
         whole: whether the group claims its atoms in rings, too (epoxide). Other groups leave them to the ring.
         skeleton: pattern of a ring without the conditions that make it match whole systems only.
 
@@ -723,7 +756,7 @@ class Group:
 
     name: str
     smarts: str
-    kind: Literal["group", "ring"] = "group"
+    kind: Literal["group", "ring", "family"] = "group"
     whole: bool = False
     skeleton: str = ""
 
@@ -743,20 +776,22 @@ class Group:
 _ATOM = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]|[A-Za-z]")
 
 
-def _exact(skeleton: str) -> str:
+def _exact(name: str, skeleton: str) -> str:
     """Return a skeleton's SMARTS with conditions that let it match whole ring systems only.
 
-    Each ring atom has as many ring bonds as in the skeleton. Where carbonyls belong to the name, the others have none.
+    Each ring atom has as many ring bonds as in the skeleton, and no carbonyl that the name does not include: pyridone
+    is no pyridine. A "steroid skeleton" may have carbonyls.
     """
     atoms = list(Chem.MolFromSmarts(skeleton).GetAtoms())
     outside = {atom.GetIdx() for atom in atoms if atom.GetDegree() == 1}
+    any_carbonyls = name.endswith("skeleton")
     numbers = iter(range(len(atoms)))
 
     def conditioned(match: re.Match[str]) -> str:
         atom = atoms[next(numbers)]
         near = {neighbor.GetIdx() for neighbor in atom.GetNeighbors()}
         bonds = 0 if atom.GetIdx() in outside else len(near - outside)
-        bare = ";!$(*=!@[#8,#16])" if outside and bonds and not near & outside else ""
+        bare = ";!$(*=!@[#8,#16])" if bonds and not near & outside and not any_carbonyls else ""
         text = match.group().removeprefix("[").removesuffix("]")
         return f"[{text};x{bonds}{bare}]"
 
@@ -774,14 +809,16 @@ GROUPS: tuple[Group, ...] = (
 )
 #: Ring systems; of two that match the same atoms, the first gives the name.
 RINGS: tuple[Group, ...] = tuple(
-    Group(name, _exact(skeleton), "ring", skeleton=skeleton) for name, skeleton in _rows(_RINGS)
+    Group(name, _exact(name, skeleton), "ring", skeleton=skeleton) for name, skeleton in _rows(_RINGS)
 )
+#: General names over the groups.
+FAMILIES: tuple[Group, ...] = tuple(Group(name, smarts, "family") for name, smarts in _rows(_FAMILIES))
 
 
 @lru_cache(maxsize=1)
 def _by_name() -> dict[str, tuple[Group, ...]]:
     names: dict[str, tuple[Group, ...]] = {}
-    for group in (*GROUPS, *RINGS):
+    for group in (*GROUPS, *RINGS, *FAMILIES):
         names[group.name] = (*names.get(group.name, ()), group)
     return names
 

@@ -740,11 +740,11 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         self.verbose = verbose
 
     def alerts(self, X: Any, y: Any = None, *, label: Any = None, top: int = 30, min_support: int = 5) -> Any:
-        """Find structural alerts: the pieces of molecules that make this model predict a class, as SMARTS.
+        """Find structural alerts: groups and pieces of molecules that warn of a class, as SMARTS.
 
-        Alerts are chosen by the model's predictions for the molecules of ``X``, and judged by ``y`` on molecules that
-        were not in the training set. Training molecules are recognised by salted hashes stored in the model, and judged
-        by cross-fitting. Needs the extra ``molecules``.
+        Candidates are named functional groups, families of them, and the pieces of this model; ``y`` decides. The list
+        is chosen again without each fold of ``X``, and an alert is judged on a fold only if it was chosen without it.
+        Needs the extra ``molecules``.
 
         Args:
             X: molecules: SMILES, or a `GraphSet` of them.
@@ -752,7 +752,10 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
             label: the class to warn of, or one of several labels by its name or number; None uses the second of two
                 classes.
             top: maximum number of alerts.
-            min_support: minimum number of molecules of ``X`` that contain an alert.
+            min_support: minimum number of molecules that an alert is judged on.
+
+        Returns:
+            `isonn.molecules.alerts.Alerts`, the surest first.
 
         Example:
             >>> smiles = [f"{'C' * n}{end}" for n in range(3, 15) for end in ("C(=O)O", "CO", "CN", "C(=O)OC")]

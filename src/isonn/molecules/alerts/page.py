@@ -1,0 +1,61 @@
+"""The page of alerts: an answer, a table, and drawings of molecules with each alert highlighted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rdkit import Chem
+
+from isonn.molecules.alerts.candidates import match_atoms
+from isonn.molecules.alerts.table import percent
+from isonn.molecules.convert import from_smiles, to_mol
+from isonn.molecules.groups import groups_named
+from isonn.report.draw import Mark, draw_graph
+from isonn.report.header import Tile
+from isonn.report.page import render, write
+
+if TYPE_CHECKING:
+    from isonn.molecules.alerts.table import Alert, Alerts
+
+#: Drawings of each alert.
+DRAWN = 2
+
+
+def write_page(alerts: Alerts, path: Path, compare: bool) -> None:
+    """Write the page of alerts, with a table of toxicophores if ``compare``."""
+    shown: list[dict[str, Any]] = [{"alert": alert, "examples": _drawings(alert)} for alert in alerts]
+    first = next((row["examples"][0] for row in shown if row["examples"]), None)
+    page = render(
+        "alerts.html",
+        alerts=alerts,
+        shown=shown,
+        first=first,
+        tiles=_tiles(alerts),
+        comparison=alerts.comparison if compare else (),
+    )
+    write(path, page)
+
+
+def _tiles(alerts: Alerts) -> list[Tile]:
+    rule = alerts.rule
+    about = f"accuracy on {rule['molecules']:,.0f} molecules"
+    tiles = [Tile("Rule: any alert", percent(rule["accuracy"]), about, main=True)]
+    if "model_accuracy" in rule:
+        tiles.append(Tile("The model", percent(rule["model_accuracy"]), "accuracy on held-out molecules"))
+    tiles.append(Tile("Trivial: most frequent class", percent(max(alerts.base, 1 - alerts.base)), "accuracy"))
+    return tiles
+
+
+def _drawings(alert: Alert) -> list[Any]:
+    """Draw examples with the alert highlighted."""
+    groups = groups_named(alert.name) if alert.relation == "is" else ()
+    queries = [Chem.MolFromSmarts(smarts) for smarts in ([group.smarts for group in groups] or [alert.smarts])]
+    drawings = []
+    for text in alert.examples[:DRAWN]:
+        graph = from_smiles([text])[0]
+        atoms = tuple(sorted(match_atoms(to_mol(graph), queries)))
+        if atoms:
+            title = f"{text[:200]} with the alert highlighted"
+            drawings.append(draw_graph(graph, title=title, marks=[Mark(atoms)], shown=[0]))
+    return drawings

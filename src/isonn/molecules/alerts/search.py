@@ -1,0 +1,245 @@
+"""Find alerts: choose them from all molecules, and again without each fold to judge them there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rdkit import Chem
+from rdkit.Chem import Mol
+
+from isonn.errors import InputError
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.isomorphism import graph_hashes
+from isonn.graphs.splits import grouped_folds
+from isonn.molecules.alerts.candidates import Candidate, Candidates, Library, Rows
+from isonn.molecules.alerts.choose import Choice, choose, wilson
+from isonn.molecules.alerts.table import Alert, Alerts, Comparison, Member
+from isonn.molecules.convert import canonical_smiles, to_mol
+from isonn.molecules.groups import FAMILIES, GROUPS
+from isonn.molecules.toxicophores import TOXICOPHORES
+from isonn.targets import Labels, as_y
+
+#: Default number of alerts, and minimum number of molecules with one.
+TOP, MIN_SUPPORT = 30, 5
+#: Number of folds; fewer if a class has fewer molecules.
+FOLDS = 10
+#: Number of examples listed.
+EXAMPLES = 3
+#: An alert is compared with a toxicophore if this share of the molecules with either has both on the same atoms.
+SAME = 0.5
+#: Training molecules are the majority above this share.
+MOSTLY = 0.5
+
+
+def find_alerts(
+    clf: Any, X: Any, y: Any = None, label: Any = None, top: int = TOP, min_support: int = MIN_SUPPORT
+) -> Alerts:
+    """Find alerts with the pieces of a fitted `SubgraphClassifier`; see ``clf.alerts``."""
+    graphs = as_graphset(X)
+    if graphs.kind != "molecules":
+        raise InputError(f"alerts need molecules, but {graphs.name} has none; use reasons_ for other graphs")
+    y = graphs.y if y is None else y
+    if y is None:
+        raise InputError("alerts need the classes of X to count how often they are right; pass y")
+    column = _column(clf, label)
+    values = _truth(clf, as_y(y, len(graphs)), column)
+    graphs, truth = graphs[np.isfinite(values)], values[np.isfinite(values)] == 1
+    if truth.all() or not truth.any():
+        raise InputError("X has molecules of one class only; give some of both")
+    return _Search(clf, graphs, truth, column, min_support).alerts(top)
+
+
+class _Search:
+    """Chooses alerts from all molecules, and again without each fold."""
+
+    def __init__(self, clf: Any, graphs: GraphSet, truth: Rows, column: int, min_support: int) -> None:
+        self.clf, self.graphs, self.truth, self.column, self.min_support = clf, graphs, truth, column, min_support
+        self.molecules = [to_mol(graphs[i]) for i in range(len(graphs))]
+        self.seen = clf.seen_in_training(graphs)
+        self.said = clf.predict_proba(graphs)[:, column]
+        self.library = Library(self.molecules)
+        counts = clf.count(graphs)
+        self.candidates = Candidates(self.library, clf.templates_, counts, self._usable_pieces(), min_support)
+        self.folds = self._folds()
+
+    def _usable_pieces(self) -> Rows:
+        """Return which pieces have labels, so that they are patterns of atoms."""
+        templates = self.clf.templates_
+        usable = np.zeros(len(templates), dtype=bool)
+        if self.clf.n_templates is not None and self.seen.any():
+            return usable  # a short list was chosen by the classes of these molecules
+        for block in self.clf.vectorizer_.vocabulary_.blocks:
+            if len(block):
+                usable[block.first : block.first + len(block)] = templates[block.first].node_labels is not None
+        return usable
+
+    def _folds(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        groups = graph_hashes(self.graphs)
+        number = min(FOLDS, *np.bincount(self.truth, minlength=2).tolist(), len(np.unique(groups)))
+        if number < 2:
+            raise InputError("alerts need at least two different molecules of each class; give more molecules")
+        return grouped_folds(self.truth.astype(np.int64), groups, number)
+
+    def alerts(self, top: int) -> Alerts:
+        """Return the alerts that most folds agree on and whose precision there is above the share of the class."""
+        everything = np.ones(len(self.truth), dtype=bool)
+        chosen = choose(self.candidates, self.truth, everything, self.min_support)
+        judged = [np.zeros(len(self.truth), dtype=bool) for _ in chosen]
+        agreed = [0] * len(chosen)
+        warned = np.zeros(len(self.truth), dtype=bool)
+        for train, test in self.folds:
+            rows = np.zeros(len(self.truth), dtype=bool)
+            rows[train] = True
+            others = choose(self.candidates, self.truth, rows, self.min_support)
+            theirs = {id(candidate) for one in others for candidate in (one.candidate, *one.members)}
+            for other in others:
+                if self._earned(other.candidate.held & rows, rows):
+                    warned[test] |= other.candidate.held[test]
+            for i, choice in enumerate(chosen):
+                if id(choice.candidate) in theirs:
+                    agreed[i] += 1
+                    judged[i][test] = choice.candidate.held[test]
+        toxicophores = [self.library.find(name, [smarts]) for name, smarts in TOXICOPHORES.items()]
+        listed = [
+            (self._alert(choice, rows, folds, toxicophores), choice.candidate)
+            for choice, rows, folds in zip(chosen, judged, agreed, strict=True)
+            if self._earned(rows, everything) and 2 * folds >= len(self.folds)
+        ]
+        listed.sort(key=lambda row: (-row[0].precision_interval[0], -row[0].support, row[0].smarts))
+        listed = listed[:top]
+        return Alerts(
+            [alert for alert, _ in listed],
+            _labels(self.clf)[self.column],
+            float(self.truth.mean()),
+            self._rule(warned),
+            len(self.folds),
+            self._comparison(listed, toxicophores),
+        )
+
+    def _earned(self, held: Rows, rows: Rows) -> bool:
+        """Whether enough molecules are held, and their share of the class is surely above that of some rows."""
+        low, _ = wilson(self.truth[held].sum(), held.sum())
+        return bool(held.sum() >= self.min_support and low > self.truth[rows].mean())
+
+    def _alert(self, choice: Choice, rows: Rows, folds: int, toxicophores: list[Candidate]) -> Alert:
+        candidate, base = choice.candidate, float(self.truth.mean())
+        support, hits = int(rows.sum()), int(self.truth[rows].sum())
+        low, high = (float(end) for end in wilson(hits, support))
+        precision = hits / support
+        name = candidate.name or _contained_group(candidate, self.molecules)
+        of_class = np.flatnonzero(candidate.held & self.truth)
+        smallest = of_class[np.argsort(self.graphs.sizes[of_class], kind="stable")][:EXAMPLES]
+        members = [
+            Member(member.name, int(self.truth[member.held].sum()), int(member.held.sum())) for member in choice.members
+        ]
+        return Alert(
+            name=name,
+            relation="is" if candidate.name else "contains" if name else "",
+            smarts=candidate.pattern,
+            smiles=self._fragment(candidate, int(smallest[0])) if len(smallest) else "",
+            molecules=int(candidate.held.sum()),
+            support=support,
+            hits=hits,
+            precision=precision,
+            precision_interval=(low, high),
+            lift=precision / base,
+            lift_interval=(low / base, high / base),
+            model=float(self.said[candidate.held].mean()),
+            folds=folds,
+            members=tuple(members),
+            toxicophores=tuple(
+                other.name
+                for other in toxicophores
+                if _shared(candidate, other) >= SAME * min(len(other.atoms), len(candidate.atoms)) > 0
+            ),
+            examples=self._smiles(smallest),
+        )
+
+    def _fragment(self, candidate: Candidate, i: int) -> str:
+        """Return what a candidate matches in a molecule."""
+        query = next(q for q in map(Chem.MolFromSmarts, candidate.smarts) if self.molecules[i].HasSubstructMatch(q))
+        match = self.molecules[i].GetSubstructMatch(query)
+        return str(Chem.MolFragmentToSmiles(self.molecules[i], list(match)))
+
+    def _smiles(self, rows: NDArray[np.int64]) -> tuple[str, ...]:
+        texts = self.graphs.table.get("smiles")
+        if texts is None:
+            return tuple(map(str, canonical_smiles(self.graphs[rows])))
+        return tuple(str(texts[i]) for i in rows.tolist())
+
+    def _rule(self, warned: Rows) -> dict[str, float]:
+        """Return the metrics of the rule "any alert is present", and the accuracy of the model on other molecules."""
+        rule = {
+            "molecules": float(len(self.truth)),
+            "accuracy": float((warned == self.truth).mean()),
+            "sensitivity": float(warned[self.truth].mean()),
+            "specificity": float((~warned[~self.truth]).mean()),
+        }
+        several = isinstance(self.clf.target_, Labels) or len(self.clf.classes_) > 2
+        if not self.seen.any():
+            rule["model_accuracy"] = float(((self.said > 0.5) == self.truth).mean())
+        elif self.seen.mean() > MOSTLY and not several and self.clf.held_out_score_:
+            rule["model_accuracy"] = self.clf.held_out_score_["accuracy"]
+        return rule
+
+    def _comparison(self, listed: list[tuple[Alert, Candidate]], toxicophores: list[Candidate]) -> list[Comparison]:
+        rows = []
+        for other in toxicophores:
+            of_class = [i for i in other.atoms if self.truth[i]]
+            hit = [
+                any(other.atoms[i] & candidate.atoms.get(i, frozenset()) for _, candidate in listed) for i in of_class
+            ]
+            titles = tuple(alert.title for alert, _ in listed if other.name in alert.toxicophores)
+            rows.append(Comparison(other.name, len(other.atoms), len(of_class), sum(hit), titles))
+        return rows
+
+
+def _shared(first: Candidate, second: Candidate) -> int:
+    """Return the number of molecules that have both on some of the same atoms."""
+    return sum(bool(atoms & second.atoms.get(i, frozenset())) for i, atoms in first.atoms.items())
+
+
+def _contained_group(candidate: Candidate, molecules: Sequence[Mol]) -> str:
+    """Return the most specific group that a piece contains in every molecule; "" if there is none."""
+    for group in (*GROUPS, *FAMILIES):
+        if all(
+            any(candidate.atoms[i].issuperset(match) for match in molecules[i].GetSubstructMatches(group.query))
+            for i in candidate.atoms
+        ):
+            return group.name
+    return ""
+
+
+def _labels(clf: Any) -> list[Any]:
+    """Return the classes, or the names of several labels if they have some."""
+    names = clf.label_names_.get("target", {}) if isinstance(clf.target_, Labels) else {}
+    return [names.get(value, value) for value in clf.classes_.tolist()]
+
+
+def _column(clf: Any, label: Any) -> int:
+    """Return the output of the class to warn of: the second of two by default."""
+    labels = _labels(clf)
+    if label is None:
+        if len(labels) != 2 or isinstance(clf.target_, Labels):
+            raise InputError(f"this model has {len(labels)} labels; give the one to warn of as label: {labels}")
+        return 1
+    for names in (labels, clf.classes_.tolist()):
+        if label in names:
+            return int(names.index(label))
+    raise InputError(f"label={label!r} is not a class of this model; use one of {labels}")
+
+
+def _truth(clf: Any, y: NDArray[Any], column: int) -> NDArray[np.float64]:
+    """Return 1 for the class, 0 for others, NaN if unknown."""
+    if y.ndim == 2:
+        return np.asarray(y[:, column], dtype=np.float64)
+    if isinstance(clf.target_, Labels):
+        raise InputError("this model predicts several labels; give y with a column for each")
+    unknown = ~np.isin(y, clf.classes_)
+    if unknown.all():
+        raise InputError(f"y has classes such as {y[0]!r}, which this model does not know; use {clf.classes_.tolist()}")
+    return np.where(unknown, np.nan, y == clf.classes_[column])

@@ -1,0 +1,204 @@
+"""Alerts and lists of them: sentences, rows, CSV files and pages."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO, overload
+
+from isonn.files import atomic_file
+
+#: Alerts find a toxicophore if they hit this share of the molecules of the class with it.
+HALF = 0.5
+
+
+class Member(NamedTuple):
+    """A group that is part of an alert: its name, the molecules with it, and those of the class."""
+
+    name: str
+    hits: int
+    support: int
+
+
+@dataclass(frozen=True, eq=False)
+class Alert:
+    """A structural alert.
+
+    Attributes:
+        name, relation: the group that it "is", or that each match of a piece "contains"; "" if there is none.
+        smarts: the pattern.
+        smiles: what it matches in the first example.
+        molecules: number of molecules that contain it.
+        support: those of them it was judged on: folds without which it was chosen again.
+        hits: those of the class.
+        precision: hits / support, with a 95 % interval (Wilson).
+        lift: precision over the share of the class; its interval takes that share as exact.
+        model: mean probability that the model gives to molecules with it.
+        folds: number of folds without which it was chosen again.
+        members: groups within it whose precision does not differ.
+        toxicophores: entries of :data:`isonn.molecules.toxicophores.TOXICOPHORES` that share its atoms.
+        examples: molecules of the class that contain it, as SMILES.
+    """
+
+    name: str
+    relation: str
+    smarts: str
+    smiles: str
+    molecules: int
+    support: int
+    hits: int
+    precision: float
+    precision_interval: tuple[float, float]
+    lift: float
+    lift_interval: tuple[float, float]
+    model: float
+    folds: int
+    members: tuple[Member, ...]
+    toxicophores: tuple[str, ...]
+    examples: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Its name, "epoxide"; of a piece "piece Oc1ccccc1 with phenol" or "piece cc(C)cc"."""
+        if self.relation == "is":
+            return self.name
+        return f"piece {self.smiles} with {self.name}" if self.name else f"piece {self.smiles}"
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.hits} of {self.support}, lift {self.lift:.2f}, {self.smarts}"
+
+
+class Comparison(NamedTuple):
+    """A toxicophore, the molecules with it, those of the class, and those of them that an alert hits on its atoms."""
+
+    toxicophore: str
+    molecules: int
+    hits: int
+    found: int
+    alerts: tuple[str, ...]
+
+
+class Alerts(Sequence[Alert]):
+    """Alerts, the surest first.
+
+    Attributes:
+        label: the class they warn of.
+        base: share of the class.
+        rule: metrics of the rule "any alert is present" with the lists chosen without each fold, and the accuracy of
+            the model where it is known.
+        n_folds: number of folds.
+        comparison: the published kinds of toxicophores beside the alerts.
+    """
+
+    def __init__(
+        self,
+        alerts: list[Alert],
+        label: Any,
+        base: float,
+        rule: dict[str, float],
+        n_folds: int,
+        comparison: list[Comparison],
+    ) -> None:
+        self._alerts, self.label, self.base, self.rule = alerts, label, base, rule
+        self.n_folds, self.comparison = n_folds, comparison
+
+    def __len__(self) -> int:
+        return len(self._alerts)
+
+    @overload
+    def __getitem__(self, index: int) -> Alert: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Alert]: ...
+    def __getitem__(self, index: Any) -> Any:
+        return self._alerts[index]
+
+    def __iter__(self) -> Iterator[Alert]:
+        return iter(self._alerts)
+
+    def __repr__(self) -> str:
+        lines = [f"{self._count()} for class {self.label} (share {self.base:.2f})", *map(str, self._alerts[:10])]
+        return "\n  ".join(lines + (["..."] if len(self) > 10 else []))
+
+    def _count(self) -> str:
+        return "1 alert" if len(self) == 1 else f"{len(self)} alerts"
+
+    def sentence(self) -> str:
+        """Describe the performance of all alerts together in a sentence or two."""
+        model = f"; the model for {percent(self.rule['model_accuracy'])}" if "model_accuracy" in self.rule else ""
+        return (
+            f"{self._count()} for class {self.label}, the class of {percent(self.base)} of the molecules. "
+            f'The rule "any alert is present" is right for {percent(self.rule["accuracy"])} of '
+            f"{self.rule['molecules']:,.0f} (sensitivity {percent(self.rule['sensitivity'])}, specificity "
+            f"{percent(self.rule['specificity'])}){model}. Alerts are judged on molecules that took no part in "
+            f"choosing them, in {self.n_folds} folds."
+        )
+
+    def answer(self) -> str:
+        """Say in a sentence or two what the alerts are and how sure the first one is."""
+        if not len(self):
+            return f"No group or piece warns of class {self.label} more surely than guessing."
+        first = self[0]
+        many = f"{len(self)} groups and pieces warn" if len(self) > 1 else "One alert warns"
+        return (
+            f"{many} of class {self.label}. The surest ({first.title}): {first.hits:,} of the {first.support:,} "
+            f"molecules that contain it are of the class, compared with {percent(self.base)} of all."
+        )
+
+    def missed_toxicophores(self) -> list[str]:
+        """Return toxicophores that go with the class here, more often than its share, but have no alert."""
+        return [
+            row.toxicophore
+            for row in self.comparison
+            if row.hits > self.base * row.molecules and row.found < HALF * row.hits
+        ]
+
+    def rows(self, compare: bool = False) -> list[dict[str, Any]]:
+        """Return one flat row per alert, with a column of toxicophores if ``compare``."""
+        return [_row(alert, compare) for alert in self]
+
+    def to_csv(self, path: str | Path | TextIO, compare: bool = False) -> None:
+        """Write one row per alert to a new file, or to an open one."""
+        if isinstance(path, (str, Path)):
+            with atomic_file(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+                self.to_csv(file, compare)
+            return
+        rows = self.rows(compare)
+        writer = csv.DictWriter(path, list(rows[0]) if rows else ["name", "smarts"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+    def to_html(self, path: str | Path, compare: bool = False) -> None:
+        """Write a page with drawings of each alert; needs the extra ``report``."""
+        from isonn.molecules.alerts.page import write_page
+
+        write_page(self, Path(path), compare)
+
+
+def _row(alert: Alert, compare: bool) -> dict[str, Any]:
+    return {
+        "name": alert.name,
+        "relation": alert.relation,
+        "smarts": alert.smarts,
+        "smiles": alert.smiles,
+        "molecules": alert.molecules,
+        "support": alert.support,
+        "hits": alert.hits,
+        "precision": round(alert.precision, 4),
+        "precision_low": round(alert.precision_interval[0], 4),
+        "precision_high": round(alert.precision_interval[1], 4),
+        "lift": round(alert.lift, 4),
+        "lift_low": round(alert.lift_interval[0], 4),
+        "lift_high": round(alert.lift_interval[1], 4),
+        "model": round(alert.model, 4),
+        "folds": alert.folds,
+        "members": "; ".join(f"{name} ({hits} of {support})" for name, hits, support in alert.members),
+        **({"toxicophores": "; ".join(alert.toxicophores)} if compare else {}),
+        "examples": " ".join(alert.examples),
+    }
+
+
+def percent(share: float) -> str:
+    """Return a share as text."""
+    return f"{100 * share:.1f} %"
