@@ -212,3 +212,32 @@ def test_references_are_checked_on_load(fitted):
     for name, array in tensors.items():
         with pytest.raises(ValueError, match="references"):
             References.restore({**tensors, name: array[:-1]}, width, 1)
+
+
+def test_an_explanation_has_interval_set_and_domain(fitted, graphs):
+    e = fitted.explain(graphs[155])
+    assert e.interval is None
+    assert e.prediction_set == fitted.classes_[fitted.predict_set(graphs[155:156])[0]].tolist()
+    assert e.domain.verdict == fitted.domain(graphs[155:156]).verdict[0]
+    reg = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(graphs[:80], graphs.sizes[:80] * 1.0)
+    e = reg.explain(graphs[155])
+    np.testing.assert_allclose(e.interval, reg.predict_interval(graphs[155:156])[0])
+    assert e.prediction_set is None
+
+
+def test_one_pass_gives_what_the_single_methods_give(fitted, graphs):
+    assessment = fitted.assess(graphs[150:], coverage=0.8)
+    np.testing.assert_allclose(assessment.answers, fitted.predict_proba(graphs[150:]))
+    np.testing.assert_array_equal(assessment.sets, fitted.predict_set(graphs[150:], 0.8))
+    np.testing.assert_array_equal(assessment.domain.verdict, fitted.domain(graphs[150:]).verdict)
+
+
+def test_pages_show_interval_domain_and_neighbours(fitted, graphs, tmp_path):
+    pytest.importorskip("jinja2")
+    fitted.explain(graphs[155]).to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    domain = fitted.domain(graphs[155:156])
+    assert "How far can this be trusted?" in page
+    assert f"Distance {domain.distance[0]:.2f}." in page
+    assert all(f"{case.similarity:.2f}" in page for case in domain.neighbours[0])
+    assert "Nearest known cases" in page

@@ -153,6 +153,25 @@ class Domain(Sequence[GraphDomain]):
 
 
 @dataclass(frozen=True, eq=False)
+class Assessment:
+    """Predictions for graphs with all that says how far to trust them, from ``est.assess(X)``.
+
+    Attributes:
+        answers: probabilities or values, shape (g, outputs).
+        coverage: of intervals and sets.
+        interval: as of ``predict_interval``; None for classes, and for models without held-out errors.
+        sets: as of ``predict_set``; None for numbers, and for models without held-out errors.
+        domain: as of ``domain``; None for models that do not have one.
+    """
+
+    answers: Floats
+    coverage: float
+    interval: Floats | None = None
+    sets: NDArray[np.bool_] | None = None
+    domain: Domain | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Limits:
     """From which distance, and from which terms, graphs are no longer in the domain.
 
@@ -287,20 +306,20 @@ class Examples:
 PIECES = 16
 
 
-def strongest_pieces(features: Any, weights: Floats, pieces: int) -> NDArray[np.int32]:
+def strongest_pieces(features: Any, weights: Floats, eligible: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Return the columns with the largest weighted features of each graph, largest first, shape (g, PIECES).
 
     Args:
         features: sparse, shape (g, p).
         weights: of the columns, shape (p,).
-        pieces: number of columns that are pieces; the others are left out.
+        eligible: which columns may be kept, shape (p,).
     """
     kept = np.full((features.shape[0], PIECES), -1, dtype=np.int32)
     for i in range(features.shape[0]):
         row = slice(features.indptr[i], features.indptr[i + 1])
         columns = features.indices[row]
         values = np.abs(features.data[row]) * weights[columns]
-        good = np.flatnonzero((columns < pieces) & (values > 0))
+        good = np.flatnonzero(eligible[columns] & (values > 0))
         order = good[np.lexsort((columns[good], -values[good]))[:PIECES]]
         kept[i, : len(order)] = columns[order]
     return kept

@@ -29,6 +29,7 @@ from typing_extensions import Self
 
 import isonn
 from isonn.conformal import Conformal, check_coverage
+from isonn.domain import Assessment, Domain
 from isonn.errors import InputError, IsoNNError, IsoNNWarning, ModelFileError, NotFittedError
 from isonn.files import atomic_directory, check_new
 from isonn.graphs.convert import as_graphset, readable_rows, standardization_of
@@ -133,9 +134,8 @@ class GraphEstimator(BaseEstimator):
         conformal, coverage = self._require_conformal(True), check_coverage(coverage)
         if isinstance(X, GraphStream):
             return np.concatenate([self.predict_interval(chunk, coverage) for chunk in X])
-        outputs, signals = self._outputs_and_signals(self._checked(X))
-        interval = conformal.interval(outputs, coverage, self.target_, signals)
-        return interval[:, 0] if getattr(self.target_, "single", False) else interval
+        outputs, signals, _ = self._judge(self._checked(X))
+        return self._interval(conformal, outputs, signals, coverage)
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Return a set of classes for each graph that contains the true one with probability ``coverage``.
@@ -159,10 +159,39 @@ class GraphEstimator(BaseEstimator):
             (38, 2)
         """
         conformal, coverage = self._require_conformal(False), check_coverage(coverage)
-        if isinstance(X, GraphStream):
-            return np.concatenate([self.predict_set(chunk, coverage) for chunk in X])
-        outputs, _ = self._outputs_and_signals(self._checked(X))
-        return conformal.sets(self.target_.link(outputs), coverage, self.target_)
+        return conformal.sets(self._all_answers(X), coverage, self.target_)
+
+    def assess(self, X: Any, coverage: float = 0.9) -> Assessment:
+        """Predict graphs with intervals or sets and their domain in one pass, as far as the model has them.
+
+        Args:
+            X: graphs.
+            coverage: of intervals and sets.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[:150])
+            >>> assessment = clf.assess(graphs[150:])
+            >>> assessment.answers.shape, assessment.sets.shape, len(assessment.domain)
+            ((38, 2), (38, 2), 38)
+        """
+        self._require_fit()
+        coverage = check_coverage(coverage)
+        graphs = self._checked(X)
+        if self._conformal is None:
+            return Assessment(self._all_answers(graphs), coverage)
+        outputs, signals, domain = self._judge(graphs)
+        answers = self.target_.link(outputs)
+        if self.target_.numeric:
+            interval = self._interval(self._conformal, outputs, signals, coverage)
+            return Assessment(answers, coverage, interval, None, domain)
+        return Assessment(answers, coverage, None, self._conformal.sets(answers, coverage, self.target_), domain)
+
+    def _interval(
+        self, conformal: Conformal, outputs: NDArray[np.float64], signals: NDArray[np.float64] | None, coverage: float
+    ) -> NDArray[np.float64]:
+        interval = conformal.interval(outputs, coverage, self.target_, signals)
+        return interval[:, 0] if getattr(self.target_, "single", False) else interval
 
     def save(self, path: str | Path) -> None:
         """Save the model to a new folder, for `isonn.load_model`."""
@@ -249,9 +278,9 @@ class GraphEstimator(BaseEstimator):
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         raise TypeError(f"{type(self).__name__} does not implement _answers")
 
-    def _outputs_and_signals(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return outputs, shape (g, outputs), and signals of difficulty for `Conformal.interval`, or None."""
-        raise TypeError(f"{type(self).__name__} does not implement _outputs_and_signals")
+    def _judge(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Domain | None]:
+        """Return outputs, shape (g, outputs), signals of difficulty for `Conformal.interval`, and the domain."""
+        raise TypeError(f"{type(self).__name__} does not implement _judge")
 
     def _require_conformal(self, numeric: bool) -> Conformal:
         """Return the held-out scores; raise `InputError` if there are none, or for the other kind of target."""

@@ -366,13 +366,9 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             confounds: the confounds of this graph, as in ``fit``; None uses those that it has.
         """
         self._require_fit()
-        return explain_matched(
-            self._matched_graph(_with_confounds(as_one_graph(X), confounds)),
-            self.target_,
-            label,
-            top,
-            self.label_names_,
-        )
+        graph = _with_confounds(as_one_graph(X), confounds)
+        explanation = explain_matched(self._matched_graph(graph), self.target_, label, top, self.label_names_)
+        return replace(explanation, assess=lambda: self.assess(graph))
 
     @property
     def templates_(self) -> list[Template]:
@@ -516,11 +512,12 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         return np.stack(values, axis=1) if values else np.zeros((len(cells), 0))
 
     def _answers(self, graphs: GraphSet) -> Floats:
-        return self.target_.link(self._outputs_and_signals(graphs)[0])
+        return self.target_.link(self._judge(graphs)[0])
 
-    def _outputs_and_signals(self, graphs: GraphSet) -> tuple[Floats, None]:
+    def _judge(self, graphs: GraphSet) -> tuple[Floats, None, None]:
         cells = self._cells(graphs)
-        return self.intercept_ + self._set_values(cells) @ self.coef_.T + cells @ self.connection_coef_.T, None
+        outputs = self.intercept_ + self._set_values(cells) @ self.coef_.T + cells @ self.connection_coef_.T
+        return outputs, None, None
 
     def _matched_graph(self, X: Any) -> AlignedMatches:
         graphs = self._checked(as_one_graph(X))

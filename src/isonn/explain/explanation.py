@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.domain import Assessment, GraphDomain
 from isonn.errors import InputError
 from isonn.explain.importance import edge_means, edge_shares, node_shares
 from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Regions
@@ -96,6 +97,7 @@ class Explanation:
             (n, n); sums to ``total``. A region without an edge shares equally among its cells.
         single_nodes: contribution of single-node pieces; 0 for models without any.
         exact: whether ``node_importance`` and the contributions of ``absent`` and ``terms`` sum to ``score - base``.
+        assess: returns the assessment of the graph, see `assessment`, `interval`, `prediction_set` and `domain`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -133,6 +135,7 @@ class Explanation:
     label_names: dict[Any, str] = field(default_factory=dict, repr=False)
     edge_label_names: dict[Any, str] = field(default_factory=dict, repr=False)
     class_names: dict[Any, str] = field(default_factory=dict, repr=False)
+    assess: Callable[[], Assessment] | None = field(default=None, repr=False)
 
     @property
     def column(self) -> int:
@@ -150,6 +153,33 @@ class Explanation:
         """Whether score and contributions are base-10 logarithms of a number: +0.3 is a factor of 2."""
         logs = getattr(self.target, "logs", None)
         return logs is not None and bool(logs[self.column])
+
+    @cached_property
+    def assessment(self) -> Assessment | None:
+        """The prediction with its interval or set, coverage 0.9, and its domain; None if the model has none."""
+        return None if self.assess is None else self.assess()
+
+    @property
+    def interval(self) -> NDArray[np.float64] | None:
+        """The lowest and the highest value of the explained column with coverage 0.9, shape (2,); None for classes."""
+        if self.assessment is None or self.assessment.interval is None:
+            return None
+        return np.asarray(self.assessment.interval.reshape(-1, 2)[self.column])
+
+    @property
+    def prediction_set(self) -> list[Any] | None:
+        """The classes in the set with coverage 0.9, for a label False and True; None for numbers."""
+        if self.assessment is None or self.assessment.sets is None:
+            return None
+        held = self.assessment.sets[0]
+        if held.ndim == 2:
+            return [value for value, kept in zip((False, True), held[self.column].tolist(), strict=True) if kept]
+        return list(self.classes[held].tolist())
+
+    @property
+    def domain(self) -> GraphDomain | None:
+        """Whether the model knows such graphs, what is new, and the nearest known ones; None if the model has none."""
+        return None if self.assessment is None or self.assessment.domain is None else self.assessment.domain[0]
 
     @cached_property
     def absent(self) -> list[NamedContribution]:

@@ -24,6 +24,7 @@ from isonn.report.section import Section
 from isonn.report.sections.gallery import GallerySection
 from isonn.report.sections.provenance import ProvenanceSection
 from isonn.report.sections.templates import TemplatePicturesSection
+from isonn.report.sections.trust import TrustSection
 from isonn.report.words import Naming, percent_text
 
 #: Default number of graphs on a page.
@@ -64,6 +65,12 @@ def explain_page(
     ]
     sections: list[Section] = [
         GallerySection(cases.panels, graphs[chosen[0]], cases.look),
+        TrustSection(
+            lambda: [cases.explanation(number) for number in chosen],
+            [panel.name for panel in cases.panels],
+            cases.naming,
+            cases.look,
+        ),
         TemplatePicturesSection(cases),
         ProvenanceSection("Model and data", [("", facts)]),
     ]
@@ -79,7 +86,8 @@ def page_of_explanation(explanation: Explanation) -> str:
     name = shortened(graph.id or "")
     panel = panel_of(explanation, 0, name or f"This {naming.noun}", Style(look, naming, MANY))
     header = _header_of_graph(panel, name or f"this {naming.noun}")
-    return render_page(f"{panel.title}: explained by isonn", header, [GallerySection([panel], graph, look)])
+    trust = TrustSection(lambda: [explanation], [panel.name], naming, look)
+    return render_page(f"{panel.title}: explained by isonn", header, [GallerySection([panel], graph, look), trust])
 
 
 def _named(graphs: GraphSet, clf: Any) -> GraphSet:

@@ -15,7 +15,7 @@ from typing_extensions import Self
 from isonn.domain import Domain, Neighbour, distances
 from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
-from isonn.explain.explanation import explain_matched
+from isonn.explain.explanation import Explanation, explain_matched
 from isonn.explain.reasons import ClassReason
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphs, as_graphset, as_one_graph, standardization_of
@@ -188,11 +188,13 @@ class SubgraphEstimator(GraphEstimator):
         """
         self._require_fit()
         graphs = as_graphs(X, self.standardize_)
-        explained = [
-            explain_matched(self._matched_graph(graphs[i : i + 1]), self.target_, label, top, self.label_names_)
-            for i in range(len(graphs))
-        ]
+        explained = [self._explain(graphs[i : i + 1], label, top) for i in range(len(graphs))]
         return explained[0] if len(explained) == 1 else explained
+
+    def _explain(self, graph: GraphSet, label: Any, top: int | None) -> Explanation:
+        """Explain the prediction for a set of one graph."""
+        explanation = explain_matched(self._matched_graph(graph), self.target_, label, top, self.label_names_)
+        return replace(explanation, assess=lambda: self.assess(graph))
 
     @property
     def templates_(self) -> Sequence[Template]:
@@ -432,7 +434,7 @@ class SubgraphEstimator(GraphEstimator):
         describe = None
         if self.keep_examples:
             names = self._example_names(training, graphs)
-            describe = examples_of(inputs.features, names, _values_of(training.y), len(self.features_.vocabulary))
+            describe = examples_of(inputs.features, names, _values_of(training.y), self.features_.vocabulary)
         self._trust = Trust.learn(
             inputs,
             self.head_.held_out,
@@ -470,11 +472,11 @@ class SubgraphEstimator(GraphEstimator):
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         return self.target_.link(np.concatenate([self.head_.outputs(inputs) for inputs in self._chunks(graphs)]))
 
-    def _outputs_and_signals(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        if not self.target_.numeric or self._trust is None:
-            return np.concatenate([self.head_.outputs(inputs) for inputs in self._chunks(graphs)]), None
+    def _judge(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Domain | None]:
+        assert self._trust is not None
         assessed = self._assess(graphs, self._trust)
-        return assessed.outputs, self._trust.references.signals(assessed.near)
+        signals = self._trust.references.signals(assessed.near) if self.target_.numeric else None
+        return assessed.outputs, signals, self._domain_of(graphs, assessed, self._trust)
 
     def _assess(self, graphs: GraphSet, trust: Trust) -> Assessed:
         """Return outputs with what intervals and the domain need, counting once."""
@@ -506,8 +508,9 @@ class SubgraphEstimator(GraphEstimator):
             raise InputError(
                 f"this {type(self).__name__} has no held-out errors, which domain needs; {self._no_errors()}"
             )
-        graphs = self._checked(X)
-        return self._domain_of(graphs, self._assess(graphs, self._trust), self._trust)
+        domain = self._judge(self._checked(X))[2]
+        assert domain is not None
+        return domain
 
     def _domain_of(self, graphs: GraphSet, assessed: Assessed, trust: Trust) -> Domain:
         distance = distances(trust.references, assessed.near)

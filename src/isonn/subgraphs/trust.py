@@ -162,18 +162,22 @@ def unknown_nodes(tables: Sequence[CountTable], vocabulary: Vocabulary) -> IntAr
 
 
 def examples_of(
-    features: csr_array, names: NDArray[Any], values: Sequence[Any], pieces: int
+    features: csr_array, names: NDArray[Any], values: Sequence[Any], vocabulary: Vocabulary
 ) -> Callable[[IntArray, Floats], Examples]:
     """Return a function that describes rows of the training graphs as examples.
 
     Args:
         features: of all training graphs, shape (g, p).
         names, values: ids or SMILES, and true values as JSON, of all training graphs.
-        pieces: number of columns that are pieces.
+        vocabulary: the pieces. Pieces of fewer than three nodes say little about what two graphs share.
     """
+    least = min(3, max(block.size for block in vocabulary.blocks))
+    eligible = np.zeros(features.shape[1], dtype=bool)
+    for block in vocabulary.blocks:
+        eligible[block.columns] = block.size >= least
 
     def describe(rows: IntArray, weights: Floats) -> Examples:
-        strongest = strongest_pieces(csr_array(features[rows]), weights, pieces)
+        strongest = strongest_pieces(csr_array(features[rows]), weights, eligible)
         return Examples([str(names[i]) for i in rows], [values[i] for i in rows], strongest)
 
     return describe

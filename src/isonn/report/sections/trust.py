@@ -1,0 +1,130 @@
+"""How far to trust a prediction: its interval or set, its domain, what is new, and the nearest known graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isonn.domain import GraphDomain, Neighbour
+from isonn.explain.explanation import Explanation
+from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, shortened
+from isonn.report.section import Section
+from isonn.report.words import Naming
+
+#: Maximum number of graphs that are listed, and of graphs whose unseen pieces are drawn.
+LISTED, DRAWN = 50, 3
+
+
+@dataclass(frozen=True)
+class TrustRow:
+    """One graph of the section.
+
+    Attributes:
+        name: its name.
+        range: the interval or set, in words; "" if the model has none.
+        verdict: "in", "borderline" or "out", or "".
+        sentence: the verdict with its reasons.
+        neighbours: id, true value, similarity and shared pieces of the nearest known graphs, as text.
+        drawing: the graph with its unseen pieces marked, or None.
+    """
+
+    name: str
+    range: str
+    verdict: str
+    sentence: str
+    neighbours: tuple[tuple[str, str, str, str], ...]
+    drawing: Drawing | None
+
+
+class TrustSection(Section):
+    """Intervals, domains and neighbours of the explained graphs.
+
+    Args:
+        explanations: returns the explanations when they are needed.
+        names: of the graphs.
+        naming: the names of classes.
+        look: the look of labels.
+    """
+
+    anchor, template, listed = "trust", "trust.html", "Trust"
+
+    def __init__(
+        self, explanations: Callable[[], Sequence[Explanation]], names: Sequence[str], naming: Naming, look: Symbols
+    ) -> None:
+        self._explanations, self._names, self._naming, self._look = explanations, names, naming, look
+
+    @property
+    def title(self) -> str:
+        """What the section answers."""
+        return "How far can this be trusted?"
+
+    def applies(self) -> bool:
+        """Return whether the model has intervals, sets or a domain."""
+        first = next(iter(self._explanations()), None)
+        assessment = None if first is None else first.assessment
+        return assessment is not None and (assessment.interval is not None or assessment.sets is not None)
+
+    def content(self) -> dict[str, Any]:
+        """Return a row per graph."""
+        rows: list[TrustRow] = []
+        for name, explanation in zip(self._names[:LISTED], self._explanations(), strict=False):
+            drawn = sum(row.drawing is not None for row in rows)
+            rows.append(trust_row(explanation, name, self._naming, self._look if drawn < DRAWN else None))
+        return {
+            "rows": rows,
+            "noun": self._naming.noun,
+            "left_out": len(self._names) - len(rows),
+            "neighbours": any(row.neighbours for row in rows),
+            "domains": any(row.verdict for row in rows),
+        }
+
+
+def trust_row(explanation: Explanation, name: str, naming: Naming, look: Symbols | None) -> TrustRow:
+    """Return the row of a graph; without ``look`` nothing is drawn."""
+    domain = explanation.domain
+    drawing = None
+    if domain is not None and domain.unseen and look is not None:
+        marks = [Mark(piece.nodes, text="new") for piece in domain.unseen]
+        title = f"{name}: pieces that no training graph has"
+        drawing = draw_graph(explanation.graph, symbols=look, title=title, marks=marks, shown=range(len(marks)))
+    return TrustRow(
+        name,
+        range_words(explanation, naming),
+        "" if domain is None else domain.verdict,
+        "" if domain is None else _sentence(domain),
+        () if domain is None else tuple(_case(case, explanation, naming) for case in domain.neighbours),
+        drawing,
+    )
+
+
+def range_words(explanation: Explanation, naming: Naming) -> str:
+    """Return the interval or set of a prediction in words, "" if there is none."""
+    interval, held = explanation.interval, explanation.prediction_set
+    if interval is not None:
+        return f"{interval[0]:.3g} to {interval[1]:.3g}"
+    if held is None:
+        return ""
+    if not explanation.target.exclusive:
+        return " or ".join("yes" if value else "no" for value in held) or "neither yes nor no"
+    return " or ".join(naming.class_(value) for value in held) or "typical of no class"
+
+
+def value_words(value: Any, explanation: Explanation, naming: Naming) -> str:
+    """Return the true value of a known graph in words."""
+    if isinstance(value, list):
+        value = value[explanation.column]
+    if value is None:
+        return "unknown"
+    if explanation.target.exclusive:
+        return naming.class_(value)
+    return f"{value:.3g}"
+
+
+def _sentence(domain: GraphDomain) -> str:
+    return f"{domain.text} Distance {domain.distance:.2f}."
+
+
+def _case(case: Neighbour, explanation: Explanation, naming: Naming) -> tuple[str, str, str, str]:
+    shared = ", ".join(case.shared)
+    return shortened(case.id), value_words(case.value, explanation, naming), f"{case.similarity:.2f}", shared
