@@ -18,6 +18,7 @@ from isonn.cli.audit import audit
 from isonn.cli.cost import cost
 from isonn.cli.data import app as data_app
 from isonn.cli.doctor import doctor
+from isonn.cli.dossier import dossier
 from isonn.cli.evaluate import evaluate
 from isonn.cli.explain import explain
 from isonn.cli.findings import findings
@@ -64,7 +65,21 @@ def start(
     progress.hide(quiet)  # an earlier command in this process may have hidden them
 
 
-for command in (evaluate, reproduce, fit, predict, explain, findings, alerts, report, serve, audit, cost, doctor):
+for command in (
+    evaluate,
+    reproduce,
+    fit,
+    predict,
+    explain,
+    findings,
+    alerts,
+    report,
+    dossier,
+    serve,
+    audit,
+    cost,
+    doctor,
+):
     app.command()(command)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 

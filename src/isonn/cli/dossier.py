@@ -1,0 +1,96 @@
+"""`isonn dossier`: write the dossier of a model after the OECD's principles."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, graphs_of, reading
+
+
+def dossier(
+    model: Model,
+    data: Data,
+    out: Annotated[Path, typer.Option(help="File to write: .html, or .json with all predictions; must not exist.")],
+    about: Annotated[
+        Path | None,
+        typer.Option(help="TOML file with what only you know: title, endpoint, species, units, protocol and others."),
+    ] = None,
+    smiles: SmilesColumn = None,
+    target: TrueColumns = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a draft dossier of a model: endpoint, algorithm, domain, validation, mechanism, under the QMRF's headings.
+
+    DATA are the graphs the model was fitted to; others among them serve as an external set. The model is fitted again
+    for held-out predictions, in folds of equal graphs and, for molecules, of scaffolds.
+    """
+    import isonn
+    from isonn.errors import InputError
+    from isonn.files import check_new
+    from isonn.report.dossier import ABOUT, write_dossier
+
+    check_new(out)
+    if out.suffix not in (".html", ".json"):
+        raise InputError(f"--out {out} must end in .html or .json")
+    said = {} if about is None else _read_about(about)
+    clf = isonn.load_model(model)
+    if not hasattr(clf, "domain"):
+        raise InputError(f"a dossier needs a subgraph model, and {model} holds a {type(clf).__name__}; fit one")
+    if clf.n_templates is not None:
+        raise InputError(f"{model} is a short list, which was chosen on all graphs; fit it without --templates")
+    graphs = graphs_of(data, clf, **reading(smiles, target))
+    if graphs.y is None:
+        raise InputError(f"{data} has no targets to validate the model with; name their column with --target")
+    scaffolds, alerts = _of_molecules(clf, graphs)
+    found = write_dossier(clf, graphs, said, scaffolds, alerts)
+    (found.to_json if out.suffix == ".json" else found.to_html)(out)
+    if as_json:
+        print(json.dumps({"file": str(out), "missing": found.missing}, indent=1))
+        return
+    if found.missing:
+        hint = "give them with --about" if about is None else f"add them to {about}"
+        print(
+            f"isonn: {len(found.missing)} entries are to be written by you; {hint} ({', '.join(ABOUT)})",
+            file=sys.stderr,
+        )
+    print(f"dossier in {out}: a draft for an expert, not a regulatory statement", file=sys.stderr)
+
+
+def _read_about(path: Path) -> dict[str, str]:
+    from isonn.errors import InputError
+    from isonn.report.dossier import check_about
+
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give a TOML file with --about") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f'{path} is not a TOML file ({error}); write lines such as title = "..."') from error
+    return check_about(content, str(path))
+
+
+def _of_molecules(clf: Any, graphs: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """Return the scaffolds of molecules, and the alerts of two classes from the linear part of the model."""
+    if clf.kind_ != "molecules":
+        return None, []
+    from sklearn.base import clone
+
+    from isonn.molecules import scaffolds
+
+    rows: list[dict[str, Any]] = []
+    if clf.target_.exclusive and len(clf.target_.classes) == 2:
+        known = graphs[clf.seen_in_training(graphs)]
+        linear = clone(clf).set_params(head="linear", random_state=clf.seed_).fit(known)
+        rows = linear.alerts(known).rows()
+    return scaffolds(graphs), rows

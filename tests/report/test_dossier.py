@@ -1,0 +1,179 @@
+"""The dossier: every figure is recomputed here from the predictions that it stores."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    matthews_corrcoef,
+    mean_absolute_error,
+    r2_score,
+    recall_score,
+    roc_auc_score,
+)
+
+import isonn
+from isonn.errors import InputError
+from isonn.experiments.validation import BOOTSTRAPS, metrics_of, scramble
+from isonn.report.dossier import ABOUT, MISSING, check_about, write_dossier
+from isonn.seeding import numpy_stream
+from isonn.targets import Labels, Numbers, target_from
+
+pytest.importorskip("jinja2")
+
+
+def recomputed(target, truth, answers):
+    """The metrics by scikit-learn."""
+    if target["name"] == "numbers":
+        y = np.array(truth)[:, 0] * target["scale"][0] + target["mean"][0]
+        guess = np.array(answers)[:, 0]
+        rmse = float(np.sqrt(np.mean((y - guess) ** 2)))
+        return {"R²": r2_score(y, guess), "RMSE": rmse, "MAE": mean_absolute_error(y, guess)}
+    y, answers = np.array(truth), np.array(answers)
+    guess = answers.argmax(axis=1)
+    return {
+        "AUROC": roc_auc_score(y, answers[:, 1]),
+        "accuracy": float((guess == y).mean()),
+        "balanced accuracy": balanced_accuracy_score(y, guess),
+        "sensitivity": recall_score(y, guess),
+        "specificity": recall_score(y, guess, pos_label=0),
+        "MCC": matthews_corrcoef(y, guess),
+    }
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return isonn.load("MUTAG")
+
+
+@pytest.fixture(scope="module", params=["classes", "numbers"])
+def written(request, graphs, tmp_path_factory):
+    """A dossier as JSON, whose data have 20 graphs that the model was not fitted to."""
+    if request.param == "numbers":
+        graphs = replace(graphs, y=graphs.sizes - 30.5)  # negative numbers are not learned as logarithms
+    cls = isonn.SubgraphRegressor if request.param == "numbers" else isonn.SubgraphClassifier
+    model = cls(max_nodes=3, head="linear", random_state=0).fit(graphs[:120])
+    groups = np.array([f"scaffold {i // 4}" for i in range(140)])
+    dossier = write_dossier(model, graphs[:140], {"title": "A <b>model</b>"}, groups)
+    folder = tmp_path_factory.mktemp("dossier")
+    dossier.to_json(folder / "dossier.json")
+    dossier.to_html(folder / "dossier.html")
+    page = (folder / "dossier.html").read_text()
+    return dossier, json.loads((folder / "dossier.json").read_text()), page, model, graphs
+
+
+def test_every_metric_is_recomputed_from_the_stored_predictions(written):
+    _, stored, _, _, _ = written
+    assert set(stored["validations"]) == {"fit", "grouped", "scaffold", "external"}
+    for validation in stored["validations"].values():
+        expected = recomputed(stored["target"], validation["truth"], validation["answers"])
+        assert set(expected) == set(validation["metrics"])
+        for name, (value, low, high) in validation["metrics"].items():
+            assert value == pytest.approx(expected[name])
+            assert low <= high
+
+
+def test_intervals_are_those_of_a_bootstrap_of_groups(written):
+    _, stored, _, _, _ = written
+    for validation in stored["validations"].values():
+        truth, answers = np.array(validation["truth"]), np.array(validation["answers"])
+        groups = np.array(validation["groups"])
+        values, samples = np.unique(groups), {name: [] for name in validation["metrics"]}
+        draw, target = numpy_stream(stored["seed"], "bootstrap"), target_from(stored["target"])
+        for _ in range(BOOTSTRAPS):
+            chosen = values[draw.integers(len(values), size=len(values))]
+            rows = np.concatenate([np.flatnonzero(groups == one) for one in chosen])
+            for name, value in metrics_of(target, truth[rows], answers[rows]).items():
+                samples[name].append(value)
+        for name, (_, low, high) in validation["metrics"].items():
+            np.testing.assert_allclose([low, high], np.nanquantile(samples[name], [0.025, 0.975]))
+
+
+def test_every_number_on_the_page_is_in_the_figures(written):
+    dossier, stored, page, _, _ = written
+    tables = [entry.table for chapter in dossier.chapters for entry in chapter.entries if entry.table]
+    shown = [rows for columns, rows in tables if columns[0] == "measure"]
+    figures = [validation["metrics"] for validation in stored["validations"].values()]
+    assert len(shown) == len(figures)
+    for rows, metrics in zip(shown, figures, strict=True):
+        for name, value, interval in rows:
+            exact, low, high = metrics[name]
+            assert value == f"{exact:.3f}"
+            assert interval == f"{low:.3f} to {high:.3f}"
+            assert value in page
+
+
+def test_scaffolds_are_held_out_together(written):
+    _, stored, _, _, _ = written
+    assert len(set(stored["validations"]["scaffold"]["groups"])) == 30
+    assert stored["validations"]["external"]["rows"] == list(range(len(stored["validations"]["external"]["rows"])))
+
+
+def test_scrambled_targets_are_worse_and_their_p_value_is_a_share(written):
+    _, stored, _, _, _ = written
+    found = stored["scrambling"]
+    assert found["value"] > max(found["scrambled"])
+    assert found["p"] == pytest.approx(
+        (1 + sum(value >= found["value"] for value in found["scrambled"])) / (1 + len(found["scrambled"]))
+    )
+
+
+def test_scrambling_noise_finds_nothing():
+    draw = np.random.default_rng(0)
+    shares = []
+    for seed in range(20):
+        features = csr_array(draw.random((40, 6)))
+        y = draw.normal(size=40)
+        target = Numbers.fit(y)
+        shares.append(scramble(features, y, target, seed)["p"])
+    assert np.mean(np.array(shares) <= 0.1) < 0.35
+    assert np.mean(shares) > 0.3
+
+
+def test_the_first_page_says_that_it_is_a_draft_and_escapes_what_the_user_writes(written):
+    dossier, stored, page, _, _ = written
+    first = page[: page.index("chapter-1")]
+    assert "Draft for an expert, not a regulatory statement" in first
+    assert "A &lt;b&gt;model&lt;/b&gt;" in first
+    assert "<b>model" not in page
+    assert len(dossier.missing) == len(ABOUT) - 1 + 1  # all but the title, and the summary
+    assert MISSING in page
+    assert stored["format"] == "isonn-dossier-1"
+
+
+def test_all_principles_and_settings_are_there(written):
+    dossier, _, page, model, _ = written
+    principles = " ".join(chapter.principle for chapter in dossier.chapters)
+    assert all(f"Principle {number}" in principles for number in range(1, 6))
+    for name in model.get_params():
+        assert f">{name}<" in page
+    assert str(model.seed_) in page
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [({"titel": "x"}, "'titel', which is unknown; use title"), ({"title": 3}, "title in about.toml is 3; write it as")],
+)
+def test_an_unknown_or_odd_entry_is_named(content, words):
+    with pytest.raises(InputError, match=words):
+        check_about(content, "about.toml")
+
+
+def test_data_of_another_model_are_refused(graphs):
+    model = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs[:60])
+    new = [i for i in range(60, 188) if not model.seen_in_training(graphs[i : i + 1])[0]]
+    with pytest.raises(InputError, match="fitted to none of the"):
+        write_dossier(model, graphs[new])
+
+
+def test_a_label_without_negatives_has_no_area():
+    answers = np.array([[0.2, 0.4], [0.9, 0.6]])
+    found = metrics_of(Labels(2), np.array([[0.0, 1.0], [1.0, 1.0]]), answers)
+    assert found["AUROC 0"] == 1.0
+    assert np.isnan(found["AUROC 1"])
+    assert found["mean AUROC"] == 1.0
