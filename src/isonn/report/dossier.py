@@ -63,12 +63,14 @@ class Entry:
         text: what is said there.
         table: columns and rows below it, or None.
         missing: whether the user has to write it.
+        drawing: a picture of isonn's own, as SVG, or "".
     """
 
     heading: str
     text: str = ""
     table: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None
     missing: bool = False
+    drawing: str = ""
 
 
 @dataclass(frozen=True)
