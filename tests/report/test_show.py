@@ -83,7 +83,7 @@ def test_an_explanation_is_its_answer_its_drawing_and_its_reasons(explanation):
     assert root.find("p").text.startswith("Mutagenic with probability ")
     assert len(root.find("ol")) == len(explanation.reasons)
     svg = parsed(explanation.to_svg())
-    assert "importance" in svg.get("class").split()
+    assert [part.get("class").split()[-1] for part in svg.iter(f"{SVG}svg")][1:] == ["importance", "waterfall"]
     shown = [
         part
         for part in svg.iter(f"{SVG}path")

@@ -27,6 +27,7 @@ from isonn.report.draw import (
     symbols_of,
 )
 from isonn.report.panels import reason_marks
+from isonn.report.waterfall import beside, waterfall
 from isonn.report.words import percent_text, reason_words, signed
 from isonn.targets import Numbers
 
@@ -88,8 +89,8 @@ def template_html(template: Template) -> str:
 
 
 def explanation_svg(explanation: Explanation) -> str:
-    """Return the graph as a complete SVG file, coloured by contribution, with its reasons highlighted."""
-    return standalone(explanation_drawing(explanation).svg)
+    """Return the graph as a complete SVG file, coloured by contribution, beside the waterfall of its units."""
+    return standalone(beside(explanation_drawing(explanation).svg, waterfall(explanation)))
 
 
 def explanation_drawing(explanation: Explanation) -> Drawing:

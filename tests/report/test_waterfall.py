@@ -1,0 +1,35 @@
+"""The waterfall of a score adds up, and holds nothing but text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.report.waterfall import steps_of, waterfall
+
+
+@pytest.fixture(scope="module")
+def explained(mutag: isonn.GraphSet) -> isonn.explain.Explanation:
+    return isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(mutag).explain(mutag[0])
+
+
+def test_the_bars_lead_from_the_base_to_the_score(explained) -> None:
+    steps = steps_of(explained)
+    np.testing.assert_allclose(sum(step.value for step in steps[:-1]), explained.score, atol=1e-9)
+    bars = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', waterfall(explained))]
+    values = np.array([abs(step.value) for step in steps])
+    long = values > 0.05 * values.max()  # a bar is at least one pixel long
+    np.testing.assert_allclose(np.array(bars)[long] / bars[0], values[long] / values[0], rtol=0.1)
+
+
+def test_names_are_escaped(explained) -> None:
+    named = replace(explained, label_names=dict.fromkeys(range(7), "<script>"), edge_label_names={})
+    assert "<script>" not in waterfall(named)
+
+
+def test_models_that_do_not_add_up_have_none(explained) -> None:
+    assert waterfall(replace(explained, exact=False)) == ""
