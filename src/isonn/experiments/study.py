@@ -201,21 +201,27 @@ def stored_parts(
             others = [job.method for job in here if whole and job.method not in asked]
             kept = []
             for method in dict.fromkeys((*asked, *others)):
-                own = [job for job in here if job.method == method]
+                own = _newest(job for job in here if job.method == method)
                 if method in METHODS:
-                    own = _current(own, _variants(spec, sweep, name, method, protocol))
+                    own = _with_settings(own, _variants(spec, sweep, name, method, protocol))
                 kept += own
             parts.append(Part(sweep, name, asked, tuple(_whole_seeds(kept))))
     return parts
 
 
-def _current(jobs: Iterable[Job], variants: Iterable[_Variant]) -> list[Job]:
-    """Return the jobs of a method that have its present version and the settings of the spec, in the spec's order."""
-    current = [job for job in jobs if job.version == METHODS[job.method].version]
+def _newest(jobs: Iterable[Job]) -> list[Job]:
+    """Return the jobs of the newest version of a method that has run; notes below a table name the versions."""
+    jobs = list(jobs)
+    newest = max((job.version for job in jobs), default=1)
+    return [job for job in jobs if job.version == newest]
+
+
+def _with_settings(jobs: Iterable[Job], variants: Iterable[_Variant]) -> list[Job]:
+    """Return the jobs that have the settings of the spec, in the spec's order."""
     return [
         replace(job, settings=common)
         for _, common, candidates in variants
-        for job in current
+        for job in jobs
         if _key(job.settings, job.candidates) == _key(common, candidates)
     ]
 
