@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import networkx
 import numpy as np
 import pytest
 from coded_graphs import PLANTED, TARGETS, answers, fitted, planted
+from scipy.sparse import csr_array
 
 import isonn
 from isonn.errors import InputError
-from isonn.heads import boosting
+from isonn.heads import Distinct, Inputs, boosting
+from isonn.heads.folds import sample_graphs
+from isonn.subgraphs.views import LabelsView
+from isonn.targets import Classes
 
 KINDS = ["classes", "three classes", "labels", "numbers"]
 
@@ -148,3 +153,50 @@ def test_graphs_that_differ_only_in_attributes_are_told_apart():
     y = np.arange(24) % 2
     clf = model_of("classes", "linear").fit(replace(path, node_attributes=values), y)
     assert clf.held_out_score_["accuracy"] == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_beyond_a_limit_trees_are_trained_on_a_sample_that_no_order_changes(graphs, kind, monkeypatch):
+    monkeypatch.setattr("isonn.heads.folds.TREE_GRAPHS", 18)
+    y, order = TARGETS[kind], np.random.default_rng(0).permutation(PLANTED)
+    plain = model_of(kind).fit(graphs, y)
+    assert 18 <= plain.head_.trees.graphs < 23
+    assert np.isfinite(plain.head_.trees.held_out).any(axis=1).sum() <= plain.head_.trees.graphs
+    np.testing.assert_allclose(answers(model_of(kind).fit(graphs[order], y[order]), graphs), answers(plain, graphs))
+    stream = model_of(kind).fit(isonn.stream([graphs[:9], graphs[9:]], at_once=9), y)
+    np.testing.assert_allclose(answers(stream, graphs), answers(plain, graphs), atol=1e-9)
+    linear = model_of(kind, "linear").fit(graphs, y)
+    monkeypatch.undo()
+    np.testing.assert_allclose(answers(model_of(kind, "linear").fit(graphs, y), graphs), answers(linear, graphs))
+
+
+def test_a_sample_for_trees_has_the_shares_of_the_classes(graphs, monkeypatch):
+    monkeypatch.setattr("isonn.heads.folds.TREE_GRAPHS", 40)
+    inputs = Inputs.of(csr_array(np.arange(1.0, 401)[:, None]))
+    y = (np.arange(400) < 20).astype(int)
+    sample = sample_graphs(Distinct.of(inputs), y, Classes(np.array(["a", "b"])), 0)
+    assert y[Distinct.of(inputs).rows[sample]].tolist().count(1) == 2
+    assert len(sample) == 40
+
+
+def test_equal_graphs_with_different_targets_are_told_once(graphs):
+    y = TARGETS["classes"].copy()
+    twice = isonn.GraphSet.concat([graphs, graphs[:2].relabelled(0)]).with_y(None)
+    with pytest.warns(isonn.errors.IsoNNWarning, match="1 of .* distinct graphs of .* occur more than once, with diff"):
+        model_of("classes").fit(twice, np.concatenate([y, [1 - y[0], y[1]]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model_of("classes").fit(twice, np.concatenate([y, y[:2]]))
+
+
+def test_attributes_beside_labels_are_named(graphs):
+    values = np.random.default_rng(0).random((int(graphs.node_offsets[-1]), 2))
+    both = replace(graphs, node_attributes=values)
+    assert both.node_labels is not None
+    with pytest.warns(isonn.errors.IsoNNWarning, match="has node attributes beside labels, and view='auto' uses the"):
+        model_of("classes").fit(both, TARGETS["classes"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chosen = LabelsView(node_attributes=False)
+        model_of("classes", view=chosen).fit(both, TARGETS["classes"])
+        model_of("classes").fit(replace(both, node_labels=None), TARGETS["classes"])

@@ -19,6 +19,8 @@ from isonn.targets import Target
 FOLDS_OF_FEW, FEW_GROUPS, FOLDS = 10, 1000, 5
 #: Beyond this many distinct graphs, one tenth is held out once.
 MANY_GRAPHS, TENTH = 100_000, 10
+#: Trees are trained on at most about this many distinct graphs.
+TREE_GRAPHS = 200_000
 
 
 def join_groups(digests: Digests, groups: ArrayLike | None = None) -> IntArray:
@@ -67,6 +69,21 @@ def grouped_folds(distinct: Distinct, targets: NDArray[Any], target: Target, see
     if folds < 2:
         return np.full(len(distinct.rows), -1)
     return _spread(distinct.groups, order, _strata(distinct, targets, target), folds)[distinct.groups]
+
+
+def sample_graphs(distinct: Distinct, targets: NDArray[Any], target: Target, seed: int) -> IntArray:
+    """Return the distinct graphs that trees are trained on, rising.
+
+    Beyond 200,000 graphs they are a sample: of each class, or rarest label, the graphs that come first by digest.
+    """
+    n = len(distinct.rows)
+    if n <= TREE_GRAPHS:
+        return np.arange(n)
+    strata = _strata(distinct, targets, target)
+    sequence = np.lexsort((mix64(distinct.digests ^ np.uint64(derive_seed(seed, "sample"))), strata))
+    sizes = np.bincount(strata)
+    place = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(sequence[place < np.ceil(sizes * (TREE_GRAPHS / n))[strata[sequence]]])
 
 
 def _strata(distinct: Distinct, targets: NDArray[Any], target: Target) -> IntArray:

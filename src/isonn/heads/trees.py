@@ -13,10 +13,10 @@ from typing_extensions import Self
 from isonn.heads.boosting import Job, train
 from isonn.heads.calibration import Blend, calibration_error, fit_blend
 from isonn.heads.data import Distinct, Inputs, column_digests
-from isonn.heads.folds import grouped_folds
+from isonn.heads.folds import grouped_folds, sample_graphs
 from isonn.heads.head import Contributions, Head, below, prefixed, register_head
 from isonn.heads.tree_arrays import TreeArrays
-from isonn.packing import Floats, IntArray, mix64
+from isonn.packing import Floats, IntArray
 from isonn.seeding import derive_seed
 from isonn.targets import Target
 
@@ -25,8 +25,6 @@ from isonn.targets import Target
 COLUMNS = 3072
 #: A column must differ from its commonest value in this many distinct graphs.
 LEAST_GRAPHS = 3
-#: Columns are compared, and trees trained, on at most this many distinct graphs, drawn by digest.
-MOST_GRAPHS = 100_000
 
 
 @register_head
@@ -36,9 +34,10 @@ class TreesHead(Head):
     Several classes are one model, each label or number is one of its own on the graphs where it is known. Identical
     columns are merged: in new graphs the first of them is read. Columns are screened without looking at the targets.
     Rows of equal graphs with equal targets are merged and rows are sorted by digest, so neither the order of graphs nor
-    repeats instead of weights change the trees.
+    repeats instead of weights change the trees. Beyond 200,000 distinct graphs, trees are trained on a sample of them.
 
     Attributes:
+        graphs: number of distinct graphs that the trees were trained on.
         columns: the columns of counts that the trees read, shape (q,).
         trees: the trees of all models.
         held_out: calibrated outputs of models without the graph's fold, shape (g, outputs).
@@ -57,6 +56,7 @@ class TreesHead(Head):
     name = "trees"
     symmetric = True
 
+    graphs: int
     columns: IntArray
     trees: TreeArrays
     held_out: Floats
@@ -85,8 +85,11 @@ class TreesHead(Head):
         distinct = Distinct.of(inputs, weights)
         folds = grouped_folds(distinct, targets, target, seed) if folds is None else folds
         self.halves = target.exclusive and len(target.classes) == 2
-        self.columns = screen_columns(csr_array(inputs.counts[distinct.rows[:MOST_GRAPHS]]))
-        scores = self._train(inputs.counts, distinct, _jobs(targets, target, distinct, seed), folds, seed)
+        sample = sample_graphs(distinct, targets, target, seed)
+        folds = np.where(np.isin(np.arange(len(folds)), sample), folds, -1)
+        self.graphs = len(sample)
+        self.columns = screen_columns(csr_array(inputs.counts[distinct.rows[sample]]))
+        scores = self._train(inputs.counts, distinct, _jobs(targets, target, distinct, sample), folds, seed)
         raw = np.where((distinct.graph >= 0)[:, None], self._per_class(scores)[distinct.graph], np.nan)
         self._calibrate(raw, targets, target, distinct)
         return self
@@ -140,6 +143,7 @@ class TreesHead(Head):
         """Return columns, trees and calibration."""
         return {
             "columns": self.columns,
+            "graphs": np.array([self.graphs]),
             "halves": np.array([self.halves]),
             "scale": self.blend.scales[0],
             "intercept": self.blend.intercept,
@@ -151,6 +155,7 @@ class TreesHead(Head):
         """Restore a head; raise ValueError if the trees are damaged."""
         head = cls()
         head.columns, head.halves = tensors["columns"].astype(np.int64), bool(tensors["halves"][0])
+        head.graphs = int(tensors["graphs"][0])
         head.trees = TreeArrays.restore(below("trees", tensors), len(head.columns))
         head.blend = Blend(tensors["scale"].astype(np.float64)[None], tensors["intercept"].astype(np.float64))
         outputs = 2 if head.halves else head.trees.outputs
@@ -162,25 +167,37 @@ class TreesHead(Head):
         return head
 
 
-def _jobs(targets: NDArray[Any], target: Target, distinct: Distinct, seed: int) -> list[Job]:
+def _jobs(targets: NDArray[Any], target: Target, distinct: Distinct, sample: IntArray) -> list[Job]:
     """Return one job for all classes, or one for each column."""
     if target.exclusive:
         classes = len(target.classes)
         kind, outputs = ("multiclass", classes) if classes > 2 else ("binary", 1)
-        return [_job(targets.astype(np.float64), distinct, kind, outputs, seed)]
+        return [_job(targets.astype(np.float64), distinct, sample, kind, outputs)]
     kind = "regression" if target.numeric else "binary"
-    return [_job(column, distinct, kind, 1, seed) for column in targets.astype(np.float64).T]
+    return [_job(column, distinct, sample, kind, 1) for column in targets.astype(np.float64).T]
 
 
-def _job(column: Floats, distinct: Distinct, objective: str, outputs: int, seed: int) -> Job:
+def _job(column: Floats, distinct: Distinct, sample: IntArray, objective: str, outputs: int) -> Job:
     """Merge rows of equal graphs with equal targets, sorted by digest and target; weights have mean 1."""
     rows, weights = distinct.pairs(column)
     graphs = distinct.graph[rows]
-    if len(rows) > MOST_GRAPHS:
-        order = np.argsort(mix64(distinct.digests[graphs] ^ np.uint64(derive_seed(seed, "sample"))), kind="stable")
-        some = np.sort(order[:MOST_GRAPHS])
+    if len(sample) < len(distinct.rows):
+        some = np.isin(graphs, sample)
         graphs, rows, weights = graphs[some], rows[some], weights[some]
     return Job(graphs, column[rows], weights, objective, outputs)
+
+
+def training_rows(
+    inputs: Inputs, targets: NDArray[Any], target: Target, weights: Floats | None, seed: int
+) -> NDArray[np.bool_] | None:
+    """Return the rows whose counts `TreesHead.fit` reads, shape (g,), or None for all of them."""
+    distinct = Distinct.of(inputs, weights)
+    sample = sample_graphs(distinct, targets, target, seed)
+    if len(sample) == len(distinct.rows):
+        return None
+    rows = np.zeros(len(inputs), dtype=bool)
+    rows[distinct.rows[sample]] = True
+    return rows
 
 
 def take_columns(counts: csr_array, columns: IntArray) -> csr_array:

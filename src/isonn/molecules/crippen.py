@@ -114,11 +114,11 @@ def crippen(atoms: Atoms) -> tuple[Floats, Floats]:
 def _first(rules: Iterator[tuple[str, Flags]], values: dict[str, tuple[float, float]], n: int) -> np.ndarray:
     """Return the number of the first rule that fits each atom; the last value is that of all others."""
     places = {name: place for place, name in enumerate(values)}
-    types, open_ = np.full(n, len(values) - 1), np.ones(n, dtype=bool)
+    types, unmatched = np.full(n, len(values) - 1), np.ones(n, dtype=bool)
     for name, fits in rules:
-        new = fits & open_
+        new = fits & unmatched
         types[new] = places[name]
-        open_ &= ~fits
+        unmatched &= ~fits
     return types
 
 

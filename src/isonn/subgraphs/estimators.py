@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, NoReturn
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from typing_extensions import Self
 
 from isonn.domain import Domain, Neighbour, distances
-from isonn.errors import InputError, naming_the_extra
+from isonn.errors import InputError, IsoNNWarning, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
 from isonn.explain.reasons import ClassReason
@@ -21,8 +22,20 @@ from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphs, as_graphset, as_one_graph, standardization_of
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
-from isonn.heads import Head, Inputs, LinearHead, get_head, held_out_loss, join_groups, prefers_logarithm
+from isonn.heads import (
+    Distinct,
+    Head,
+    Inputs,
+    LinearHead,
+    StackedHead,
+    TreesHead,
+    get_head,
+    held_out_loss,
+    join_groups,
+    prefers_logarithm,
+)
 from isonn.heads.scores import Scores, held_out_scores
+from isonn.heads.trees import training_rows
 from isonn.params import check_class_weight, check_count, check_plain
 from isonn.processes import in_threads, limit_threads
 from isonn.seeding import derive_seed, resolve_seed
@@ -136,6 +149,7 @@ class SubgraphEstimator(GraphEstimator):
             digests = tell_apart(survey.hashes, tables, self.vectorizer_.sampled_)
             training = replace(training, digests=digests, groups=join_groups(digests, groups))
             inputs = self._fit_head(tables, training, graphs)
+        self._warn_of_repeats(inputs, training, graphs.name)
         linear = self._linear_head(inputs, training)
         self._learn_trust(inputs, training, linear, graphs)
         self._mark_classes(inputs, training, linear)
@@ -204,7 +218,10 @@ class SubgraphEstimator(GraphEstimator):
 
     @property
     def weights_(self) -> dict[Any, Any]:
-        """The weights of sums and logic, ``{"linear": 0.6, "trees": 0.4}``; by label or column if there are several."""
+        """The weights of sums and logic, ``{"linear": 0.6, "trees": 0.4}``; by label or column if there are several.
+
+        Beyond 200,000 distinct graphs the trees are trained on a sample of them (``head_.trees.graphs`` graphs).
+        """
         self._require_fit()
         weights = self.head_.weights
         if self.target_.exclusive or len(weights) == 1:
@@ -318,19 +335,18 @@ class SubgraphEstimator(GraphEstimator):
         places = self.vectorizer_.learn(tables, graphs.name, distinct)
         vocabulary, terms, seed = self.vectorizer_.vocabulary_, training.survey.terms, derive_seed(self.seed_, "head")
 
-        def inputs_of(transform: str) -> tuple[SumFeatures, Inputs]:
-            sums = SumFeatures.learn(vocabulary, tables, terms, distinct, transform)
-            counts = _with_terms(vocabulary.counts(tables, places), sums, terms)
-            return sums, training.inputs(sums.of(tables, terms, places), counts)
-
-        self.features_, inputs = inputs_of(NORM)
+        self.features_ = SumFeatures.learn(vocabulary, tables, terms, distinct, NORM)
+        rows = self._rows_with_counts(training, seed)
+        counts = _with_terms(vocabulary.counts(tables, places, rows), self.features_, terms, rows)
+        inputs = training.inputs(self.features_.of(tables, terms, places), counts)
         if isinstance(self.target_, Numbers):
             training = self._choose_scale(inputs, training, seed)
         if self.target_.numeric:
             # held-out data decide whether features are divided by their norm, and whether they are logarithms
             least = held_out_loss(inputs, training.targets, self.target_, training.weights, seed)
             for transform in (LOG, COUNT):
-                sums, other = inputs_of(transform)
+                sums = SumFeatures.learn(vocabulary, tables, terms, distinct, transform)
+                other = training.inputs(sums.of(tables, terms, places), counts)
                 loss = held_out_loss(other, training.targets, self.target_, training.weights, seed)
                 if loss < least:
                     self.features_, inputs, least = sums, other, loss
@@ -344,6 +360,26 @@ class SubgraphEstimator(GraphEstimator):
         )
         self._training_targets = training.targets
         return inputs
+
+    def _rows_with_counts(self, training: Training, seed: int) -> NDArray[np.bool_] | None:
+        """Return the training graphs whose counts the head reads, None for all: sums read features, trees a sample."""
+        head, none = get_head(self.head), csr_array((len(training.y), 0))
+        if head.additive:
+            return np.zeros(len(training.y), dtype=bool)
+        if head not in (StackedHead, TreesHead):
+            return None
+        return training_rows(training.inputs(none, none), training.targets, self.target_, training.weights, seed)
+
+    def _warn_of_repeats(self, inputs: Inputs, training: Training, name: str) -> None:
+        """Warn if equal graphs have different targets, which no model can predict."""
+        distinct = Distinct.of(inputs, training.weights)
+        if number := distinct.disagreeing(training.targets):
+            warnings.warn(
+                f"{number} of {len(distinct.rows)} distinct graphs of {name} occur more than once, with different "
+                f"targets; check them, or merge repeats before fitting",
+                IsoNNWarning,
+                stacklevel=3,
+            )
 
     def _choose_scale(self, inputs: Inputs, training: Training, seed: int) -> Training:
         """Learn numbers as logarithms where held-out data prefer it."""
@@ -869,11 +905,16 @@ def _as_numbers(targets: NDArray[Any], target: Target) -> NDArray[np.float64]:
     return np.asarray(targets, dtype=np.float64)
 
 
-def _with_terms(counts: csr_array, features: SumFeatures, terms: NDArray[np.float64]) -> csr_array:
-    """Return counts of templates with the terms of the graphs to their right, for the trees."""
+def _with_terms(
+    counts: csr_array, features: SumFeatures, terms: NDArray[np.float64], rows: NDArray[np.bool_] | None = None
+) -> csr_array:
+    """Return counts of templates with the terms of the graphs to their right, for the trees; of some rows or of all."""
     if not features.size.columns:  # a short list
         return counts
-    return csr_array(hstack([counts, csr_array(features.further.filled(terms).astype(counts.dtype))], format="csr"))
+    table = features.further.filled(terms).astype(counts.dtype)
+    if rows is not None:
+        table[~rows] = 0
+    return csr_array(hstack([counts, csr_array(table)], format="csr"))
 
 
 def graph_terms(graphs: GraphSet, kind: str) -> GraphTerms:

@@ -209,6 +209,14 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         if not self.encoding_.views:
             raise self._nothing_to_count(graphs.name)
         self.label_names_ = {kind: survey.label_names[kind] for kind in ("node", "edge")}
+        undecided = all(view.node_attributes == "auto" for view in views)
+        if undecided and survey.values.has["node_attributes"] and survey.values.has["node_labels"]:
+            warnings.warn(
+                f"{graphs.name} has node attributes beside labels, and view={self.view!r} uses the labels alone; "
+                f"use view=LabelsView(node_attributes=True) for both",
+                IsoNNWarning,
+                stacklevel=2,
+            )
         return survey
 
     @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.packing import Floats, IntArray, row_hashes
 from isonn.subgraphs.encode import Encoding
-from isonn.subgraphs.table import CountTable
+from isonn.subgraphs.table import CountTable, stack_rows
 
 #: Maximum number of columns of a vocabulary: 16 GB of weights and tables.
 MAX_COLUMNS = 50_000_000
@@ -117,14 +117,39 @@ class Vocabulary:
         by_key = {(table.view, table.size): table for table in tables}
         return [block.find(by_key[block.view, block.size].rows) for block in self.blocks]
 
-    def counts(self, tables: Sequence[CountTable], places: Sequence[NDArray[np.integer]] | None = None) -> csr_array:
-        """Return how often each graph contains each template, ``(g, len(self))``."""
+    def counts(
+        self,
+        tables: Sequence[CountTable],
+        places: Sequence[NDArray[np.integer]] | None = None,
+        rows: NDArray[np.bool_] | None = None,
+    ) -> csr_array:
+        """Return how often each graph contains each template, ``(g, len(self))``.
+
+        Args:
+            tables: the counts of all subgraphs, which are read chunk by chunk.
+            places: `places`, if they are known.
+            rows: the graphs whose counts are wanted, ``(g,)``; the rows of others stay empty.
+        """
         places = self.places(tables) if places is None else places
-        columns = [
-            moved(table.counts, place, len(block))
-            for block, table, place in zip(self.blocks, tables, places, strict=True)
-        ]
-        return csr_array(hstack(columns, format="csr"), dtype=np.float64)
+        room = sum(int(table.support[place >= 0].sum()) for table, place in zip(tables, places, strict=True))
+        return stack_rows(self._chunks(tables, places, rows), tables[0].graphs, room)
+
+    def _chunks(
+        self,
+        tables: Sequence[CountTable],
+        places: Sequence[NDArray[np.integer]],
+        rows: NDArray[np.bool_] | None,
+    ) -> Iterator[csr_array]:
+        done = 0
+        for chunk in zip(*(table.chunks() for table in tables), strict=True):
+            graphs = chunk[0].shape[0]
+            kept = None if rows is None else rows[done : done + graphs]
+            columns = [
+                moved(counts if kept is None else _only(counts, kept), place, len(block))
+                for counts, place, block in zip(chunk, places, self.blocks, strict=True)
+            ]
+            done += graphs
+            yield csr_array(hstack(columns, format="csr"), dtype=np.float64)
 
     def unseen(self, tables: Sequence[CountTable], largest: int = 6) -> Floats:
         """Return the share of each graph's subgraphs, up to a size, that no training graph contains, shape (g,)."""
@@ -169,6 +194,13 @@ def moved(rows: csr_array, place: NDArray[np.integer], width: int) -> csr_array:
     kept = new >= 0
     ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
     return csr_array((rows.data[kept], new[kept].astype(np.int32, copy=False), ends), shape=(rows.shape[0], width))
+
+
+def _only(counts: csr_array, rows: NDArray[np.bool_]) -> csr_array:
+    """Empty all other rows."""
+    kept = np.repeat(rows, np.diff(counts.indptr))
+    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
+    return csr_array((counts.data[kept], counts.indices[kept], ends), shape=counts.shape)
 
 
 def _check_columns(tables: Sequence[CountTable], supports: Sequence[IntArray], min_support: int) -> None:
