@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: demo test test-all check lint bench million null torture format docs release clean
+.PHONY: demo test test-all check lint bench million screen growth null torture format docs release clean
 
 demo: $(READY)
 	$(BIN)/isonn evaluate MUTAG --out runs/demo
@@ -30,6 +30,14 @@ bench: $(READY)
 # a million molecules from a TU folder to a model, with time and memory; 5 GB of disk. MOLECULES=100000 is a quick look
 million: $(READY)
 	$(BIN)/python benchmarks/large.py $(or $(MOLECULES),1000000)
+
+# N generated SMILES screened, killed ten times on the way and resumed; N=10000000 needs 2 GB of disk
+screen: $(READY)
+	$(BIN)/python benchmarks/screen.py $(or $(N),100000)
+
+# time and memory of fits at 1e4, 1e5 and 1e6 molecules beside ECFP + LightGBM, drawn to docs/images/growth.svg
+growth: $(READY)
+	$(BIN)/python benchmarks/growth.py $(or $(MOST),1000000)
 
 # 200 null studies of connectomes in each of 16 settings, and planted ones: an hour of one core; a stopped run continues
 null: $(READY)

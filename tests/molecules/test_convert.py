@@ -12,7 +12,7 @@ from isonn.graphs.convert import readable_rows
 Chem = pytest.importorskip("rdkit.Chem")
 
 from isonn.molecules import canonical_smiles, from_smiles, scaffolds, to_mol  # noqa: E402
-from isonn.molecules.labels import Atom, atom_smarts, bond_smarts, element_codes, read_atom, read_bond  # noqa: E402
+from isonn.molecules.labels import BONDS, Atom, atom_smarts, bond_smarts, element_codes, read_atom, read_bond  # noqa: E402
 
 SMILES = [
     "CCO",
@@ -241,3 +241,17 @@ def test_smiles_can_be_streamed_in_chunks():
 def test_a_smiles_that_would_end_the_process_is_refused():
     with pytest.raises(InputError, match="20,000 characters, above the limit of 10,000"):
         from_smiles(["CCO", "C" * 20_000])
+
+
+def test_bonds_are_those_of_rdkit_also_of_unusual_molecules():
+    smiles = [
+        *("CCO", "c1ccccc1C#N", "C", "[NH3]->[Cu]", "[Pt](Cl)(Cl)([NH3])[NH3]", "CN(=O)=O", "[Re]$[Re]", "C~C"),
+        *("C" * 300, "C[Hg]C", "CC(=O)O[Na]", "B(O)O", "[H][H]", "O=S(=O)(O)c1ccc2ccccc2c1", "*C", "CC.O"),
+    ]
+    graphs = isonn.molecules.from_smiles(smiles, standardize="none")
+    for graph, text in zip(graphs, smiles, strict=True):
+        bonds = {(b.GetBeginAtomIdx(), b.GetEndAtomIdx()): b.GetBondType() for b in Chem.MolFromSmiles(text).GetBonds()}
+        kinds = [] if graph.edge_labels is None else [read_bond(label)[0] for label in graph.edge_labels.tolist()]
+        found = dict(zip(map(tuple, graph.edges.tolist()), kinds, strict=True))
+        both = {**bonds, **{(b, a): kind for (a, b), kind in bonds.items()}}
+        assert found == {ends: kind if kind in BONDS else Chem.BondType.ZERO for ends, kind in both.items()}, text

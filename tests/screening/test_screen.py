@@ -141,6 +141,18 @@ def test_sdf_files_get_a_column_of_smiles(model, tmp_path):
     assert [row["smiles"] for row in rows] == [Chem.CanonSmiles(text) for text in SMILES]
 
 
+def test_parquet_files_are_read_and_written(model, tmp_path, small_pieces):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    given = pandas.DataFrame({"structure": SMILES, "dose": [i / 4 if i % 9 else None for i in range(72)]})
+    given[given.index % 2 == 0].to_parquet(tmp_path / "a.parquet")  # with a stored index
+    screen(model, [str(tmp_path / "a.parquet")], tmp_path / "o.parquet")
+    found = pandas.read_parquet(tmp_path / "o.parquet")
+    assert list(found.columns) == ["graph", "structure", "dose", "predicted", "p(0)", "p(1)", "problem"]
+    assert found["dose"].tolist() == ["" if i % 9 == 0 else f"{i / 4:g}" for i in range(0, 72, 2)]
+    np.testing.assert_allclose(found["p(1)"], isonn.load_model(model).predict_proba(SMILES[::2])[:, 1], atol=1e-6)
+
+
 def stopped_after(pieces: int, monkeypatch, *given, **options) -> list[int]:
     """Screen until some pieces are finished, and return the first row of every piece that was predicted."""
     real, begun = screening.run_piece, []

@@ -207,23 +207,12 @@ def is_smiles(text: str) -> bool:
 def _graphs_of(molecules: list[Mol], table: dict[str, NDArray[Any]], name: str) -> GraphSet:
     """Convert molecules in one pass over atoms and bonds, with array operations for all at once."""
     atoms: list[int] = []  # flat, because the garbage collector would scan a million tuples repeatedly
-    bonds: list[int] = []
-    sizes, counts = [], []
-    kinds = {kind: place for place, kind in enumerate(BONDS)}
-    other = kinds[Chem.BondType.ZERO]
-    for molecule in molecules:
-        n, m = molecule.GetNumAtoms(), molecule.GetNumBonds()
-        for i in range(n):
-            atom = molecule.GetAtomWithIdx(i)
+    sizes = [molecule.GetNumAtoms() for molecule in molecules]
+    for molecule, n in zip(molecules, sizes, strict=True):
+        for atom in map(molecule.GetAtomWithIdx, range(n)):
             atoms += atom.GetAtomicNum(), atom.GetIsAromatic(), atom.GetTotalNumHs(), atom.GetFormalCharge()
-        for i in range(m):
-            bond = molecule.GetBondWithIdx(i)
-            bonds += bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), kinds.get(bond.GetBondType(), other)
-        sizes.append(n)
-        counts.append(m)
     columns = np.array(atoms, dtype=np.int64).reshape(-1, 4)
-    links = np.array(bonds, dtype=np.int64).reshape(-1, 3)
-    owner = np.repeat(np.arange(len(sizes)), counts)
+    owner, links = _bonds_of(molecules, sizes, columns[:, 0])
     first = np.concatenate([[0], np.cumsum(sizes)])[owner]
     ends = links[:, :2] + first[:, None]
     ring = _ring_bonds(len(columns), ends)
@@ -250,12 +239,66 @@ def _graphs_of(molecules: list[Mol], table: dict[str, NDArray[Any]], name: str) 
     )
 
 
+#: Up to this many atoms, the bonds of a molecule are read from its matrix of bond orders.
+_MOST_IN_MATRIX = 200
+#: Elements that RDKit gives no dative bonds, whose order is that of a single bond.
+_WITHOUT_DATIVE = [1, 6, 7, 8, 9, 15, 16, 17, 35, 53]
+
+
+def _bonds_of(
+    molecules: Sequence[Mol], sizes: Sequence[int], numbers: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the molecule of each bond, and its two atoms and its place in `BONDS`, sorted by molecule.
+
+    The matrices of all molecules are read at once, in a tenth of the time that a look at every bond takes. A matrix
+    does not tell dative from single bonds and has no bonds of order zero, so unusual molecules are read bond by bond.
+    """
+    widths = np.asarray(sizes, dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(widths)])
+    odd = np.concatenate([[0], np.cumsum(~np.isin(numbers, _WITHOUT_DATIVE))])
+    plain = (np.diff(odd[starts]) == 0) & (widths <= _MOST_IN_MATRIX)
+    usual = np.flatnonzero(plain)
+    orders = [Chem.GetAdjacencyMatrix(molecules[i], useBO=True).ravel() for i in usual.tolist()]
+    flat = np.concatenate([np.zeros(0), *orders])
+    cells = np.flatnonzero(flat)
+    ends = np.cumsum(widths[usual] ** 2)
+    place = np.searchsorted(ends, cells, side="right")
+    width = widths[usual][place]
+    inside = cells - (ends - widths[usual] ** 2)[place]
+    links = np.column_stack([inside // width, inside % width, _KIND[(2 * flat[cells]).astype(np.int64)]])
+    upper = links[:, 0] < links[:, 1]
+    owner, links = usual[place[upper]], links[upper]
+    counts = np.bincount(owner, minlength=len(molecules))
+    known = np.bincount(owner, links[:, 2] >= 0, minlength=len(molecules))
+    other = [
+        i for i, molecule in enumerate(molecules) if not plain[i] or not counts[i] == known[i] == molecule.GetNumBonds()
+    ]
+    if not other:
+        return owner, links
+    kept = ~np.isin(owner, other)
+    bonds = [
+        (i, bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), _PLACE.get(bond.GetBondType(), _PLACE[Chem.BondType.ZERO]))
+        for i in other
+        for bond in molecules[i].GetBonds()
+    ]
+    added = np.array(bonds, dtype=np.int64).reshape(-1, 4)
+    owner, links = np.concatenate([owner[kept], added[:, 0]]), np.concatenate([links[kept], added[:, 1:]])
+    order = np.argsort(owner, kind="stable")
+    return owner[order], links[order]
+
+
+_PLACE = {kind: place for place, kind in enumerate(BONDS)}
+#: The place in `BONDS` of twice the order of a bond; -1 for other orders.
+_KIND = np.full(32, -1)
+_KIND[[2, 3, 4, 6]] = [_PLACE[getattr(Chem.BondType, kind)] for kind in ("SINGLE", "AROMATIC", "DOUBLE", "TRIPLE")]
+
+
 def _ring_bonds(nodes: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether each bond lies in a ring, which all but bridges do."""
     import igraph
 
     ring = np.ones(len(ends), dtype=bool)
-    ring[igraph.Graph(n=nodes, edges=ends.tolist()).bridges()] = False
+    ring[igraph.Graph(n=nodes, edges=ends).bridges()] = False
     return ring
 
 

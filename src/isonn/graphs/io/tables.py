@@ -27,6 +27,8 @@ SUFFIXES = (*TEXT, *(f"{suffix}.gz" for suffix in TEXT), ".xlsx", ".xlsm", ".par
 _DELIMITERS = ",;\t|^~:"
 #: Number of bytes used to detect the encoding.
 _HEAD = 2**20
+#: Number of rows of a Parquet file read at a time.
+_BATCH = 4096
 #: Maximum length of a cell: some hundred thousand atoms.
 _LONGEST = 2**24
 
@@ -160,15 +162,19 @@ def _text_of(cell: Any) -> str:
 
 def _parquet_rows(path: Path) -> Iterator[list[str]]:
     try:
-        import pandas
-        from pyarrow.lib import ArrowException  # the parser of pandas
+        from pyarrow.lib import ArrowException
+        from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError as error:
-        raise MissingDependencyError(f"reading {path.name} needs {error.name}; pip install pandas pyarrow") from error
+        raise MissingDependencyError(f"reading {path.name} needs {error.name}; pip install pyarrow") from error
     try:
-        frame = pandas.read_parquet(path, engine="pyarrow")
+        file = ParquetFile(path)
+        # pandas stores its row numbers in a column
+        names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        yield names
+        for batch in file.iter_batches(_BATCH, columns=names):
+            columns = (column.to_pylist() for column in batch.columns)
+            yield from (
+                [_text_of(None if cell != cell else cell) for cell in row] for row in zip(*columns, strict=True)
+            )
     except (ArrowException, ValueError, OSError) as error:
         raise DatasetError(f"{path} is not a Parquet file that can be read ({error!s:.80}); write it again") from error
-    yield [str(name) for name in frame.columns]
-    missing = frame.isna().to_numpy()
-    for row, gaps in zip(frame.itertuples(index=False, name=None), missing, strict=True):
-        yield ["" if gap else _text_of(cell) for cell, gap in zip(row, gaps, strict=True)]
