@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from large import watched
-from screen import smiles
+from smiles import smiles
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "growth.svg"
 SIDES = ("isonn fit", "ECFP + LightGBM")

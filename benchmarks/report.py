@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -21,6 +22,13 @@ class Row:
     ratio: float
     wanted: str = ""
 
+    @property
+    def falls_short(self) -> bool:
+        """Whether the ratio is not as wanted; a ratio that could not be measured falls short."""
+        sign, _, bar = self.wanted.partition(" ")
+        compare = {">=": operator.ge, "<=": operator.le, "<": operator.lt}.get(sign)
+        return compare is not None and not compare(self.ratio, float(bar))
+
 
 def show(rows: Iterable[Row]) -> list[Row]:
     """Print the table line by line as rows arrive, because some take a minute; return the rows."""
@@ -36,6 +44,16 @@ def show(rows: Iterable[Row]) -> list[Row]:
         line.add_row(*cells, style="bold" if cells[0] == "what" else None)
         console.print(line)
     return made
+
+
+def shortfalls(rows: Iterable[Row]) -> list[str]:
+    """Return a line for each ratio that is not as wanted."""
+    lines, what = [], ""
+    for row in rows:
+        what = row.what or what
+        if row.falls_short:
+            lines.append(f"{what}, {row.against}: {row.ratio:.2f}, wanted {row.wanted}")
+    return lines
 
 
 def write(rows: Iterable[Row], machine: str, page: Path) -> None:

@@ -20,52 +20,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 
 from large import family, megabytes, watched
+from smiles import smiles
 
 import isonn
 
-#: Parts of generated molecules: every combination is a valid SMILES of 15 to 40 atoms.
-ENDS = [
-    "C",
-    "CC",
-    "OC",
-    "CCO",
-    "N",
-    "CN(C)",
-    "FC(F)(F)",
-    "Cl",
-    "Br",
-    "O=C(O)",
-    "NC(=O)",
-    "CS(=O)(=O)",
-    "N#C",
-    "CC(C)",
-    "OCC",
-]
-CORES = ["c1ccc({})cc1", "c1cc({})ccn1", "C1CCN({})CC1", "c1ccc2c(c1)c({})c[nH]2", "c1sc({})nc1", "C1CN({})CCN1C"]
-LINKS = ["C(=O)N", "CCN", "S(=O)(=O)N", "OCC", "C(=O)O", "CC", "NC(=O)", "C=C", "N(C)C"]
 PARSE_CHUNK = 4096
-
-
-def smiles(count: int) -> Iterator[str]:
-    """Yield molecules in a shuffled order of their parts, round and round."""
-    draw = random.Random(0)
-    parts = [draw.sample(part, len(part)) for part in (ENDS, CORES, LINKS, CORES, LINKS, CORES, ENDS)]
-    made = 0
-    while made < count:
-        for end, *middle, last in product(*parts):
-            text = last
-            for piece in reversed(middle):
-                text = piece.format(text) if "{}" in piece else piece + text
-            yield end + text
-            made += 1
-            if made == count:
-                return
 
 
 def write(path: Path, count: int) -> None:

@@ -1,21 +1,21 @@
-"""Counting subgraphs, and the vocabulary model on molecules, compared with fingerprints, numpy and fixed limits."""
+"""Counting subgraphs, and the default model on molecules, compared with fingerprints and fixed limits."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from report import Row
+from smiles import smiles
 from timing import best_seconds, peak_megabytes
 
 import isonn
-from isonn.graphs.graph import GraphSet
-from isonn.graphs.join import graphset_from_cells
-from isonn.subgraphs.bank import Banked, CodedGraphs, Codes, bank_in_numpy, bank_subgraphs
-from isonn.subgraphs.views import fit_encoding
+from isonn.subgraphs.count import count_in_threads
+from isonn.subgraphs.encode import CodedGraphs, Codes
 
 NODES, SIZES = 30, (1, 2, 3, 4)
 FEW, MANY = 4_000, 50_000
@@ -23,8 +23,8 @@ FEW, MANY = 4_000, 50_000
 IN_TWO_THREADS = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from subgraphs import MANY, bank_subgraphs, molecules
-bank_subgraphs(molecules(MANY), n_jobs=2)
+from subgraphs import MANY, count_in_threads, molecules
+count_in_threads(molecules(MANY), n_jobs=2)
 """
 
 
@@ -56,21 +56,6 @@ def molecules(count: int, seed: int = 0) -> CodedGraphs:
     return CodedGraphs(np.arange(count + 1) * NODES, offsets, pairs, (Codes(atoms, bonds, SIZES),))
 
 
-def as_graphs(coded: CodedGraphs) -> GraphSet:
-    """Return the same molecules as a set of graphs, with a class that depends on one kind of bond."""
-    owner = np.repeat(np.arange(len(coded)), np.diff(coded.edge_offsets))
-    both = np.concatenate([coded.edges, coded.edges[:, ::-1]])
-    labels = np.tile(coded.views[0].edge_codes, 2)
-    nodes = coded.views[0].node_codes
-    ends = nodes[coded.edges + coded.node_offsets[owner, None]]
-    odd = (np.sort(ends, axis=1) == [1, 2]).all(axis=1)
-    y = np.bincount(owner, odd, minlength=len(coded)) > 0
-    y ^= np.random.default_rng(0).random(len(y)) < 0.05
-    return graphset_from_cells(
-        np.tile(owner, 2), both, np.diff(coded.node_offsets), edge_labels=labels, node_labels=nodes, y=y.astype(int)
-    )
-
-
 def fingerprints(coded: CodedGraphs) -> float:
     """Return the seconds of RDKit's sparse Morgan counts of radius 2 for the same, already created molecules."""
     from rdkit import Chem, RDLogger
@@ -92,67 +77,56 @@ def fingerprints(coded: CodedGraphs) -> float:
     return best_seconds(lambda: [generator.GetSparseCountFingerprint(mol) for mol in made], 3)
 
 
-def _found(banked: Banked) -> int:
-    return int(sum(bank.counts.sum() for banks in banked.banks for bank in banks.values()))
-
-
 def counting() -> Iterator[Row]:
     """Measure generated molecules of 30 nodes."""
-    start = time.perf_counter()
     few, many = molecules(FEW), molecules(MANY)
     start = time.perf_counter()
-    bank_subgraphs(few.part(0, 10))
-    yield Row("first call, compiled or read from the cache", "seconds / 15", (time.perf_counter() - start) / 15, "<= 1")
-    small = best_seconds(lambda: bank_subgraphs(few), 5)
-    found = _found(bank_subgraphs(few))
-    yield Row(f"count {FEW:,} molecules of {NODES} nodes, k=1..4, one core", "subgraphs a second / 6 million",
-              found / small / 6e6, ">= 1")  # fmt: skip
-    yield Row("", "RDKit's Morgan counts, radius 2, same molecules / ours", fingerprints(few) / small, ">= 1.5")
-    large = best_seconds(lambda: bank_subgraphs(many), 2)
+    count_in_threads(few.slice(0, 10))
+    yield Row("first call, compiled or read from the cache", "seconds / 5", (time.perf_counter() - start) / 5, "<= 1")
+    small = best_seconds(lambda: count_in_threads(few), 5)
+    what = f"count {FEW:,} molecules of {NODES} nodes, k=1..4, one core"
+    yield Row(what, "RDKit's Morgan counts, radius 2, same molecules / ours", fingerprints(few) / small, ">= 1")
+    six = replace(few, views=(replace(few.views[0], sizes=(*SIZES, 5, 6)),))
+    yield Row("", "k=1..6 / k=1..4", best_seconds(lambda: count_in_threads(six), 2) / small, "<= 4")
+    large = best_seconds(lambda: count_in_threads(many), 2)
     yield Row(f"count {MANY:,} molecules, one core", "seconds / 5", large / 5, "<= 1")
-    two = best_seconds(lambda: bank_subgraphs(many, n_jobs=2), 2)
+    two = best_seconds(lambda: count_in_threads(many, n_jobs=2), 2)
     yield Row("", "one thread / two", large / two)
     yield Row("", "peak memory with two threads / 1 GB", peak_megabytes(IN_TWO_THREADS) / 1e3, "< 1")
 
 
 def model() -> Iterator[Row]:
-    """Measure the default model on labelled molecules of 30 nodes: both views, k=1..4."""
-    graphs = as_graphs(molecules(FEW))
-    clf = isonn.SubgraphClassifier(random_state=0).fit(graphs[:100])
-    clf.explain(graphs[:1])
-    yield Row(f"fit {FEW:,} molecules, penalty by leave-one-out", "seconds / 10",
-              best_seconds(lambda: clf.fit(graphs), 1, warm_up=False) / 10, "<= 1")  # fmt: skip
+    """Measure the default model and the linear one of four nodes on SMILES."""
+    from rdkit import Chem
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+    texts = list(islice(smiles(10 * FEW), 0, None, 10))
+    y = [int("S(=O)" in text) ^ int("C(=O)O" in text) for text in texts]
+    graphs = isonn.molecules.from_smiles(texts, y, standardize="none")
+    made = [Chem.MolFromSmiles(text) for text in texts]
+    generator = GetMorganGenerator(radius=2)
+    morgan = best_seconds(lambda: [generator.GetSparseCountFingerprint(mol) for mol in made], 3)
+    linear = isonn.SubgraphClassifier(4, head="linear", random_state=0).fit(graphs[:500])
+    seconds = best_seconds(lambda: linear.predict(graphs), 3)
+    yield Row("predict molecules, four nodes, linear", "RDKit's Morgan counts alone / ours", morgan / seconds, ">= 1")
+    clf = isonn.SubgraphClassifier(random_state=0).fit(graphs[:500])
+    clf.explain(graphs[:1]).reasons  # noqa: B018 - compiles
+    seconds = best_seconds(lambda: clf.fit(graphs), 1, warm_up=False)
+    yield Row(f"fit {FEW:,} molecules, the default model", "seconds / 30", seconds / 30, "<= 1")
     seconds = best_seconds(lambda: clf.predict(graphs), 3)
-    yield Row("predict", "graphs a second / 5,000", FEW / seconds / 5e3, ">= 1")
+    yield Row("predict molecules, the default model", "graphs a second / 15,000", FEW / seconds / 15e3, ">= 1")
+    parsed = best_seconds(lambda: [Chem.MolFromSmiles(text) for text in texts], 3)
+    from_text = best_seconds(lambda: clf.predict(isonn.molecules.from_smiles(texts, standardize="none")), 3)
+    yield Row("predict SMILES, the default model, one thread", "RDKit's parser / ours", parsed / from_text, ">= 0.3")
     times = []
     for i in range(200):
         start = time.perf_counter()
         clf.explain(graphs[i : i + 1])
         times.append(time.perf_counter() - start)
-    yield Row("explain one graph, median", "milliseconds / 3", 1e3 * float(np.median(times)) / 3, "<= 1")
-
-
-def against_numpy() -> Iterator[Row]:
-    """Compare the compiled path with this tree's numpy path, the oracle, on real datasets in ISONN_DATA.
-
-    docs/performance.md has the ratios to the first build, which is no longer in this tree.
-    """
-    for name, sizes in (("PROTEINS", (5,)), ("IMDB-MULTI", (1, 2, 3, 4))):
-        if not (Path(os.environ.get("ISONN_DATA", "")) / name).is_dir():
-            continue
-        graphs = isonn.load(name)
-        use = {"node_labels": graphs.node_labels is not None, "edge_labels": False, "node_attributes": False}
-        encoding = fit_encoding(graphs, {**use, "edge_weights": False}, sizes, ("labels", "refined"))
-        coded = encoding.encode(graphs)
-        start = time.perf_counter()
-        bank_in_numpy(coded, 100_000, 0)
-        slow = time.perf_counter() - start
-        fast = best_seconds(lambda coded=coded: bank_subgraphs(coded), 1)
-        yield Row(f"count {name}, k={sizes}", "numpy path of this tree / compiled", slow / fast)
+    yield Row("explain one molecule, median", "milliseconds / 5", 1e3 * float(np.median(times)) / 5, "<= 1")
 
 
 def banking() -> Iterator[Row]:
     """Measure all of the above."""
     yield from counting()
     yield from model()
-    yield from against_numpy()
