@@ -7,8 +7,40 @@ from collections.abc import Iterator
 from itertools import product
 
 #: Parts of molecules: each of 3.9 million combinations is a valid SMILES.
-STARTS = "C CC CO OCC N CN(C) FC(F)(F) Cl Br OC(=O) NC(=O) CS(=O)(=O) N#C CC(C) CCC".split()
-ENDS = "C CC OC CCO N N(C)C C(F)(F)F Cl Br C(=O)O C(N)=O S(C)(=O)=O C#N C(C)C CCC".split()
+STARTS = [
+    "C",
+    "CC",
+    "CO",
+    "OCC",
+    "N",
+    "CN(C)",
+    "FC(F)(F)",
+    "Cl",
+    "Br",
+    "OC(=O)",
+    "NC(=O)",
+    "CS(=O)(=O)",
+    "N#C",
+    "CC(C)",
+    "CCC",
+]
+ENDS = [
+    "C",
+    "CC",
+    "OC",
+    "CCO",
+    "N",
+    "N(C)C",
+    "C(F)(F)F",
+    "Cl",
+    "Br",
+    "C(=O)O",
+    "C(N)=O",
+    "S(C)(=O)=O",
+    "C#N",
+    "C(C)C",
+    "CCC",
+]
 CORES = ["c1ccc({})cc1", "c1cc({})ccn1", "C1CCN({})CC1", "c1ccc2c(c1)c({})c[nH]2", "c1sc({})nc1", "C1CN({})CCN1C"]
 LINKS = ["C(=O)N", "CCN", "S(=O)(=O)N", "OCC", "C(=O)O", "CC", "NC(=O)", "C=C", "N(C)C"]
 
