@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from isonn.errors import InputError
 
 #: The extension points that packages can add to; the group of a kind is ``isonn.KIND``.
-KINDS = ("matchers", "targets", "heads", "views", "readers", "drawers", "partitions", "protocols")
+KINDS = ("matchers", "targets", "heads", "views", "readers", "drawers", "partitions", "editors", "protocols")
 
 
 def load_plugin(kind: str, name: str) -> bool:

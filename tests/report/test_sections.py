@@ -74,6 +74,7 @@ def pages(run, evil, tmp_path_factory) -> dict[str, tuple[list[Section], str]]:
             "windows": lambda: model_page.ModelPage(held_out(windows, few), few, None, quiet=True).html(),
             "run": lambda: run_page.report_page(run[0], data=str(run[1]), quiet=True).text,
             "explain": lambda: explain_page.explain_page(windows, few, [0, 1], quiet=True)[0],
+            "suggest": lambda: explain_page.explain_page(clf, few, [0], quiet=True, suggest="")[0],
             "comparison": lambda: compare_page.compare_page(make_comparison(folder)),
         }
         for name, make in made.items():

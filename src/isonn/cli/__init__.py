@@ -28,6 +28,7 @@ from isonn.cli.predict import predict
 from isonn.cli.report import report
 from isonn.cli.reproduce import reproduce
 from isonn.cli.serve import serve
+from isonn.cli.suggest import suggest
 
 app = typer.Typer(
     name="isonn",
@@ -71,6 +72,7 @@ for command in (
     fit,
     predict,
     explain,
+    suggest,
     findings,
     alerts,
     report,

@@ -50,6 +50,16 @@ def explain(
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
     select: Select = None,
+    suggest: Annotated[
+        bool, typer.Option("--suggest", help="Show small edits that move each prediction to --goal.")
+    ] = False,
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            help="The class that --suggest reaches, or the number to get to or past.",
+            show_default="the other of two classes",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -67,7 +77,8 @@ def explain(
     clf = isonn.load_model(model)
     explained = label_of(clf, label)
     graphs = given_graphs(data, clf, **reading(smiles, target, select=select))
-    text, shown = explain_page(clf, graphs, graph, model, quiet=as_json or out is None, label=explained)
+    wanted = (goal or "") if suggest else None
+    text, shown = explain_page(clf, graphs, graph, model, quiet=as_json or out is None, label=explained, suggest=wanted)
     if out is not None:
         write(out, text)
     if as_json:

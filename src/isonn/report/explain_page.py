@@ -23,6 +23,7 @@ from isonn.report.runs import check_takes
 from isonn.report.section import Section
 from isonn.report.sections.gallery import GallerySection
 from isonn.report.sections.provenance import ProvenanceSection
+from isonn.report.sections.suggestions import SuggestionsSection
 from isonn.report.sections.templates import TemplatePicturesSection
 from isonn.report.sections.trust import TrustSection
 from isonn.report.words import Naming, percent_text
@@ -40,6 +41,7 @@ def explain_page(
     listed: int = MANY,
     quiet: bool = False,
     label: Any = None,
+    suggest: str | None = None,
 ) -> tuple[str, list[Panel]]:
     """Create the page and a summary of its content.
 
@@ -50,8 +52,11 @@ def explain_page(
         listed: number of matches to list for each graph.
         quiet: hide the progress bar.
         label: the class or column to explain; None explains the predicted one.
+        suggest: the goal of edits to show, as text; "" means the other of two classes, None shows none.
     """
     require_jinja2()
+    if suggest is not None and not hasattr(clf, "suggest"):
+        raise InputError(f"a {type(clf).__name__} makes no suggestions; use a subgraph model, or leave --suggest out")
     graphs = _named(graphs, clf)
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
@@ -71,6 +76,7 @@ def explain_page(
             cases.naming,
             cases.look,
         ),
+        *([SuggestionsSection(cases, suggest or None)] if suggest is not None else []),
         TemplatePicturesSection(cases),
         ProvenanceSection("Model and data", [("", facts)]),
     ]

@@ -32,8 +32,8 @@ from isonn.errors import IsoNNError, IsoNNWarning
 from isonn.serve import answers
 from isonn.serve.bodies import Limits, RequestError, read_graphs, read_json
 from isonn.serve.openapi import openapi
-from isonn.serve.trust import trust
-from isonn.serve.whatif import whatif
+from isonn.serve.trust import trust, trusts
+from isonn.serve.whatif import suggest, whatif
 
 #: Writes a line per request.
 LOG = logging.getLogger("isonn.serve")
@@ -118,6 +118,7 @@ def create_app(
         Route("/v1/predict", state.post(_predict), methods=["POST"]),
         Route("/v1/explain", state.post(_explain), methods=["POST"]),
         Route("/v1/whatif", state.post(_whatif), methods=["POST"]),
+        Route("/v1/suggest", state.post(_suggest), methods=["POST"]),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, Exception: _failed})
     return Guard(app, token, {*LOOPBACK, *(name.casefold() for name in hosts)}, served.limits)
@@ -313,10 +314,12 @@ def warm_up(model: Any) -> None:
 
 
 def _models(models: Models, body: dict[str, Any]) -> dict[str, Any]:
-    facts = [
-        {**answers.facts(name, model), "example": answers.example(model)} for name, model in models.by_name.items()
-    ]
-    return {"models": facts}
+    return {
+        "models": [
+            {**answers.facts(name, model), "trusts": trusts(model), "example": answers.example(model)}
+            for name, model in models.by_name.items()
+        ]
+    }
 
 
 def _predict(models: Models, body: dict[str, Any]) -> dict[str, Any]:
@@ -339,3 +342,8 @@ def _explain(models: Models, body: dict[str, Any]) -> dict[str, Any]:
 def _whatif(models: Models, body: dict[str, Any]) -> dict[str, Any]:
     name, model = models.find(body)
     return {"model": name, **whatif(model, body, models.limits)}
+
+
+def _suggest(models: Models, body: dict[str, Any]) -> dict[str, Any]:
+    name, model = models.find(body)
+    return {"model": name, **suggest(model, body, models.limits)}

@@ -62,6 +62,15 @@ def openapi(models: Models) -> dict[str, Any]:
                 {**forms, "label": label, "svg": {"type": "boolean", "description": "whether to draw the graphs"}},
             ),
             "/v1/whatif": _post("Edit one graph and explain the result", {**forms, "label": label, "edit": edit}),
+            "/v1/suggest": _post(
+                "Small edits of one graph that move its prediction to a goal",
+                {
+                    **forms,
+                    "goal": {"description": "the class, or the number to reach"},
+                    "label": {"description": "the label or column that goal is about, if there are several"},
+                    "top": {**_WHOLE, "description": "number of suggestions"},
+                },
+            ),
         },
     }
 

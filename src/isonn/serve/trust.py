@@ -31,12 +31,23 @@ def trust(model: Any, graphs: GraphSet, coverage: Any) -> list[dict[str, Any]]:
         name = "interval" if model.target_.numeric else "set"
         for row, value in zip(rows, found, strict=True):
             row.update({"coverage": coverage, name: value})
+    if getattr(model, "_trust", None) is not None:
+        for row, one in zip(rows, model.domain(graphs), strict=True):
+            row["domain"] = {
+                "verdict": one.verdict,
+                "distance": one.distance,
+                "text": one.text,
+                "neighbours": [
+                    {"id": near.id, "value": near.value, "similarity": near.similarity, "shared": list(near.shared)}
+                    for near in one.neighbours
+                ],
+            }
     return rows
 
 
 def trusts(model: Any) -> bool:
     """Return whether a model says how sure a prediction is."""
-    return getattr(model, "_conformal", None) is not None
+    return any(getattr(model, name, None) is not None for name in ("_conformal", "_trust"))
 
 
 def _intervals(model: Any, graphs: GraphSet, coverage: float) -> list[Any]:

@@ -14,8 +14,10 @@ from isonn.report.draw import Drawing, describe, svg_number
 from isonn.serve import answers
 from isonn.serve.bodies import Limits, label_names, read_graphs, whole
 
-#: Radius of the area of a node that reacts to a click, and the width of that of an edge, in pixels of the drawing.
-NODE_AREA, EDGE_AREA = 13, 16
+#: Radius of the area of a node that reacts to a click, in pixels of the drawing.
+NODE_AREA = 13
+#: Suggestions of a request, the most that may be asked for, and the nodes of the largest graph to suggest edits of.
+SUGGESTED, MOST_SUGGESTED, LARGEST_EDITED = 8, 50, 150
 
 
 def whatif(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
@@ -39,11 +41,39 @@ def whatif(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
     explanation = model.explain(graphs, label=answers.label_of(model, body.get("label")))
     drawing = answers.draw(explanation)
     return {
-        **({"smiles": smiles} if smiles else {"graph": as_json(graphs, model)}),
+        **({"smiles": smiles} if smiles else {"graph": as_json(graphs[0], model)}),
         "about": describe(graphs[0]),
         "names": [explanation.node_name(node) for node in range(graphs[0].n)],
         **answers.describe(model, explanation, svg=False),
         "svg": clickable(drawing, graphs[0]),
+    }
+
+
+def suggest(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    """Return suggestions for the graph of a body: small edits that move the prediction to ``goal``."""
+    if not hasattr(model, "suggest"):
+        raise InputError(f"a {type(model).__name__} makes no suggestions; use a subgraph model")
+    graphs = read_graphs(body, model, 1, limits)
+    if graphs.sizes[0] > LARGEST_EDITED:
+        raise InputError(f"the graph has {graphs.sizes[0]} nodes, above the limit of {LARGEST_EDITED} for suggestions")
+    goal = body.get("goal")
+    if isinstance(goal, bool) or not isinstance(goal, (str, int, float)):
+        raise InputError(f"goal is {ascii(goal)[:40]}; give the class, or the number to reach")
+    top = whole(body.get("top", SUGGESTED), "top", 1, MOST_SUGGESTED)
+    found = model.suggest(graphs, goal, label=answers.label_of(model, body.get("label")), top=top)
+    return {"suggestions": [_suggestion(one, model) for one in found]}
+
+
+def _suggestion(one: Any, model: Any) -> dict[str, Any]:
+    return {
+        **({"smiles": one.smiles} if one.smiles else {"graph": as_json(one.graph, model)}),
+        "edits": list(one.edits),
+        "answer": one.answer,
+        "predicted": one.predicted,
+        "reached": one.reached,
+        "change": one.change,
+        "similarity": one.similarity,
+        "verdict": one.verdict,
     }
 
 
@@ -120,9 +150,8 @@ def _edited(graph: Graph, edit: dict[str, Any], model: Any) -> Graph:
 _GRAPH_EDITS = ("edge", "label", "delete", "add")
 
 
-def as_json(graphs: GraphSet, model: Any) -> dict[str, Any]:
+def as_json(graph: Graph, model: Any) -> dict[str, Any]:
     """Return a graph as `read_graph` takes it, with the names of its labels."""
-    graph = graphs[0]
     once = graph.edges[:, 0] < graph.edges[:, 1]
     row: dict[str, Any] = {"nodes": graph.n, "edges": graph.edges[once].tolist()}
     names = model.label_names_

@@ -18,6 +18,7 @@ from isonn.errors import InputError, IsoNNWarning, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
 from isonn.explain.reasons import ClassReason
+from isonn.explain.suggest import Suggestion, suggest
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphs, as_graphset, as_one_graph, standardization_of
 from isonn.graphs.graph import Graph, GraphSet
@@ -209,6 +210,30 @@ class SubgraphEstimator(GraphEstimator):
         """Explain the prediction for a set of one graph."""
         explanation = explain_matched(self._matched_graph(graph), self.target_, label, top, self.label_names_)
         return replace(explanation, assess=lambda: self.assess(graph))
+
+    def suggest(self, X: Any, goal: Any, *, label: Any = None, steps: int = 2, top: int = 10) -> list[Suggestion]:
+        """Return small edits of one graph that move its prediction to a goal, each re-scored by the model.
+
+        Molecules lose or exchange a functional group, ring or chain, or get one of about 60 replacements that medicinal
+        chemists try; other graphs lose or gain nodes and edges, or get other labels. Results outside the domain of the
+        model are left out. Edits that reach the goal come first, then those with the largest change per edit.
+
+        Args:
+            X: one graph, as in `explain`.
+            goal: the class to reach; for numbers, the number to get to or past; for several labels, 0 or 1.
+            label: the label or column of ``y`` that ``goal`` is about, if there are several.
+            steps: most edits of a suggestion. Two edits are tried if one reaches the goal in fewer than ``top`` ways.
+            top: most suggestions.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
+            >>> best = clf.suggest(graphs[0], goal=-1)[0]
+            >>> best.edits
+            ('relabel node 14 as C',)
+        """
+        self._require_fit()
+        return suggest(self, X, goal, label=label, steps=steps, top=top)
 
     @property
     def templates_(self) -> Sequence[Template]:

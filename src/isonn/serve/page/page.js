@@ -182,14 +182,15 @@ async function trust(number) {
   const entry = (name, content) => entries.push(make("dt", name), make("dd", content));
   if (row.interval) {
     const words = pair => pair.map(value => (value === null ? "unbounded" : value.toPrecision(3))).join(" to ");
-    entry(`${percent(row.coverage)} interval`, Array.isArray(row.interval) ? words(row.interval)
+    entry(`${Math.round(100 * row.coverage)} % interval`, Array.isArray(row.interval) ? words(row.interval)
       : Object.entries(row.interval).map(([name, pair]) => `${name}: ${words(pair)}`).join("; "));
   }
-  if (row.set) entry(`${percent(row.coverage)} set`, row.set.map(spoken).join(", ") || "none fits");
+  if (row.set) entry(`${Math.round(100 * row.coverage)} % set`, row.set.map(spoken).join(", ") || "none fits");
   if (row.domain) {
     entry("Domain", row.domain.text);
     if (row.domain.neighbours.length) {
-      entry("Nearest cases", make("ul", row.domain.neighbours.map(one => make("li", one))));
+      entry("Nearest cases", make("ul", row.domain.neighbours.map(one =>
+        make("li", `${one.id}: ${JSON.stringify(one.value)}, similarity ${one.similarity.toFixed(2)}`))));
     }
   }
   at("trust").replaceChildren(...entries);

@@ -1,0 +1,314 @@
+"""Suggestions: small edits of a graph that move its prediction to a goal, re-scored exactly by the model.
+
+An `Editor` proposes edited graphs of one kind; molecules have their own, other graphs lose or gain nodes, edges and
+labels. The model predicts all proposals in one batch. If one edit is not enough, the best proposals are edited again.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from isonn.errors import InputError
+from isonn.graphs.convert import as_one_graph
+from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
+from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.isomorphism import graph_hashes
+from isonn.graphs.join import join_graphs
+from isonn.params import check_count
+from isonn.plugins import load_plugin
+
+#: Proposals that are edited again, and the most proposals of one graph and of one step.
+BEAM, MOST, MOST_IN_STEP = 6, 400, 900
+#: The best proposals of a step, whose domain is looked at.
+LOOKED_AT = 240
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Suggestion:
+    """An edited graph whose prediction is nearer to a goal.
+
+    Attributes:
+        graph: the graph after the edits; molecules are standardised as for the model.
+        edits: each edit in words.
+        answer: the model's probability of the goal, or the number it predicts.
+        predicted: what the model predicts.
+        reached: whether that is the goal, or at or beyond it for numbers.
+        change: how far the edits move the answer towards the goal: in log-odds, or in the units of ``y``.
+        similarity: of molecules, the Tanimoto similarity (ECFP4) to the given one; None for other graphs.
+        verdict: "in" or "borderline", as of `domain`; None if the model does not know its domain.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
+        >>> clf.suggest(graphs[0], goal=-1, top=1)[0].change > 0
+        True
+    """
+
+    graph: Graph
+    edits: tuple[str, ...]
+    answer: float
+    predicted: Any
+    reached: bool
+    change: float
+    similarity: float | None = None
+    verdict: str | None = None
+
+    @property
+    def smiles(self) -> str:
+        """The SMILES of a molecule; "" for other graphs."""
+        return str(self.graph.row.get("smiles", ""))
+
+    @property
+    def text(self) -> str:
+        """All edits in words."""
+        return ", then ".join(self.edits)
+
+    def __repr__(self) -> str:
+        return f"Suggestion({self.text}: {self.answer:.3g}{f' {self.smiles}' if self.smiles else ''})"
+
+
+class Editor(ABC):
+    """Proposes edits of graphs of one kind. Subclass it and call `register_editor`."""
+
+    @abstractmethod
+    def propose(self, graph: Graph, standardize: str | None) -> list[tuple[str, Any]]:
+        """Return edits in words with what `read` makes a graph from, the most natural first; at most one per result."""
+
+    @abstractmethod
+    def read(self, proposals: Sequence[Any], standardize: str | None) -> tuple[GraphSet | None, list[int]]:
+        """Return the graphs of proposals, and which proposals they are; others are not valid."""
+
+    def similarity(self, first: Graph, second: Graph) -> float | None:
+        """Return how similar two graphs are, from 0 to 1, or None."""
+        return None
+
+
+class GraphEditor(Editor):
+    """Deletes and adds edges between near nodes, deletes nodes, adds neighbours and changes labels."""
+
+    def propose(self, graph: Graph, standardize: str | None) -> list[tuple[str, Any]]:
+        """Return all single edits, at most `MOST`."""
+        nodes = range(graph.n)
+        joined = {(a, b) for a, b in graph.edges.tolist() if a < b}
+        labels = [] if graph.node_labels is None else sorted(set(graph.node_labels.tolist()), key=str)
+        weight = 1.0 if graph.weights is None else float(np.median(graph.weights))
+        found = [(f"delete edge {a}-{b}", set_edge(graph, a, b, 0.0)) for a, b in sorted(joined)]
+        if graph.n > 1:
+            found += [(f"delete node {node}", delete_nodes(graph, [node])) for node in nodes]
+        for node in nodes if labels else ():
+            before = graph.node_labels[node] if graph.node_labels is not None else None
+            found += [
+                (f"relabel node {node} as {graph.node_label_names.get(label, label)}", set_label(graph, node, label))
+                for label in labels
+                if label != before
+            ]
+        near = {(a, c) for a, b in graph.edges.tolist() for x, c in graph.edges.tolist() if x == b and a < c} - joined
+        if graph.edge_labels is None or len(graph.edges):
+            found += [(f"add edge {a}-{b}", set_edge(graph, a, b, weight)) for a, b in sorted(near)]
+            if graph.node_attributes is None:
+                more = add_node(graph)
+                found += [(f"add a neighbour to node {node}", set_edge(more, node, graph.n, weight)) for node in nodes]
+        return found[:MOST]
+
+    def read(self, proposals: Sequence[Any], standardize: str | None) -> tuple[GraphSet | None, list[int]]:
+        """Join the graphs, which are all valid."""
+        if not proposals:
+            return None, []
+        first = proposals[0]
+        names = {"node_label_names": dict(first.node_label_names), "edge_label_names": dict(first.edge_label_names)}
+        return join_graphs(list(proposals), **names), list(range(len(proposals)))
+
+
+_EDITORS: dict[str, Editor] = {}
+#: Editors that need an extra, imported on first use. Each module calls `register_editor`.
+_LATER = {"molecules": "isonn.molecules.suggest"}
+
+
+def register_editor(kind: str, editor: Editor) -> None:
+    """Propose edits of graphs of a kind (``GraphSet.kind``) with this editor, replacing an earlier one."""
+    if not isinstance(editor, Editor):
+        raise InputError(f"{editor!r} is not an Editor; give an instance of a subclass")
+    _EDITORS[kind] = editor
+
+
+def find_editor(kind: str) -> Editor:
+    """Return the editor of a kind; graphs of other kinds lose and gain nodes and edges."""
+    if kind and kind not in _EDITORS:
+        load_plugin("editors", kind)
+    if kind not in _EDITORS and kind in _LATER:
+        importlib.import_module(_LATER[kind])
+    return _EDITORS.get(kind, _GRAPH_EDITOR)
+
+
+_GRAPH_EDITOR = GraphEditor()
+
+
+def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2, top: int = 10) -> list[Suggestion]:
+    """Return edits of one graph that move its prediction to a goal; see `SubgraphClassifier.suggest`."""
+    check_count("steps", steps)
+    check_count("top", top)
+    aim = Aim.of(model, goal, label)
+    names = model.label_names_
+    given = replace(as_one_graph(X, model.standardize_), node_label_names=names["node"], edge_label_names=names["edge"])
+    editor, mode = find_editor(given.kind), model.standardize_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # proposals may be unusual; their domain says so
+        start = aim.measure(model, given)[0]
+        seen = {int(graph_hashes(given)[0])}
+        beam: list[tuple[Graph, tuple[str, ...]]] = [(given[0], ())]
+        found: list[Suggestion] = []
+        for _ in range(steps):
+            layer = _layer(model, aim, editor, mode, beam, seen, start)
+            judged = _with_verdicts(model, layer)
+            found = _ranked(found + judged)
+            if sum(one.reached and one.verdict in (None, "in") for one in found) >= top:
+                break
+            layer.sort(key=lambda one: -one.change)
+            inside = sorted((one for one in judged if one.verdict == "in"), key=lambda one: -one.change)
+            beam = [(one.graph, one.edits) for one in (*layer[: BEAM // 2], *inside[: BEAM // 2])]
+    return [replace(one, similarity=editor.similarity(given[0], one.graph)) for one in found[:top]]
+
+
+def read_goal(model: Any, text: str | None, predicted: Any = None) -> Any:
+    """Return the goal that a text names: a class by its value or name, or a number.
+
+    Args:
+        model: a fitted model.
+        text: the text; None means the other of two classes.
+        predicted: the predicted class, for that.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs)
+        >>> read_goal(clf, "-1"), read_goal(clf, None, predicted=-1)
+        (-1, 1)
+    """
+    values = model.target_.classes.tolist()
+    if text is None:
+        if not model.target_.exclusive or len(values) != 2:
+            raise InputError("this model does not predict one of two classes; give a goal")
+        return values[1 - values.index(predicted)]
+    if model.target_.exclusive:
+        return next((value for value in values if str(value) == text), text)
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"goal {text!r:.40} is not a number; give one") from None
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a suggestion should reach: a column of the answers, and the class, label or number wanted in it."""
+
+    column: int
+    goal: Any
+
+    @classmethod
+    def of(cls, model: Any, goal: Any, label: Any) -> Aim:
+        """Check a goal against the target of a model."""
+        target = model.target_
+        values = target.classes.tolist()
+        names = model.label_names_.get("class" if target.exclusive else "target", {})
+        by_name = {str(name): value for value, name in names.items()}
+        if target.exclusive:
+            goal = by_name.get(str(goal), goal)
+            if goal not in values or isinstance(goal, bool):
+                known = ", ".join(str(names.get(value, value)) for value in values)
+                raise InputError(f"goal={goal!r:.40} is not a class of this model; use one of {known}")
+            return cls(values.index(goal), goal)
+        label = by_name.get(str(label), label)
+        if label is None and len(values) > 1:
+            known = ", ".join(str(names.get(value, value)) for value in values)
+            raise InputError(f"this model predicts several columns; give label as one of {known}")
+        column = 0 if label is None else values.index(label) if label in values else -1
+        if column < 0:
+            raise InputError(f"label={label!r:.40} is not a label of this model")
+        if isinstance(goal, (bool, str)) or not np.isreal(goal) or not np.isfinite(goal):
+            raise InputError(f"goal={goal!r:.40} is not a number; give one")
+        if not target.numeric and goal not in (0, 1):
+            raise InputError(f"goal={goal!r:.40} is not 0 or 1, the absence or presence of a label")
+        return cls(column, goal)
+
+    def measure(self, model: Any, graphs: GraphSet) -> list[tuple[float, float, Any, bool]]:
+        """Return for each graph its progress, the answer about the goal, the prediction, and if that is the goal.
+
+        Progress grows towards the goal: log-odds of the goal, or for numbers minus the distance to it.
+        """
+        target = model.target_
+        answers = model.predict(graphs) if target.numeric else model.predict_proba(graphs)
+        answers = answers.reshape(len(graphs), -1)
+        decided = target.decide(answers)
+        values = answers[:, self.column]
+        if target.numeric:
+            return [(value, value, value, False) for value in values.tolist()]
+        if not target.exclusive and not self.goal:
+            values = 1 - values
+        odds: NDArray[np.float64] = logit(np.clip(values, 1e-9, 1 - 1e-9))
+        chosen = decided if target.exclusive else decided[:, self.column]
+        return [
+            (float(odd), float(value), one, bool(one == self.goal))
+            for odd, value, one in zip(odds, values, chosen.tolist(), strict=True)
+        ]
+
+    def reach(self, model: Any, start: float, measured: tuple[float, float, Any, bool]) -> tuple[float, bool]:
+        """Return the change from ``start``, and whether the goal is reached."""
+        if not model.target_.numeric:
+            return measured[0] - start, measured[3]
+        sign = 1.0 if self.goal >= start else -1.0
+        return sign * (measured[0] - start), sign * (measured[0] - self.goal) >= 0
+
+
+def _layer(
+    model: Any,
+    aim: Aim,
+    editor: Editor,
+    mode: str | None,
+    beam: Sequence[tuple[Graph, tuple[str, ...]]],
+    seen: set[int],
+    start: tuple[float, float, Any, bool],
+) -> list[Suggestion]:
+    """Edit the graphs of the beam, and return the new ones that are nearer to the goal than the given graph."""
+    words: list[tuple[str, ...]] = []
+    proposals: list[Any] = []
+    for graph, before in beam:
+        for text, proposal in editor.propose(graph, mode)[: MOST_IN_STEP // len(beam)]:
+            words.append((*before, text))
+            proposals.append(proposal)
+    graphs, rows = editor.read(proposals, mode)
+    if graphs is None:
+        return []
+    hashes = graph_hashes(graphs).tolist()
+    fresh = [i for i, value in enumerate(hashes) if value not in seen and hashes.index(value) == i]
+    seen.update(hashes)
+    if not fresh:
+        return []
+    chosen = graphs.select(np.array(fresh))
+    layer = []
+    for i, (place, measured) in enumerate(zip(fresh, aim.measure(model, chosen), strict=True)):
+        change, reached = aim.reach(model, start[0], measured)
+        if change > 0:
+            layer.append(Suggestion(chosen[i], words[rows[place]], measured[1], measured[2], reached, change))
+    return layer
+
+
+def _with_verdicts(model: Any, found: Sequence[Suggestion]) -> list[Suggestion]:
+    """Return the best suggestions with the verdicts of the model's domain, without those that are out of it."""
+    best = _ranked(found)[:LOOKED_AT]
+    if not best or getattr(model, "_trust", None) is None:
+        return best
+    verdicts = model.domain(join_graphs([one.graph for one in best])).verdict.tolist()
+    return [replace(one, verdict=verdict) for one, verdict in zip(best, verdicts, strict=True) if verdict != "out"]
+
+
+def _ranked(found: Sequence[Suggestion]) -> list[Suggestion]:
+    """Order suggestions: those that reach the goal, in domain, with the largest change per edit come first."""
+    return sorted(found, key=lambda one: (not one.reached, one.verdict == "borderline", -one.change / len(one.edits)))

@@ -1,0 +1,85 @@
+"""Suggestions for molecules: chemistry that RDKit accepts, standardised, and scored exactly."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+from tests_commands import refused, run
+
+Chem = pytest.importorskip("rdkit.Chem")
+
+import isonn
+from isonn.molecules.suggest import REPLACEMENTS, MoleculeEditor, _reactions
+
+NITRO = "Cc1ccc([N+](=O)[O-])cc1"
+
+
+@pytest.fixture(scope="module")
+def toxic(tmp_path_factory):
+    path = tmp_path_factory.mktemp("toxic") / "molecules.csv"
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "alerts.py"))["write_molecules"](path, 200)
+    return isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(isonn.load(path))
+
+
+def proposals(smiles):
+    return dict(MoleculeEditor().propose(isonn.molecules.from_smiles([smiles])[0], "salts"))
+
+
+def test_the_rule_of_the_data_is_undone(toxic):
+    found = toxic.suggest(NITRO, goal=0, top=5)
+    nitro = Chem.MolFromSmarts("c[N+](=O)[O-]")
+    assert all(one.reached for one in found)
+    for one in found:
+        assert not Chem.MolFromSmiles(one.smiles).HasSubstructMatch(nitro), one
+        assert one.answer == pytest.approx(toxic.predict_proba([one.smiles])[0, 0], abs=1e-12)
+        assert 0 < one.similarity < 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "expected"),
+    [
+        (NITRO, "remove nitro on an aromatic ring", "Cc1ccccc1"),
+        (NITRO, "replace nitro on an aromatic ring by cyano", "Cc1ccc(C#N)cc1"),
+        ("Nc1ccccc1", "acetamide for an aromatic amine", "CC(=O)Nc1ccccc1"),
+        ("CC(=O)NC", "reversed amide", "CC(=O)NC"),
+        ("OC(=O)CC", "tetrazole for an acid", "CCc1nnn[nH]1"),
+        ("C1OC1C", "diol for an epoxide", "CC(O)CO"),
+        ("c1ccsc1", "oxygen for sulfur", None),
+        ("c1ccccc1", "ring nitrogen for CH", "c1ccncc1"),
+    ],
+)
+def test_replacements_are_those_a_chemist_would_draw(given, words, expected):
+    found = {
+        smiles: text for text, smiles in MoleculeEditor().propose(isonn.molecules.from_smiles([given])[0], "salts")
+    }
+    if expected is None or Chem.CanonSmiles(expected) == Chem.CanonSmiles(given):
+        return
+    assert found[Chem.CanonSmiles(expected)] == words
+
+
+def test_every_replacement_is_a_reaction_and_proposals_are_valid():
+    assert 55 <= len(REPLACEMENTS) <= 75
+    for _, reaction in _reactions():
+        assert reaction.Validate(True)[1] == 0
+    for smiles in (NITRO, "CC(=O)Oc1ccccc1C(=O)O", "CN1CCC(c2ccc(N)cc2)CC1", "O=C1C=CC(=O)C=C1", "C[n+]1ccccc1"):
+        for proposal in proposals(smiles).values():
+            assert Chem.MolFromSmiles(proposal) is not None
+            assert not any(atom.GetNumRadicalElectrons() for atom in Chem.MolFromSmiles(proposal).GetAtoms())
+
+
+def test_the_commands_print_and_draw_suggestions(toxic, tmp_path):
+    toxic.save(tmp_path / "model")
+    printed = run("suggest", tmp_path / "model", NITRO, "--goal", "0", "--top", "3")
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.startswith("now predicted: 1")
+    assert len(printed.stdout.splitlines()) == 4
+    refused(run("suggest", tmp_path / "model", NITRO, "--goal", "2"), "goal='2' is not a class of this model")
+    refused(run("suggest", tmp_path / "model", "C(", "--goal", "0"), "syntax error")
+    (tmp_path / "one.smi").write_text(f"{NITRO}\n")
+    page = run("explain", tmp_path / "model", tmp_path / "one.smi", "--suggest", "--out", tmp_path / "page.html")
+    assert page.returncode == 0, page.stderr
+    text = (tmp_path / "page.html").read_text()
+    assert "What would change the prediction" in text
+    assert "does not reach the goal" not in text
