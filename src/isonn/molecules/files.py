@@ -89,6 +89,7 @@ class MoleculeReader(Reader):
 
     keeps_rows = True
     suffixes: tuple[str, ...]
+    _last_plan: tuple[tuple[Any, ...], Plan] | None = None
 
     def parse(self, source: str, log: list[str]) -> tuple[Mol | str, str]:
         """Return the molecule of a record, or the reason why it cannot be read, and its SMILES or another text."""
@@ -144,7 +145,7 @@ class MoleculeReader(Reader):
     def stream(self, path: Path, at_once: int, **options: Any) -> Iterator[GraphSet]:
         """Yield the same molecules in chunks; of earlier ones, 8 bytes and the targets are kept to count repeats."""
         chosen = Options(**options)
-        plan = self._plan(path, self.records(path, chosen.smiles), chosen)
+        plan = self._stream_plan(path, chosen)
         summary = _Summary(path, plan, chosen)
         records = self.records(path, chosen.smiles)
         while piece := list(islice(records, at_once)):
@@ -202,6 +203,14 @@ class MoleculeReader(Reader):
                 columns[name].add(text)
         fitting = [name for name, column in columns.items() if _may_be_target(name) and column.may_be_target]
         return fitting if len(fitting) == 1 else []
+
+    def _stream_plan(self, path: Path, options: Options) -> Plan:
+        """Return the plan of a file; a stream, which ``fit`` reads several times, is surveyed only the first time."""
+        state = path.stat()
+        key = (str(path.resolve()), state.st_mtime_ns, state.st_size, repr(options))
+        if self._last_plan is None or self._last_plan[0] != key:
+            self._last_plan = key, self._plan(path, self.records(path, options.smiles), options)
+        return self._last_plan[1]
 
     def _plan(self, path: Path, records: Iterable[Record], options: Options) -> Plan:
         check_mode(options.standardize)

@@ -128,7 +128,7 @@ def _first_screen(cases: Cases) -> tuple[str, Header]:
     if len(panels) == 1:
         return f"{graphs.name}, {panels[0].title}", _header_of_graph(panels[0], panels[0].called, how)
     of = f"all {len(panels)}" if len(panels) == len(graphs) else f"{len(panels)} of {len(graphs)}"
-    where = "" if graphs.name == "graphs" else f" of {graphs.name}"
+    where = "" if graphs.name in ("graphs", f"{noun}s") else f" of {graphs.name}"
     header = Header(
         kicker=_KICKER,
         question=f"What does the model see in {of} {noun}s{where}?",
