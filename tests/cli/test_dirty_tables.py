@@ -175,3 +175,21 @@ def test_numbers_are_told_with_their_unit(tmp_path):
     result = fit(data, tmp_path / "model")
     assert "predicts numbers of logS [mol/L]" in result.stdout
     assert " mol/L, RMSE " in result.stdout
+    assert " mol/L\n" in run("explain", tmp_path / "model", "CCCO").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("smiles;IC50\n(structure);uM\nCCO;1,5\nCC;2,5\nCCC;3\n", ("two header rows", "delete the second one")),
+        ("compound,y\naspirin,1\ncaffeine,0\nacetic acid,1\n", ("no column of SMILES", "names such as 'aspirin'")),
+        ("smiles,y\nCCO,5 nM\nCC,3 uM\nC,2 nM\n", ("mixes units: nM (2), µM (1)", "convert all cells")),
+        ("smiles,y\nCCO,2020-01-02\nCC,2020-01-03\n", ("no column that may be the target", "--target")),
+    ],
+)
+def test_tables_that_only_the_user_can_mend_are_refused_in_one_sentence(tmp_path, text, words):
+    data = tmp_path / "odd.csv"
+    data.write_text(text)
+    refused(fit(data, tmp_path / "model"), *words)
+    if "2020" in text:
+        refused(fit(data, tmp_path / "model", "--target", "y"), "holds dates such as '2020-01-02'")

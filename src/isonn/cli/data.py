@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Quiet, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import (
+    AsJson,
+    Censored,
+    Data,
+    Quiet,
+    SkipBad,
+    SmilesColumn,
+    Standardize,
+    TargetColumns,
+    Values,
+    reading,
+)
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -37,12 +48,21 @@ def list_datasets(as_json: AsJson = False, quiet: Quiet = False) -> None:
 
 @app.command()
 def info(
-    data: Data, smiles: SmilesColumn = None, target: TargetColumns = None, as_json: AsJson = False, quiet: Quiet = False
+    data: Data,
+    smiles: SmilesColumn = None,
+    target: TargetColumns = None,
+    standardize: Standardize = None,
+    censored: Censored = None,
+    values: Values = None,
+    skip_bad: SkipBad = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Describe a dataset: graphs, classes, sizes, labels and source."""
     import isonn
 
-    graphs = isonn.load(data, **reading(smiles, target))
+    options = reading(smiles, target, standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
+    graphs = isonn.load(data, **options)
     facts = _facts(graphs)
     if as_json:
         print(json.dumps(facts, indent=1))

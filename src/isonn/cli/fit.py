@@ -297,6 +297,11 @@ class _Source:
         from isonn.errors import InputError
 
         graphs = self.load()
+        if graphs.y is None and takes_option(self.data, "target"):
+            raise InputError(
+                f"{graphs.name} has no column that may be the target (dates, ids and unique texts are none); "
+                f"name it with --target"
+            )
         if graphs.y is None:
             raise InputError(
                 f"{graphs.name} has no targets to learn; add labels (.npz, .mat), a labels.csv (folder of matrices), a "

@@ -21,6 +21,7 @@ from isonn.explain.template import Template
 from isonn.explain.units import Unit
 from isonn.graphs.graph import Graph
 from isonn.graphs.input_nodes import input_nodes, on_input_nodes
+from isonn.graphs.io.target_column import unit_of
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
 from isonn.targets import Target
@@ -149,6 +150,11 @@ class Explanation:
         return self.class_names.get(plain, f"class {plain}")
 
     @property
+    def unit(self) -> str:
+        """The unit of a predicted number, from the name of its column: "uM" for "IC50 (uM)"; "" if it has none."""
+        return unit_of(self.class_names.get(self.column, "")) if self.target.numeric else ""
+
+    @property
     def logarithm(self) -> bool:
         """Whether score and contributions are base-10 logarithms of a number: +0.3 is a factor of 2."""
         logs = getattr(self.target, "logs", None)
@@ -264,7 +270,11 @@ class Explanation:
     def summary(self, top: int = 5) -> str:
         """Return a few lines: the prediction, the score, and the reasons, or the strongest matches without reasons."""
         answer = self.probabilities[self.column]
-        what = f"predicted {answer:.3g}" if self.target.numeric else f"{self.class_name} with probability {answer:.3f}"
+        what = (
+            f"predicted {answer:.3g} {self.unit}".rstrip()
+            if self.target.numeric
+            else f"{self.class_name} with probability {answer:.3f}"
+        )
         scale = ", its base-10 logarithm" if self.logarithm else ""
         lines = [f"{what}: score {self.score:+.2f}{scale} (base: {self.base:+.2f})"]
         if self.padding:

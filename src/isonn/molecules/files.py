@@ -296,7 +296,7 @@ class _Summary:
 
     def nothing(self) -> DatasetError:
         """Return the error about a file without usable rows."""
-        if self.bad and all(map(_is_name, (problem.text for problem in self.first))):
+        if self.bad and all(map(is_name, (problem.text for problem in self.first))):
             return DatasetError(
                 f"{self.path} has names such as {self.first[0].text!r} where structures are expected; convert them to "
                 f"SMILES first, or give another column as smiles"
@@ -326,7 +326,7 @@ class _Summary:
             warnings.warn(f"{self.path.name}: {sentence}", IsoNNWarning, stacklevel=4)
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
     """Return whether a text looks like the name of a compound, such as "acetic acid" or "aspirin"."""
     return re.fullmatch(r"[A-Za-z0-9,'() \-]*[a-z]{4,}[A-Za-z0-9,'() \-]*", text) is not None
 

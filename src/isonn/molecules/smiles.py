@@ -11,7 +11,7 @@ from isonn.graphs.io.registry import RowTable
 from isonn.graphs.io.tables import SUFFIXES, is_table, open_text, table_rows
 from isonn.graphs.io.target_column import is_missing, measured
 from isonn.molecules.convert import is_smiles, read_molecules
-from isonn.molecules.files import MoleculeReader, Record, choose_column
+from isonn.molecules.files import MoleculeReader, Record, choose_column, is_name
 
 #: Names of SMILES columns, in lower case.
 _USUAL = {"smiles", "smile", "mol", "molecule", "structure", "canonical_smiles", "isomeric_smiles", "smiles_string"}
@@ -112,7 +112,10 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
         found = " and ".join(map(repr, candidates))
         raise DatasetError(f"{path} has SMILES in {found}; give one of them as smiles")
     inchi = any(cell.startswith("InChI=") for row in rows for cell in row)
-    remedy = "convert its InChI to SMILES" if inchi else "give the column that holds them as smiles"
+    name = next((cell for row in rows for cell in row if is_name(cell)), None)
+    remedy = "give the column that holds them as smiles"
+    if inchi or name:
+        remedy = "convert its InChI to SMILES" if inchi else f"convert names such as {name!r:.40} to SMILES"
     raise DatasetError(f"{path} has no column of SMILES among {columns}; {remedy}")
 
 

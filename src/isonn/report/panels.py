@@ -239,7 +239,7 @@ def _probabilities(explanation: Explanation, naming: Naming) -> tuple[tuple[str,
 def _answer_text(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
     """Return the class, all labels, or the number that these answers predict."""
     if isinstance(explanation.target, Numbers):
-        return f"{explanation.probabilities[explanation.column]:.3g}"
+        return f"{explanation.probabilities[explanation.column]:.3g} {explanation.unit}".rstrip()
     if isinstance(explanation.target, Labels):
         return ", ".join(map(naming.class_, explanation.classes[answers > 0.5].tolist())) or "no label"
     return naming.class_(explanation.classes[int(answers.argmax())])
