@@ -213,9 +213,9 @@ def test_found_in_is_what_networkx_finds(graphs, clf):
     assert found[1]
 
 
-def test_one_graph_is_explained_at_a_time(graphs, clf):
-    with pytest.raises(InputError, match="X holds 26 graphs where one is wanted"):
-        clf.explain(graphs)
+def test_several_graphs_are_explained_one_by_one(graphs, clf):
+    for e, graph in zip(clf.explain(graphs[:3]), graphs[:3], strict=True):
+        np.testing.assert_array_equal(e.node_importance, clf.explain(graph).node_importance)
     np.testing.assert_array_equal(
         clf.explain(graphs[3:4]).node_importance, clf.explain(networkx_of(graphs[3])).node_importance
     )

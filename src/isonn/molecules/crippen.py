@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from isonn.molecules.atoms import Atoms, Flags
-from isonn.packing import Floats
+from isonn.packing import Floats, IntArray
 
 #: logP and molar refractivity of each type.
 VALUES = {
@@ -103,15 +103,15 @@ def crippen(atoms: Atoms) -> tuple[Floats, Floats]:
         >>> print(logp.sum().round(4), refractivity.sum().round(4))
         -0.0014 12.7598
     """
-    types = _first(atoms_rules(atoms), VALUES, len(atoms))
+    types = _first(atom_rules(atoms), VALUES, len(atoms))
     bearers = _first(hydrogen_rules(atoms), HYDROGENS, len(atoms))
-    own = np.array(list(VALUES.values()))[types]
+    heavy = np.array(list(VALUES.values()))[types]
     hydrogens = np.array(list(HYDROGENS.values()))[bearers] * atoms.hydrogens[:, None]
-    values = np.where((atoms.number > 1)[:, None], own + hydrogens, 0.0)
+    values = np.where((atoms.number > 1)[:, None], heavy + hydrogens, 0.0)
     return values[:, 0], values[:, 1]
 
 
-def _first(rules: Iterator[tuple[str, Flags]], values: dict[str, tuple[float, float]], n: int) -> np.ndarray:
+def _first(rules: Iterator[tuple[str, Flags]], values: dict[str, tuple[float, float]], n: int) -> IntArray:
     """Return the number of the first rule that fits each atom; the last value is that of all others."""
     places = {name: place for place, name in enumerate(values)}
     types, unmatched = np.full(n, len(values) - 1), np.ones(n, dtype=bool)
@@ -122,7 +122,7 @@ def _first(rules: Iterator[tuple[str, Flags]], values: dict[str, tuple[float, fl
     return types
 
 
-def atoms_rules(atoms: Atoms) -> Iterator[tuple[str, Flags]]:
+def atom_rules(atoms: Atoms) -> Iterator[tuple[str, Flags]]:
     """Yield name and members of each type of atoms other than hydrogen, the first that fits counts."""
     yield from _carbons(atoms)
     yield from _nitrogens(atoms)

@@ -200,17 +200,17 @@ def polar_surface(atoms: Atoms) -> Floats:
     kinds = (atoms.single, atoms.double, atoms.triple, atoms.conjugated)
     facts = [atoms.degree, atoms.hydrogens, atoms.charge, *(atoms.count(bonds) for bonds in kinds)]
     for number, table, start, per_neighbour in ((7, _NITROGEN, 30.5, 8.2), (8, _OXYGEN, 28.5, 8.6)):
-        own = np.flatnonzero(atoms.number == number)
-        if not len(own):
+        chosen = np.flatnonzero(atoms.number == number)
+        if not len(chosen):
             continue
-        row, place = merge_equal(iter([column[own] for column in facts]))
+        row, place = merge_equal(iter([column[chosen] for column in facts]))
         usual = []
-        for environment in zip(*(column[own[place]].tolist() for column in facts), strict=True):
+        for environment in zip(*(column[chosen[place]].tolist() for column in facts), strict=True):
             # environments that are not in the table have a general formula
             general = max(0.0, start - per_neighbour * environment[0] + 1.5 * environment[1])
             usual.append(table.get(environment, (general,)))
         values = np.array([[areas[0], areas[-1]] for areas in usual]).reshape(-1, 2)[row]
-        area[own] = np.where(_in_triangle(atoms, own), values[:, 1], values[:, 0])
+        area[chosen] = np.where(_in_triangle(atoms, chosen), values[:, 1], values[:, 0])
     return area
 
 
@@ -245,9 +245,9 @@ def surface(atoms: Atoms) -> Floats:
     hydrogen = _radii()[1]
     covered = atoms.hydrogens * _covered(radius, hydrogen, 0.0)
     covered += np.bincount(atoms.bonds.here, _covered(here, there, shorter), minlength=len(atoms))
-    own = np.pi * radius * (4 * radius - covered)
-    bare = np.pi * hydrogen * (4 * hydrogen - _covered(hydrogen, radius, 0.0))
-    return np.asarray(np.maximum(own, 0.0) + atoms.hydrogens * np.maximum(bare, 0.0))
+    heavy = np.pi * radius * (4 * radius - covered)
+    each = np.pi * hydrogen * (4 * hydrogen - _covered(hydrogen, radius, 0.0))
+    return np.asarray(np.maximum(heavy, 0.0) + atoms.hydrogens * np.maximum(each, 0.0))
 
 
 #: How much shorter than the sum of the radii a bond of each kind is, in Å.
