@@ -52,6 +52,37 @@ def predict(
             rich_help_panel=COLUMNS,
         ),
     ] = False,
+    interval: Annotated[
+        bool,
+        typer.Option(
+            "--interval",
+            help="Add the interval of each number, or the set of classes, that holds the truth with --coverage.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = False,
+    coverage: Annotated[
+        float, typer.Option(help="Probability with which intervals and sets hold the truth.", rich_help_panel=COLUMNS)
+    ] = 0.9,
+    domain: Annotated[
+        bool,
+        typer.Option(
+            "--domain",
+            help="Add whether the model knows such graphs (in, borderline, out), and what is new.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = False,
+    neighbours: Annotated[
+        bool,
+        typer.Option(
+            "--neighbours",
+            help="Add the nearest training graphs with their true values, if the model keeps them.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = False,
+    dossier: Annotated[
+        Path | None,
+        typer.Option(help="New folder for a draft dossier of each prediction (QPRF), a page per graph."),
+    ] = None,
     top: Annotated[
         int | None,
         typer.Option(help="Write only the best rows, best first, with their reasons.", rich_help_panel=BEST),
@@ -82,8 +113,10 @@ def predict(
     are printed.
     """
     from isonn.cli.options import processes, reading
+    from isonn.conformal import check_coverage
     from isonn.errors import InputError
     from isonn.experiments.cluster import calls_on_cluster
+    from isonn.files import check_new
     from isonn.progress import bar
     from isonn.screening import screen
     from isonn.screening.run import partial_folder
@@ -94,7 +127,11 @@ def predict(
         return
     if cluster is not None and jobs is not None:
         raise InputError("--cluster runs on the workers of the cluster; leave out --jobs")
-    added = {"unseen": unseen, "reasons": 3 if reasons is None and top is not None else reasons}
+    added: dict[str, Any] = {"unseen": unseen, "reasons": 3 if reasons is None and top is not None else reasons}
+    trust = {"interval": interval, "set": interval, "domain": domain, "neighbours": neighbours}
+    added |= {name: check_coverage(coverage) if wanted else None for name, wanted in trust.items()}
+    if dossier is not None:
+        check_new(dossier)
     with ExitStack() as stack:
         path = out
         if path is None:  # print nothing yet, because the last line of the data may be unusable
@@ -123,6 +160,43 @@ def predict(
             with path.open(encoding="utf-8", newline="") as file:
                 shutil.copyfileobj(file, sys.stdout)
     _tell(done, out, top)
+    if dossier is not None:
+        _write_dossiers(model, data, reading(smiles, target, select=select), dossier)
+
+
+def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folder: Path) -> None:
+    """Write the dossier of every prediction, a page each."""
+    import isonn
+    from isonn.cli.options import graphs_of
+    from isonn.graphs.convert import as_graphset, is_smiles
+    from isonn.report.prediction_dossier import facts_of, prediction_dossier
+
+    clf = isonn.load_model(model)
+    folder.mkdir(parents=True)
+    number = 0
+    for path in data:
+        alone = not Path(path).expanduser().exists() and is_smiles(path)
+        graphs = as_graphset([path], standardize=clf.standardize_) if alone else graphs_of(path, clf, **options)
+        rules = _rules(graphs)
+        for i in range(len(graphs)):
+            name = str(graphs.table["row"][i]) if "row" in graphs.table else str(number)
+            facts = facts_of(graphs[i].row or {})
+            warned = None if rules is None else rules[i]
+            page = prediction_dossier(clf.explain(graphs[i : i + 1]), f"graph {name}", facts, warned)
+            page.to_html(folder / f"{number}.html")
+            number += 1
+    print(f"{number} dossiers in {folder}: drafts for an expert, not regulatory statements", file=sys.stderr)
+
+
+def _rules(graphs: Any) -> list[list[str]] | None:
+    """Return the toxicophores of each molecule; None for other graphs."""
+    if graphs.kind != "molecules":
+        return None
+    from isonn.molecules import to_mol
+    from isonn.molecules.toxicophores import TOXICOPHORES, toxicophore_table
+
+    table = toxicophore_table(to_mol(graph) for graph in graphs).tolist()
+    return [[name for name, hit in zip(TOXICOPHORES, row, strict=True) if hit] for row in table]
 
 
 def _is_new(out: Path, resume: bool) -> bool:

@@ -44,6 +44,15 @@ HeadName = Annotated[
     str | None,
     typer.Option("--head", help="auto (sums and logic), linear or trees.", rich_help_panel=SUBGRAPHS),
 ]
+KeepExamples = Annotated[
+    str | None,
+    typer.Option(
+        help="Store ids or smiles of training graphs with their true values in the model, for `predict --neighbours`. "
+        "Whoever gets the model can read them.",
+        show_default="nothing",
+        rich_help_panel=SUBGRAPHS,
+    ),
+]
 
 K = Annotated[
     str | None,
@@ -188,3 +197,12 @@ def only_size(sizes: tuple[int, ...]) -> int:
 
         raise InputError(f"--k {sizes} are several sizes, but isonn has one; give one")
     return sizes[0]
+
+
+def examples_kept(text: str | None) -> bool | str | None:
+    """Return --keep-examples as the parameter of models; raise `InputError` for other words than ids and smiles."""
+    from isonn.errors import InputError
+
+    if text not in (None, "ids", "smiles"):
+        raise InputError(f"--keep-examples {text} is unknown; use ids or smiles")
+    return True if text == "ids" else text

@@ -5,26 +5,12 @@ To add one, write an `Extra` and list it in `EXTRAS`; the command passes ``{name
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
-
-
-class Extra(NamedTuple):
-    """Columns that an option adds.
-
-    Attributes:
-        names: returns their names, from the model and the value of the option; raises `InputError` if the model cannot
-            fill them.
-        columns: returns them, a list of cells for each name, from the model, some graphs and the value of the option.
-        numeric: whether they hold numbers rather than text.
-    """
-
-    names: Callable[[Any, Any], list[str]]
-    columns: Callable[[Any, GraphSet, Any], list[list[Any]]]
-    numeric: bool = False
+from isonn.screening.extra import Extra
+from isonn.screening.trust import TRUST
 
 
 def _unseen_names(clf: Any, _: bool) -> list[str]:
@@ -54,4 +40,4 @@ def _reasons(clf: Any, graphs: GraphSet, most: int) -> list[list[Any]]:
 
 
 #: What options can add, by name.
-EXTRAS = {"unseen": Extra(_unseen_names, _unseen, numeric=True), "reasons": Extra(_reason_names, _reasons)}
+EXTRAS = {"unseen": Extra(_unseen_names, _unseen, numeric=True), "reasons": Extra(_reason_names, _reasons), **TRUST}

@@ -1,0 +1,109 @@
+"""`isonn predict --interval --domain --neighbours --dossier` and `isonn dossier`."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from tests_commands import run
+
+import isonn
+
+pytest.importorskip("rdkit")
+pytest.importorskip("jinja2")
+pytestmark = pytest.mark.filterwarnings("ignore:.*label never seen in training", "ignore:.*consist mostly of subgraphs")
+
+SMILES = [f"{'C' * n}{end}" for n in range(2, 14) for end in ("O", "N", "Cl", "C(=O)O", "C#N")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trust")
+    for name, value in (("classes", lambda s: int(s.endswith("O"))), ("numbers", lambda s: len(s) - 9.5)):
+        rows = [f"{text},{value(text)}" for text in SMILES]
+        (folder / f"{name}.csv").write_text("\n".join(["smiles,y", *rows, ""]))
+        model = folder / f"{name}-model"
+        done = run("fit", folder / f"{name}.csv", "--out", model, "--head", "linear", "--keep-examples", "smiles")
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def rows_of(done):
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(done.stdout.splitlines()))
+
+
+def test_columns_are_those_of_the_model(folder):
+    for name in ("classes", "numbers"):
+        model = isonn.load_model(folder / f"{name}-model")
+        new = ["CCCCCCCCO", "C" * 60, "CC[Fe]"]
+        rows = rows_of(run("predict", folder / f"{name}-model", *new, "--interval", "--domain", "--neighbours"))
+        assessment = model.assess(new)
+        assert [row["domain"] for row in rows] == assessment.domain.verdict.tolist()
+        assert [row["domain"] for row in rows[1:]] == ["out", "out"]
+        assert "Fe" in rows[2]["new"]
+        np.testing.assert_allclose([float(row["distance"]) for row in rows], assessment.domain.distance, atol=1e-4)
+        assert rows[0]["neighbour 1"].startswith("CCCCCCCCO (")
+        if name == "numbers":
+            given = [[float(row["low"]), float(row["high"])] for row in rows]
+            np.testing.assert_allclose(given, assessment.interval, atol=1e-5)
+        else:
+            held = [[str(value) in row["set"].split(" or ") for value in (0, 1)] for row in rows]
+            np.testing.assert_array_equal(held, assessment.sets)
+
+
+def test_coverage_is_checked_and_used(folder):
+    wide, narrow = (
+        rows_of(run("predict", folder / "numbers-model", "CCCCO", "--interval", "--coverage", coverage))[0]
+        for coverage in ("0.95", "0.5")
+    )
+    assert float(wide["high"]) - float(wide["low"]) > float(narrow["high"]) - float(narrow["low"])
+    done = run("predict", folder / "numbers-model", "CCCCO", "--interval", "--coverage", "1.5")
+    assert done.returncode == 2
+    assert "coverage must be above 0 and below 1" in done.stderr
+
+
+def test_neighbours_need_a_model_that_keeps_them(folder, tmp_path):
+    run("fit", folder / "classes.csv", "--out", tmp_path / "model", "--head", "linear", "--max-nodes", "2")
+    done = run("predict", tmp_path / "model", "CCO", "--neighbours")
+    assert done.returncode == 2
+    assert "fit it with --keep-examples" in done.stderr
+    assert run("fit", folder / "classes.csv", "--out", tmp_path / "other", "--keep-examples", "names").returncode == 2
+
+
+def test_a_dossier_of_each_prediction_has_a_second_opinion(folder, tmp_path):
+    new = ["O=[N+]([O-])c1ccccc1", "CCCCCCO"]
+    done = run("predict", folder / "classes-model", *new, "--dossier", tmp_path / "pages")
+    assert done.returncode == 0, done.stderr
+    first, second = ((tmp_path / "pages" / f"{i}.html").read_text() for i in (0, 1))
+    assert "The rules warn: aromatic nitro" in first
+    assert "CONFLICT" in second  # an alcohol is positive here, and no rule warns
+    for page, smiles in zip((first, second), new, strict=True):
+        assert "Draft for an expert, not a regulatory statement" in page
+        assert smiles in page
+        assert "Nearest known cases" in page
+
+
+def test_a_dossier_without_about_says_what_is_missing(folder, tmp_path):
+    done = run("dossier", folder / "classes-model", folder / "classes.csv", "--out", tmp_path / "dossier.json")
+    assert done.returncode == 0, done.stderr
+    assert "entries are to be written by you; give them with --about" in done.stderr
+    stored = json.loads((tmp_path / "dossier.json").read_text())
+    assert {"fit", "grouped"} <= set(stored["validations"])
+    headings = [entry["heading"] for chapter in stored["chapters"] for entry in chapter["entries"]]
+    assert "8.3 Structural alerts" in headings
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [("title = 3", "write it as text"), ("title", "is not a TOML file"), ('x = "y"', "is unknown; use title")],
+)
+def test_a_bad_about_is_one_sentence(folder, tmp_path, about, words):
+    (tmp_path / "about.toml").write_text(about)
+    out = ("--out", tmp_path / "d.html", "--about", tmp_path / "about.toml")
+    done = run("dossier", folder / "classes-model", folder / "classes.csv", *out)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
