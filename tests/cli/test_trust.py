@@ -74,7 +74,7 @@ def test_neighbours_need_a_model_that_keeps_them(folder, tmp_path):
 
 
 def test_a_dossier_of_each_prediction_has_a_second_opinion(folder, tmp_path):
-    new = ["O=[N+]([O-])c1ccccc1", "CCCCCCO"]
+    new = ["O=[N+]([O-])c1ccccc1", "CCCCCC[O-].[Na+]"]
     done = run("predict", folder / "classes-model", *new, "--dossier", tmp_path / "pages")
     assert done.returncode == 0, done.stderr
     first, second = ((tmp_path / "pages" / f"{i}.html").read_text() for i in (0, 1))
@@ -84,6 +84,7 @@ def test_a_dossier_of_each_prediction_has_a_second_opinion(folder, tmp_path):
         assert "Draft for an expert, not a regulatory statement" in page
         assert smiles in page
         assert "Nearest known cases" in page
+    assert ">CCCCCCO<" in second  # as standardised
 
 
 def test_a_dossier_without_about_says_what_is_missing(folder, tmp_path):

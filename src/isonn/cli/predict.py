@@ -177,10 +177,10 @@ def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folde
     for path in data:
         alone = not Path(path).expanduser().exists() and is_smiles(path)
         graphs = as_graphset([path], standardize=clf.standardize_) if alone else graphs_of(path, clf, **options)
-        rules = _rules(graphs)
+        rules, standard = _rules(graphs)
         for i in range(len(graphs)):
             name = str(graphs.table["row"][i]) if "row" in graphs.table else str(number)
-            facts = facts_of(graphs[i].row or {})
+            facts = facts_of(graphs[i].row or {}, None if standard is None else standard[i])
             warned = None if rules is None else rules[i]
             page = prediction_dossier(clf.explain(graphs[i : i + 1]), f"graph {name}", facts, warned)
             page.to_html(folder / f"{number}.html")
@@ -188,15 +188,16 @@ def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folde
     print(f"{number} dossiers in {folder}: drafts for an expert, not regulatory statements", file=sys.stderr)
 
 
-def _rules(graphs: Any) -> list[list[str]] | None:
-    """Return the toxicophores of each molecule; None for other graphs."""
+def _rules(graphs: Any) -> tuple[list[list[str]] | None, list[str] | None]:
+    """Return the toxicophores of each molecule and its standardised SMILES; None for other graphs."""
     if graphs.kind != "molecules":
-        return None
-    from isonn.molecules import to_mol
+        return None, None
+    from isonn.molecules import canonical_smiles, to_mol
     from isonn.molecules.toxicophores import TOXICOPHORES, toxicophore_table
 
     table = toxicophore_table(to_mol(graph) for graph in graphs).tolist()
-    return [[name for name, hit in zip(TOXICOPHORES, row, strict=True) if hit] for row in table]
+    hits = [[name for name, hit in zip(TOXICOPHORES, row, strict=True) if hit] for row in table]
+    return hits, canonical_smiles(graphs).tolist()
 
 
 def _is_new(out: Path, resume: bool) -> bool:

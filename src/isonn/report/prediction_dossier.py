@@ -111,7 +111,13 @@ def _second_opinion(explanation: Explanation, rules: Sequence[str], naming: Nami
     return Entry("6.1 Alert rules beside the statistical model", f"{warned}; {predicted}. {verdict} {about}")
 
 
-def facts_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the table of a molecule says about its structure."""
+def facts_of(row: Mapping[str, Any], standardised: str | None = None) -> dict[str, str]:
+    """Return what the table of a molecule says about its structure.
+
+    Args:
+        row: its entries in `GraphSet.table`.
+        standardised: the SMILES that the model sees, without stereochemistry.
+    """
     names = {"smiles": "SMILES as given", "standardize": "standardisation", "changes": "changes by standardisation"}
-    return {words: str(row[key]) or "none" for key, words in names.items() if key in row}
+    facts = {words: str(row[key]) or "none" for key, words in names.items() if key in row}
+    return facts if standardised is None else {**facts, "SMILES as standardised": standardised}
