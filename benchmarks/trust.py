@@ -3,6 +3,7 @@
     python benchmarks/trust.py run --sets esol,freesolv --split random      # continues where it stopped
     python benchmarks/trust.py show                                         # the finished jobs, as Markdown
     python benchmarks/trust.py times --sets ames                            # cost of a fit and of predictions
+    python benchmarks/trust.py noise                                        # intervals of tables where there is nothing
 
 Needs ISONN_DATA/molecules. Every job (a set, a split, a fold) is a line of benchmarks/trust.jsonl.
 """
@@ -24,6 +25,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 import isonn
+from isonn.experiments.statistics import corrected_interval
 from isonn.molecules import scaffolds, to_mol
 
 DATA = Path(os.environ.get("ISONN_DATA", "data")) / "molecules"
@@ -197,10 +199,32 @@ def times(sets: list[str]) -> None:
         )
 
 
+def noise(studies: int = 300, graphs: int = 100, folds: int = 10) -> None:
+    """Print how often the interval column of tables holds 0.5 where classes are noise, for 1, 3, 5 and 10 seeds."""
+    draw = np.random.default_rng(0)
+    hits: dict[int, list[bool]] = {1: [], 3: [], 5: [], 10: []}
+    for _ in range(studies):
+        features, y = draw.normal(size=(graphs, 10)), draw.permutation(np.arange(graphs) % 2) * 2.0 - 1
+        accuracies: list[float] = []
+        for seed in range(1, 11):
+            order = np.concatenate([draw.permutation(np.flatnonzero(y == value)) for value in (-1, 1)])
+            fold = np.empty(graphs, dtype=int)
+            fold[order] = np.arange(graphs) % folds
+            for number in range(folds):
+                train, test = features[fold != number], features[fold == number]
+                weights = np.linalg.solve(train.T @ train + np.eye(10), train.T @ y[fold != number])
+                accuracies.append(float((np.sign(test @ weights) == y[fold == number]).mean()))
+            if seed in hits:
+                interval = corrected_interval(accuracies, 1 / (folds - 1))
+                assert interval is not None
+                hits[seed].append(interval[0] <= 0.5 <= interval[1])
+    print("coverage by seeds: " + ", ".join(f"{seeds}: {np.mean(hit):.3f}" for seeds, hit in hits.items()))
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["run", "show", "times"])
+    parser.add_argument("what", choices=["run", "show", "times", "noise"])
     parser.add_argument("--sets", default="esol,freesolv")
     parser.add_argument("--split", default="random", choices=["random", "murcko"])
     parser.add_argument("--folds", default="0,1,2,3,4")
@@ -209,6 +233,8 @@ def main() -> None:
         run(given.sets.split(","), given.split, [int(fold) for fold in given.folds.split(",")])
     elif given.what == "show":
         show()
+    elif given.what == "noise":
+        noise()
     else:
         times(given.sets.split(","))
 

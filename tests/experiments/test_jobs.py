@@ -247,6 +247,11 @@ def test_a_protocol_that_chooses_nothing_gets_no_candidates(graphs: GraphSet) ->
         run_job(replace(job, protocol="paper"), graphs)
 
 
+def test_methods_that_ignore_the_graphs_have_no_permutations(graphs: GraphSet) -> None:
+    jobs = plan(graphs, ["majority", "graph-size"], {"majority": {}, "graph-size": {}}, "fair", 1)
+    assert {job.method for job in permuted(jobs, 2)} == {"graph-size"}
+
+
 def test_permuted_jobs_learn_from_other_targets_on_the_same_folds(graphs: GraphSet) -> None:
     jobs = plan(graphs, ["degrees"], {}, "paper", 2)
     again = permuted(jobs, 2)

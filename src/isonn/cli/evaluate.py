@@ -141,7 +141,7 @@ def evaluate(
     from isonn.experiments.jobs import permuted, plan, thinned
     from isonn.experiments.methods import default_methods, resolve_methods, takes_confounds
     from isonn.experiments.metrics import METRICS
-    from isonn.experiments.protocols import find_protocol
+    from isonn.experiments.protocols import about_run, find_protocol
     from isonn.experiments.source import Source
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
@@ -180,7 +180,6 @@ def evaluate(
     chosen = chosen or ("random" if graphs.kind == "molecules" else "fair")
     if group is None and chosen in ("fair", "random") and graphs.kind == "connectomes" and "subject" in graphs.table:
         chosen = f"{chosen}:subject"  # sessions of a subject stay in one fold
-    rules = find_protocol(chosen).about
     settings, candidates = {}, {}
     for name in names:
         fixed = settings_given if _is_isonn(name) else {}
@@ -191,6 +190,7 @@ def evaluate(
             settings[name] = {**settings[name], "harmonize": harmonize}
     left_out = _left_out(names, settings, candidates, graphs)
     planned = plan(graphs, [name for name in names if name not in left_out], settings, chosen, seeds, candidates)
+    rules = about_run(find_protocol(chosen).about, 1 + max((job.fold for job in planned), default=0))
     store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{file_name(chosen)}")
 
     dataset = about(graphs)

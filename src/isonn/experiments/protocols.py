@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import importlib
+import re
 from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -176,6 +177,18 @@ class _Grouped(Protocol):
 
 
 _known_groups: dict[str, IntArray] = {}
+
+
+def about_run(about: str, folds: int) -> str:
+    """Return what a protocol says about itself, with the number of folds that were run.
+
+    A rare class, or few groups, leave fewer folds than it asks for.
+
+    Example:
+        >>> about_run("all graphs, 5 stratified folds with duplicates in one fold", 3)
+        'all graphs, 3 stratified folds with duplicates in one fold'
+    """
+    return re.sub(r"(?:at most )?\d+ ((?:stratified )?folds)", rf"{folds} \1", about, count=1)
 
 
 @register_protocol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isonn.experiments.protocols import PROTOCOLS, find_protocol
+from isonn.experiments.protocols import PROTOCOLS, about_run, find_protocol
 from isonn.graphs.graph import GraphSet
 from isonn.report.rows import count_text
 from isonn.report.runs import Group
@@ -32,7 +32,7 @@ def finished_text(group: Group) -> str:
 def protocol_text(group: Group) -> str:
     """Describe the protocol in a sentence; "" if it is not one of isonn's."""
     listed = group.protocol.partition(":")[0] in PROTOCOLS
-    return find_protocol(group.protocol).about if listed else ""
+    return about_run(find_protocol(group.protocol).about, group.folds) if listed else ""
 
 
 def versions(group: Group) -> dict[str, str]:
