@@ -26,18 +26,18 @@ def audit(
 
     clf = isonn.load_model(model)
     graphs = graphs_of(data, clf, **reading(smiles, target))
-    found = relabelling(clf, graphs, repeats=repeats, random_state=seed)
+    flips = relabelling(clf, graphs, repeats=repeats, random_state=seed)
     groups = twins(graphs)
-    changed = int((found.by_graph > 0).sum())
+    changed = int((flips.by_graph > 0).sum())
     in_groups = sum(map(len, groups))
     if as_json:
         summary = {
             "dataset": graphs.name,
             "graphs": len(graphs),
             "repeats": repeats,
-            "flip_rate": found.flip_rate,
-            "largest_change": found.largest_change,
-            "flips_by_graph": found.by_graph.tolist(),
+            "flip_rate": flips.flip_rate,
+            "largest_change": flips.largest_change,
+            "flips_by_graph": flips.by_graph.tolist(),
             "twins": [group.tolist() for group in groups],
         }
         print(json.dumps(summary, indent=1))
@@ -45,12 +45,12 @@ def audit(
     print(f"{graphs.name}: {len(graphs)} graphs, each relabelled {repeats} times")
     kind = "probability" if hasattr(clf, "predict_proba") else "number"
     print(
-        f"Predictions that changed: {found.flip_rate:.1%}, in {changed} graphs; "
-        f"largest change of a {kind}: {found.largest_change:.2g}"
+        f"Predictions that changed: {flips.flip_rate:.1%}, in {changed} graphs; "
+        f"largest change of a {kind}: {flips.largest_change:.2g}"
     )
     if changed:
-        worst = found.by_graph.argsort()[::-1][:5]
-        print("Most often: " + ", ".join(f"graph {i} ({found.by_graph[i]:.0%})" for i in worst if found.by_graph[i]))
+        worst = flips.by_graph.argsort()[::-1][:5]
+        print("Most often: " + ", ".join(f"graph {i} ({flips.by_graph[i]:.0%})" for i in worst if flips.by_graph[i]))
     print(
         f"Structural twins: {in_groups} graphs in {len(groups)} groups are equal up to relabelling, labels ignored; "
         f"keep each group in one fold"

@@ -28,17 +28,17 @@ def cost(
         from isonn.experiments.cost import estimate_cost
 
     graphs = isonn.load(data, **reading(smiles, target))
-    found = estimate_cost(graphs, k, c)
+    estimate = estimate_cost(graphs, k, c)
     if as_json:
-        print(json.dumps({"data": graphs.name, "k": k, "c": c, **asdict(found)}, indent=1))
+        print(json.dumps({"data": graphs.name, "k": k, "c": c, **asdict(estimate)}, indent=1))
         return
     print(f"{graphs.name}: {len(graphs)} graphs, templates of k={k} nodes, c={c}")
-    many = found.permutations >= 10**12
-    print(f"  permutations k!   {f'{float(found.permutations):.1e}' if many else f'{found.permutations:,}'}")
-    print(f"  regions           {found.regions:,}")
-    print(f"  distinct          {found.distinct:,}")
-    print(f"  memory            {found.memory / 1e6:,.1f} MB")
-    for name, matching in found.matchings.items():
+    many = estimate.permutations >= 10**12
+    print(f"  permutations k!   {f'{float(estimate.permutations):.1e}' if many else f'{estimate.permutations:,}'}")
+    print(f"  regions           {estimate.regions:,}")
+    print(f"  distinct          {estimate.distinct:,}")
+    print(f"  memory            {estimate.memory / 1e6:,.1f} MB")
+    for name, matching in estimate.matchings.items():
         if matching.seconds is None:
             print(f"  {name:<17} not possible: {matching.reason}")
             continue

@@ -32,12 +32,12 @@ def doctor(as_json: AsJson = False, quiet: Quiet = False) -> None:
     """
     import typer
 
-    found = examine()
+    facts = examine()
     if as_json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(facts, indent=1))
     else:
-        print(*_sentences(found), sep="\n")
-    if found["problems"]:
+        print(*_sentences(facts), sep="\n")
+    if facts["problems"]:
         raise typer.Exit(1)
 
 
@@ -83,12 +83,12 @@ def examine() -> dict[str, Any]:
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-def _sentences(found: dict[str, Any]) -> list[str]:
-    lines = [f"isonn {found['isonn']}, Python {found['python']}, {found['system']}"]
+def _sentences(state: dict[str, Any]) -> list[str]:
+    lines = [f"isonn {state['isonn']}, Python {state['python']}, {state['system']}"]
     lines.append(
-        "core        " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found["core"].items())
+        "core        " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in state["core"].items())
     )
-    for extra, facts in found["extras"].items():
+    for extra, facts in state["extras"].items():
         absent = [name for name, version in facts["packages"].items() if version is None]
         if absent:
             lines.append(
@@ -96,10 +96,10 @@ def _sentences(found: dict[str, Any]) -> list[str]:
             )
         else:
             lines.append(f"{extra:11s} " + ", ".join(f"{name} {text}" for name, text in facts["packages"].items()))
-    lines += [f"{purpose}: {folder}" for purpose, folder in found["folders"].items()]
-    limits = ", ".join(f"{name}={value}" for name, value in found["threads"].items())
-    lines.append(f"{found['cores']} cores" + (f"; {limits}" if limits else "; no limit on threads is set"))
-    lines += [f"problem: {text}" for text in found["problems"]] or ["no problems found"]
+    lines += [f"{purpose}: {folder}" for purpose, folder in state["folders"].items()]
+    limits = ", ".join(f"{name}={value}" for name, value in state["threads"].items())
+    lines.append(f"{state['cores']} cores" + (f"; {limits}" if limits else "; no limit on threads is set"))
+    lines += [f"problem: {text}" for text in state["problems"]] or ["no problems found"]
     return lines
 
 

@@ -287,9 +287,9 @@ def _slow(rows: list[Row], permutations: list[Job], n_jobs: int) -> list[str]:
 def _units(rows: list[Row]) -> str:
     from isonn.experiments.metrics import METRICS
 
-    found = {METRICS[name].percent for row in rows for name in row.metrics}
+    kinds = {METRICS[name].percent for row in rows for name in row.metrics}
     return (
-        "In percent" if found == {True} else "Accuracy and F1 in percent" if True in found else "In units of the target"
+        "In percent" if kinds == {True} else "Accuracy and F1 in percent" if True in kinds else "In units of the target"
     )
 
 

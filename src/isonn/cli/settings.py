@@ -125,16 +125,16 @@ def given(**settings: Any) -> dict[str, Any]:
         from isonn.errors import InputError
 
         raise InputError("--layers replaces --k and --c; give one or the other")
-    found = {name: value for name, value in settings.items() if value is not None and value is not False}
+    chosen = {name: value for name, value in settings.items() if value is not None and value is not False}
     for name, parse in (
         ("k", parse_sizes),
         ("layers", parse_layers),
         ("n_templates", parse_templates),
         ("view", _parse_view),
     ):
-        if name in found:
-            found[name] = parse(found[name])
-    return found
+        if name in chosen:
+            chosen[name] = parse(chosen[name])
+    return chosen
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:

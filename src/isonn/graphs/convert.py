@@ -153,8 +153,8 @@ def readable_rows(X: Any, standardize: str | None = None) -> tuple[GraphSet | No
     with naming_the_extra(f"reading a {MOLECULE}"):
         read = importlib.import_module("isonn.molecules.convert").read_molecules
     options = {} if standardize is None else {"standardize": standardize}
-    found: tuple[GraphSet | None, list[Problem]] = read(items, **options)
-    return found
+    result: tuple[GraphSet | None, list[Problem]] = read(items, **options)
+    return result
 
 
 def _molecules(given: Any) -> list[Any] | None:
@@ -431,13 +431,13 @@ def _numbers(array: NDArray[Any], where: str) -> NDArray[Any]:
     return array
 
 
-def _join(parts: list[Graph], **columns: Any) -> GraphSet:
-    empty = next((i for i, part in enumerate(parts) if part.n < 1), None)
+def _join(graphs: list[Graph], **columns: Any) -> GraphSet:
+    empty = next((i for i, each in enumerate(graphs) if each.n < 1), None)
     if empty is not None:  # checked first, because an empty graph also lacks labels and names
-        raise InputError(f"graph {empty} of {len(parts)} has no nodes; drop it")
-    if any(part.node_names is None for part in parts):  # names are kept only if every graph has them
-        parts = [part.but_with(node_names=None) for part in parts]
-    return _in_order(join_graphs(_checked(parts), **columns))
+        raise InputError(f"graph {empty} of {len(graphs)} has no nodes; drop it")
+    if any(each.node_names is None for each in graphs):  # names are kept only if every graph has them
+        graphs = [each.but_with(node_names=None) for each in graphs]
+    return _in_order(join_graphs(_checked(graphs), **columns))
 
 
 def _checked(parts: Sequence[Graph]) -> list[Graph]:

@@ -131,8 +131,8 @@ def to_mol(graph: Graph) -> Mol:
     drawn = np.zeros(graph.n, dtype=np.int64)  # hydrogens that are separate atoms
     for first, second in graph.edges.tolist():
         drawn[first] += atoms[second].number == 1
-    for atom, own in zip(atoms, drawn.tolist(), strict=True):
-        molecule.AddAtom(rdkit_atom(atom, atom.hydrogens - own))
+    for atom, explicit in zip(atoms, drawn.tolist(), strict=True):
+        molecule.AddAtom(rdkit_atom(atom, atom.hydrogens - explicit))
     labels = [] if graph.edge_labels is None else graph.edge_labels.tolist()
     for (first, second), label in zip(graph.edges.tolist(), labels, strict=True):
         if first < second:
@@ -326,8 +326,8 @@ def _why_not(text: str, log: list[str]) -> str:
 def reason_in(log: Sequence[str]) -> str:
     """Return RDKit's reason for a failure, which is only in its log."""
     for mark in ("unclosed ring", "valence", "kekulize"):
-        if found := [line for line in log if mark in line]:
-            return found[0]
+        if lines := [line for line in log if mark in line]:
+            return lines[0]
     position = next((line.partition("position ")[2].rstrip(":") for line in log if "position " in line), "")
     return f"syntax error at character {position}" if position else next(iter(log), "RDKit cannot read it")
 
@@ -371,5 +371,5 @@ def scaffolds(graphs: GraphSet) -> NDArray[np.str_]:
         >>> scaffolds(isonn.molecules.from_smiles(["Cc1ccccc1", "Oc1ccccc1", "CCO"])).tolist()
         ['c1ccccc1', 'c1ccccc1', '']
     """
-    found = [MurckoScaffold.GetScaffoldForMol(to_mol(graph)) for graph in graphs]
-    return np.array([Chem.MolToSmiles(scaffold, isomericSmiles=False) for scaffold in found], dtype=np.str_)
+    frames = [MurckoScaffold.GetScaffoldForMol(to_mol(graph)) for graph in graphs]
+    return np.array([Chem.MolToSmiles(scaffold, isomericSmiles=False) for scaffold in frames], dtype=np.str_)

@@ -196,7 +196,7 @@ class MoleculeReader(Reader):
             return named_targets(path, list(names), target)
         if likely:
             named = [_columns_called(names, name) for name in likely]
-            return [found[0] for found in named] if all(named) else []
+            return [same[0] for same in named] if all(named) else []
         columns = {name: Column() for name in names}
         for cells in rows:
             for name, text in zip(names, cells, strict=True):
@@ -278,9 +278,9 @@ class _Summary:
         self.groups: list[NDArray[np.uint64]] = [np.zeros(0, dtype=np.uint64)]
         self.targets: list[NDArray[Any]] = []
 
-    def add(self, found: tuple[GraphSet | None, list[Problem]], rows: int) -> GraphSet | None:
+    def add(self, read: tuple[GraphSet | None, list[Problem]], rows: int) -> GraphSet | None:
         """Add a chunk and return its graphs."""
-        graphs, problems = found
+        graphs, problems = read
         self.rows += rows
         self.unused += len(problems)
         self.bad += sum(not problem.reason.startswith("no value of") for problem in problems)
@@ -413,8 +413,8 @@ def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence
 def named_targets(path: Path, names: Sequence[str], asked: str | Sequence[str]) -> list[str]:
     """Return the columns with these names; a comma separates names unless it is part of one."""
     given = [asked] if isinstance(asked, str) else list(asked)
-    parts = [part for name in given for part in ([name] if _columns_called(names, name) else name.split(","))]
-    return list(dict.fromkeys(choose_column(path, names, part.strip(), "target") for part in parts))
+    texts = [text for name in given for text in ([name] if _columns_called(names, name) else name.split(","))]
+    return list(dict.fromkeys(choose_column(path, names, text.strip(), "target") for text in texts))
 
 
 def _may_be_target(name: str) -> bool:
@@ -442,7 +442,8 @@ def repeats(structures: NDArray[Any], y: NDArray[Any] | None) -> str:
         np.minimum.at(low, groups, classes)
         np.maximum.at(high, groups, classes)
         clash = f", {int((low < high).sum())} of these structures with different targets"
-    return f"{repeated} of {len(structures)} molecules repeat an earlier one (stereo and isotopes aside){clash}"
+    repeat = "repeats" if repeated == 1 else "repeat"
+    return f"{repeated} of {len(structures)} molecules {repeat} an earlier one (stereo and isotopes aside){clash}"
 
 
 def _short_hashes(texts: NDArray[np.str_]) -> NDArray[np.uint64]:

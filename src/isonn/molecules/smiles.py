@@ -41,8 +41,8 @@ class SmilesReader(MoleculeReader):
     def table(self, path: Path, smiles: str | None = None) -> RowTable:
         """Open the file with its columns as they are."""
         if ".smi" in path.suffixes[-2:] or _is_list(path):
-            found = super().table(path, smiles)
-            return RowTable(found.names, ((source, [source, *cells[1:]]) for source, cells in found.rows))
+            listed = super().table(path, smiles)
+            return RowTable(listed.names, ((source, [source, *cells[1:]]) for source, cells in listed.rows))
         names, column, rows = _open_table(path, table_rows(path), smiles)
         return RowTable(names, ((cells[column], cells) for cells in rows))
 
@@ -109,8 +109,8 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
         raise DatasetError(f"{path} has its column names in line 2; delete the line above them")
     columns = ", ".join(map(repr, names))
     if candidates:
-        found = " and ".join(map(repr, candidates))
-        raise DatasetError(f"{path} has SMILES in {found}; give one of them as smiles")
+        several = " and ".join(map(repr, candidates))
+        raise DatasetError(f"{path} has SMILES in {several}; give one of them as smiles")
     inchi = any(cell.startswith("InChI=") for row in rows for cell in row)
     name = next((cell for row in rows for cell in row if is_name(cell)), None)
     remedy = "give the column that holds them as smiles"

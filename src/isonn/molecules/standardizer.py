@@ -274,10 +274,10 @@ def _canonical_tautomer(form: Standardized) -> Standardized:
     seen = {Chem.MolToSmiles(form.mol, isomericSmiles=False): form.mol}
     best = start = next(iter(seen))
     for _ in range(_ROUNDS):
-        found = _tools().tautomers.Enumerate(seen[best])
-        if found.status != rdMolStandardize.TautomerEnumeratorStatus.Completed:
+        forms = _tools().tautomers.Enumerate(seen[best])
+        if forms.status != rdMolStandardize.TautomerEnumeratorStatus.Completed:
             return Standardized(form.mol, form.atoms, form.n_input, (*form.changes, "too many tautomers"))
-        chosen = _tools().tautomers.PickCanonical(found)
+        chosen = _tools().tautomers.PickCanonical(forms)
         text = Chem.MolToSmiles(chosen, isomericSmiles=False)
         if text in seen:
             best = text if text == best else min(text, best)  # a form that leads back to an earlier one

@@ -77,16 +77,16 @@ def measured(text: str) -> Measured | None:
     number = plain_number(text)
     if number is not None:
         return Measured(number)
-    found = _MEASURED.fullmatch(text.strip())
-    if found is None:
+    match = _MEASURED.fullmatch(text.strip())
+    if match is None:
         return None
-    number = plain_number(found["number"])
+    number = plain_number(match["number"])
     if number is None:
         return None
-    sign = (found["sign"] or "").casefold()
+    sign = (match["sign"] or "").casefold()
     kind = ">" if sign[:1] in (">", "≥") else "<" if sign[:1] in ("<", "≤") else "" if sign in ("", "=") else "~"
-    unit = re.sub(r"^[uμ](?=[MmglLs])", "µ", found["unit"] or "")
-    return Measured(number, kind or ("~" if found["spread"] else ""), unit)
+    unit = re.sub(r"^[uμ](?=[MmglLs])", "µ", match["unit"] or "")
+    return Measured(number, kind or ("~" if match["spread"] else ""), unit)
 
 
 def plain_number(text: str) -> float | None:
@@ -125,8 +125,8 @@ def unit_of(name: str) -> str:
         >>> unit_of("IC50 (uM)"), unit_of("logS [mol/L]"), unit_of("toxic")
         ('uM', 'mol/L', '')
     """
-    found = _UNIT_IN_NAME.search(name.strip())
-    return "" if found is None else str(found[1] or found[2])
+    match = _UNIT_IN_NAME.search(name.strip())
+    return "" if match is None else str(match[1] or match[2])
 
 
 @dataclass
@@ -238,10 +238,10 @@ class TargetReading:
             return None
         if self.kind == "classes" and not self.whole:
             return written
-        found = measured(written)
-        if found is None or (self.censored == "drop" and found.sign in (">", "<")):
+        reading = measured(written)
+        if reading is None or (self.censored == "drop" and reading.sign in (">", "<")):
             return None
-        return found.number
+        return reading.number
 
     def values(self, cells: Iterable[str]) -> NDArray[Any]:
         """Return the values of cells: integers, floats with NaN for missing ones, or text with "" for missing ones."""
@@ -353,14 +353,14 @@ def _as_numbers(
     bounds = column.signs[">"] + column.signs["<"]
     if bounds:
         signs = " and ".join(f"{column.signs[sign]} with {sign}" for sign in "><" if column.signs[sign])
-        one = bounds == 1
+        single = bounds == 1
         used = (
-            f"used at {'its bound' if one else 'their bounds'}"
+            f"used at {'its bound' if single else 'their bounds'}"
             if censored == "bound"
-            else f"left out; censored='bound' uses {'it at its bound' if one else 'them at their bounds'}"
+            else f"left out; censored='bound' uses {'it at its bound' if single else 'them at their bounds'}"
         )
         told.append(
-            f"{name!r}: {bounds} of {column.present} values {'is' if one else 'are'} censored ({signs}) and {used}"
+            f"{name!r}: {bounds} of {column.present} values {'is' if single else 'are'} censored ({signs}) and {used}"
         )
     if column.signs["~"]:
         about = column.signs["~"]
@@ -441,12 +441,12 @@ def values_option(given: Mapping[str, str | None] | Iterable[str] | str | None) 
         return {}
     if isinstance(given, Mapping):
         return {str(text): None if to is None else str(to) for text, to in given.items()}
-    found: dict[str, str | None] = {}
-    for part in [given] if isinstance(given, str) else given:
-        text, equals, to = str(part).rpartition("=")
+    mapping: dict[str, str | None] = {}
+    for item in [given] if isinstance(given, str) else given:
+        text, equals, to = str(item).rpartition("=")
         if not equals or not text.strip():
             raise InputError(
-                f"values={part!r:.60} names no value; write inconclusive=no, or inconclusive= to leave out"
+                f"values={item!r:.60} names no value; write inconclusive=no, or inconclusive= to leave out"
             )
-        found[text.strip()] = to.strip() or None
-    return found
+        mapping[text.strip()] = to.strip() or None
+    return mapping

@@ -61,11 +61,11 @@ def tu_name(folder: Path) -> str:
         raise DatasetError(f"{folder} is not a folder; give the folder that holds the *_A.txt file of a TU dataset")
     if not folder.is_dir():
         raise DatasetError(f"{folder} is one file of a TU dataset; give its folder {folder.parent}")
-    found = sorted(path.name[: -len("_A.txt")] for path in folder.glob("*_A.txt"))
-    if len(found) != 1:
-        what = f"those of {', '.join(found):.100}" if found else "no *_A.txt"
+    names = sorted(path.name[: -len("_A.txt")] for path in folder.glob("*_A.txt"))
+    if len(names) != 1:
+        what = f"those of {', '.join(names):.100}" if names else "no *_A.txt"
         raise DatasetError(f"{folder} holds {what}; a TU folder holds the files of one dataset")
-    return found[0]
+    return names[0]
 
 
 def targets_of(folder: Path, name: str, target: str | None) -> tuple[NDArray[Any], str]:

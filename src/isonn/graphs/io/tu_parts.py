@@ -46,7 +46,7 @@ class Part:
         with ExitStack() as stack:
             lines = file_lines(self.folder, self.name, stack, whole=True, places=self.places)
             graphs = next_graphs(lines, self.labels, self.name, self.y, self.first, self.total, self.y_file)
-            if not all(own.at_end() for own in lines.values()):
+            if not all(rest.at_end() for rest in lines.values()):
                 raise DatasetError(f"{self.folder} has lines that belong to no graph; read it in one piece")
         return graphs
 
