@@ -22,7 +22,7 @@ def alerts(
     label: Annotated[
         str | None, typer.Option(help="The class to alert about.", show_default="the second of two classes")
     ] = None,
-    top: Annotated[int, typer.Option(help="Largest number of alerts.")] = 30,
+    top: Annotated[int, typer.Option(help="Largest number of alerts.")] = 50,
     min_support: Annotated[int, typer.Option(help="Smallest number of molecules that an alert is judged on.")] = 5,
     compare: Annotated[
         bool, typer.Option("--compare", help="Add a column of published toxicophores of mutagenicity.")

@@ -803,7 +803,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def alerts(self, X: Any, y: Any = None, *, label: Any = None, top: int = 30, min_support: int = 5) -> Any:
+    def alerts(self, X: Any, y: Any = None, *, label: Any = None, top: int = 50, min_support: int = 5) -> Any:
         """Find structural alerts: groups and pieces of molecules that warn of a class, as SMARTS.
 
         Candidates are named functional groups, families of them, and the pieces of this model; ``y`` decides. The list

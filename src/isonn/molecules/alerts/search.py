@@ -24,7 +24,7 @@ from isonn.molecules.toxicophores import TOXICOPHORES
 from isonn.targets import Labels, as_y
 
 #: Default number of alerts, and minimum number of molecules with one.
-TOP, MIN_SUPPORT = 30, 5
+TOP, MIN_SUPPORT = 50, 5
 #: Number of folds; fewer if a class has fewer molecules.
 FOLDS = 10
 #: Number of examples listed.
