@@ -124,6 +124,26 @@ def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, two_workers: Clust
     assert set(written.values()) == {len("isonn.subgraphs.bank")}  # it was they who cut
 
 
+def test_a_model_fitted_by_three_workers_one_of_which_is_killed_is_that_of_one_machine(mutag, tmp_path, monkeypatch):
+    boosting = pytest.importorskip("isonn.heads.boosting")
+    pytest.importorskip("lightgbm")
+    expected = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(mutag).predict_proba(mutag)
+    monkeypatch.setattr(boosting, "_train", None)  # here; workers have their own
+    with running(tmp_path, workers=3) as dask, cluster.calls_on_cluster(dask.address) as run:
+
+        def deadly(calls):
+            for number, outcome in enumerate(run(calls)):
+                if number == 1:
+                    dask.workers[0].kill()
+                yield outcome
+
+        graphs = isonn.stream(mutag, 20, bank=tmp_path / "bank", workers=deadly)
+        found = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
+        assert dask.workers[0].wait(30) != 0
+    np.testing.assert_allclose(found.predict_proba(mutag), expected, atol=1e-6)
+    assert 0 < found.weights_["trees"] < 1
+
+
 def test_results_come_in_the_order_of_the_calls(two_workers: Cluster) -> None:
     def late(number: int) -> int:
         time.sleep(0.3 if number == 0 else 0)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +20,7 @@ from scipy.sparse import csr_array, csr_matrix
 from isonn.errors import MissingDependencyError
 from isonn.heads.tree_arrays import TreeArrays
 from isonn.packing import Floats, IntArray
+from isonn.processes import Run
 
 #: Number of rounds. A round grows one tree, or one per class.
 ROUNDS = 300
@@ -89,8 +92,30 @@ def threads() -> int:
     return min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
 
 
+#: Runs `train` elsewhere.
+_RUN: ContextVar[Run | None] = ContextVar("run", default=None)
+
+
+@contextmanager
+def trained_by(run: Run | None) -> Iterator[None]:
+    """Train in this block by a function that runs calls elsewhere, such as on a worker of a cluster; None: here."""
+    before = _RUN.set(run)
+    try:
+        yield
+    finally:
+        _RUN.reset(before)
+
+
 def train(counts: csr_array, jobs: Sequence[Job], seed: int) -> list[TreeArrays]:
-    """Train one model per job on rows of counts (n, q); results do not depend on the number of threads."""
+    """Train one model per job on rows of counts (n, q); results do not depend on the number of threads or the place."""
+    run = _RUN.get()
+    if run is None:
+        return _train_all(counts, jobs, seed)
+    (models,) = run([(_train_all, (counts, jobs, seed))])
+    return list(models)
+
+
+def _train_all(counts: csr_array, jobs: Sequence[Job], seed: int) -> list[TreeArrays]:
     import_lightgbm()
     with ThreadPoolExecutor(min(threads(), max(1, len(jobs)))) as pool:
         return list(pool.map(lambda job: _train(counts, job, seed), jobs))

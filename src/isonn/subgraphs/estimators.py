@@ -35,6 +35,7 @@ from isonn.heads import (
     join_groups,
     prefers_logarithm,
 )
+from isonn.heads.boosting import trained_by
 from isonn.heads.scores import Scores, held_out_scores
 from isonn.heads.trees import training_rows
 from isonn.params import check_class_weight, check_count, check_plain
@@ -377,7 +378,8 @@ class SubgraphEstimator(GraphEstimator):
                     self.features_, inputs, least = sums, other, loss
         if self.n_templates is not None:
             inputs = self._shorten(tables, inputs, training, graphs)
-        self.head_ = get_head(self.head)().fit(inputs, training.targets, self.target_, training.weights, seed)
+        with trained_by(graphs.workers if callable(graphs.workers) else None):
+            self.head_ = get_head(self.head)().fit(inputs, training.targets, self.target_, training.weights, seed)
         self._calibration = None if self.target_.numeric else getattr(self.head_, "calibration", None)
         # a short list is chosen on all graphs, so its held-out score would be too good
         self.held_out_score_, self._held_out_columns = (
