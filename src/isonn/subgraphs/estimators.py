@@ -624,8 +624,11 @@ class SubgraphEstimator(GraphEstimator):
     ) -> Inputs:
         terms = term_table(graphs, self.kind_) if terms is None else terms
         places = self.features_.vocabulary.places(tables)
-        counts = _with_terms(self.features_.vocabulary.counts(tables, places), self.features_, terms)
-        return Inputs(self.features_.of(tables, terms, places), counts)
+        features = self.features_.of(tables, terms, places)
+        if self.head_.additive:  # sums read features alone
+            return Inputs(features, csr_array(features.shape))
+        counts = self.features_.vocabulary.counts(tables, places)
+        return Inputs(features, _with_terms(counts, self.features_, terms))
 
     def _matched_graph(self, X: Any) -> SubgraphMatches:
         graphs = self._checked(as_one_graph(X, self.standardize_))
