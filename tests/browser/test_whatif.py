@@ -139,6 +139,15 @@ def test_nodes_and_edges_of_other_graphs_are_edited(shown):
     assert shown.inner_text("#about").startswith("5 nodes, 5 edges")
 
 
+def test_a_suggestion_is_shown_by_a_click(shown):
+    shown.select_option("#goal", "0")
+    shown.click("#suggest-button")
+    shown.locator("#suggestions button").first.click()
+    wait(shown, "Re")  # remove or replace
+    assert "[N+]" not in value(shown, "smiles")
+    assert shown.locator("#trust dt").first.inner_text() == "90 % set"
+
+
 def test_the_history_can_be_copied(shown):
     shown.evaluate("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
     shown.click("#copy")
