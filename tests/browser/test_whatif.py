@@ -143,8 +143,9 @@ def test_a_suggestion_is_shown_by_a_click(shown):
     shown.select_option("#goal", "0")
     shown.click("#suggest-button")
     shown.locator("#suggestions button").first.click()
-    wait(shown, "Re")  # remove or replace
+    wait(shown, "re")  # remove or replace
     assert "[N+]" not in value(shown, "smiles")
+    shown.wait_for_selector("#trust dt")
     assert shown.locator("#trust dt").first.inner_text() == "90 % set"
 
 
