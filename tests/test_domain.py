@@ -149,6 +149,20 @@ def test_sketches_keep_products_on_average():
     assert abs((kept - exact).mean()) < 0.05 * np.diag(exact).mean()
 
 
+def test_the_nearest_of_many_references_are_those_of_a_full_search():
+    draw = np.random.default_rng(0)
+    stored = draw.normal(size=(3001, 256)).astype(np.float16)
+    references = References(np.ones(5, np.float32), stored, np.ones((3001, 1), np.float32), np.ones(1))
+    points = draw.normal(size=(7, 256)).astype(np.float32)
+    near = references.nearest(points)
+    one, other = points.astype(float), stored.astype(float)
+    products = one @ other.T
+    exact = products / ((one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1) - products)
+    order = np.argsort(-exact, axis=1)[:, :20]
+    np.testing.assert_array_equal(near.reference, order)
+    np.testing.assert_allclose(near.similarity, np.take_along_axis(exact, order, axis=1), atol=1e-4)
+
+
 def test_several_columns_and_gaps_have_one_distance(graphs):
     y = np.column_stack([graphs.sizes, graphs.sizes % 5]).astype(float)
     y[::3, 1] = np.nan
