@@ -8,14 +8,17 @@ Both sides start with the file, end with a model and use all cores. Keep the mac
 
 from __future__ import annotations
 
-import platform
+import os
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 from large import watched
+from report import processor
 from smiles import smiles
 
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "growth.svg"
 SIDES = ("isonn fit", "ECFP + LightGBM")
 
@@ -81,20 +84,30 @@ def draw(found: dict[int, dict[str, tuple[float, float]]]) -> None:
     figure.savefig(PICTURE)
 
 
+def write_page(lines: list[str]) -> None:
+    """Write the table and the picture to docs/performance.md."""
+    text, picture = PAGE.read_text(encoding="utf-8"), "![time and memory of fits](images/growth.svg)"
+    block = re.compile(r"(<!-- growth -->\n).*?(<!-- /growth -->)", re.DOTALL)
+    content = "\n".join([*lines, "", picture, ""])
+    PAGE.write_text(block.sub(lambda part: part[1] + content + part[2], text), encoding="utf-8")
+
+
 def main() -> None:
     most = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    print(f"{platform.machine()}, {platform.processor() or platform.node()}\n")
-    print("| molecules | " + " | ".join(f"{side} | memory" for side in SIDES) + " |\n|---:|---:|---:|---:|---:|")
+    heads = " | ".join(f"{side} | memory" for side in SIDES)
+    lines = [f"{processor()}, {os.cpu_count()} cores.", "", f"| molecules | {heads} |", "|---:|---:|---:|---:|---:|"]
+    print(*lines, sep="\n")
     found: dict[int, dict[str, tuple[float, float]]] = {}
     count = 10_000
     while count <= most:
         found[count] = measure(count)
         cells = " | ".join(f"{seconds:,.0f} s | {peak:,.0f} MB" for seconds, peak in found[count].values())
-        print(f"| {count:,} | {cells} |", flush=True)
+        lines.append(f"| {count:,} | {cells} |")
+        print(lines[-1], flush=True)
         count *= 10
     if len(found) > 1:
         draw(found)
-        print(f"drawn to {PICTURE.name}")
+        write_page(lines)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import platform
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -44,6 +45,16 @@ def show(rows: Iterable[Row]) -> list[Row]:
         line.add_row(*cells, style="bold" if cells[0] == "what" else None)
         console.print(line)
     return made
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def shortfalls(rows: Iterable[Row]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import matchers
 import subgraphs
 import torch
 from plot_matchers import plot
-from report import Row, shortfalls, show, write
+from report import Row, processor, shortfalls, show, write
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "matching.svg"
@@ -46,16 +45,6 @@ def rows(chosen: list[str]) -> Iterator[Row]:
         torch.set_num_threads(1 if one_thread else threads)
         yield from section()
     torch.set_num_threads(threads)
-
-
-def processor() -> str:
-    """Return the name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def main() -> None:
