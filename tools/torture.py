@@ -94,15 +94,13 @@ class Command:
 
 
 _WINDOWS = ("fit", "MUTAG", "--method", "isonn", "--k", "3", "--c", "2", "--epochs", "12", "--out", "out")
-_SOFT = ("fit", "MUTAG", "--learned", "--k", "2", "--c", "4", "--epochs", "4", "--out", "out")
 _EVALUATE = ("evaluate", "MUTAG", "--protocol", "paper", "--methods", "degrees,size", "--seeds", "3", "--out", "out")
 _REPRODUCE = ("reproduce", "table", "--datasets", "MUTAG", "--methods", "degrees,size", "--seeds", "5")
 COMMANDS = {
     command.name: command
     for command in (
         Command("fit, windows", _WINDOWS, ("--resume",)),
-        Command("fit, subgraphs", ("fit", "MUTAG", "--k", "1,2,3", "--out", "out"), ("--resume",)),
-        Command("fit, soft", _SOFT, ("--resume",)),
+        Command("fit, subgraphs", ("fit", "MUTAG", "--max-nodes", "3", "--out", "out"), ("--resume",)),
         Command("fit, bank", ("fit", "MUTAG", "--bank", "bank", "--jobs", "1", "--out", "out"), ("--resume",)),
         Command("evaluate", (*_EVALUATE, "--jobs", "1")),
         Command("reproduce", (*_REPRODUCE, "--jobs", "1", "--out", "out")),
@@ -301,7 +299,7 @@ def room() -> Iterator[Path]:
 
 def fits(tally: Tally) -> None:
     """kill -9 of fit at any moment, again and again; going on leaves what an undisturbed run leaves."""
-    for name, number in {"fit, windows": 40, "fit, bank": 30, "fit, soft": 25, "fit, subgraphs": 25}.items():
+    for name, number in {"fit, windows": 45, "fit, bank": 40, "fit, subgraphs": 35}.items():
         _interrupted(tally, COMMANDS[name], len(tally.times(number)), (signal.SIGKILL,))
     _interrupted(tally, COMMANDS["fit --jobs 2"], len(tally.times(6)), (signal.SIGKILL,))
 
@@ -315,7 +313,7 @@ def runs(tally: Tally) -> None:
 def signals(tally: Tally) -> None:
     """SIGTERM, SIGHUP and Ctrl-C: a sentence, no orphan, and the run goes on afterwards."""
     every = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    for name, number in {"fit, windows": 12, "fit, soft": 9, "fit, bank": 12, "evaluate": 12}.items():
+    for name, number in {"fit, windows": 15, "fit, bank": 15, "evaluate": 15}.items():
         _interrupted(tally, COMMANDS[name], len(tally.times(number)), every)
     for name, number in {"evaluate --jobs 2": 30, "fit --jobs 2": 30, "data list": 60}.items():
         _interrupted(tally, COMMANDS[name], len(tally.times(number)), every)
@@ -359,7 +357,7 @@ def cluster(tally: Tally) -> None:
             folder, victim = place / f"run-{i}", ("worker", "scheduler", "client")[i % 3]
             for attempt in range(2):
                 with _dask(place / f"dask-{i}-{attempt}") as (address, processes):
-                    run = start((*arguments, "--scheduler", address), folder, True)
+                    run = start((*arguments, "--cluster", address), folder, True)
                     jobs, enough = folder / "out" / "jobs", tally.draw.randrange(1, 30)
                     until = time.monotonic() + 60
                     while attempt == 0 and run.status is None and time.monotonic() < until:
@@ -402,13 +400,13 @@ def _dask(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def full_disk(tally: Tally) -> None:
     """A disk that is full after some kilobytes: one sentence, nothing half-written, and going on once there is room."""
-    names = ("fit, windows", "fit, subgraphs", "fit, soft", "fit, bank", "evaluate")
+    names = ("fit, windows", "fit, subgraphs", "fit, bank", "evaluate")
     for name in names:
         command = COMMANDS[name]
         with room() as place:
             expected, seconds = undisturbed(tally, command, place)
             size = sum(file.stat().st_size for file in (place / "undisturbed").rglob("*") if file.is_file())
-            for i in tally.times(16):
+            for i in tally.times(20):
                 folder = place / f"run-{i}"
                 with _small_disk(folder, int(tally.draw.uniform(0.02, 1.2) * size)) as grow:
                     run = start(command.arguments, folder)
@@ -461,7 +459,7 @@ def pipes(tally: Tally) -> None:
             ("explain", model, "MUTAG", "--graph", "0"),
             (*_EVALUATE, "--jobs", "1"),
             (*_EVALUATE, "--jobs", "1", "--json"),
-            ("fit", "MUTAG", "--k", "1,2", "--out", "out"),
+            ("fit", "MUTAG", "--max-nodes", "2", "--out", "out"),
             ("cost", "MUTAG"),
             ("doctor",),
             ("--help",),
@@ -498,7 +496,7 @@ def flips(tally: Tally) -> None:
         for name, (files, use) in _stored(place, graphs).items():
             expected = use()
             kept = {file: file.read_bytes() for file in files}
-            for _ in tally.times(2000 // 5):
+            for _ in tally.times(2000 // 6):
                 file = tally.draw.choice(files)
                 data = bytearray(kept[file])
                 bit = tally.draw.randrange(8 * len(data))
@@ -517,10 +515,11 @@ def _stored(place: Path, graphs: Any) -> dict[str, tuple[list[Path], Callable[[]
     from isonn.experiments.store import Store
 
     isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs).save(place / "subgraph")
+    isonn.SubgraphClassifier(max_nodes=2, head="trees", random_state=0).fit(graphs).save(place / "trees")
     windows = isonn.IsoNNClassifier(k=2, c=1, hidden=(8,), epochs=2, random_state=0)
     windows.fit(graphs, checkpoint=place / "checkpoint").save(place / "windows")
     counted = isonn.SubgraphClassifier(max_nodes=2, random_state=0)
-    counted.fit(isonn.stream(graphs, 20), bank=place / "bank")
+    counted.fit(isonn.stream(graphs, at_once=20, bank=place / "bank"))
     jobs = plan(graphs, ["size"], {}, "paper", seeds=1)
     for _ in execute(jobs, {graphs.name: graphs}, Store(place / "store")):
         pass
@@ -532,7 +531,7 @@ def _stored(place: Path, graphs: Any) -> dict[str, tuple[list[Path], Callable[[]
         return windows.fit(graphs, checkpoint=place / "checkpoint", resume=True).predict_proba(graphs).tolist()
 
     def banked() -> Any:
-        return counted.fit(isonn.stream(graphs, 20), bank=place / "bank").predict_proba(graphs).tolist()
+        return counted.fit(isonn.stream(graphs, at_once=20, bank=place / "bank")).predict_proba(graphs).tolist()
 
     def results() -> Any:
         store = Store(place / "store")
@@ -540,6 +539,7 @@ def _stored(place: Path, graphs: Any) -> dict[str, tuple[list[Path], Callable[[]
 
     return {
         "model of subgraphs": (sorted((place / "subgraph").iterdir()), model("subgraph")),
+        "model of trees": (sorted((place / "trees").iterdir()), model("trees")),
         "model of windows": (sorted((place / "windows").iterdir()), model("windows")),
         "checkpoint": ([place / "checkpoint"], resumed),
         "bank": (sorted((place / "bank").iterdir()), banked),
@@ -567,6 +567,177 @@ def _same_or_refused(tally: Tally, use: Callable[[], Any], expected: Any, what: 
             tally.bad("silent", what)
     if time.monotonic() - begun > HANG_SECONDS:
         tally.bad("hang", what)
+
+
+def forged(tally: Tally) -> None:
+    """Trees and weights of a model changed, with right checksums: refused, or an answer; never a crash or a hang."""
+    import numpy as np
+    from safetensors.numpy import load_file, save_file
+
+    import isonn
+    from isonn.estimator import JSON_NAME, TENSORS_NAME, _digest
+
+    graphs = isonn.load("MUTAG")[:60]
+    extremes = (0, -1, 1, 2**31 - 1, -(2**31), np.nan, np.inf, 1e300)
+    with room() as place:
+        for head in ("auto", "trees"):
+            folder = place / head
+            isonn.SubgraphClassifier(max_nodes=2, head=head, random_state=0).fit(graphs).save(folder)
+            kept = {path: path.read_bytes() for path in folder.iterdir()}
+            for i in tally.times(300):
+                tensors = load_file(folder / TENSORS_NAME)
+                name = tally.draw.choice(sorted(name for name, tensor in tensors.items() if tensor.size))
+                tensor = tensors[name].reshape(-1).copy()
+                value = np.array(tally.draw.choice(extremes))
+                with np.errstate(all="ignore"):
+                    tensor[tally.draw.randrange(tensor.size)] = value.astype(tensor.dtype)
+                tensors[name] = tensor.reshape(tensors[name].shape)
+                save_file(tensors, folder / TENSORS_NAME)
+                description = json.loads((folder / JSON_NAME).read_text())
+                description["sha256"] = hashlib.sha256((folder / TENSORS_NAME).read_bytes()).hexdigest()
+                description["digest"] = _digest(description)
+                (folder / JSON_NAME).write_text(json.dumps(description))
+                _answers_or_refuses(tally, folder, graphs, f"{head}, case {i}: {value} in {name}")
+                for path, content in kept.items():
+                    path.write_bytes(content)
+
+
+def _answers_or_refuses(tally: Tally, folder: Path, graphs: Any, what: str) -> None:
+    """Use a model in a fork, so that a crash of compiled code is seen, too."""
+    tally.counts["cases"] += 1
+    log = folder.with_name("forged.log")
+    pid = os.fork()
+    if pid == 0:
+        import isonn
+        from isonn.errors import IsoNNError
+
+        code = 0
+        try:
+            warnings.simplefilter("ignore")
+            model = isonn.load_model(folder)
+            model.predict(graphs)
+            model.explain(graphs[0])
+        except IsoNNError:
+            pass
+        except BaseException:  # noqa: BLE001 - anything else is what this looks for
+            log.write_text(traceback.format_exc())
+            code = 1
+        os._exit(code)
+    run = Run(pid, log, folder, time.monotonic())
+    if not run.wait(HANG_SECONDS):
+        tally.bad("hang", what)
+        run.stop(signal.SIGKILL)
+        run.wait(5)
+    elif run.status:
+        tally.bad("traceback", f"{what}: exit {run.status}: {run.text[-600:] if log.exists() else ''}")
+
+
+#: Molecules as people write them: salts, metals, charges, isotopes, dummies, and what is none.
+_MOLECULES = (
+    "CCO", "CC(=O)[O-].[Na+]", "c1ccccc1[N+](=O)[O-]", "C[NH3+].[Cl-]", "[2H]C([2H])O", "[Na+].[Cl-]", "O", "[H][H]",
+    "*C", "[Fe+2]", "N#N", "C1CC1", "CC1CO1", "Oc1ccccn1", "OC(=O)c1ccccc1.NCCO", "[AlH3]", "C" * 300, "c1ccccc1" * 12,
+    "", "nonsense", "C1CC", "C(C)(C)(C)(C)C", "InChI=1S/CH4/h1H4", "CC>>CO", "\u0000", "=", "C.C.C.C.C.C",
+)  # fmt: skip
+
+
+def screening(tally: Tally) -> None:
+    """kill -9 of predict over dirty molecules with each standardisation; going on leaves the same rows."""
+    for how in ("none", "salts", "full"):
+        with room() as place:
+            lines = [f"{tally.draw.choice(_MOLECULES[:17])},{i % 2}" for i in range(120)]
+            (place / "train.csv").write_text("\n".join(["smiles,y", *lines]) + "\n")
+            model = ("fit", str(place / "train.csv"), "--target", "y", "--max-nodes", "2", "--head", "linear")
+            run = start((*model, "--standardize", how, "--skip-bad", "--out", "out"), place / "model")
+            judge(tally, run, f"fit, {how}", 120)
+            if run.status != 0:
+                tally.bad("lost", f"fit, {how}: {run.text[-600:]}")
+                continue
+            rows = [tally.draw.choice(_MOLECULES).replace("\u0000", "?") for _ in range(400)]
+            (place / "new.csv").write_text("\n".join(["smiles", *(f'"{row}"' for row in rows)]) + "\n")
+            asked = ("predict", str(place / "model/out"), str(place / "new.csv"), "--jobs", "1", "--out", "out.json")
+            command = Command(f"predict, {how}", asked, ("--resume",))
+            _interrupted(tally, command, len(tally.times(15)), (signal.SIGKILL, signal.SIGTERM))
+
+
+def dossiers(tally: Tally) -> None:
+    """kill -9, signals and a full disk during a dossier: nothing half-written."""
+    with room() as place:
+        run = start(("fit", "MUTAG", "--max-nodes", "2", "--head", "linear", "--out", "out"), place / "model")
+        judge(tally, run, "fit", 120)
+        command = Command("dossier", ("dossier", str(place / "model" / "out"), "MUTAG", "--out", "dossier.html"))
+        for i in tally.times(20):
+            folder = place / f"run-{i}"
+            run = start(command.arguments, folder)
+            if not run.wait(tally.draw.uniform(0, 6)):
+                run.stop((signal.SIGKILL, signal.SIGTERM, signal.SIGINT)[i % 3])
+            judge(tally, run, "dossier, stopped")
+            tally.counts["cases"] += 1
+            page = folder / "dossier.html"
+            if page.exists() and "</html>" not in page.read_text()[-200:]:
+                tally.bad("silent", "half a dossier")
+            shutil.rmtree(folder)
+
+
+def server(tally: Tally) -> None:
+    """Requests of any content to the server: an answer or one sentence, and the server lives until SIGTERM."""
+    import http.client
+
+    with room() as place:
+        lines = [f"{text},{i % 2}" for i, text in enumerate(_MOLECULES[:17] * 4)]
+        (place / "train.csv").write_text("\n".join(["smiles,y", *lines]) + "\n")
+        fit = ("fit", str(place / "train.csv"), "--target", "y", "--max-nodes", "2", "--head", "linear", "--skip-bad")
+        run = start((*fit, "--out", "out"), place / "model")
+        judge(tally, run, "fit", 120)
+        run = start(("serve", str(place / "model" / "out"), "--port", "0", "--json"), place / "server", processes=True)
+        port = _port_of(run)
+        if port is None:
+            tally.bad("lost", f"the server does not start: {run.text[-600:]}")
+            return
+        for i in tally.times(2000):
+            path = tally.draw.choice(("/v1/predict", "/v1/explain", "/v1/whatif", "/v1/models", "/", "/v1/nothing"))
+            body = _request_body(tally.draw)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
+            try:
+                method = tally.draw.choice(("POST", "POST", "POST", "GET", "DELETE"))
+                connection.request(method, path, body, {"Content-Type": "application/json"})
+                answer = connection.getresponse()
+                text = answer.read()
+                if answer.status >= 500 or b"Traceback" in text:
+                    tally.bad("traceback", f"request {i} to {path}: {answer.status} {body[:200]!r} {text[:300]!r}")
+            except TimeoutError:
+                tally.bad("hang", f"request {i} to {path}: {body[:200]!r}")
+            except (OSError, http.client.HTTPException) as error:
+                tally.bad("lost", f"request {i} to {path}: {error!r} {body[:200]!r}")
+                break
+            finally:
+                connection.close()
+            tally.counts["cases"] += 1
+        run.stop(signal.SIGTERM)
+        judge(tally, run, "server, ended")
+
+
+def _port_of(run: Run) -> int | None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not run.wait(0.1):
+        for word in run.text.replace('"', " ").replace("/", " ").split():
+            if word.startswith("127.0.0.1:") and word[10:].rstrip(".,").isdigit():
+                return int(word[10:].rstrip(".,"))
+    return None
+
+
+def _request_body(draw: random.Random) -> bytes:
+    """A body as clients and attackers send them."""
+    values = (*_MOLECULES, None, 0, -1, 1e308, True, [], {}, [[]], "x" * 20_000, {"smiles": "CCO"}, ["CCO"] * 50)
+    kind = draw.randrange(4)
+    if kind == 0:
+        return draw.randbytes(draw.randrange(200))
+    if kind == 1:
+        return b"[" * draw.randrange(5_000)
+    keys = ("smiles", "graphs", "model", "label", "graph", "edit", "edits", "atoms", "coverage", "top", "nothing")
+    body = {draw.choice(keys): draw.choice(values) for _ in range(draw.randrange(4))}
+    if kind == 3:
+        body["smiles"] = draw.choice(([draw.choice(_MOLECULES)], draw.choice(_MOLECULES)))
+    return json.dumps(body).encode()
 
 
 def rivals(tally: Tally) -> None:
@@ -652,6 +823,10 @@ CAMPAIGNS: dict[str, Callable[[Tally], None]] = {
     "rivals": rivals,
     "pipes": pipes,
     "flips": flips,
+    "forged": forged,
+    "screening": screening,
+    "dossiers": dossiers,
+    "server": server,
     "soak": soak,
 }
 
@@ -666,9 +841,9 @@ def campaign(name: str, share: float, out: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     graphs = isonn.load("MUTAG")
-    for method in (isonn.SubgraphClassifier(max_nodes=3), isonn.IsoNNClassifier(max_nodes=3, n_templates=1, epochs=1)):
+    for method in (isonn.SubgraphClassifier(max_nodes=3), isonn.IsoNNClassifier(k=3, c=1, epochs=1)):
         method.fit(graphs).explain(graphs[0])  # imports and compiles everything that forks need
-    for part in ("__main__", "cli", "experiments.run", "experiments.study", "experiments.tables", "subgraphs.soft"):
+    for part in ("__main__", "cli", "experiments.run", "experiments.study", "experiments.tables", "serve.server"):
         importlib.import_module(f"isonn.{part}")
     importlib.import_module("isonn.graphs.stream").AT_ONCE = 20  # ten parts in a bank of MUTAG
     Checkpoint.due = lambda self: True  # type: ignore[method-assign]  # kills meet checkpoints of any age
