@@ -67,5 +67,7 @@ class SuggestionsSection(Section):
         similar = "" if one.similarity is None else f"similarity {one.similarity:.2f}"
         domain = "" if one.verdict in (None, "in") else "at the border of the domain"
         answer = f"{one.answer:.3g}" if clf.target_.numeric else percent_text(one.answer)
+        if clf.target_.exclusive:
+            answer += f" {self.cases.naming.class_(goal)}"
         about = ", ".join(part for part in (similar, domain) if part)
         return Suggested(one.text, drawing.svg, answer, one.reached, about, one.smiles)
