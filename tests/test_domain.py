@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -233,6 +235,10 @@ def test_an_explanation_has_interval_set_and_domain(fitted, graphs):
     assert e.interval is None
     assert e.prediction_set == fitted.classes_[fitted.predict_set(graphs[155:156])[0]].tolist()
     assert e.domain.verdict == fitted.domain(graphs[155:156]).verdict[0]
+    row = json.loads(json.dumps(e.to_dict(without=False), allow_nan=False))
+    assert row["domain"]["verdict"] == e.domain.verdict
+    assert [case["id"] for case in row["domain"]["neighbours"]] == [case.id for case in e.domain.neighbours]
+    assert row["set"] == e.prediction_set
     reg = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(graphs[:80], graphs.sizes[:80] * 1.0)
     e = reg.explain(graphs[155])
     np.testing.assert_allclose(e.interval, reg.predict_interval(graphs[155:156])[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.domain import Assessment, GraphDomain
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.explain.importance import edge_means, edge_shares, node_shares
 from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Regions
 from isonn.explain.reasons import Reason, find_reasons
@@ -163,7 +164,11 @@ class Explanation:
     @cached_property
     def assessment(self) -> Assessment | None:
         """The prediction with its interval or set, coverage 0.9, and its domain; None if the model has none."""
-        return None if self.assess is None else self.assess()
+        if self.assess is None:
+            return None
+        with warnings.catch_warnings():  # an infinite interval is shown as one; strange graphs were warned of before
+            warnings.simplefilter("ignore", IsoNNWarning)
+            return self.assess()
 
     @property
     def interval(self) -> NDArray[np.float64] | None:

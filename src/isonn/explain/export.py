@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,9 @@ def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
         "absent": [_named(part) for part in e.absent],
         "terms": [_named(part) for part in e.terms],
         "node_importance": e.node_importance.tolist(),
+        "interval": None if e.interval is None else [float(v) if np.isfinite(v) else None for v in e.interval],
+        "set": e.prediction_set,
+        "domain": None if e.domain is None else asdict(e.domain),
     }
 
 
