@@ -260,6 +260,7 @@ def test_a_request_opens_no_file(client):
         if number:  # the first compiles and imports, as `isonn serve` does before it starts
             WATCHING.set()
         assert client.post("/v1/whatif", json=body).status_code == 200
+        assert client.post("/v1/suggest", json={"model": "toxic", "smiles": NITRO, "goal": 0}).status_code == 200
         assert client.post("/v1/predict", json={"model": "toxic", "smiles": [NITRO]}).status_code == 200
         for path in ("/", "/page.js", "/page.css", "/openapi.json", "/v1/models"):
             assert client.get(path).status_code == 200

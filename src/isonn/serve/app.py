@@ -29,6 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import isonn
 from isonn.errors import IsoNNError, IsoNNWarning
+from isonn.explain.suggest import find_editor
 from isonn.serve import answers
 from isonn.serve.bodies import Limits, RequestError, read_graphs, read_json
 from isonn.serve.openapi import openapi
@@ -308,6 +309,8 @@ def warm_up(model: Any) -> None:
     answers.predict(model, graphs)
     trust(model, graphs, None)
     whatif(model, body, limits)
+    if hasattr(model, "suggest"):
+        find_editor(graphs.kind).propose(graphs[0], model.standardize_)
 
 
 # The work of each path, done in the thread of the models.
