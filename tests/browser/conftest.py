@@ -250,9 +250,9 @@ def one_molecule(molecules: Any, tmp_path_factory: pytest.TempPathFactory) -> Pa
 @pytest.fixture(scope="session")
 def alerts_page(molecules: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of structural alerts."""
-    clf, _, others = molecules
+    clf, graphs, _ = molecules
     path = tmp_path_factory.mktemp("alerts") / "alerts.html"
-    clf.alerts(others).to_html(path)
+    clf.alerts(graphs).to_html(path, compare=True)
     return path
 
 
