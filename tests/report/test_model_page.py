@@ -105,8 +105,11 @@ def test_held_out_graphs_of_one_class_have_a_page(clf, named, tmp_path: Path):
     assert "all of one class" in (tmp_path / "one.html").read_text()
 
 
-def test_the_counts_beside_a_reason_are_direct_counts(clf, named, page):
-    panel = next(panel for panel in page.cases.panels if panel.reasons and panel.reasons[0].held)
+def test_the_counts_beside_a_reason_are_direct_counts_of_training_graphs(clf, named, page):
+    assert not any(reason.held for panel in page.cases.panels for reason in panel.reasons)  # they are held out
+    judged = replace(held_out(clf, named), train=np.arange(len(named)))
+    panels = Cases(judged, named, range(8), quiet=True).panels
+    panel = next(panel for panel in panels if panel.reasons and panel.reasons[0].held)
     members = panel.reasons[0].members
     piece = as_networkx(named[panel.number]).subgraph(members)
     same = networkx.algorithms.isomorphism.categorical_node_match("label", None)
@@ -115,7 +118,7 @@ def test_the_counts_beside_a_reason_are_direct_counts(clf, named, page):
         [GraphMatcher(as_networkx(g), piece, same, bonds).subgraph_is_monomorphic() for g in named], dtype=bool
     )
     expected = [f"{(held & (named.y == v)).sum()} of {(named.y == v).sum()} {n}" for v, n in named.class_names.items()]
-    assert panel.reasons[0].held == f"in {', '.join(expected)}"
+    assert panel.reasons[0].held == ", ".join(expected)
 
 
 def test_the_first_screen_has_the_question_the_number_and_the_number_to_beat(clf, named, page):

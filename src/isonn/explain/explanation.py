@@ -390,8 +390,7 @@ def explain_matched(
         count=len(matched.occurrences),
         total=float(regions.total.sum()),
         template_contributions=matched.template_contributions(column, rows, contributions),
-        node_importance=node_shares(matched.graph.n, regions.nodes, regions.columns, regions.total)
-        + matched.node_terms(column),
+        node_importance=_node_importance(matched, column, regions),
         edge_importance=edges,
         target=target,
         source=matched,
@@ -404,6 +403,16 @@ def explain_matched(
         contributions=(rows, contributions),
         regions=regions,
     )
+
+
+def node_importance_of(matched: MatchedGraph, column: int) -> NDArray[np.float64]:
+    """Return the contribution of each node to an output, shape (n,)."""
+    return _node_importance(matched, column, matched.region_contributions(column, *matched.contributions(column)))
+
+
+def _node_importance(matched: MatchedGraph, column: int, regions: Regions) -> NDArray[np.float64]:
+    shares = node_shares(matched.graph.n, regions.nodes, regions.columns, regions.total)
+    return shares + matched.node_terms(column)
 
 
 def matches_of(matched: MatchedGraph, rows: IntArray, contributions: NDArray[np.float64]) -> list[Match]:

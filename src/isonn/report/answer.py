@@ -107,7 +107,7 @@ def example_of(cases: Cases, explained: Any, piece: Piece | None) -> Example | N
     panel = min(candidates, key=rank)
     first = panel.reasons[0]
     where = "" if first.nodes in first.text or len(first.members) > 6 else f" ({first.nodes})"
-    return Example(panel, panel.drawing, f"{first.text}{where}; without it: {first.without}")
+    return Example(panel, panel.drawing, f"{first.text}{where}")
 
 
 def _suits(panel: Panel, name: str) -> bool:

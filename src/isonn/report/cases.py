@@ -82,13 +82,12 @@ class Cases:
     @cached_property
     def panels(self) -> list[Panel]:
         """The graphs that are shown, each with its prediction, drawing and reasons."""
-        holders, made = Holders(self.graphs), []
+        train = self.judged.train
+        holders, made = Holders(self.graphs[train]) if len(train) else None, []
         with bar("explaining graphs", len(self.shown), show=not self._quiet) as report:
             for done, number in enumerate(self.shown, start=1):
                 explanation = self.explanation(number)
-                made.append(
-                    panel_of(explanation, number, self._name(number), self._style, self._truth(number), holders)
-                )
+                made.append(panel_of(explanation, number, self.name(number), self._style, self._truth(number), holders))
                 report(done, f"graph {number}")
         self._warn_once()
         return made
@@ -140,7 +139,8 @@ class Cases:
             more = f" (and {len(others)} more graphs like this one)" if others else ""
             warnings.warn(f"{first.message}{more}", first.category, stacklevel=2)
 
-    def _name(self, number: int) -> str:
+    def name(self, number: int) -> str:
+        """Return the name of a graph: its id, or its number."""
         if self.graphs.ids is not None:
             return shortened(str(self.graphs.ids[number]))
         return str(self.graphs.table["row"][number] if "row" in self.graphs.table else number)  # in its file

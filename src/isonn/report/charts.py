@@ -9,6 +9,8 @@ from html import escape
 
 #: Maximum number of points of a curve; more are not visible at this width.
 _POINTS = 120
+#: Maximum number of dots of a scatter plot.
+_DOTS = 2000
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,73 @@ def sweep(points: Mapping[float, Sequence[float]], title: str, across: str) -> s
     for step in steps:
         parts += [f'<circle class="small" cx="{x(step):.1f}" cy="{y(value):.1f}" r="3"/>' for value in points[step]]
     return "".join([*parts, "</svg>"])
+
+
+def scatter(
+    across: Sequence[float], up: Sequence[float], title: str, x_name: str, y_name: str, diagonal: bool = False
+) -> str:
+    """Draw a dot per pair of numbers, with the diagonal (both axes alike) or the line at 0."""
+    points = list(zip(across, up, strict=True))[:_DOTS]
+    if not points:
+        return ""
+    every = [value for point in points for value in point]
+    wide, high = (every, every) if diagonal else ([a for a, _ in points], [b for _, b in points] + [0.0])
+    x, y = _Axis(min(wide), max(wide), 44, 350), _Axis(min(high), max(high), 210, 10)
+    parts = [_open("chart scatter", 360, 250, title), *_grid(x, y, x_name, x.ticks)]
+    ends = ((min(wide), min(wide)), (max(wide), max(wide))) if diagonal else ((min(wide), 0.0), (max(wide), 0.0))
+    parts.append(f'<path class="line" d="M{"L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in ends)}"/>')
+    parts += [f'<circle class="small" cx="{x(a):.1f}" cy="{y(b):.1f}" r="2.5"/>' for a, b in points]
+    parts.append(f'<text class="tick unit" x="352" y="20">{escape(y_name)}</text>')
+    return "".join([*parts, "</svg>"])
+
+
+def waterfall(steps: Sequence[tuple[str, float]], base: float, title: str) -> str:
+    """Draw how contributions lead from the base to the score, a row each, from top to bottom.
+
+    Args:
+        steps: names and contributions, in order.
+        base: where the first begins.
+        title: the alternative text.
+
+    Example:
+        >>> waterfall([("nitro", 1.5), ("methyl", -0.2)], 0.1, "from +0.1 to +1.4").count("<rect")
+        2
+    """
+    ends = [base]
+    for _, value in steps:
+        ends.append(ends[-1] + value)
+    axis = _Scale(min(0.0, *ends), max(0.0, *ends), 4, 356)
+    row = 34
+    height = row * (len(steps) + 2)
+    parts = [_open("chart waterfall", 360, height, title), f'<path class="grid" d="M{axis(0):.1f} 0V{height}"/>']
+
+    def text(y: float, name: str, value: str) -> str:
+        return (
+            f'<text class="name" x="2" y="{y}">{escape(_cut(name, 42))}</text>'
+            f'<text class="value" x="358" y="{y}">{value}</text>'
+        )
+
+    parts += [text(14, "base", f"{base:+.2f}"), f'<path class="mean" d="M{axis(base):.1f} 19v10"/>']
+    for i, ((name, value), before, after) in enumerate(zip(steps, ends, ends[1:], strict=False), start=1):
+        low, high = sorted((axis(before), axis(after)))
+        look = "pos" if value >= 0 else "neg"
+        parts.append(text(i * row + 14, name, f"{value:+.2f}"))
+        parts.append(
+            f'<rect class="{look}" x="{low:.1f}" y="{i * row + 19}" width="{max(high - low, 1):.1f}" height="9"/>'
+        )
+    y = (len(steps) + 1) * row
+    parts += [text(y + 14, "score", f"{ends[-1]:+.2f}"), f'<path class="mean" d="M{axis(ends[-1]):.1f} {y + 19}v10"/>']
+    return "".join([*parts, "</svg>"])
+
+
+class _Scale:
+    """Scale from values to pixels, without ticks."""
+
+    def __init__(self, low: float, high: float, start: float, end: float) -> None:
+        self.low, self.start, self.factor = low, start, (end - start) / ((high - low) or 1.0)
+
+    def __call__(self, value: float) -> float:
+        return self.start + (value - self.low) * self.factor
 
 
 def bar(value: float, largest: float) -> str:

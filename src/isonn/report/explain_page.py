@@ -175,7 +175,7 @@ def _first_with_reason(panels: Sequence[Panel]) -> Example | None:
     if panel is None:
         return None
     first = panel.reasons[0]
-    return Example(panel, panel.drawing, f"{first.text}; without it: {first.without}")
+    return Example(panel, panel.drawing, f"{first.text}")
 
 
 def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:
@@ -193,7 +193,9 @@ def _tiles(panel: Panel) -> list[Tile]:
     if panel.reasons:
         first = panel.reasons[0]
         then = f"then predicted {first.flips}" if first.flips else "the prediction stays" if panel.confidence else about
-        tiles.append(Tile("Without the strongest reason", first.without, then))
+        then += ": other pieces take over" if first.agrees is False else ""
+        if first.without:
+            tiles.append(Tile("With the strongest reason deleted", first.without, then))
     return tiles
 
 

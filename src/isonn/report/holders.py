@@ -52,7 +52,7 @@ class Holders:
             return ""
         counts = count_by_class(held, sides_of(self.graphs, naming))[:4]
         of = f" of {len(self.graphs):,} {naming.noun}s searched" if self.sampled else ""
-        return "in " + ", ".join(f"{n:,} of {all_:,} {side(name)}" for name, n, all_ in counts) + of
+        return ", ".join(f"{n:,} of {all_:,} {side(name)}" for name, n, all_ in counts) + of
 
 
 def piece_key(graph: Graph, nodes: Sequence[int]) -> tuple[Any, ...]:

@@ -16,15 +16,17 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
 from isonn.report.answer import answer_text, example_of, question_text
 from isonn.report.cases import Cases
-from isonn.report.header import Header, Tile
+from isonn.report.header import Example, Header, Tile
 from isonn.report.judged import Judged, cross_fitted, held_out, trivial_tile
 from isonn.report.page import render_page, require_jinja2, write
 from isonn.report.section import Section
 from isonn.report.sections.gallery import GallerySection
 from isonn.report.sections.mistakes import MistakesSection
+from isonn.report.sections.parity import ParitySection
 from isonn.report.sections.pieces import Piece, PiecesSection, class_pieces
 from isonn.report.sections.provenance import Facts, ProvenanceSection
 from isonn.report.sections.templates import TemplateCardsSection
+from isonn.report.sections.units import UnitsSection
 from isonn.report.words import percent_text
 from isonn.targets import Labels, Numbers, as_y
 
@@ -99,7 +101,8 @@ class ModelPage:
     def sections(self, facts: Facts) -> list[Section]:
         """Return the sections, in order."""
         return [
-            PiecesSection(self.cases, self.pieces, self.explained),
+            *self.reasons,
+            *self.fit,
             GallerySection.of_set(self.cases),
             MistakesSection(self.cases),
             TemplateCardsSection(self.cases),
@@ -113,11 +116,41 @@ class ModelPage:
         return Header(
             kicker="isonn report",
             question=question_text(self.cases, self.explained),
-            answers=[answer_text(self.cases, self.explained, self.first_piece)],
+            answers=[self.answer],
             tiles=tiles,
-            example=example_of(self.cases, self.explained, self.first_piece),
+            example=self.example,
             how=self.judged.how,
         )
+
+    @cached_property
+    def reasons(self) -> list[Section]:
+        """What marks each class: named units where graphs have them, else pieces."""
+        units = UnitsSection(self.cases, self.explained)
+        return [units if units.applies() else PiecesSection(self.cases, self.pieces, self.explained)]
+
+    @property
+    def fit(self) -> list[Section]:
+        """Predicted against true numbers."""
+        return [ParitySection(self.cases)] if isinstance(self.cases.clf.target_, Numbers) else []
+
+    @property
+    def answer(self) -> str:
+        """The answer in one sentence."""
+        section = self.reasons[0]
+        if isinstance(section, UnitsSection):
+            return section.groups[0].sentence
+        return answer_text(self.cases, self.explained, self.first_piece)
+
+    @property
+    def example(self) -> Example | None:
+        """The graph of the first screen."""
+        section = self.reasons[0]
+        if isinstance(section, UnitsSection) and (lines := section.groups[0].lines):
+            row = lines[0].row
+            panel = next((panel for panel in self.cases.panels if panel.number == row.graphs[0]), None)
+            if panel is not None:
+                return Example(panel, section.picture(row), row.text)
+        return example_of(self.cases, self.explained, self.first_piece)
 
     @cached_property
     def pieces(self) -> dict[Any, list[Piece]]:
@@ -150,7 +183,9 @@ class ModelPage:
         target, (numbers, predicted) = self.cases.clf.target_, self.cases.predictions
         metrics = target.metrics(np.asarray(self.graphs.y)[numbers], predicted)
         if isinstance(target, Numbers):
-            return [Tile("Typical error (RMSE)", f"{metrics['rmse']:.3g}", f"R² {metrics['r2']:.2f}", main=True)]
+            error = ParitySection(self.cases).error
+            about = f"mean absolute error {error.mae:.3g}, r {error.r:.2f}, R² {metrics['r2']:.2f}"
+            return [Tile("Typical error (RMSE)", f"{metrics['rmse']:.3g}", about, main=True)]
         right = round(metrics["accuracy"] * len(numbers))
         what = "All labels right" if isinstance(target, Labels) else "Accuracy"
         return [Tile(what, percent_text(metrics["accuracy"]), f"{right:,} of {len(numbers):,} right", main=True)]

@@ -13,12 +13,20 @@ from scipy.special import expit
 from isonn.explain.explanation import Explanation, Match
 from isonn.explain.reasons import Reason
 from isonn.graphs.graph import Graph
-from isonn.report.charts import bar
+from isonn.report.charts import bar, waterfall
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph
 from isonn.report.holders import Holders
-from isonn.report.words import Naming, brief, listed, percent_text, reason_words
+from isonn.report.words import Naming, brief, listed, noun_of, percent_text, reason_words
 from isonn.targets import Labels, Numbers
 
+#: How units that are not deleted are removed.
+REMOVED = {
+    "set": "With these connections as in a mean graph",
+    "connection": "With this connection as in a mean graph",
+    "window": "Without its matches",
+}
+#: Rows of a waterfall that are units, and that are terms.
+UNITS, TERMS = 7, 2
 #: Number of matches listed for a graph of a gallery, and on a page of single graphs.
 FEW, MANY = 8, 40
 
@@ -33,8 +41,10 @@ class ReasonRow:
         members: its nodes, by number.
         contribution: its contribution to the score.
         bar: the contribution as a picture.
-        without: the prediction without the piece, as text.
+        without: the prediction with the piece deleted, as text; "" if nothing is left.
         flips: the class predicted then, if it differs, else None.
+        removed: how the piece was removed, in words.
+        agrees: whether the deletion moves the prediction as the contribution says; None if nothing is left.
         held: how many graphs of each class contain the piece, as text, or "".
     """
 
@@ -46,6 +56,8 @@ class ReasonRow:
     without: str
     flips: str | None
     held: str
+    agrees: bool | None = True
+    removed: str = "With it deleted"
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,8 @@ class Panel:
         explained: what the reasons speak for, in words.
         value: the predicted number; None for classes.
         logarithm: whether the score is a base-10 logarithm of it.
+        waterfall: how units and terms lead from the base to the score, as a picture; "" if they do not add up.
+        smiles: the SMILES of a molecule, else "".
     """
 
     number: int
@@ -108,6 +122,8 @@ class Panel:
     noun: str = "graph"
     value: float | None = None
     logarithm: bool = False
+    waterfall: str = ""
+    smiles: str = ""
 
     @property
     def title(self) -> str:
@@ -148,7 +164,8 @@ def panel_of(
     naming, target, column = style.naming, explanation.target, explanation.column
     numeric = isinstance(target, Numbers)
     predicted = _answer_text(explanation, explanation.probabilities, naming)
-    matches = _chosen(explanation.matches, style.listed)
+    # units tell more than matches, where they add up
+    matches = [] if explanation.exact else _chosen(explanation.matches, style.listed)
     right = None if truth is None or numeric or isinstance(target, Labels) else bool(truth == explanation.label)
     return Panel(
         number=number,
@@ -170,7 +187,32 @@ def panel_of(
         noun=naming.noun,
         value=float(explanation.probabilities[column]) if numeric else None,
         logarithm=explanation.logarithm,
+        waterfall=_waterfall(explanation, predicted) if explanation.exact else "",
+        smiles=str(explanation.graph.row.get("smiles", "")) if explanation.graph.kind == "molecules" else "",
     )
+
+
+def _waterfall(explanation: Explanation, predicted: str) -> str:
+    """Draw the strongest units and terms, and the sums of the others."""
+    kind = explanation.graph.kind
+    units = [(_short_name(Reason(unit, explanation)), unit.contribution) for unit in explanation.units]
+    terms = [(part.name, part.contribution) for part in explanation.absent + explanation.terms]
+    terms.sort(key=lambda term: -abs(term[1]))
+    steps = units[:UNITS]
+    if units[UNITS:]:
+        left = len(units) - UNITS
+        steps.append((f"{left} other unit{'s' * (left > 1)}", sum(value for _, value in units[UNITS:])))
+    steps += [(f"whole {noun_of(kind)}: {name}", value) for name, value in terms[:TERMS]]
+    if terms[TERMS:]:
+        steps.append((f"whole {noun_of(kind)}: other terms", sum(value for _, value in terms[TERMS:])))
+    return waterfall(steps, explanation.base, f"How units lead to the prediction {predicted}")
+
+
+def _short_name(reason: Reason) -> str:
+    """Return a unit in words; of connections, the regions alone."""
+    if reason.unit.kind in ("set", "connection"):
+        return " \u2013 ".join(reason.names)
+    return brief(reason.text, reason.graph.kind)
 
 
 def _drawing(explanation: Explanation, matches: Sequence[Match], name: str, predicted: str, style: Style) -> Drawing:
@@ -210,6 +252,8 @@ def _reason_rows(explanation: Explanation, naming: Naming, holders: Holders | No
             without="" if (left := reason.without) is None else _amount(float(left[column]), numeric),
             flips=None if left is None else _flips(explanation, left, naming),
             held="" if holders is None else holders.words(reason, naming),
+            agrees=reason.agrees,
+            removed=REMOVED.get(reason.unit.kind, "With it deleted"),
         )
         for reason in explanation.reasons
     )

@@ -26,7 +26,6 @@ from isonn.report.sections.confusion import ConfusionSection
 from isonn.report.sections.gallery import GallerySection
 from isonn.report.sections.mistakes import MistakesSection
 from isonn.report.sections.node_order import NodeOrderSection
-from isonn.report.sections.pieces import PiecesSection
 from isonn.report.sections.provenance import ProvenanceSection
 from isonn.report.sections.results import ResultsSection
 from isonn.report.sections.templates import TemplateCardsSection
@@ -94,7 +93,8 @@ def _sections(sets: Sequence[Measured], shown: _ShownModel) -> list[Section]:
     if shown.page is not None:
         cases = shown.page.cases
         before = [
-            PiecesSection(cases, shown.page.pieces, shown.page.explained),
+            *shown.page.reasons,
+            *shown.page.fit,
             GallerySection.of_set(cases),
             MistakesSection(cases),
         ]

@@ -29,6 +29,10 @@ class ConfusionSection(Section):
     def __init__(self, sets: Sequence[Measured]) -> None:
         self.sets = sets
 
+    def applies(self) -> bool:
+        """Return whether any of the datasets has classes."""
+        return any(one.graphs is None or one.graphs.classes is not None for one in self.sets)
+
     def content(self) -> dict[str, Any]:
         """Return the matrices of each dataset, or why it has none."""
         blocks = []

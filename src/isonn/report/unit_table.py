@@ -1,0 +1,106 @@
+"""The named units of a set of graphs: what each adds to the predictions, in how many graphs of each class."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from isonn.explain.explanation import Explanation, node_importance_of
+from isonn.explain.reasons import Reason
+from isonn.explain.units import REST
+
+#: Units in fewer graphs are not listed.
+SUPPORT = 5
+#: Chains, and rings of carbon in at least this share of the graphs, tell the size of a graph, not what it does.
+COMMON = 0.2
+#: Half-width of a 95 % interval in standard errors.
+NORMAL = 1.96
+_OTHER_ELEMENT = re.compile(r"[A-BD-Zabd-z]")
+
+
+@dataclass(frozen=True)
+class UnitRow:
+    """What a named unit adds to one output, over the graphs that contain it.
+
+    Attributes:
+        text: its name, or the SMILES of a unit without one.
+        mean: mean contribution of all its copies in a graph.
+        low, high: 95 % interval of the mean.
+        graphs: numbers of the graphs that contain it, strongest contribution first.
+        nodes: the nodes of a copy in the first of these graphs.
+        skeleton: whether it is a frequent ring or chain of carbon, so that it tells the size.
+    """
+
+    text: str
+    mean: float
+    low: float
+    high: float
+    graphs: tuple[int, ...]
+    nodes: tuple[int, ...]
+    skeleton: bool
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low * self.high > 0
+
+
+def unit_rows(explanations: Sequence[tuple[int, Explanation]], column: int) -> list[UnitRow]:
+    """Summarise the units of explained graphs, largest sum of contributions first.
+
+    Args:
+        explanations: numbers and explanations of graphs, by models that were not fitted to them.
+        column: the output whose score the contributions refer to.
+
+    Returns:
+        Units in at least `SUPPORT` graphs. Contributions to the other of two classes count with the opposite sign.
+    """
+    held: dict[str, dict[int, float]] = {}
+    nodes: dict[tuple[str, int], tuple[int, ...]] = {}
+    carbon: dict[str, bool] = {}
+    chains: set[str] = set()
+    for number, e in explanations:
+        importance = e.node_importance if e.column == column else node_importance_of(e.source, column)
+        for unit in e.units:
+            if unit.kind == REST:
+                continue
+            text = Reason(unit, e).text
+            by_graph = held.setdefault(text, {})
+            by_graph[number] = by_graph.get(number, 0.0) + float(importance[list(unit.nodes)].sum())
+            nodes.setdefault((text, number), unit.nodes)
+            if unit.kind == "chain":
+                chains.add(text)
+            carbon.setdefault(text, not _OTHER_ELEMENT.search(unit.smiles or "N"))
+    rows = []
+    for text, by_graph in held.items():
+        if len(by_graph) >= SUPPORT:
+            values = np.array(list(by_graph.values()))
+            mean, error = float(values.mean()), NORMAL * float(values.std(ddof=1)) / math.sqrt(len(values))
+            strongest = sorted(by_graph, key=lambda number: -by_graph[number] * (1 if mean >= 0 else -1))
+            common = len(by_graph) >= COMMON * len(explanations) or text in chains
+            place = nodes[text, strongest[0]]
+            rows.append(
+                UnitRow(text, mean, mean - error, mean + error, tuple(strongest), place, carbon[text] and common)
+            )
+    return sorted(rows, key=lambda row: -abs(row.mean) * len(row.graphs))
+
+
+def told(rows: Sequence[UnitRow], sign: int, most: int) -> list[UnitRow]:
+    """Return the units that clearly raise (or lower) the score, without skeletons, largest sum first."""
+    return [row for row in rows if row.clear and not row.skeleton and row.mean * sign > 0][:most]
+
+
+def joined(rows: Sequence[UnitRow]) -> str:
+    """Join the names of units: "epoxide, azide and nitro".
+
+    Example:
+        >>> joined([])
+        ''
+    """
+    names: list[Any] = [row.text for row in rows]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,85 @@
+"""The table of units against the explanations it summarises, and the pages of numbers and labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isonn
+from isonn.report.charts import scatter, waterfall
+from isonn.report.judged import held_out
+from isonn.report.model_page import ModelPage
+from isonn.report.sections.units import UnitsSection
+from isonn.report.unit_table import unit_rows
+
+pytest.importorskip("rdkit")
+pytestmark = pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
+
+SMILES = [f"{'C' * n}{end}" for n in range(2, 12) for end in ("N", "O", "C(=O)O", "c1ccc([N+](=O)[O-])cc1", "CCl")]
+LENGTH = np.array([len(smiles) / 3 for smiles in SMILES])
+HTML = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return isonn.SubgraphClassifier(3, random_state=0).fit(SMILES, ["N" in smiles for smiles in SMILES])
+
+
+def test_rows_are_means_over_the_graphs_that_hold_a_unit(clf):
+    graphs = isonn.as_graphset(SMILES)
+    explained = [(i, clf.explain(graphs[i])) for i in range(len(graphs))]
+    rows = {row.text: row for row in unit_rows(explained, 1)}
+    acids = [i for i, smiles in enumerate(SMILES) if smiles.endswith("C(=O)O")]
+    row = rows["carboxylic acid"]
+    assert sorted(row.graphs) == acids
+    values = []
+    for i in acids:
+        e = clf.explain(graphs[i], label=True)
+        values.append(sum(unit.contribution for unit in e.units if unit.name == "carboxylic acid"))
+    assert row.mean == pytest.approx(np.mean(values))
+    assert row.high - row.mean == pytest.approx(1.96 * np.std(values, ddof=1) / np.sqrt(len(values)))
+    assert all(row.skeleton for text, row in rows.items() if "chain" in text)
+    assert rows["nitro on an aromatic ring"].mean > row.mean
+
+
+def test_the_page_of_numbers_says_what_raises_them_and_shows_errors(tmp_path: Path):
+    graphs = isonn.molecules.from_smiles(SMILES, LENGTH)
+    reg = isonn.SubgraphRegressor(3, random_state=0).fit(graphs[:40])
+    page = ModelPage(held_out(reg, graphs), graphs, None, quiet=True)
+    text = page.html()
+    predicted = reg.predict(graphs)
+    assert f"mean absolute error {np.abs(predicted - LENGTH).mean():.3g}" in page.header.tiles[0].about
+    assert f"r {np.corrcoef(predicted, LENGTH)[0, 1]:.2f}" in page.header.tiles[0].about
+    assert "raise" in page.header.answers[0] or "lower" in page.header.answers[0]
+    assert '<h2 id="errors' not in text  # numbers are not confused
+    assert 'class="chart scatter"' in text
+
+
+def test_each_label_has_its_table_and_names_are_escaped():
+    graphs = isonn.molecules.from_smiles(
+        SMILES, np.column_stack([LENGTH > 4, ["N" in s for s in SMILES]]).astype(float)
+    )
+    graphs = replace(graphs, target_names=(HTML, "nitrogen"))
+    clf = isonn.SubgraphClassifier(2, random_state=0).fit(graphs)
+    page = ModelPage(held_out(clf, graphs), graphs, None, quiet=True)
+    section = page.reasons[0]
+    assert isinstance(section, UnitsSection)
+    assert {group.name for group in section.groups} == {HTML, "nitrogen"}
+    text = page.html()
+    assert HTML not in text
+    assert text.count('<details name="outputs"') == sum(bool(group.lines) for group in section.groups)
+
+
+def test_a_waterfall_has_a_bar_per_step_and_ends_at_the_score():
+    text = waterfall([("a<b", 2.0), ("c", -0.5)], 1.0, "t")
+    assert text.count("<rect") == 2
+    assert "a&lt;b" in text
+    assert ">+2.50</text>" in text
+
+
+def test_a_scatter_plot_has_a_dot_per_pair():
+    assert scatter([1.0, 2.0], [1.0, 3.0], "t", "x", "y", diagonal=True).count("<circle") == 2
+    assert scatter([], [], "t", "x", "y") == ""
