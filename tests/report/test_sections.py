@@ -58,6 +58,11 @@ def pages(run, evil, tmp_path_factory) -> dict[str, tuple[list[Section], str]]:
     few = evil[:30]
     clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(few)
     windows = isonn.IsoNNClassifier(k=2, c=2, epochs=1, hidden=(4,), size=28, random_state=0).fit(few)
+    pytest.importorskip("rdkit")
+    smiles = [f"{'C' * n}{end}" for n in range(2, 9) for end in ("N", "O", "Cl")]
+    molecules = isonn.molecules.from_smiles(smiles, [len(text) / 3 for text in smiles], ids=[EVIL] * len(smiles))
+    molecules = replace(molecules, name=EVIL, target_names=(EVIL,))
+    reg = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(molecules)
     pages: dict[str, tuple[list[Section], str]] = {}
     with pytest.MonkeyPatch.context() as patch:
         kept: list[list[Section]] = []
@@ -72,6 +77,7 @@ def pages(run, evil, tmp_path_factory) -> dict[str, tuple[list[Section], str]]:
         made = {
             "model": lambda: model_page.ModelPage(held_out(clf, evil), evil, None, quiet=True).html(),
             "windows": lambda: model_page.ModelPage(held_out(windows, few), few, None, quiet=True).html(),
+            "molecules": lambda: model_page.ModelPage(held_out(reg, molecules), molecules, None, quiet=True).html(),
             "run": lambda: run_page.report_page(run[0], data=str(run[1]), quiet=True).text,
             "explain": lambda: explain_page.explain_page(windows, few, [0, 1], quiet=True)[0],
             "suggest": lambda: explain_page.explain_page(clf, few, [0], quiet=True, suggest="")[0],
@@ -125,9 +131,9 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.clf, name)
 
-    def explain(self, graph: Any) -> Any:
+    def explain(self, graph: Any, label: Any = None) -> Any:
         self.explained += 1
-        return self.clf.explain(graph)
+        return self.clf.explain(graph, label)
 
     def count(self, graphs: Any) -> Any:
         self.counted += len(graphs)
