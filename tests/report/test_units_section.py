@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.report.charts import scatter, waterfall
+from isonn.report.charts import scatter
 from isonn.report.judged import held_out
 from isonn.report.model_page import ModelPage
 from isonn.report.sections.units import UnitsSection
@@ -71,13 +71,6 @@ def test_each_label_has_its_table_and_names_are_escaped():
     text = page.html()
     assert HTML not in text
     assert text.count('<details name="outputs"') == sum(bool(group.lines) for group in section.groups)
-
-
-def test_a_waterfall_has_a_bar_per_step_and_ends_at_the_score():
-    text = waterfall([("a<b", 2.0), ("c", -0.5)], 1.0, "t")
-    assert text.count("<rect") == 2
-    assert "a&lt;b" in text
-    assert ">+2.50</text>" in text
 
 
 def test_a_scatter_plot_has_a_dot_per_pair():

@@ -125,55 +125,6 @@ def scatter(
     return "".join([*parts, "</svg>"])
 
 
-def waterfall(steps: Sequence[tuple[str, float]], base: float, title: str) -> str:
-    """Draw how contributions lead from the base to the score, a row each, from top to bottom.
-
-    Args:
-        steps: names and contributions, in order.
-        base: where the first begins.
-        title: the alternative text.
-
-    Example:
-        >>> waterfall([("nitro", 1.5), ("methyl", -0.2)], 0.1, "from +0.1 to +1.4").count("<rect")
-        2
-    """
-    ends = [base]
-    for _, value in steps:
-        ends.append(ends[-1] + value)
-    axis = _Scale(min(0.0, *ends), max(0.0, *ends), 4, 356)
-    row = 34
-    height = row * (len(steps) + 2)
-    parts = [_open("chart waterfall", 360, height, title), f'<path class="grid" d="M{axis(0):.1f} 0V{height}"/>']
-
-    def text(y: float, name: str, value: str) -> str:
-        return (
-            f'<text class="name" x="2" y="{y}">{escape(_cut(name, 42))}</text>'
-            f'<text class="value" x="358" y="{y}">{value}</text>'
-        )
-
-    parts += [text(14, "base", f"{base:+.2f}"), f'<path class="mean" d="M{axis(base):.1f} 19v10"/>']
-    for i, ((name, value), before, after) in enumerate(zip(steps, ends, ends[1:], strict=False), start=1):
-        low, high = sorted((axis(before), axis(after)))
-        look = "pos" if value >= 0 else "neg"
-        parts.append(text(i * row + 14, name, f"{value:+.2f}"))
-        parts.append(
-            f'<rect class="{look}" x="{low:.1f}" y="{i * row + 19}" width="{max(high - low, 1):.1f}" height="9"/>'
-        )
-    y = (len(steps) + 1) * row
-    parts += [text(y + 14, "score", f"{ends[-1]:+.2f}"), f'<path class="mean" d="M{axis(ends[-1]):.1f} {y + 19}v10"/>']
-    return "".join([*parts, "</svg>"])
-
-
-class _Scale:
-    """Scale from values to pixels, without ticks."""
-
-    def __init__(self, low: float, high: float, start: float, end: float) -> None:
-        self.low, self.start, self.factor = low, start, (end - start) / ((high - low) or 1.0)
-
-    def __call__(self, value: float) -> float:
-        return self.start + (value - self.low) * self.factor
-
-
 def bar(value: float, largest: float) -> str:
     """Draw a contribution as a bar to the right (for the class) or left (against it) of a middle line."""
     width = 0.0 if largest <= 0 else min(1.0, abs(value) / largest) * 50

@@ -13,10 +13,11 @@ from scipy.special import expit
 from isonn.explain.explanation import Explanation, Match
 from isonn.explain.reasons import Reason
 from isonn.graphs.graph import Graph
-from isonn.report.charts import bar, waterfall
+from isonn.report.charts import bar
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph
 from isonn.report.holders import Holders
-from isonn.report.words import Naming, brief, listed, noun_of, percent_text, reason_words
+from isonn.report.waterfall import waterfall
+from isonn.report.words import Naming, brief, listed, percent_text, reason_words
 from isonn.targets import Labels, Numbers
 
 #: How units that are not deleted are removed.
@@ -25,8 +26,6 @@ REMOVED = {
     "connection": "With this connection as in a mean graph",
     "window": "Without its matches",
 }
-#: Rows of a waterfall that are units, and that are terms.
-UNITS, TERMS = 7, 2
 #: Number of matches listed for a graph of a gallery, and on a page of single graphs.
 FEW, MANY = 8, 40
 
@@ -187,32 +186,9 @@ def panel_of(
         noun=naming.noun,
         value=float(explanation.probabilities[column]) if numeric else None,
         logarithm=explanation.logarithm,
-        waterfall=_waterfall(explanation, predicted) if explanation.exact else "",
+        waterfall=waterfall(explanation),
         smiles=str(explanation.graph.row.get("smiles", "")) if explanation.graph.kind == "molecules" else "",
     )
-
-
-def _waterfall(explanation: Explanation, predicted: str) -> str:
-    """Draw the strongest units and terms, and the sums of the others."""
-    kind = explanation.graph.kind
-    units = [(_short_name(Reason(unit, explanation)), unit.contribution) for unit in explanation.units]
-    terms = [(part.name, part.contribution) for part in explanation.absent + explanation.terms]
-    terms.sort(key=lambda term: -abs(term[1]))
-    steps = units[:UNITS]
-    if units[UNITS:]:
-        left = len(units) - UNITS
-        steps.append((f"{left} other unit{'s' * (left > 1)}", sum(value for _, value in units[UNITS:])))
-    steps += [(f"whole {noun_of(kind)}: {name}", value) for name, value in terms[:TERMS]]
-    if terms[TERMS:]:
-        steps.append((f"whole {noun_of(kind)}: other terms", sum(value for _, value in terms[TERMS:])))
-    return waterfall(steps, explanation.base, f"How units lead to the prediction {predicted}")
-
-
-def _short_name(reason: Reason) -> str:
-    """Return a unit in words; of connections, the regions alone."""
-    if reason.unit.kind in ("set", "connection"):
-        return " \u2013 ".join(reason.names)
-    return brief(reason.text, reason.graph.kind)
 
 
 def _drawing(explanation: Explanation, matches: Sequence[Match], name: str, predicted: str, style: Style) -> Drawing:

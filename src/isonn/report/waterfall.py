@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from html import escape
 
 from isonn.explain.explanation import Explanation
+from isonn.explain.reasons import Reason
 from isonn.report.draw import shortened
+from isonn.report.words import brief
 
 #: Units with bars of their own; the others share one.
 UNITS = 7
 #: Terms of the whole graph with bars of their own.
 TERMS = 2
 #: Size in pixels: the height of a row, and where bars start and end.
-ROW, LEFT, RIGHT, WIDTH = 26, 190, 380, 440
+ROW, LEFT, RIGHT, WIDTH = 26, 180, 302, 360
 #: Characters of a name.
-NAME = 30
+NAME = 27
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,7 @@ def steps_of(explanation: Explanation) -> list[Step]:
         >>> steps[0].name, steps[-1].name, abs(sum(step.value for step in steps[:-1]) - e.score) < 1e-9
         ('base', 'score', True)
     """
-    texts = {reason.nodes: reason.text for reason in explanation.reasons}
-    units = [Step(unit.name or unit.smiles or texts.get(unit.nodes, unit.kind), unit.contribution)
-             for unit in explanation.units]  # fmt: skip
+    units = [Step(_name(Reason(unit, explanation)), unit.contribution) for unit in explanation.units]
     terms = [Step(str(term.name), term.contribution) for term in explanation.terms]
     absent = [Step("", piece.contribution) for piece in explanation.absent]
     return [
@@ -115,3 +115,10 @@ def beside(left: str, right: str) -> str:
 
 def _attributes(svg: str) -> dict[str, str]:
     return dict(re.findall(r'([\w:-]+)="([^"]*)"', svg[: svg.index(">")]))
+
+
+def _name(reason: Reason) -> str:
+    """Return a unit in words; of connections, the regions alone."""
+    if reason.unit.kind in ("set", "connection"):
+        return " \u2013 ".join(reason.names)
+    return brief(reason.text, reason.graph.kind)
