@@ -2,8 +2,8 @@
 
     python benchmarks/suggestions.py MODEL ames.csv [--count 100]
 
-MODEL is fitted to ames.csv (`isonn fit ames.csv --out MODEL`). Random edits are as many as there are suggestions: an
-element, a bond or a group changed at random, one or two at a time.
+MODEL is fitted to ames.csv (`isonn fit ames.csv --out MODEL`). Random edits are up to ten per molecule: an element,
+a bond or a group changed at random, one or two at a time.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ def _bonds_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the molecule of each bond, and its two atoms and its place in `BONDS`, sorted by molecule.
 
-    The matrices of all molecules are read at once, in a tenth of the time that a look at every bond takes. A matrix
+    The matrices of all molecules are read at once, which is faster than a look at every bond. A matrix
     does not tell dative from single bonds and has no bonds of order zero, so unusual molecules are read bond by bond.
     """
     widths = np.asarray(sizes, dtype=np.int64)
