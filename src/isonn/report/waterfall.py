@@ -38,7 +38,7 @@ def steps_of(explanation: Explanation) -> list[Step]:
         >>> graphs = isonn.load("MUTAG")
         >>> e = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs).explain(graphs[0])
         >>> steps = steps_of(e)
-        >>> steps[0].name, steps[-1].name, abs(sum(step.value for step in steps[:-1]) - e.score) < 1e-9
+        >>> steps[0].name, steps[-1].name, bool(abs(sum(step.value for step in steps[:-1]) - e.score) < 1e-9)
         ('base', 'score', True)
     """
     units = [Step(_name(Reason(unit, explanation)), unit.contribution) for unit in explanation.units]
