@@ -104,7 +104,7 @@ def test_choosing_a_graph_changes_the_drawing(open_page, explained):
     assert page.text_content("[data-status]").startswith("Graph 2: ")
 
 
-def test_choosing_a_reason_or_a_match_changes_what_is_highlighted(open_page, explained):
+def test_choosing_a_reason_changes_what_is_highlighted(open_page, explained):
     page = open_page(explained)
     page.select_option("[data-graph]", "5")
     before = highlighted(page)
@@ -113,12 +113,18 @@ def test_choosing_a_reason_or_a_match_changes_what_is_highlighted(open_page, exp
     assert len(highlighted(page)) == 1
     assert highlighted(page) != before
     assert page.get_attribute(f"{SHOWN} [data-pick='1']", "aria-pressed") == "true"
+    assert page.locator(f"{SHOWN} .reasons li.on").count() == 1
+
+
+def test_matches_are_listed_and_highlighted_where_units_do_not_add_up(open_page, matrix_page):
+    page = open_page(matrix_page)
+    before = highlighted(page)
     reasons = page.locator(f"{SHOWN} .reasons li").count()
-    page.click(f"{SHOWN} summary")
+    page.click(f"{SHOWN} details:has(.matches) summary")
     page.click(f"{SHOWN} .matches [data-pick='{reasons}']")
     assert page.locator(f"{SHOWN} tr.on").count() == 1
     assert page.locator(f"{SHOWN} .reasons li.on").count() == 0
-    assert highlighted(page) != before
+    assert before != highlighted(page) != []
 
 
 def test_thumbnails_look_like_their_drawing(open_page, explained):
@@ -170,6 +176,8 @@ def test_everything_can_be_reached_and_used_with_the_keyboard(open_page, explain
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("ArrowDown")
     assert page.text_content(f"{SHOWN} h3") == "Graph 1"
+    for _ in range(4):  # to the first graph with two reasons
+        page.keyboard.press("ArrowDown")
     page.focus(f"{SHOWN} [data-pick='1']")
     page.keyboard.press("Enter")
     assert page.get_attribute(f"{SHOWN} [data-pick='1']", "aria-pressed") == "true"

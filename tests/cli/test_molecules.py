@@ -151,14 +151,6 @@ def test_large_tables_repeat_no_warning(tmp_path, monkeypatch):
     assert told[0].endswith("they are matched as if they had none (and 2 more pieces of DATA like this one)")
 
 
-def test_the_pieces_of_unlabelled_molecules_are_counted_apart(named, tmp_path):
-    data = tmp_path / "new.csv"
-    data.write_text("smiles,acid\nCCCC(=O)O,\nCCC(=O)O,1\nCCO,0\n")
-    result = run("explain", named, data, "--graph", 0, "--out", tmp_path / "why.html", "--json")
-    (shown,) = json.loads(result.stdout)["graphs"]
-    assert "of 1 of class 0, 1 of 1 of class 1, 1 of 1 of unknown class" in shown["reasons"][0]["found"]
-
-
 @pytest.mark.parametrize("cells", ["", ",0.25", ","])
 def test_models_of_numbers_are_explained(tmp_path, cells):
     data, new = tmp_path / "known.csv", tmp_path / "new.csv"

@@ -119,7 +119,6 @@ def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:
                 "nodes": reason.nodes,
                 "contribution": reason.contribution,
                 "without": reason.without,
-                "found": reason.held,
             }
             for reason in panel.reasons
         ],

@@ -89,8 +89,7 @@ def sides_of(graphs: GraphSet, naming: Naming, first: Any = None) -> list[tuple[
         return [(naming.class_(i), column == 1) for i, column in enumerate(graphs.y.T)]
     given = has_target(graphs.y)
     values = sorted(np.unique(graphs.y[given]).tolist(), key=lambda value: value != first)
-    sides = [(naming.class_(value), graphs.y == value) for value in values]
-    return sides + ([] if given.all() else [(f"of unknown {naming.word}", ~given)])
+    return [(naming.class_(value), graphs.y == value) for value in values]
 
 
 def has_classes(graphs: GraphSet) -> bool:

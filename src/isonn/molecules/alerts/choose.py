@@ -37,7 +37,7 @@ def wilson(hits: Any, support: Any, z: float = Z_SHOWN) -> tuple[Any, Any]:
 
     Example:
         >>> low, high = wilson(8, 10)
-        >>> round(low, 3), round(high, 3)
+        >>> round(float(low), 3), round(float(high), 3)
         (0.49, 0.943)
     """
     hits, support = np.asarray(hits, dtype=np.float64), np.asarray(support, dtype=np.float64)
