@@ -9,6 +9,11 @@ DOCS := .venv/.docs
 demo: $(READY)
 	$(BIN)/isonn evaluate MUTAG --out runs/demo
 	$(BIN)/isonn report runs/demo
+	rm -rf runs/demo-model runs/demo-why.html
+	$(BIN)/isonn fit MUTAG --out runs/demo-model
+	$(BIN)/isonn explain runs/demo-model MUTAG --graph 0 --graph 1 --graph 2 --out runs/demo-why.html
+	@echo "Open runs/demo/report.html (how good is it, and what decides?) and runs/demo-why.html (three molecules)."
+	@echo "Then try: .venv/bin/isonn serve runs/demo-model"
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal
