@@ -254,7 +254,7 @@ def atom_score(name: str, seed: int) -> dict[str, Any]:
 
 
 def calibration_jobs(seeds: int) -> Iterator[Job]:
-    graphs = load("tox21")
+    graphs = isonn.load(DATA / "molecules" / "tox21.csv", target="all")
     groups = graph_hashes(graphs)
     for fold, (train, test) in enumerate(GroupKFold(5).split(groups, groups=groups)):
         job = partial(log_odds, graphs[train], graphs[test], FIRST_SEED)
