@@ -45,6 +45,15 @@ def test_rows_are_means_over_the_graphs_that_hold_a_unit(clf):
     assert rows["nitro on an aromatic ring"].mean > row.mean
 
 
+def test_the_sentence_counts_the_graphs_of_all_classes():
+    y = [i // 10 % 5 if i % 10 == 3 else i % 5 for i in range(len(SMILES))]  # nitro groups in all five classes
+    graphs = isonn.molecules.from_smiles(SMILES, y)
+    clf = isonn.SubgraphClassifier(3, random_state=0).fit(graphs)
+    (group,) = (g for g in ModelPage(held_out(clf, graphs), graphs, None, quiet=True).reasons[0].groups if g.value == 3)
+    nitro = [label for smiles, label in zip(SMILES, y, strict=True) if "[N+]" in smiles]
+    assert f"{nitro.count(3)} of the {len(nitro)} molecules with nitro on an aromatic ring" in group.sentence
+
+
 def test_the_page_of_numbers_says_what_raises_them_and_shows_errors(tmp_path: Path):
     graphs = isonn.molecules.from_smiles(SMILES, LENGTH)
     reg = isonn.SubgraphRegressor(3, random_state=0).fit(graphs[:40])

@@ -131,7 +131,7 @@ class UnitsSection(Section):
         held = np.isin(numbers, row.graphs)
         counts = count_by_class(held, sides_of(graphs, self.cases.naming, value)) if has_classes(graphs) else ()
         names = tuple((number, self.cases.name(number)) for number in row.graphs[:EXAMPLES])
-        return Line(row, bar(row.mean, largest), counts[:3] or (("", len(row.graphs), len(numbers)),), names)
+        return Line(row, bar(row.mean, largest), counts or (("", len(row.graphs), len(numbers)),), names)
 
     def content(self) -> dict[str, Any]:
         """Return the tables."""
