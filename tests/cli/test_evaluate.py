@@ -54,6 +54,7 @@ def untimed(folder: Path) -> dict[str, Any]:
     summary = json.loads((folder / "results.json").read_text())
     for row in summary["rows"]:
         row["fit_seconds"] = None
+        row["sources"] = sum(row["sources"].values())
     return {**kept, "summary": summary}
 
 

@@ -138,7 +138,7 @@ def test_ctrl_c_while_cutting_keeps_parts_and_the_same_command_goes_on(folder, e
     assert_same(tmp_path / "m", expected, folder)
 
 
-@pytest.mark.parametrize("option", [("--bank", "b"), ("--jobs", 2), ("--scheduler", "tcp://127.0.0.1:1")])
+@pytest.mark.parametrize("option", [("--bank", "b"), ("--jobs", 2), ("--cluster", "tcp://127.0.0.1:1")])
 def test_windows_have_no_bank(option, tmp_path):
     fit = ("fit", "MUTAG", "--method", "isonn", "--out", tmp_path / "m")
     refused(run(*fit, *option), f"{option[0]} is for --method isonn-subgraph")

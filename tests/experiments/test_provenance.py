@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isonn.experiments import jobs as provenance
+from isonn.experiments import provenance
 
 GIT = ("git", "-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
 

@@ -246,7 +246,7 @@ class _Predicted:
         target = self.clf.target_
         decided = target.decide(self.answers) if len(self.answers) else self.answers[:, :0]
         if target.numeric:
-            return [[float(f"{value:.8g}") for value in column] for column in self.answers.T.tolist()]
+            return [[float(f"{value:.10g}") for value in column] for column in self.answers.T.tolist()]
         shown = [[round(p, 6) for p in column] for column in self.answers.T.tolist()]
         if target.exclusive:
             return [decided.reshape(-1).tolist(), *shown]
