@@ -95,8 +95,9 @@ class References:
             rows = slice(start, start + CHUNK)
             part = points[rows]
             products = part @ stored.T
-            total = np.einsum("gd,gd->g", part, part)[:, None] + squares - products
-            alike = products / np.maximum(total, np.float32(1e-12))
+            total = np.einsum("gd,gd->g", part, part)[:, None] + squares
+            total -= products
+            alike = np.divide(products, np.maximum(total, np.float32(1e-12), out=total), out=products)
             if group is not None and groups is not None:
                 alike[group[rows][:, None] == groups] = 0.0
             places = _largest(alike, k)

@@ -150,7 +150,7 @@ class LinearHead(Head):
         given, base = inputs.features, float(self.intercept[output])
         if reference is not None:
             base += float((reference.features @ self.coef[output])[0])
-            given = csr_array(given - csr_array(np.ones((given.shape[0], 1))) @ reference.features)
+            given = csr_array(given - reference.features[np.zeros(given.shape[0], dtype=np.int64)])
         values = given.data * self.coef[output][given.indices]
         features = csr_array((values, given.indices, given.indptr), shape=given.shape)
         return Contributions(base, features, csr_array(inputs.counts.shape))

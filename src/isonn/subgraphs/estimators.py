@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, NoReturn
 
@@ -533,7 +533,16 @@ class SubgraphEstimator(GraphEstimator):
         self._examples = [str(ids[i]) if i in shown else "" for i in range(len(targets))] if shown else []
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
-        return self.target_.link(np.concatenate([self.head_.outputs(inputs) for inputs in self._chunks(graphs)]))
+        """Return the answers of the head, read by ``n_jobs`` threads; warn if most graphs are unusual."""
+
+        def read(chunk: GraphSet, vectorizer: SubgraphVectorizer) -> tuple[NDArray[np.float64], int]:
+            tables = vectorizer.count(chunk)
+            unseen = vectorizer.vocabulary_.unseen(tables, STRANGE_NODES)
+            return self.head_.outputs(self._inputs(chunk, tables)), int((unseen > STRANGE).sum())
+
+        outputs, strange = zip(*self._in_chunks(read, graphs), strict=True)
+        self.vectorizer_.warn_of_unseen(graphs, sum(strange) if sum(strange) > len(graphs) / 2 else 0)
+        return self.target_.link(np.concatenate(outputs))
 
     def _judge(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Domain | None]:
         assert self._trust is not None
@@ -543,16 +552,17 @@ class SubgraphEstimator(GraphEstimator):
 
     def _assess(self, graphs: GraphSet, trust: Trust) -> Assessed:
         """Return outputs with what intervals and the domain need, counting once."""
-        parts = []
-        for chunk in in_chunks(graphs):
-            tables = self.vectorizer_.count(chunk)
+
+        def read(chunk: GraphSet, vectorizer: SubgraphVectorizer) -> Assessed:
+            tables = vectorizer.count(chunk)
             terms = term_table(chunk, self.kind_)
             inputs = self._inputs(chunk, tables, terms)
             near = trust.references.nearest(trust.references.sketch(inputs.features))
-            unknown = unknown_nodes(tables, self.vectorizer_.vocabulary_)
+            unknown = unknown_nodes(tables, vectorizer.vocabulary_)
             shared = trust.shared(inputs.features, near)
-            parts.append(Assessed(self.head_.outputs(inputs), near, terms, unknown, shared))
-        return Assessed.join(parts)
+            return Assessed(self.head_.outputs(inputs), near, terms, unknown, shared)
+
+        return Assessed.join(list(self._in_chunks(read, graphs)))
 
     def domain(self, X: Any) -> Domain:
         """Return whether the model knows such graphs: verdict, distance, unseen pieces and the nearest known graphs.
@@ -604,20 +614,12 @@ class SubgraphEstimator(GraphEstimator):
             return "a short list is chosen on all graphs, so fit with n_templates=None"
         return "give more training graphs or groups, or use head='auto'"
 
-    def _chunks(self, graphs: GraphSet) -> Iterator[Inputs]:
-        """Yield the inputs of a few graphs at a time, read by ``n_jobs`` threads; warn if most graphs are unusual."""
-        chunks, strange = in_chunks(graphs, self.n_jobs), 0
+    def _in_chunks(self, read: Callable[[GraphSet, SubgraphVectorizer], Any], graphs: GraphSet) -> Iterator[Any]:
+        """Yield what ``read`` returns for a few graphs at a time, in ``n_jobs`` threads."""
+        chunks = in_chunks(graphs, self.n_jobs)
+        # a thread for each chunk, or several threads for the only one
         vectorizer = self.vectorizer_.with_jobs(1 if len(chunks) > 1 else self.n_jobs)
-
-        def read(chunk: GraphSet) -> tuple[Inputs, int]:
-            tables = vectorizer.count(chunk)
-            unseen = vectorizer.vocabulary_.unseen(tables, STRANGE_NODES)
-            return self._inputs(chunk, tables), int((unseen > STRANGE).sum())
-
-        for inputs, number in in_threads(read, chunks, self.n_jobs):
-            strange += number
-            yield inputs
-        self.vectorizer_.warn_of_unseen(graphs, strange if strange > len(graphs) / 2 else 0)
+        return in_threads(lambda chunk: read(chunk, vectorizer), chunks, self.n_jobs)
 
     def _inputs(
         self, graphs: GraphSet, tables: Sequence[CountTable], terms: NDArray[np.float64] | None = None

@@ -80,8 +80,10 @@ class SubgraphMatches(MatchedGraph):
         self._features, self._head, self._terms = features, head, terms
         self._piece, self._weights = listed.piece, listed.weights
         self._counts = np.bincount(listed.piece, listed.weights, minlength=len(listed.rows)).astype(np.float64)
-        keys = {(block.view, block.size): number for number, block in enumerate(features.vocabulary.blocks)}
-        self._blocks = np.array([keys[view, size] for view, size in listed.rows[:, :2].tolist()], dtype=np.int64)
+        keys = np.array([(block.view, block.size) for block in features.vocabulary.blocks], dtype=np.int64)
+        numbers = np.zeros(keys.max(axis=0) + 1, dtype=np.int64)
+        numbers[tuple(keys.T)] = np.arange(len(keys))
+        self._blocks = numbers[listed.rows[:, 0], listed.rows[:, 1]]
         # the pieces that are templates, in the order of their columns
         pieces = np.flatnonzero(columns >= 0)
         self._held = pieces[np.argsort(columns[pieces])]
@@ -136,7 +138,7 @@ class SubgraphMatches(MatchedGraph):
     def template_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Floats:
         """Return the sum over the matches of each template."""
         sums = np.bincount(self.occurrences.template, contributions, minlength=len(self.templates))
-        return sums.astype(np.float64)
+        return sums.astype(np.float64, copy=False)
 
     def node_terms(self, column: int) -> Floats:
         """Return what terms contribute through their nodes, ``(n,)``."""

@@ -172,8 +172,8 @@ def _squares(table: CountTable, rows: NDArray[np.bool_]) -> Floats:
 
 def _norms(logs: csr_array) -> Floats:
     """Return the norm of each row, 1 for an empty one."""
-    owner = np.repeat(np.arange(logs.shape[0]), np.diff(logs.indptr))
-    squares = np.bincount(owner, logs.data.astype(np.float64) ** 2, minlength=logs.shape[0])
+    each = csr_array((logs.data.astype(np.float64) ** 2, logs.indices, logs.indptr), shape=logs.shape)
+    squares = each @ np.ones(logs.shape[1])
     return np.where(squares > 0, np.sqrt(squares), 1.0)
 
 
