@@ -246,7 +246,9 @@ def _new_scratch(words: int) -> Scratch:
         np.zeros((MAX_K, MAX_K), dtype=np.int64),
         np.zeros(MAX_K, dtype=np.int64),
         np.zeros(MAX_K * MAX_K, dtype=np.int64),
-        np.zeros(MAX_K, dtype=np.bool_),
+        np.zeros((MAX_K, MAX_K), dtype=np.int64),
+        np.zeros(MAX_K, dtype=np.int64),
+        np.zeros(MAX_K, dtype=np.int64),
         np.zeros(words, dtype=np.uint64),
     )
 

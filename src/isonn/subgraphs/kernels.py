@@ -111,7 +111,9 @@ class Scratch(NamedTuple):
     pairs: Any
     place: Any
     best: Any
-    ahead: Any
+    keys: Any
+    ordered: Any
+    least: Any
     words: Any
 
 
@@ -185,9 +187,8 @@ def _edge_between(graphs, a, b):  # type: ignore[no-untyped-def]
 def _canonical_row(entry, size, view, tables, scratch):  # type: ignore[no-untyped-def]
     """Write view, size and the smallest row of codes over all permutations into ``scratch.row``."""
     key_a, key_b = tables.key_a, tables.key_b
-    row, codes, pairs, place, best, ahead = (
-        scratch.row, scratch.codes, scratch.pairs, scratch.place, scratch.best, scratch.ahead
-    )  # fmt: skip
+    row, codes, pairs, place = scratch.row, scratch.codes, scratch.pairs, scratch.place
+    best, keys, ordered, least = scratch.best, scratch.keys, scratch.ordered, scratch.least
     at = entry
     for i in range(size - 1, -1, -1):
         codes[i] = np.int64(key_a[at] & np.uint64(0xFFFFFFFF))
@@ -196,67 +197,60 @@ def _canonical_row(entry, size, view, tables, scratch):  # type: ignore[no-untyp
             pairs[i, j] = pairs[j, i] = code
         at = np.int64(key_a[at] >> np.uint64(32))
     row[0], row[1] = view, size
-    # node codes ascend in the smallest row, so position p can only hold a node with the p-th smallest code
+    # node codes ascend in the smallest row
     for i in range(size):
-        row[2 + i] = codes[i]
+        row[2 + i], keys[0, i] = codes[i], 0
+        for j in range(size):
+            keys[0, i] += codes[j] < codes[i]
     for i in range(1, size):
         value, j = row[2 + i], i
         while j > 0 and row[1 + j] > value:
             row[2 + j] = row[1 + j]
             j -= 1
         row[2 + j] = value
-    have = False
+    # The key of a node is the rank of its code and its pairs with the nodes placed so far, 3 + 5 * EDGE_BITS bits. The
+    # next node has the smallest key, and the others follow it in the order of theirs, so a node fixes its row of pairs.
+    known = 0  # rows of `best` that are filled
     used = 0
     depth = 0
-    place[0] = -1
+    place[0], least[0] = -1, 0
     while depth >= 0:
         node = place[depth]
         if node >= 0:
             used &= ~(1 << node)
         node += 1
-        while node < size and (used >> node & 1 or codes[node] != row[2 + depth]):
+        while node < size and (used >> node & 1 or keys[depth, node] != least[depth]):
             node += 1
         if node == size:
             depth -= 1
             continue
         place[depth] = node
         used |= 1 << node
-        # compare the first row of pairs as it grows, because most permutations already lose there
-        if depth == 0:
-            ahead[0] = not have
-        elif have and not ahead[depth - 1]:
-            code = pairs[place[0], node]
-            if code > best[depth - 1]:
-                continue
-            ahead[depth] = code < best[depth - 1]
-        else:
-            ahead[depth] = True
-        if depth + 1 < size:
-            depth += 1
-            place[depth] = -1
-            continue
-        smaller = ahead[depth]
-        if not smaller:
-            at = size - 1
-            for i in range(1, size):
-                decided = False
-                for j in range(i + 1, size):
-                    code = pairs[place[i], place[j]]
-                    if code != best[at]:
-                        smaller = code < best[at]
-                        decided = True
-                        break
-                    at += 1
-                if decided:
+        count = 0
+        for other in range(size):
+            if not used >> other & 1:
+                key, j = keys[depth, other] << EDGE_BITS | pairs[node, other], count
+                keys[depth + 1, other] = key
+                while j > 0 and ordered[j - 1] > key:
+                    ordered[j] = ordered[j - 1]
+                    j -= 1
+                ordered[j] = key
+                count += 1
+        start, difference = depth * (2 * size - depth - 1) // 2, 0
+        if depth < known:
+            for j in range(count):
+                difference = (ordered[j] & MAX_EDGE_CODE) - best[start + j]
+                if difference != 0:
                     break
-        if smaller:
-            have = True
-            at = 0
-            for i in range(size):
-                ahead[i] = False
-                for j in range(i + 1, size):
-                    best[at] = pairs[place[i], place[j]]
-                    at += 1
+            if difference > 0:
+                continue
+        if depth >= known or difference < 0:
+            known = depth + 1
+            for j in range(count):
+                best[start + j] = ordered[j] & MAX_EDGE_CODE
+        if count > 1:
+            depth += 1
+            place[depth], least[depth] = -1, ordered[0]
     for i in range(size * (size - 1) // 2):
         row[2 + size + i] = best[i]
 
