@@ -10,7 +10,7 @@ from html import escape
 from isonn.explain.explanation import Explanation
 from isonn.explain.reasons import Reason
 from isonn.report.draw import shortened
-from isonn.report.words import brief
+from isonn.report.words import brief, region_names
 
 #: Units with bars of their own; the others share one.
 UNITS = 7
@@ -120,5 +120,5 @@ def _attributes(svg: str) -> dict[str, str]:
 def _name(reason: Reason) -> str:
     """Return a unit in words; of connections, the regions alone."""
     if reason.unit.kind in ("set", "connection"):
-        return " \u2013 ".join(reason.names)
+        return " \u2013 ".join(region_names(reason))
     return brief(reason.text, reason.graph.kind)

@@ -88,13 +88,18 @@ def noun_of(kind: str) -> str:
     return {"molecules": "molecule", "connectomes": "brain network"}.get(kind, "graph")
 
 
+def region_names(reason: Any) -> list[str]:
+    """Return the names of a reason's regions, without what all names of the graph begin with."""
+    every = [] if reason.graph.node_names is None else reason.graph.node_names.tolist()
+    short = dict(zip(every, short_names(every), strict=True))
+    return [short.get(name, name) for name in reason.names]
+
+
 def reason_words(reason: Any) -> str:
     """Describe a reason: its formula, or its nodes if they have names or the graph is dense."""
     names = [brief(name, reason.graph.kind) for name in reason.names]
     if reason.graph.kind == "connectomes":
-        every = [] if reason.graph.node_names is None else reason.graph.node_names.tolist()
-        short = dict(zip(every, short_names(every), strict=True))
-        names = [short.get(name, name) for name in names]
+        names = region_names(reason)
         rest = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
         return connections([*map(shortened, names[:NAMED]), *rest])
     if reason.graph.node_names is not None:
