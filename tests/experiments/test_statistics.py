@@ -68,10 +68,19 @@ def test_no_difference_is_found_too_often_where_there_is_none() -> None:
     assert found[0.0] / 300 > 0.2, "the plain test is what the correction is for"
 
 
-def test_the_interval_holds_the_differences_that_the_test_does_not_find() -> None:
+def test_the_interval_of_one_seed_holds_the_differences_that_the_test_does_not_find() -> None:
     values = np.random.default_rng(2).normal(80, 3, 10)
-    low, high = corrected_interval(values.tolist(), 0.5)
-    assert corrected_t_test((values - low).tolist(), 0.5) == pytest.approx(0.05)
-    assert corrected_t_test((values - high).tolist(), 0.5) == pytest.approx(0.05)
+    low, high = corrected_interval(values.tolist(), 1 / 9)
+    assert corrected_t_test((values - low).tolist(), 1 / 9) == pytest.approx(0.05)
+    assert corrected_t_test((values - high).tolist(), 1 / 9) == pytest.approx(0.05)
     assert corrected_interval([80.0], 0.5) is None
     assert corrected_interval([80.0, 80.0], 0.5) == (80.0, 80.0)
+
+
+def test_seeds_that_repeat_the_same_accuracies_narrow_the_interval_less_than_new_graphs_would() -> None:
+    values = np.random.default_rng(2).normal(80, 3, 10)
+    once, often = (corrected_interval(np.tile(values, seeds).tolist(), 1 / 9) for seeds in (1, 10))
+    half = math.sqrt((1 / 100 + 1 / 9) * np.tile(values, 10).var(ddof=1))
+    assert often[1] - often[0] < once[1] - once[0]
+    assert often[1] - often[0] > 2 * half * stats.t.ppf(0.975, 99)
+    assert often[1] - often[0] < 2 * half * stats.t.ppf(0.975, 9)

@@ -196,7 +196,9 @@ def test_nothing_is_bold_in_a_sweep() -> None:
 
 def nadeau_bengio(values: list[float], test_to_train: float) -> tuple[float, float]:
     n = len(values)
-    half = stats.t.ppf(0.975, n - 1) * np.sqrt((1 / n + test_to_train) * np.var(values, ddof=1))
+    half = stats.t.ppf(0.975, 2 / (1 / (n - 1) + test_to_train)) * np.sqrt(
+        (1 / n + test_to_train) * np.var(values, ddof=1)
+    )
     return np.mean(values) - half, np.mean(values) + half
 
 

@@ -16,7 +16,10 @@ def corrected_interval(
 ) -> tuple[float, float] | None:
     """Return Student's t interval of the mean over folds, widened for overlapping training sets; None for one fold.
 
-    The variance is corrected as in `corrected_t_test`.
+    The variance is corrected as in `corrected_t_test`. Further seeds test the same graphs again, so it has fewer than
+    n - 1 degrees of freedom, and at least those of the folds of one seed, train / test. The harmonic mean of both is
+    taken: where classes are noise, 95 % intervals of 1 to 10 seeds then hold the truth in 93 to 97 % of studies
+    (`benchmarks/trust.py noise`), and in as few as 91 % with n - 1.
 
     Example:
         >>> low, high = corrected_interval([80.0, 82.0, 84.0], 0.5)
@@ -29,7 +32,8 @@ def corrected_interval(
     from scipy.stats import t
 
     mean = statistics.fmean(values)
-    half = float(t.ppf((1 + level) / 2, n - 1)) * math.sqrt((1 / n + test_to_train) * statistics.variance(values))
+    degrees = 2 / (1 / (n - 1) + max(test_to_train, 1 / (n - 1)))
+    half = float(t.ppf((1 + level) / 2, degrees)) * math.sqrt((1 / n + test_to_train) * statistics.variance(values))
     return mean - half, mean + half
 
 

@@ -122,7 +122,7 @@ def _mean(method: str, scores: Sequence[Mapping[str, float]], sets: Sequence[Mea
 def difference(where: Measured, first: str, second: str) -> Difference | None:
     """Return the paired difference of two methods on a dataset, or None without common folds.
 
-    The interval is that of the corrected resampled t-test (Nadeau and Bengio 2003), as in `experiments.statistics`.
+    The interval is corrected for training graphs that folds share (`experiments.statistics.corrected_interval`).
     """
     one, two = _folds(where, first), _folds(where, second)
     both = sorted(set(one) & set(two))
