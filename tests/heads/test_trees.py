@@ -93,6 +93,23 @@ def test_the_columns_that_vary_most_are_kept(monkeypatch):
     assert screen_columns(csr_array(table)).tolist() == [2, 3]
 
 
+@pytest.mark.parametrize("at_once", [7, 4096])
+def test_columns_are_screened_as_by_the_definition(monkeypatch, at_once):
+    monkeypatch.setattr("isonn.heads.trees.COLUMNS", 12)
+    monkeypatch.setattr("isonn.heads.trees.GRAPHS_AT_ONCE", at_once)
+    monkeypatch.setattr("isonn.heads.trees.COLUMNS_AT_ONCE", 2)
+    generator = np.random.default_rng(0)
+    values = generator.integers(-1, 3, (60, 20)) * (generator.random((60, 20)) < np.linspace(0.05, 1, 20))
+    values = np.column_stack([values, values[:, :5], np.where(values[:, 9] > 0, np.nan, values[:, 9])])
+    rows = np.sort(generator.choice(60, 40, replace=False))
+    kept = {}
+    for column, entries in enumerate(values[rows].T):
+        numbers = np.unique(entries, return_counts=True)[1]  # NaN counts as one value
+        kept.setdefault(entries.tobytes(), (-(len(rows) - numbers.max()), column))
+    expected = sorted(column for varied, column in sorted(kept.values())[:12] if varied <= -3)
+    assert screen_columns(csr_array(values), rows).tolist() == expected
+
+
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     values = counts()
     y = targets_of(values)["labels"]

@@ -8,7 +8,6 @@ import pytest
 from coded_graphs import PLANTED, planted
 
 import isonn
-from isonn.subgraphs import features as module
 from isonn.subgraphs.features import SumFeatures
 from isonn.subgraphs.table import join_chunks
 from isonn.subgraphs.terms import LARGEST_DEVIATION, SIZE_WEIGHT, NumberTerms, SizeTerms, size_counts, term_table
@@ -53,9 +52,9 @@ def test_features_are_those_of_the_docstring(graphs, transform):
 
 
 @pytest.mark.parametrize("transform", ["norm", "log", "count"])
-@pytest.mark.parametrize("double", [10, 1000])
+@pytest.mark.parametrize("double", [10, 1_000_000])
 def test_features_from_chunks_are_those_from_memory(graphs, transform, double, monkeypatch):
-    monkeypatch.setattr(module, "DOUBLE_GRAPHS", double)
+    monkeypatch.setattr("isonn.subgraphs.table.DOUBLE_ENTRIES", double)
     (_, whole), (_, chunks) = tables_of(graphs), tables_of(graphs, 3, 17)
     sizes, found = term_table(graphs, "graphs"), []
     for tables in (whole, chunks):

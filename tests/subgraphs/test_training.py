@@ -110,6 +110,16 @@ def test_molecules_get_pieces_of_six_nodes_and_dense_graphs_of_four(mutag):
     assert clf.max_nodes == "auto"
 
 
+def test_max_nodes_falls_until_the_counts_fit_into_memory(mutag, monkeypatch):
+    vectorizer, most = isonn.SubgraphVectorizer(max_nodes="auto"), {}
+    for size in (4, 5, 6):
+        counts = isonn.SubgraphVectorizer(max_nodes=size, min_support=1).fit_transform(mutag)
+        most[size] = counts.nnz
+    for size in (6, 5, 4):
+        monkeypatch.setattr("isonn.subgraphs.count.MOST_ENTRIES", 1.1 * most[size])  # the sample has no repeats
+        assert vectorizer.fit(mutag).max_nodes_ == size
+
+
 def test_numbers_over_orders_of_magnitude_are_learned_as_logarithms_and_predicted_in_their_units(graphs):
     nitrogens = np.array([np.sum(graph.node_labels == "N") for graph in graphs])
     steep, flat = 10.0**nitrogens, 5.0 + nitrogens

@@ -142,19 +142,9 @@ def row_digests(table: csr_array) -> Digests:
         >>> bool(one == same), bool(one == other)
         (True, False)
     """
-    return _digests(table.indptr, table.indices, table.data)
-
-
-def column_digests(table: csr_array) -> Digests:
-    """Return a digest of each column."""
-    by_column = table.tocsc()
-    return _digests(by_column.indptr, by_column.indices, by_column.data)
-
-
-def _digests(indptr: NDArray[np.integer], indices: NDArray[np.integer], data: NDArray[np.number]) -> Digests:
-    bits = (data.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: minus zero is zero
+    bits = (table.data.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: minus zero is zero
     with np.errstate(over="ignore"):
-        hashed = mix64(mix64(indices.astype(np.uint64)) ^ bits)
-        hashed[data == 0] = 0  # a stored zero is no entry
+        hashed = mix64(mix64(table.indices.astype(np.uint64)) ^ bits)
+        hashed[table.data == 0] = 0  # a stored zero is no entry
         sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(hashed, dtype=np.uint64)])
-        return mix64(sums[indptr[1:]] - sums[indptr[:-1]])
+        return mix64(sums[table.indptr[1:]] - sums[table.indptr[:-1]])

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from typing_extensions import Self
 
 from isonn.heads.boosting import Job, train
 from isonn.heads.calibration import Blend, calibration_error, fit_blend
-from isonn.heads.data import Distinct, Inputs, column_digests
+from isonn.heads.data import Distinct, Inputs
 from isonn.heads.folds import grouped_folds, sample_graphs
 from isonn.heads.head import Contributions, Head, below, prefixed, register_head
 from isonn.heads.tree_arrays import TreeArrays
-from isonn.packing import Floats, IntArray
+from isonn.packing import Floats, IntArray, mix64
 from isonn.seeding import derive_seed
 from isonn.targets import Target
 
@@ -25,6 +26,8 @@ from isonn.targets import Target
 COLUMNS = 3072
 #: A column must differ from its commonest value in this many distinct graphs.
 LEAST_GRAPHS = 3
+#: Number of graphs that are read at a time, and of frequent columns that are screened at a time.
+GRAPHS_AT_ONCE, COLUMNS_AT_ONCE = 4096, 32
 
 
 @register_head
@@ -88,7 +91,7 @@ class TreesHead(Head):
         sample = sample_graphs(distinct, targets, target, seed)
         folds = np.where(np.isin(np.arange(len(folds)), sample), folds, -1)
         self.graphs = len(sample)
-        self.columns = screen_columns(csr_array(inputs.counts[distinct.rows[sample]]))
+        self.columns = screen_columns(inputs.counts, distinct.rows[sample])
         scores = self._train(inputs.counts, distinct, _jobs(targets, target, distinct, sample), folds, seed)
         raw = np.where((distinct.graph >= 0)[:, None], self._per_class(scores)[distinct.graph], np.nan)
         self._calibrate(raw, targets, target, distinct)
@@ -97,7 +100,7 @@ class TreesHead(Head):
     def _train(self, counts: csr_array, distinct: Distinct, jobs: list[Job], folds: IntArray, seed: int) -> Floats:
         """Train on all graphs and without each fold; return the held-out scores of the distinct graphs."""
         used = np.unique(np.concatenate([*(job.rows for job in jobs), np.flatnonzero(folds >= 0)]))
-        table, folds = take_columns(csr_array(counts[distinct.rows[used]]), self.columns), folds[used]
+        table, folds = take_cells(counts, distinct.rows[used], self.columns), folds[used]
         jobs = [replace(job, rows=np.searchsorted(used, job.rows)) for job in jobs]
         values = np.unique(folds[folds >= 0]).tolist()
         parts = [job.without(folds == fold) for fold in values for job in jobs]
@@ -211,34 +214,54 @@ def take_columns(counts: csr_array, columns: IntArray) -> csr_array:
     return csr_array((counts.data[kept].astype(np.float64), number[kept], ends), shape=shape)
 
 
-def screen_columns(counts: csr_array) -> IntArray:
+def take_cells(counts: csr_array, rows: IntArray, columns: IntArray) -> csr_array:
+    """Return some columns of some rows, reading a few rows at a time: a copy of all columns may take gigabytes."""
+    return csr_array(vstack([take_columns(block, columns) for _, block in _in_blocks(counts, rows)], format="csr"))
+
+
+def screen_columns(counts: csr_array, rows: IntArray | None = None) -> IntArray:
     """Return the columns for the trees: of identical columns the first, those with the most varied values.
 
     A column is varied if it differs from its commonest value in many graphs. Targets play no part.
+
+    Args:
+        counts: shape (g, c).
+        rows: the graphs to look at; None for all.
 
     Example:
         >>> table = csr_array(np.array([[1, 1, 0], [1, 1, 2], [0, 0, 2], [0, 0, 0], [1, 1, 0], [0, 0, 2]]))
         >>> screen_columns(table).tolist()
         [0, 2]
     """
-    varied = _varied(counts)
-    _, first = np.unique(column_digests(counts), return_index=True)
-    first = np.sort(first[varied[first] >= min(LEAST_GRAPHS, counts.shape[0] // 2)])
-    first = first[varied[first] > 0]
+    rows = np.arange(counts.shape[0]) if rows is None else rows
+    varied, digests = np.zeros(counts.shape[1], dtype=np.int64), np.zeros(counts.shape[1], dtype=np.uint64)
+    for start, block in _in_blocks(counts, rows):
+        graph = np.repeat(np.arange(start, start + block.shape[0], dtype=np.uint64), np.diff(block.indptr))
+        kept = block.data != 0  # a stored zero is no entry
+        varied += np.bincount(block.indices[kept], minlength=len(varied))
+        bits = block.data[kept].astype(np.float64).view(np.uint64)
+        np.add.at(digests, block.indices[kept], mix64(mix64(graph[kept]) ^ bits))
+    # the commonest value is zero unless more than half of the values are others
+    often = np.flatnonzero(2 * varied > len(rows))
+    for start in range(0, len(often), COLUMNS_AT_ONCE):
+        some = often[start : start + COLUMNS_AT_ONCE]
+        varied[some] = _varied(take_cells(counts, rows, some))
+    _, first = np.unique(digests, return_index=True)
+    first = np.sort(first[varied[first] >= max(1, min(LEAST_GRAPHS, len(rows) // 2))])
     return np.sort(first[np.argsort(-varied[first], kind="stable")[:COLUMNS]])
 
 
+def _in_blocks(counts: csr_array, rows: IntArray) -> Iterator[tuple[int, csr_array]]:
+    """Yield the number of the first row of each block, and the block."""
+    for start in range(0, max(1, len(rows)), GRAPHS_AT_ONCE):
+        yield start, csr_array(counts[rows[start : start + GRAPHS_AT_ONCE]])
+
+
 def _varied(counts: csr_array) -> IntArray:
-    """Return in how many graphs each column differs from its commonest value."""
-    n, columns = counts.shape
-    by_column = counts.tocsc()
-    column = np.repeat(np.arange(columns), np.diff(by_column.indptr))
-    bits = (by_column.data.astype(np.float64) + 0.0).view(np.uint64)  # NaN equals NaN
-    kept = bits != 0
-    column, bits = column[kept], bits[kept]
-    order = np.lexsort((bits, column))
-    column, bits = column[order], bits[order]
-    starts = np.flatnonzero(np.append(True, (np.diff(column) != 0) | (bits[1:] != bits[:-1]))) if len(bits) else order
-    commonest = n - np.bincount(column, minlength=columns)  # zeros
-    np.maximum.at(commonest, column[starts], np.diff(np.append(starts, len(bits))))
-    return np.asarray(n - commonest)
+    """Return in how many graphs each column differs from its commonest value; NaN equals NaN."""
+    graphs, columns = counts.shape[0], counts.tocsc()
+    varied = []
+    for values in np.split(columns.data, columns.indptr[1:-1]):
+        numbers = np.unique(values[values != 0], return_counts=True)[1]
+        varied.append(graphs - max(numbers.max(initial=0), graphs - numbers.sum()))
+    return np.array(varied, dtype=np.int64)

@@ -200,9 +200,10 @@ def _blocks(graphs: CodedGraphs, n_jobs: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(sorted({0, *stops[:-1], len(graphs)})))
 
 
-#: ``max_nodes="auto"``: subgraphs per graph and in all graphs that may be counted on average, the number of one size
-#: above which a graph counts as too dense, and the share of such graphs that is accepted.
-MOST_PER_GRAPH, MOST_IN_ALL, TOO_DENSE, DENSE_SHARE = 5_000, 4e8, 20_000, 0.02
+#: ``max_nodes="auto"``: subgraphs per graph and in all graphs that may be counted on average, entries of the table of
+#: counts (eight bytes each), the number of one size above which a graph counts as too dense, and the share of such
+#: graphs that is accepted.
+MOST_PER_GRAPH, MOST_IN_ALL, MOST_ENTRIES, TOO_DENSE, DENSE_SHARE = 5_000, 4e8, 2.5e8, 20_000, 0.02
 #: The sizes that it chooses from.
 SIZES = (4, 5, 6)
 
@@ -219,11 +220,14 @@ def affordable_size(sample: CodedGraphs, graphs: int) -> int:
     rows = counter.rows(columns)
     first = rows[:, 0] == 0  # each subgraph has a column in every view
     by_size = np.bincount(rows[first, 1], counts[first], minlength=SIZES[-1] + 1)
+    entries = np.bincount(rows[:, 1], minlength=SIZES[-1] + 1)
     affordable = SIZES[0]
     for size in SIZES[1:]:
-        mean = by_size[: size + 1].sum() / len(sample)
+        mean, stored = by_size[: size + 1].sum() / len(sample), entries[: size + 1].sum() / len(sample)
         dense = len({graph for graph, least in skipped if least <= size}) / len(sample)
-        if mean > MOST_PER_GRAPH or mean * graphs > MOST_IN_ALL or dense > DENSE_SHARE:
+        if mean > MOST_PER_GRAPH or mean * graphs > MOST_IN_ALL or stored * graphs > MOST_ENTRIES:
+            break
+        if dense > DENSE_SHARE:
             break
         affordable = size
     return affordable

@@ -23,13 +23,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from isonn.packing import Floats
-from isonn.subgraphs.table import CountTable, stack_rows
+from isonn.subgraphs.table import CountTable, precision, stack_rows
 from isonn.subgraphs.terms import SIZE_WEIGHT, NumberTerms, SizeTerms
 from isonn.subgraphs.vocabulary import Vocabulary, moved
-
-#: Number of graphs above which features are stored in single precision.
-DOUBLE_GRAPHS = 2**17
-
 
 #: How a count becomes a feature: its logarithm divided by the norm of all logarithms, its logarithm, or the count.
 NORM, LOG, COUNT = "norm", "log", "count"
@@ -78,7 +74,7 @@ class SumFeatures:
                 scales.append(scale / (len(block) * np.sqrt(np.maximum(mean_square, 1e-24))))
                 continue
             if transform == LOG:
-                values = (_transformed(counts, transform, _dtype(table.graphs)) for counts in table.chunks())
+                values = (_transformed(counts, transform, np.float64) for counts in table.chunks())
                 squares = np.concatenate([_norms(chunk) ** 2 for chunk in values])
                 scale /= max(np.sqrt(np.mean(squares[distinct])), 1e-12)
             scales.append(np.full(len(block), scale))
@@ -117,12 +113,12 @@ class SumFeatures:
         places = self.vocabulary.places(tables) if places is None else places
         room = sum(int(table.support[place >= 0].sum()) for table, place in zip(tables, places, strict=True))
         room += len(terms) * (self.columns - len(self.vocabulary))
-        return stack_rows(self._chunks(tables, places, terms), len(terms), room)
+        return stack_rows(self._chunks(tables, places, terms, precision(room)), len(terms), room)
 
     def _chunks(
-        self, tables: Sequence[CountTable], places: Sequence[NDArray[np.integer]], terms: Floats
+        self, tables: Sequence[CountTable], places: Sequence[NDArray[np.integer]], terms: Floats, dtype: np.dtype[Any]
     ) -> Iterator[csr_array]:
-        done, dtype = 0, _dtype(len(terms))
+        done = 0
         for chunk in zip(*(table.chunks() for table in tables), strict=True):
             columns = []
             for counts, block, place in zip(chunk, self.vocabulary.blocks, places, strict=True):
@@ -143,10 +139,6 @@ class SumFeatures:
         square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
         scale = 1 / (np.sqrt(np.maximum(square - mean**2, 1e-12)) * np.sqrt(max(1, features.shape[1])))
         return replace(self, scales=self.scales * scale), csr_array(features.multiply(scale[None, :]))
-
-
-def _dtype(graphs: int) -> np.dtype[Any]:
-    return np.dtype(np.float64 if graphs <= DOUBLE_GRAPHS else np.float32)
 
 
 def transformed(counts: NDArray[Any], transform: str) -> NDArray[Any]:

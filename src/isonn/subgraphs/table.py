@@ -21,6 +21,8 @@ from isonn.packing import IntArray, merge_equal, mix64, row_hashes, row_words
 Key = tuple[int, int]
 #: Number of rows that are merged at once with the distinct ones.
 ROWS_AT_ONCE = 2**20
+#: Number of entries above which features and counts are stored in single precision, to save memory.
+DOUBLE_ENTRIES = 2**25
 
 
 class Counted(NamedTuple):
@@ -232,6 +234,11 @@ def merge_rows(parts: Iterable[IntArray]) -> tuple[IntArray, list[NDArray[np.int
         merge()
     assert distinct is not None
     return distinct, places
+
+
+def precision(entries: int) -> np.dtype[Any]:
+    """Return the type for so many features or counts; single precision is exact for counts up to 2**24."""
+    return np.dtype(np.float64 if entries <= DOUBLE_ENTRIES else np.float32)
 
 
 def stack_rows(parts: Iterable[csr_array], g: int, room: int) -> csr_array:

@@ -15,7 +15,7 @@ from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.packing import Floats, IntArray, row_hashes
 from isonn.subgraphs.encode import Encoding
-from isonn.subgraphs.table import CountTable, stack_rows
+from isonn.subgraphs.table import CountTable, precision, stack_rows
 
 #: Maximum number of columns of a vocabulary: 16 GB of weights and tables.
 MAX_COLUMNS = 50_000_000
@@ -130,15 +130,18 @@ class Vocabulary:
             places: `places`, if they are known.
             rows: the graphs whose counts are wanted, ``(g,)``; the rows of others stay empty.
         """
+        if rows is not None and not rows.any():
+            return csr_array((len(rows), len(self)))
         places = self.places(tables) if places is None else places
         room = sum(int(table.support[place >= 0].sum()) for table, place in zip(tables, places, strict=True))
-        return stack_rows(self._chunks(tables, places, rows), tables[0].graphs, room)
+        return stack_rows(self._chunks(tables, places, rows, precision(room)), tables[0].graphs, room)
 
     def _chunks(
         self,
         tables: Sequence[CountTable],
         places: Sequence[NDArray[np.integer]],
         rows: NDArray[np.bool_] | None,
+        dtype: np.dtype[Any],
     ) -> Iterator[csr_array]:
         done = 0
         for chunk in zip(*(table.chunks() for table in tables), strict=True):
@@ -149,7 +152,7 @@ class Vocabulary:
                 for counts, place, block in zip(chunk, places, self.blocks, strict=True)
             ]
             done += graphs
-            yield csr_array(hstack(columns, format="csr"), dtype=np.float64)
+            yield csr_array(hstack(columns, format="csr"), dtype=dtype)
 
     def unseen(self, tables: Sequence[CountTable], largest: int = 6) -> Floats:
         """Return the share of each graph's subgraphs, up to a size, that no training graph contains, shape (g,)."""
