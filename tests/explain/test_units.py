@@ -11,7 +11,7 @@ import isonn
 from isonn.connectomes import planted_connectomes
 from isonn.errors import InputError
 from isonn.explain.reasons import Reason
-from isonn.explain.units import Partition, Unit, find_partition, register_partition
+from isonn.explain.units import Partition, Unit, find_partition, register_partition, units_of
 from isonn.graphs.edit import delete_nodes
 from isonn.graphs.graph import Graph
 from tests.rich_graphs import rich_graphs
@@ -83,6 +83,18 @@ def test_relabelling_a_graph_changes_no_unit(fitted):
             for g in (graph, other)
         ]
         assert sorted(map(str, units[0])) == sorted(map(str, units[1]))
+
+
+def test_a_large_piece_is_divided_into_rings_and_branches():
+    ring, branch = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)], [(0, 6), (6, 7), (6, 8)]
+    adjacency = np.zeros((9, 9))
+    for i, j in ring + branch:
+        adjacency[i, j] = adjacency[j, i] = 1
+    graph = isonn.as_graphset([adjacency])[0]
+    assert [unit.nodes for unit in units_of(graph, np.ones(9))] == [(0, 1, 2, 3, 4, 5), (6, 7, 8)]
+    # half a ring is still told from its branch
+    half = np.array([1.0, 1, 1, 1, 0, 0, 1, 1, 1])
+    assert {unit.nodes for unit in units_of(graph, half)} == {(0, 1, 2, 3), (6, 7, 8), (4, 5)}
 
 
 def test_without_is_the_prediction_for_the_graph_without_the_nodes(fitted):

@@ -1,7 +1,7 @@
 """Units: the parts into which a graph is divided, so that their contributions add up.
 
 Graphs of a kind may have their own `Partition`, such as functional groups and rings for molecules. Other graphs are
-divided into connected pieces whose nodes contribute with one sign, and the rest.
+divided into connected pieces whose nodes contribute with one sign, large ones into rings and branches, and the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from isonn.plugins import load_plugin
 SHARE = 0.4
 #: A piece has at most so many nodes, or half of the graph.
 LARGEST = 12
+#: Larger pieces are divided into rings and branches.
+MOST_UNDIVIDED = 6
 #: The kind of the unit that holds all other nodes or connections.
 REST = "rest"
 
@@ -142,9 +144,28 @@ def _pieces_of_one_sign(graph: Graph, importance: NDArray[np.float64]) -> list[U
         pieces = _connected(graph, np.where(strength >= share * strongest, np.sign(importance), 0))
         if max(map(len, pieces)) <= max(LARGEST, graph.n // 2):
             break
+    pieces = [part for piece in pieces for part in _split_rings_from_branches(graph, piece)]
     rest = np.setdiff1d(np.arange(graph.n), np.concatenate(pieces)) if pieces else np.arange(graph.n)
     units = [Unit(None, "piece", tuple(piece.tolist())) for piece in pieces]
     return units + ([Unit("the rest", REST, tuple(rest.tolist()))] if len(rest) else [])
+
+
+def _split_rings_from_branches(graph: Graph, piece: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Divide a piece that is too large to read, such as a ring with a nitro group, into rings and branches.
+
+    A branch is a connected part whose nodes lie on no cycle of the graph.
+    """
+    if len(piece) <= MOST_UNDIVIDED:
+        return [piece]
+    import igraph
+
+    links = graph.edges[graph.edges[:, 0] < graph.edges[:, 1]]
+    on_ring = np.ones(len(links), dtype=bool)
+    on_ring[igraph.Graph(graph.n, links.tolist()).bridges()] = False
+    kind = np.zeros(graph.n)
+    kind[piece] = 1.0
+    kind[np.intersect1d(piece, links[on_ring])] = 2.0
+    return _connected(graph, kind)
 
 
 def _connected(graph: Graph, sign: NDArray[np.float64]) -> list[NDArray[np.int64]]:
