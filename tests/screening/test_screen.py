@@ -314,6 +314,52 @@ def test_metrics_of_numbers_leave_gaps_and_bounds_out(tmp_path, small_pieces):
     assert rows_of(tmp_path / "top.csv")[0]["smiles"] == SMILES[int(reg.predict(SMILES).argmax())]
 
 
+def test_predict_lists_the_molecules_that_standardisation_changed(model, tmp_path, monkeypatch, small_pieces):
+    rows = [f"m{i},{'CCC(=O)[O-].[Na+]' if i % 12 == 5 else 'CCCC'}" for i in range(30)]
+    (tmp_path / "a.csv").write_text("\n".join(["name,smiles", *rows, "bad,C("]) + "\n")
+    told = run(
+        "predict", model, tmp_path / "a.csv", "--out", tmp_path / "o.csv", "--changes", tmp_path / "c.csv"
+    ).stderr
+    assert "3 of 30 molecules are standardised: 3 without counter-ions or solvents, 3 neutralised" in told
+    listed = [(row["row"], row["id"], row["standardized"], row["changes"]) for row in rows_of(tmp_path / "c.csv")]
+    assert listed == [(str(i), f"m{i}", "CCC(=O)O", "fragment, charge") for i in (5, 17, 29)]
+    refused(run("predict", model, "CCO", "--changes", tmp_path / "c.csv"), "exists already")
+    options = {"changes": tmp_path / "again.csv.gz"}
+    for pieces in (2, 99):
+        stopped_after(pieces, monkeypatch, model, [str(tmp_path / "a.csv")], tmp_path / "p.csv", **options)
+    assert rows_of(tmp_path / "again.csv.gz") == rows_of(tmp_path / "c.csv")
+
+
+def test_predict_reads_true_values_as_fit_does(model, tmp_path):
+    (tmp_path / "a.csv").write_text("smiles,y\nCCO,1\nCCC,0\nCCN,weak\nCCCl,unclear\n")
+    told = run(
+        "predict", model, tmp_path / "a.csv", "--target", "y", "--values", "weak=1", "--values", "unclear="
+    ).stderr
+    assert "of 3)" in told
+    reg = isonn.SubgraphRegressor(1, head="linear", random_state=0).fit(SMILES, [float(len(s)) for s in SMILES])
+    reg.save(tmp_path / "m")
+    (tmp_path / "b.csv").write_text("smiles,y\nCCO,3\nCCC,>3.5\nCCCN,~4\n")
+    counted = {
+        mode: run("predict", tmp_path / "m", tmp_path / "b.csv", "--censored", mode) for mode in ("drop", "bound")
+    }
+    assert "(2 values)" in counted["drop"].stderr
+    assert "(3 values)" in counted["bound"].stderr
+    refused(run("predict", tmp_path / "m", tmp_path / "b.csv", "--censored", "odd"), "--censored 'odd' is unknown")
+
+
+@pytest.mark.parametrize(("column", "cell"), [("IC50 (uM)", "{}"), ("IC50", "{} uM")])
+def test_the_unit_of_a_number_is_in_the_header(tmp_path, column, cell):
+    rows = [f"{smiles},{cell.format(len(smiles) + 0.5)}" for smiles in dict.fromkeys(SMILES)]
+    (tmp_path / "a.csv").write_text("\n".join([f"smiles,{column}", *rows]) + "\n")
+    told = run("fit", tmp_path / "a.csv", "--out", tmp_path / "m", "--head", "linear", "--max-nodes", 1)
+    assert told.returncode == 0, told.stderr
+    result = run("predict", tmp_path / "m", tmp_path / "a.csv", "--interval", "--jobs", 1)
+    unit = "uM" if column.endswith("(uM)") else "µM"
+    header = f"graph,smiles,{column},predicted ({unit}),low ({unit}),high ({unit}),problem"
+    assert result.stdout.splitlines()[0] == header, result.stderr
+    assert f"({len(rows)} values) for IC50 ({unit})" in result.stderr  # the truth is found, too
+
+
 def test_true_values_are_read_as_the_model_reads_them():
     nan = float("nan")
     words, numbers = Classes(np.array(["no", "yes"])), Classes(np.array([-1, 1]))

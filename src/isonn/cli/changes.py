@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from isonn.graphs.graph import GraphSet
 
-COLUMNS = ("row", "id", "smiles", "standardized", "changes")
-
 
 class ChangeList:
     """Counts changed molecules and writes a line for each, if there is a file; see `listing_changes`."""
@@ -23,7 +21,9 @@ class ChangeList:
         self.counts: Counter[str] = Counter()
         self._writer = None if file is None else csv.writer(file, lineterminator="\n")
         if self._writer is not None:
-            self._writer.writerow(COLUMNS)
+            from isonn.screening.pieces import CHANGE_COLUMNS
+
+            self._writer.writerow(CHANGE_COLUMNS)
 
     def add(self, graphs: GraphSet) -> None:
         """Add the graphs of a set that are molecules; others have nothing to list."""
@@ -31,17 +31,14 @@ class ChangeList:
         self.molecules += len(graphs)
         if changes is None or not (changes != "").any():
             return
-        from isonn.molecules.standardizer import count_changes, standardize
+        from isonn.molecules.standardizer import changed_rows, count_changes
 
         self.changed += int((changes != "").sum())
         self.counts.update(count_changes(changes.tolist()))
-        if self._writer is None:
-            return
-        for i in (changes != "").nonzero()[0].tolist():
-            row = graphs.table["row"][i] if "row" in graphs.table else self.molecules - len(graphs) + i
-            written = str(graphs.table["smiles"][i])
-            form = standardize(written, str(graphs.table["standardize"][i])).smiles
-            self._writer.writerow([row, "" if graphs.ids is None else graphs.ids[i], written, form, changes[i]])
+        if self._writer is not None:
+            before = self.molecules - len(graphs)
+            rows = None if "row" in graphs.table else range(before, self.molecules)
+            self._writer.writerows(changed_rows(graphs, rows))
 
     def facts(self) -> dict[str, Any]:
         """Return the counts for JSON; {} if nothing changed."""

@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isonn.cli.options import RUNNING, AsJson, Jobs, Model, Quiet, Scheduler, Select, SmilesColumn, TrueColumns
+from isonn.cli.options import (
+    RUNNING,
+    AsJson,
+    Censored,
+    Changes,
+    Jobs,
+    Model,
+    Quiet,
+    Scheduler,
+    Select,
+    SmilesColumn,
+    TrueColumns,
+    Values,
+)
 
 if TYPE_CHECKING:
     from isonn.experiments.metrics import Scores
@@ -39,6 +52,9 @@ def predict(
     ] = None,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
+    censored: Censored = None,
+    values: Values = None,
+    changes: Changes = None,
     select: Select = None,
     reasons: Annotated[
         int | None,
@@ -130,8 +146,9 @@ def predict(
     added: dict[str, Any] = {"unseen": unseen, "reasons": 3 if reasons is None and top is not None else reasons}
     trust = {"interval": interval, "set": interval, "domain": domain, "neighbours": neighbours}
     added |= {name: check_coverage(coverage) if wanted else None for name, wanted in trust.items()}
-    if dossier is not None:
-        check_new(dossier)
+    for new in filter(None, (dossier, changes)):
+        check_new(new)
+    options = reading(smiles, target, censored=censored, values=values, select=select)
     with ExitStack() as stack:
         path = out
         if path is None:  # print nothing yet, because the last line of the data may be unusable
@@ -142,11 +159,12 @@ def predict(
                 model,
                 data,
                 path,
-                options=reading(smiles, target, select=select),
+                options=options,
                 extras=added,
                 top=top,
                 label=label,
                 lowest=lowest,
+                changes=changes,
                 jobs=run,
                 as_json=as_json,
                 report=(lambda total: stack.enter_context(bar("predict", total))) if sys.stderr.isatty() else None,
@@ -161,7 +179,7 @@ def predict(
                 shutil.copyfileobj(file, sys.stdout)
     _tell(done, out, top)
     if dossier is not None:
-        _write_dossiers(model, data, reading(smiles, target, select=select), dossier)
+        _write_dossiers(model, data, options, dossier)
 
 
 def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folder: Path) -> None:
@@ -231,6 +249,11 @@ def _tell(done: Screened, out: Path | None, top: int | None) -> None:
             f"{done.rows} predictions" if top is None else f"the best {min(top, done.rows - done.bad)} of {done.rows}"
         )
         say(f"{rows} in {out}")
+    if done.changes:
+        from isonn.molecules.standardizer import changes_told
+
+        counts = dict(done.changes)
+        say(f"isonn: {changes_told(counts.pop('molecules'), done.rows - done.bad, counts)}")
     if done.bad:
         where = "see the column problem" if top is None else "they are left out"
         say(f"isonn: {done.bad} of {done.rows} rows have a problem; {where}: {listed(done.problems, done.bad)}")

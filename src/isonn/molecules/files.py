@@ -20,7 +20,14 @@ from rdkit.Chem import Mol
 from isonn.errors import DatasetError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import LISTED, Problem, Reader, RowTable, left_out, listed
-from isonn.graphs.io.target_column import Column, TargetReading, is_missing, read_as_target, values_option
+from isonn.graphs.io.target_column import (
+    Column,
+    TargetReading,
+    is_missing,
+    read_as_target,
+    values_option,
+    without_unit,
+)
 from isonn.molecules.convert import parse_smiles, read_molecules
 from isonn.molecules.standardizer import CHANGES, DEFAULT, changes_told, check_mode, count_changes
 
@@ -162,8 +169,7 @@ class MoleculeReader(Reader):
         columns, unique = _survey(self.records(path, chosen.smiles))
         asked = chosen.target
         if asked is None and likely:
-            filled = {name.casefold() for name, column in columns.items() if column.present}
-            asked = likely if {name.casefold() for name in likely} <= filled else ()
+            asked = _targets_of_model([name for name, column in columns.items() if column.present], likely)
         try:
             plan = _plan(path, columns, unique, replace(chosen, target=asked))
         except DatasetError:  # no column, or several, may be the target, but a fitted model needs none
@@ -188,21 +194,19 @@ class MoleculeReader(Reader):
         """Return the graphs of some rows, and the rows that are not molecules."""
         return read_molecules(sources, name, self.parse, standardize=DEFAULT if standardize is None else standardize)
 
-    def truth_columns(
+    def column_roles(
         self, path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], target: Any, likely: Sequence[str]
-    ) -> list[str]:
-        """Return the columns named by the user, or those of the model, or the only one that fits."""
+    ) -> tuple[list[str], str | None]:
+        """Return the targets (named by the user, those of the model, or the only one that fits) and the ids."""
+        columns, unique = _survey(Record(i, "", dict(zip(names, cells, strict=True))) for i, cells in enumerate(rows))
         if target is not None:
-            return named_targets(path, list(names), target)
-        if likely:
-            named = [_columns_called(names, name) for name in likely]
-            return [same[0] for same in named] if all(named) else []
-        columns = {name: Column() for name in names}
-        for cells in rows:
-            for name, text in zip(names, cells, strict=True):
-                columns[name].add(text)
-        fitting = [name for name, column in columns.items() if _may_be_target(name) and column.may_be_target]
-        return fitting if len(fitting) == 1 else []
+            targets = named_targets(path, list(names), target)
+        elif likely:
+            targets = _targets_of_model(names, likely)
+        else:
+            fitting = [name for name, column in columns.items() if _may_be_target(name) and column.may_be_target]
+            targets = fitting if len(fitting) == 1 else []
+        return targets, _id_column(columns, unique, targets)
 
     def _stream_plan(self, path: Path, options: Options) -> Plan:
         """Return the plan of a file; a stream, which ``fit`` reads several times, is surveyed only the first time."""
@@ -261,7 +265,7 @@ def _with_columns(graphs: GraphSet, records: Sequence[Record], plan: Plan) -> Gr
     return replace(
         graphs,
         y=None if not y else y[0] if len(y) == 1 else np.column_stack(y),
-        target_names=tuple(target.name for target in plan.targets),
+        target_names=tuple(target.title for target in plan.targets),
         ids=None if plan.ids is None else np.array(cells[plan.ids], dtype=np.str_),
         table={**table, **graphs.table},
     )
@@ -360,10 +364,8 @@ def _naming_rank(name: str) -> int | None:
 
 
 def _plan(path: Path, columns: dict[str, Column], unique: set[str], options: Options) -> Plan:
-    ranks = {name: rank for name in columns if (rank := _naming_rank(name)) is not None}
     values = values_option(options.values)
     names = choose_targets(path, columns, options.target)
-    ids = min((name for name in ranks if name not in names), key=lambda n: (n not in unique, ranks[n]), default=None)
     readings = []
     for name in names:
         try:
@@ -373,7 +375,13 @@ def _plan(path: Path, columns: dict[str, Column], unique: set[str], options: Opt
             readings.append(reading.indicators() if len(names) > 1 else reading)
         except DatasetError as error:
             raise DatasetError(f"{path}: {error}") from error
-    return Plan(columns, readings, ids)
+    return Plan(columns, readings, _id_column(columns, unique, names))
+
+
+def _id_column(columns: Iterable[str], unique: set[str], targets: Sequence[str]) -> str | None:
+    """Return the column that names the molecules: one that is unique before others, ids before names."""
+    ranks = {name: rank for name in columns if name not in targets and (rank := _naming_rank(name)) is not None}
+    return min(ranks, key=lambda name: (name not in unique, ranks[name]), default=None)
 
 
 def choose_column(path: Path, names: Sequence[str], asked: str, option: str) -> str:
@@ -387,6 +395,12 @@ def choose_column(path: Path, names: Sequence[str], asked: str, option: str) -> 
 def _columns_called(names: Iterable[str], asked: str) -> list[str]:
     names = list(names)
     return [name for name in names if name == asked] or [n for n in names if n.casefold() == asked.casefold()]
+
+
+def _targets_of_model(names: Sequence[str], targets: Sequence[str]) -> list[str]:
+    """Return the columns of the targets of a model, with or without their units; [] unless all are there."""
+    named = [_columns_called(names, name) or _columns_called(names, without_unit(name)) for name in targets]
+    return [same[0] for same in named] if all(named) else []
 
 
 def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence[str] | None) -> list[str]:

@@ -26,6 +26,7 @@ from rdkit.Chem.MolStandardize import rdMolStandardize
 from rdkit.rdBase import BlockLogs
 
 from isonn.errors import InputError
+from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
 
 #: The modes, from least to most change.
@@ -312,6 +313,29 @@ def _ranges(form: Standardized) -> str:
     stops = np.concatenate([ends, [len(form.atoms) - 1]])
     pairs = zip(form.atoms[starts].tolist(), form.atoms[stops].tolist(), strict=True)
     return f"{' '.join(f'{first}-{last}' for first, last in pairs)}/{form.n_input}"
+
+
+def changed_rows(
+    graphs: GraphSet, rows: Sequence[int] | None = None, ids: Sequence[str] | None = None
+) -> list[list[Any]]:
+    """Return row, id, SMILES, standard SMILES and kinds of changes of each molecule that standardisation changed.
+
+    Args:
+        graphs: molecules.
+        rows: the row of each; None takes ``table["row"]`` or counts.
+        ids: the name of each; None takes the names of the graphs.
+    """
+    table = graphs.table
+    changes = table.get("changes", np.zeros(0, dtype=np.str_))
+    rows = table.get("row", np.arange(len(graphs))).tolist() if rows is None else rows
+    if ids is None:
+        ids = [""] * len(graphs) if graphs.ids is None else graphs.ids.tolist()
+    found = []
+    for i in np.flatnonzero(changes != "").tolist():
+        written = str(table["smiles"][i])
+        form = standardize(written, str(table["standardize"][i])).smiles
+        found.append([rows[i], ids[i], written, form, str(changes[i])])
+    return found
 
 
 def count_changes(changes: Iterable[str]) -> dict[str, int]:

@@ -1,16 +1,36 @@
-"""Columns that options of `isonn predict` add to predictions.
+"""Columns that options of `isonn predict` add to predictions: reasons, intervals, domain, neighbours, unseen share.
 
 To add one, write an `Extra` and list it in `EXTRAS`; the command passes ``{name: value of its option}`` to `screen`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from isonn.domain import SHOWN, Assessment
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
-from isonn.screening.extra import Extra
-from isonn.screening.trust import TRUST
+from isonn.graphs.io.target_column import unit_of
+
+#: A list of cells for each column.
+Cells = list[list[Any]]
+
+
+class Extra(NamedTuple):
+    """Columns that an option adds.
+
+    Attributes:
+        names: returns their names, from the model and the value of the option; raises `InputError` if the model cannot
+            fill them.
+        columns: returns their cells, from the model, some graphs and the value of the option.
+        numeric: whether they hold numbers rather than text.
+    """
+
+    names: Callable[[Any, Any], list[str]]
+    columns: Callable[[Any, GraphSet, Any], Cells]
+    numeric: bool = False
 
 
 def _unseen_names(clf: Any, _: bool) -> list[str]:
@@ -19,7 +39,7 @@ def _unseen_names(clf: Any, _: bool) -> list[str]:
     return ["unseen"]
 
 
-def _unseen(clf: Any, graphs: GraphSet, _: bool) -> list[list[Any]]:
+def _unseen(clf: Any, graphs: GraphSet, _: bool) -> Cells:
     return [[round(share, 4) for share in clf.unseen_share(graphs).tolist()]]
 
 
@@ -29,15 +49,118 @@ def _reason_names(clf: Any, most: int) -> list[str]:
     return [f"reason {i + 1}" for i in range(most)]
 
 
-def _reasons(clf: Any, graphs: GraphSet, most: int) -> list[list[Any]]:
+def _reasons(clf: Any, graphs: GraphSet, most: int) -> Cells:
     """Return the strongest reasons of each graph, with their contributions to the score."""
     rows = []
     for i in range(len(graphs)):
-        found = clf.explain(graphs[i : i + 1], top=0).reasons[:most]
-        texts = [f"{getattr(reason, 'name', '') or reason.text} ({reason.contribution:+.2f})" for reason in found]
-        rows.append(texts + [""] * (most - len(texts)))
-    return [list(column) for column in zip(*rows, strict=True)]
+        reasons = clf.explain(graphs[i : i + 1], top=0).reasons
+        rows.append([f"{reason.name or reason.text} ({reason.contribution:+.2f})" for reason in reasons])
+    return _padded(rows, most)
 
 
-#: What options can add, by name.
-EXTRAS = {"unseen": Extra(_unseen_names, _unseen, numeric=True), "reasons": Extra(_reason_names, _reasons), **TRUST}
+def _padded(rows: list[list[str]], width: int) -> Cells:
+    """Return columns from rows that are cut, or filled with empty cells, to one width."""
+    return [list(column) for column in zip(*((row + [""] * width)[:width] for row in rows), strict=True)]
+
+
+@lru_cache(maxsize=1)
+def _assessed(clf: Any, graphs: GraphSet, coverage: float) -> Assessment:
+    """Assess graphs once for all columns about trust."""
+    assessment: Assessment = clf.assess(graphs, coverage)
+    return assessment
+
+
+def _target_names(clf: Any) -> list[str]:
+    """Return what to append to names of columns: the unit of one target, or the names of several."""
+    names = clf.label_names_.get("target", {})
+    if clf.target_.exclusive or clf.target_.outputs == 1:
+        unit = unit_of(names.get(0, "")) if clf.target_.numeric else ""
+        return [f" ({unit})" if unit else ""]
+    return [f" {names.get(i, i)}" for i in range(clf.target_.outputs)]
+
+
+def _require(clf: Any, option: str, attribute: str, kind: str) -> None:
+    if getattr(clf, attribute, None) is None:
+        raise InputError(
+            f"{option} needs {kind} model with held-out errors, but MODEL holds a {type(clf).__name__} without; "
+            "leave it out"
+        )
+
+
+def _interval_names(clf: Any, coverage: float) -> list[str]:
+    from isonn.conformal import check_coverage
+
+    _require(clf, "--interval", "_conformal", "a subgraph or aligned")
+    check_coverage(coverage)
+    if not clf.target_.numeric:
+        return []
+    return [f"{side}{name}" for name in _target_names(clf) for side in ("low", "high")]
+
+
+def _interval(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
+    interval = _assessed(clf, graphs, coverage).interval
+    if interval is None:
+        return []
+    return [[round(value, 6) for value in column] for column in interval.reshape(len(graphs), -1).T.tolist()]
+
+
+def _set_names(clf: Any, coverage: float) -> list[str]:
+    return [] if clf.target_.numeric else [f"set{name}" for name in _target_names(clf)]
+
+
+def _sets(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
+    sets = _assessed(clf, graphs, coverage).sets
+    if sets is None:
+        return []
+    if sets.ndim == 2:
+        names = [str(value) for value in clf.classes_.tolist()]
+        return [[" or ".join(name for name, kept in zip(names, row, strict=True) if kept) for row in sets.tolist()]]
+    words = {(False, False): "", (True, False): "0", (False, True): "1", (True, True): "0 or 1"}
+    return [[words[absent, present] for absent, present in column] for column in sets.transpose(1, 0, 2).tolist()]
+
+
+def _domain_names(clf: Any, _: Any) -> list[str]:
+    _require(clf, "--domain", "_trust", "a subgraph")
+    return ["domain", "distance", "new"]
+
+
+def _domain(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
+    """Return verdict and distance, and for graphs out of the domain what is new in them."""
+    domain = _assessed(clf, graphs, coverage).domain
+    assert domain is not None
+    verdicts = domain.verdict.tolist()
+    new = [
+        "; ".join([*domain[i].outside[:SHOWN], *(piece.name for piece in domain[i].unseen[:SHOWN])])
+        if verdict == "out"
+        else ""
+        for i, verdict in enumerate(verdicts)
+    ]
+    return [verdicts, [f"{distance:.4f}" for distance in domain.distance.tolist()], new]
+
+
+def _neighbour_names(clf: Any, _: Any) -> list[str]:
+    _require(clf, "--neighbours", "_trust", "a subgraph")
+    if clf._trust.examples is None:
+        raise InputError(
+            "--neighbours needs a model that keeps its training graphs; fit it with --keep-examples, after reading "
+            "what that reveals"
+        )
+    return [f"neighbour {i + 1}" for i in range(SHOWN)]
+
+
+def _neighbours(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
+    domain = _assessed(clf, graphs, coverage).domain
+    assert domain is not None
+    rows = [[f"{c.id} ({c.value}; similarity {c.similarity:.2f})" for c in cases] for cases in domain.neighbours]
+    return _padded(rows, SHOWN)
+
+
+#: What options can add, by name. The value of the last four is the coverage, so that graphs are assessed once for all.
+EXTRAS = {
+    "unseen": Extra(_unseen_names, _unseen, numeric=True),
+    "reasons": Extra(_reason_names, _reasons),
+    "interval": Extra(_interval_names, _interval, numeric=True),
+    "set": Extra(_set_names, _sets),
+    "domain": Extra(_domain_names, _domain),
+    "neighbours": Extra(_neighbour_names, _neighbours),
+}

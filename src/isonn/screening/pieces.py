@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib
 import io
 import json
 import re
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -20,15 +22,18 @@ from numpy.typing import NDArray
 from isonn.errors import IsoNNWarning
 from isonn.estimator import load_model
 from isonn.graphs.io.registry import LISTED, Problem
-from isonn.graphs.io.target_column import is_missing, measured, plain_number, yes_or_no
+from isonn.graphs.io.target_column import TargetReading, plain_number, unit_of, yes_or_no
 from isonn.packing import Floats
 from isonn.processes import limit_threads
 from isonn.screening.columns import EXTRAS
 from isonn.screening.sources import Piece, TableRows
 from isonn.targets import Target
 
-#: The files of a journal: rows as they are written, true values with answers, and the best scores with row numbers.
-ROWS, TRUTH, BEST = "rows", "truth", "best"
+#: The files of a journal: rows as they are written, true values with answers, the best scores with row numbers, and the
+#: molecules that standardisation changed.
+ROWS, TRUTH, BEST, CHANGES = "rows", "truth", "best", "changes"
+#: The columns of a list of changed molecules.
+CHANGE_COLUMNS = ("row", "id", "smiles", "standardized", "changes")
 #: Scores and row numbers, as they are stored.
 BEST_TYPE = np.dtype([("score", "<f8"), ("number", "<i8")])
 
@@ -42,6 +47,7 @@ class Layout:
         given: the columns of the user.
         places: for each source, the place of each of its columns in ``given``.
         truth: for each source, the places of true values among its columns; empty if it has none.
+        ids: for each source, the place of the column that names its graphs, or None.
         predicted: the columns of predictions and probabilities, each with whether it holds numbers.
         extras: the columns of each of ``EXTRAS`` that is wanted.
         problems: whether there is a column "problem".
@@ -51,6 +57,7 @@ class Layout:
     given: list[str]
     places: list[list[int]]
     truth: list[list[int]]
+    ids: list[int | None]
     predicted: dict[str, bool]
     extras: dict[str, list[str]]
     problems: bool
@@ -83,6 +90,8 @@ class Task:
         top: with a number, only the best scores are returned, not the rows.
         column: the output that is ranked.
         sign: 1 if large values are best, -1 if small ones are.
+        values, censored: how true values are read, as in `isonn.graphs.io.target_column.read_target`.
+        changes: whether molecules that standardisation changed are listed.
     """
 
     model: str
@@ -94,6 +103,9 @@ class Task:
     top: int | None = None
     column: int = 0
     sign: int = 1
+    values: Mapping[str, str | None] = field(default_factory=dict)
+    censored: str = "drop"
+    changes: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,12 +128,15 @@ def run_piece(task: Task, piece: Piece) -> Outcome:
             files[ROWS] = gzip.compress(text, 6, mtime=0) if task.compress else text
         else:
             files[BEST] = predicted.best(task.top).tobytes()
+        if task.changes:
+            files[CHANGES] = write_rows(predicted.changed_rows(), [], "csv")
     facts = {
         "rows": len(piece.numbers),
         "bad": len(predicted.problems),
         "first": [[p.row, p.text, p.reason] for p in predicted.problems[:LISTED]],
         "judged": predicted.judged,
         "seen": predicted.seen(),
+        "changes": predicted.changes(),
         "warnings": sorted({str(w.message) for w in caught if issubclass(w.category, IsoNNWarning)}),
     }
     return Outcome(files, facts)
@@ -170,6 +185,25 @@ class _Predicted:
         """Return how many of the graphs with a true value the model was fitted to."""
         return int(self.clf.seen_in_training(self.graphs).sum()) if self.judged and self.graphs is not None else 0
 
+    def changes(self) -> dict[str, int]:
+        """Return how many molecules standardisation changed ("molecules"), and how many with each kind of change."""
+        table = {} if self.graphs is None else self.graphs.table
+        texts = table["changes"].tolist() if "standardize" in table else []
+        kinds = Counter(kind for text in texts for kind in text.split(", ") if kind)
+        return {"molecules": sum(map(bool, texts)), **kinds} if kinds else {}
+
+    def changed_rows(self) -> list[list[Any]]:
+        """Return the row, id, SMILES, standard SMILES and changes of each molecule that standardisation changed."""
+        if not self.changes() or self.graphs is None:
+            return []
+        ids, rows, names = self.layout.ids[self.piece.source], self.piece.rows, None
+        if ids is not None and isinstance(rows, TableRows):
+            names = [rows.cells[i][ids] for i in self.good]
+        molecules = importlib.import_module("isonn.molecules.standardizer")  # an extra
+        numbers = [self.piece.numbers[i] for i in self.good]
+        changed: list[list[Any]] = molecules.changed_rows(self.graphs, numbers, names)
+        return changed
+
     def best(self, top: int) -> NDArray[Any]:
         """Return the best scores with the numbers of their rows, best first."""
         scores = self.task.sign * self.answers[:, self.task.column]
@@ -197,7 +231,9 @@ class _Predicted:
             return unknown
         else:
             cells = self.graphs.y.reshape(len(self.graphs), -1).T.tolist()
-        return np.array([read_truth(target, column) for column in cells]).T.reshape(len(self.good), columns)
+        task = self.task
+        read = [read_truth(target, column, task.values, task.censored) for column in cells]
+        return np.array(read).T.reshape(len(self.good), columns)
 
     def rows(self) -> list[list[Any]]:
         """Return all rows, with empty cells where there is no graph."""
@@ -264,25 +300,35 @@ def predicted_columns(target: Target, names: Sequence[str]) -> dict[str, bool]:
         values = target.classes.tolist()
         return {"predicted": target.classes.dtype.kind in "iuf", **{f"p({value})": True for value in values}}
     if target.outputs == 1 and target.numeric:
-        return {"predicted": True}
+        unit = unit_of(names[0]) if names else ""
+        return {f"predicted ({unit})" if unit else "predicted": True}
     names = names if len(names) == target.outputs else [str(value) for value in target.classes.tolist()]
     pairs = [(f"predicted {name}", f"p({name})") for name in names]
     return {name: True for pair in pairs for name in (pair[:1] if target.numeric else pair)}
 
 
-def read_truth(target: Target, cells: Sequence[Any]) -> list[float]:
+def read_truth(
+    target: Target, cells: Sequence[Any], values: Mapping[str, str | None] | None = None, censored: str = "drop"
+) -> list[float]:
     """Read true values as the model would: numbers, 0 and 1 for labels, or the number of the class; NaN if unknown.
+
+    Args:
+        values, censored: as in `isonn.graphs.io.target_column.read_target`.
 
     Example:
         >>> from isonn.targets import Classes
         >>> read_truth(Classes(np.array(["no", "yes"])), ["Yes", "no", "", "perhaps"])
         [1.0, 0.0, nan, nan]
     """
+    spellings = {text.strip().casefold(): to for text, to in (values or {}).items()}
+    reading = TargetReading("", "numbers" if target.numeric else "classes", spellings=spellings, censored=censored)
+    found: list[Any] = [reading.value(str(cell)) for cell in cells]
     if target.exclusive:
-        codes = {_written(value): float(i) for i, value in enumerate(target.classes.tolist())}
-        return [codes.get(_written(cell), np.nan) for cell in cells]
-    read = _number if target.numeric else _label
-    return [float(cell) if isinstance(cell, (int, float)) else read(cell) for cell in cells]
+        codes = {_written(value): i for i, value in enumerate(target.classes.tolist())}
+        found = [None if text is None else codes.get(_written(text)) for text in found]
+    elif not target.numeric:
+        found = [None if text is None else yes_or_no(text) for text in found]
+    return [np.nan if value is None else float(value) for value in found]
 
 
 def _written(value: Any) -> str:
@@ -290,16 +336,6 @@ def _written(value: Any) -> str:
     text = str(value).strip()
     number = plain_number(text)
     return text.casefold() if number is None or not number.is_integer() else str(int(number))
-
-
-def _number(text: str) -> float:
-    found = None if is_missing(text) else measured(text)
-    return np.nan if found is None or found.sign in (">", "<") else found.number
-
-
-def _label(text: str) -> float:
-    found = yes_or_no(text)
-    return np.nan if found is None else float(found)
 
 
 def _plain(value: Any, whole: bool) -> Any:

@@ -7,7 +7,9 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -23,6 +25,8 @@ from isonn.errors import InputError, IsoNNError, IsoNNWarning, MissingDependency
 from isonn.experiments.metrics import Scores, score
 from isonn.files import atomic_file
 from isonn.graphs.io.registry import LISTED, Problem
+from isonn.graphs.io.tables import write_text
+from isonn.graphs.io.target_column import CENSORED, values_option
 from isonn.packing import Floats
 from isonn.processes import Call, Run, run_in_order
 from isonn.progress import Report, silent
@@ -31,6 +35,8 @@ from isonn.screening.journal import Journal
 from isonn.screening.pieces import (
     BEST,
     BEST_TYPE,
+    CHANGE_COLUMNS,
+    CHANGES,
     ROWS,
     TRUTH,
     Layout,
@@ -56,6 +62,7 @@ class Screened:
         judged: number of rows with a true value.
         seen: number of rows with a true value that the model was fitted to.
         scores: metrics for each target with true values, and how many there are; its name is "" if it has none.
+        changes: number of molecules that standardisation changed ("molecules"), and with each kind of change.
     """
 
     rows: int
@@ -64,6 +71,7 @@ class Screened:
     judged: int
     seen: int
     scores: list[tuple[str, int, Scores]]
+    changes: dict[str, int]
 
 
 def partial_folder(out: Path) -> Path:
@@ -81,6 +89,7 @@ def screen(
     top: int | None = None,
     label: str | None = None,
     lowest: bool = False,
+    changes: Path | None = None,
     jobs: int | Run = 1,
     as_json: bool = False,
     report: Callable[[int | None], Report] | None = None,
@@ -93,11 +102,13 @@ def screen(
         model: a folder written by ``save``.
         data: paths, names of datasets and SMILES.
         out: the file to write: .csv, .tsv or .json, each may be followed by .gz, or .parquet.
-        options: options of the readers, such as ``{"smiles": "structure"}``.
+        options: options of the readers, such as ``{"smiles": "structure"}``; ``values`` and ``censored`` say how true
+            values are read.
         extras: further columns, ``{name: value}`` of `isonn.screening.columns.EXTRAS`.
         top: keep only the best rows, best first.
         label: the class or target that ``top`` ranks by; None is the second of two classes, or the only target.
         lowest: whether small values are best.
+        changes: a CSV file to list the molecules that standardisation changed.
         jobs: number of processes, or a function that runs calls elsewhere; its workers must see the model under the
             same path.
         as_json: write JSON whatever the suffix of ``out`` is.
@@ -112,7 +123,20 @@ def screen(
     sources = sources_of(data, clf, AT_ONCE, **(options or {}))
     layout = _layout(sources, clf, added)
     folder = Path(model).resolve()
-    task = Task(str(folder), _digest(folder), layout, form, compressed, extras)
+    values, censored = values_option((options or {}).get("values")), (options or {}).get("censored", "drop")
+    if censored not in CENSORED:
+        raise InputError(f"censored={censored!r:.60} is unknown; use 'drop' or 'bound'")
+    task = Task(
+        str(folder),
+        _digest(folder),
+        layout,
+        form,
+        compressed,
+        extras,
+        values=values,
+        censored=censored,
+        changes=changes is not None,
+    )
     if top is not None:
         if top < 1:
             raise InputError(f"--top must be at least 1, got {top}")
@@ -130,11 +154,14 @@ def screen(
             task.top,
             task.column,
             task.sign,
+            values,
+            censored,
+            task.changes,
         ],
     }
     head = b"" if top is not None else _head(layout, form)
     start = {ROWS: gzip.compress(head, 6, mtime=0) if compressed and head else head}
-    with Journal(partial_folder(out), about, [ROWS, TRUTH, BEST], start) as journal:
+    with Journal(partial_folder(out), about, [ROWS, TRUTH, BEST, CHANGES], start) as journal:
         try:
             told, jobs = _run_all(task, sources, journal, jobs, AT_ONCE, report)
         except BaseException:
@@ -143,12 +170,16 @@ def screen(
             raise
         told.warn()
         scores = _scores(clf, journal) if told.judged else []
-        screened = Screened(told.rows, told.bad, told.problems, told.judged, told.seen, scores)
+        screened = Screened(told.rows, told.bad, told.problems, told.judged, told.seen, scores, dict(told.changes))
+        if changes is not None:
+            with write_text(changes) as file, journal.path(CHANGES).open(encoding="utf-8", newline="") as rows:
+                file.write(f"{','.join(CHANGE_COLUMNS)}\n")
+                shutil.copyfileobj(rows, file)
         if top is None:
             _finish(journal, out, task, parquet)
         else:
-            rows = _best_rows(task, sources, journal, jobs, AT_ONCE)
-            content = _head(layout, form) + write_rows(rows, list(layout.columns), form, first=True) + _tail(form)
+            best = _best_rows(task, sources, journal, jobs, AT_ONCE)
+            content = _head(layout, form) + write_rows(best, list(layout.columns), form, first=True) + _tail(form)
             with atomic_file(out) as temporary:
                 if parquet:
                     _write_parquet(io.BytesIO(content), temporary, layout)
@@ -199,6 +230,7 @@ class _Told:
     def __init__(self) -> None:
         self.rows = self.bad = self.judged = self.seen = 0
         self.problems: list[Problem] = []
+        self.changes: Counter[str] = Counter()
         self.warnings: dict[str, list[Any]] = {}  # the first text of each kind, and how many there are
 
     def add(self, facts: dict[str, Any]) -> None:
@@ -206,6 +238,7 @@ class _Told:
         for name in ("rows", "bad", "judged", "seen"):
             setattr(self, name, getattr(self, name) + facts[name])
         self.problems = [*self.problems, *(Problem(*problem) for problem in facts["first"])][:LISTED]
+        self.changes.update(facts["changes"])
         for text in facts["warnings"]:
             self.warnings.setdefault(re.sub(r"\d+", "", text), [text, 0])[1] += 1
 
@@ -264,6 +297,7 @@ def _layout(sources: Sequence[Source], clf: Any, extras: dict[str, list[str]]) -
         given,
         [list(range(len(given)))] if single else [[given.index(name) for name in source.names] for source in sources],
         [[source.names.index(name) for name in source.truth] for source in sources],
+        [None if source.ids is None else source.names.index(source.ids) for source in sources],
         predicted_columns(clf.target_, target_names(clf)),
         extras,
         any(source.may_fail for source in sources),

@@ -74,12 +74,14 @@ class Source(ABC):
         name: shown in the column "file".
         names: the columns that it brings.
         truth: those that hold true values.
+        ids: the one that names the graphs, or None.
         may_fail: whether some rows may not be graphs.
     """
 
     name: str
     names: list[str]
     truth: list[str]
+    ids: str | None = None
     may_fail: bool = True
 
     @abstractmethod
@@ -103,7 +105,7 @@ class TableSource(Source):
         table = reader.table(path, smiles)
         self.names = table.names
         first = [cells for _, cells in islice(table.rows, 1000)]
-        self.truth = reader.truth_columns(path, table.names, first, target, likely)
+        self.truth, self.ids = reader.column_roles(path, table.names, first, target, likely)
 
     def chunks(self, at_once: int) -> Iterator[TableRows]:
         """Yield the rows, unparsed."""

@@ -161,17 +161,17 @@ class Reader(ABC):
         """Return the graphs of some rows of `table` (None if there are none), and the unusable rows."""
         raise TypeError(f"{type(self).__name__} does not implement parse_rows")
 
-    def truth_columns(
+    def column_roles(
         self, path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], target: Any, likely: Sequence[str]
-    ) -> list[str]:
-        """Return the columns of `table` that hold the targets of a fitted model; [] if there are none.
+    ) -> tuple[list[str], str | None]:
+        """Return the columns of `table` that hold the targets of a fitted model, and the one that names graphs, if any.
 
         Args:
             rows: the first rows.
             target: the columns that the user named, or None.
             likely: the columns that the model was fitted to; [] if they had no names.
         """
-        return []
+        return [], None
 
     def title(self, path: Path) -> str:
         """Return the name of the set at the path."""

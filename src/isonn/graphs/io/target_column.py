@@ -129,6 +129,11 @@ def unit_of(name: str) -> str:
     return "" if match is None else str(match[1] or match[2])
 
 
+def without_unit(name: str) -> str:
+    """Return the name of a column without its unit: "IC50" for "IC50 (uM)"."""
+    return _UNIT_IN_NAME.sub("", name.strip()).strip()
+
+
 @dataclass
 class Column:
     """The facts about a column, collected cell by cell.
@@ -227,6 +232,11 @@ class TargetReading:
     spellings: Mapping[str, str | None] = field(default_factory=dict)
     whole: bool = False
     censored: str = "drop"
+
+    @property
+    def title(self) -> str:
+        """The name of the column with the unit, if its cells have one."""
+        return f"{self.name} ({self.unit})" if self.unit and not unit_of(self.name) else self.name
 
     def value(self, text: str) -> Any:
         """Return the value of a cell: a number or a class; None if it is missing or left out."""
