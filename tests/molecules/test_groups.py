@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import named_groups
 import pytest
 
 pytest.importorskip("rdkit")
@@ -12,8 +11,10 @@ from rdkit.Chem import Fragments
 
 from isonn.errors import InputError
 from isonn.molecules.groups import FAMILIES, GROUPS, RINGS, find_group, groups_named
+from isonn.molecules.tables import read_table
 from isonn.molecules.units import units
 
+ROWS = read_table("groups")
 #: RDKit's own counts of groups whose definition is the same.
 FRAGMENTS = {
     "epoxide": Fragments.fr_epoxide,
@@ -30,35 +31,30 @@ def names(smiles: str) -> set[str | None]:
     return {unit.name for unit in units(Chem.MolFromSmiles(smiles))}
 
 
-@pytest.mark.parametrize(("name", "has", "has_not"), named_groups.GROUPS, ids=lambda text: text)
-def test_a_group_is_named_where_it_is_and_not_in_a_near_miss(name, has, has_not):
-    assert name in names(has)
-    assert name not in names(has_not)
-    assert find_group(Chem.MolFromSmiles(has), name)
-    assert not find_group(Chem.MolFromSmiles(has_not), name)
+def found(smiles: str, name: str) -> bool:
+    return bool(find_group(Chem.MolFromSmiles(smiles), name))
 
 
-@pytest.mark.parametrize(("name", "smiles"), named_groups.RINGS, ids=lambda text: text)
-def test_a_ring_gets_its_name_and_no_other_ring_gets_it(name, smiles):
-    assert [unit.name for unit in units(Chem.MolFromSmiles(smiles)) if unit.kind == "ring"] == [name]
-    assert find_group(Chem.MolFromSmiles(smiles), name)
-
-
-@pytest.mark.parametrize(("name", "has", "has_not"), named_groups.FAMILIES, ids=lambda text: text)
-def test_a_family_is_found_where_it_is_and_not_in_a_near_miss(name, has, has_not):
-    assert find_group(Chem.MolFromSmiles(has), name)
-    assert not find_group(Chem.MolFromSmiles(has_not), name)
-
-
-def test_every_name_of_the_table_is_tested():
-    assert {name for name, *_ in named_groups.FAMILIES} == {family.name for family in FAMILIES}
-    assert {name for name, *_ in named_groups.GROUPS} == {group.name for group in GROUPS}
-    assert {name for name, _ in named_groups.RINGS} == {ring.name for ring in RINGS}
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['kind']} {row['name']}")
+def test_a_name_is_given_to_its_examples_and_not_to_near_misses(row):
+    name, examples, near_misses = row["name"], row["examples"].split(), row["near_misses"].split()
+    assert examples
+    assert near_misses or row["kind"] == "ring"
+    assert all(found(smiles, name) for smiles in examples)
+    assert not any(found(smiles, name) for smiles in near_misses)
+    if row["kind"] == "ring":
+        for smiles in examples:
+            assert [unit.name for unit in units(Chem.MolFromSmiles(smiles)) if unit.kind == "ring"] == [name]
+    elif row["kind"] != "family":  # families claim no atoms
+        assert all(name in names(smiles) for smiles in examples)
+        assert not any(name in names(smiles) for smiles in near_misses)
 
 
 @pytest.mark.parametrize("name", FRAGMENTS)
 def test_counts_agree_with_rdkit_on_all_examples(name):
-    for smiles in [text for row in (*named_groups.GROUPS, *named_groups.RINGS) for text in row[1:]]:
+    for smiles in " ".join(
+        f"{row['examples']} {row['near_misses']}" for row in ROWS if row["kind"] != "family"
+    ).split():
         molecule = Chem.MolFromSmiles(smiles)
         assert sum(unit.name == name for unit in units(molecule)) == FRAGMENTS[name](molecule), smiles
 

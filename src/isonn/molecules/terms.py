@@ -19,6 +19,7 @@ from isonn.graphs.join import join_graphs
 from isonn.molecules.atoms import Atoms, Bonds, Flags, closing_bonds
 from isonn.molecules.convert import from_smiles
 from isonn.molecules.crippen import crippen
+from isonn.molecules.tables import read_table
 from isonn.packing import Floats, IntArray, merge_equal
 
 
@@ -157,41 +158,15 @@ def _weights() -> Floats:
     return np.array([table.GetAtomicWeight(number) for number in range(119)])
 
 
-#: Polar surface of nitrogen and oxygen (Ertl, Rohde and Selzer 2000) by neighbours, hydrogens, charge, and single,
-#: double, triple and aromatic bonds; in a ring of three atoms where a second value is given.
-_NITROGEN: dict[tuple[int, ...], tuple[float, ...]] = {
-    (1, 0, 0, 0, 0, 1, 0): (23.79,),
-    (1, 1, 0, 0, 1, 0, 0): (23.85,),
-    (1, 2, 0, 1, 0, 0, 0): (26.02,),
-    (1, 2, 1, 0, 1, 0, 0): (25.59,),
-    (1, 3, 1, 1, 0, 0, 0): (27.64,),
-    (2, 0, 0, 1, 1, 0, 0): (12.36,),
-    (2, 0, 0, 0, 1, 1, 0): (13.60,),
-    (2, 1, 0, 2, 0, 0, 0): (12.03, 21.94),
-    (2, 0, 1, 1, 0, 1, 0): (4.36,),
-    (2, 1, 1, 1, 1, 0, 0): (13.97,),
-    (2, 2, 1, 2, 0, 0, 0): (16.61,),
-    (2, 0, 0, 0, 0, 0, 2): (12.89,),
-    (2, 1, 0, 0, 0, 0, 2): (15.79,),
-    (2, 1, 1, 0, 0, 0, 2): (14.14,),
-    (3, 0, 0, 3, 0, 0, 0): (3.24, 3.01),
-    (3, 0, 0, 1, 2, 0, 0): (11.68,),
-    (3, 0, 1, 2, 1, 0, 0): (3.01,),
-    (3, 1, 1, 3, 0, 0, 0): (4.44,),
-    (3, 0, 0, 0, 0, 0, 3): (4.41,),
-    (3, 0, 0, 1, 0, 0, 2): (4.93,),
-    (3, 0, 0, 0, 1, 0, 2): (8.39,),
-    (3, 0, 1, 0, 0, 0, 3): (4.10,),
-    (3, 0, 1, 1, 0, 0, 2): (3.88,),
-    (4, 0, 1, 4, 0, 0, 0): (0.0,),
-}
-_OXYGEN: dict[tuple[int, ...], tuple[float, ...]] = {
-    (1, 0, 0, 0, 1, 0, 0): (17.07,),
-    (1, 1, 0, 1, 0, 0, 0): (20.23,),
-    (1, 0, -1, 1, 0, 0, 0): (23.06,),
-    (2, 0, 0, 2, 0, 0, 0): (9.23, 12.53),
-    (2, 0, 0, 0, 0, 0, 2): (13.14,),
-}
+@lru_cache(maxsize=2)
+def _polar_areas(element: str) -> dict[tuple[int, ...], tuple[float, float]]:
+    """Return the polar surface (Ertl, Rohde and Selzer 2000) of environments, outside and inside rings of three.
+
+    An environment is the numbers of neighbours and hydrogens, the charge, and the numbers of single, double, triple and
+    aromatic bonds.
+    """
+    rows = [list(row.values())[1:] for row in read_table("polar_surface") if row["element"] == element]
+    return {tuple(map(int, row[:-2])): (float(row[-2]), float(row[-1])) for row in rows}
 
 
 def polar_surface(atoms: Atoms) -> Floats:
@@ -199,7 +174,7 @@ def polar_surface(atoms: Atoms) -> Floats:
     area = np.zeros(len(atoms))
     kinds = (atoms.single, atoms.double, atoms.triple, atoms.conjugated)
     facts = [atoms.degree, atoms.hydrogens, atoms.charge, *(atoms.count(bonds) for bonds in kinds)]
-    for number, table, start, per_neighbour in ((7, _NITROGEN, 30.5, 8.2), (8, _OXYGEN, 28.5, 8.6)):
+    for number, element, start, per_neighbour in ((7, "N", 30.5, 8.2), (8, "O", 28.5, 8.6)):
         chosen = np.flatnonzero(atoms.number == number)
         if not len(chosen):
             continue
@@ -208,8 +183,8 @@ def polar_surface(atoms: Atoms) -> Floats:
         for environment in zip(*(column[chosen[place]].tolist() for column in facts), strict=True):
             # environments that are not in the table have a general formula
             general = max(0.0, start - per_neighbour * environment[0] + 1.5 * environment[1])
-            usual.append(table.get(environment, (general,)))
-        values = np.array([[areas[0], areas[-1]] for areas in usual]).reshape(-1, 2)[row]
+            usual.append(_polar_areas(element).get(environment, (general, general)))
+        values = np.array(usual, dtype=np.float64).reshape(-1, 2)[row]
         area[chosen] = np.where(_in_triangle(atoms, chosen), values[:, 1], values[:, 0])
     return area
 
