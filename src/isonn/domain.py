@@ -12,8 +12,8 @@ a kind that no training graph has.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
 from typing import Any, overload
 
 import numpy as np
@@ -55,13 +55,18 @@ class Neighbour:
         id: its id, its SMILES, or its number, as ``keep_examples`` asked for.
         value: its true class or value; a list for several columns, None where unknown.
         similarity: from 0 to 1, by the pieces that matter for the prediction.
-        shared: the pieces with the largest weights that both have, in words.
+        name_shared: returns `shared`; to name a piece takes longer than to predict a graph.
     """
 
     id: str
     value: Any
     similarity: float
-    shared: tuple[str, ...]
+    name_shared: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
+
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """The pieces with the largest weights that both have, in words."""
+        return self.name_shared()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +92,22 @@ class GraphDomain:
         if self.unseen:
             facts.append(f"no training graph has {', '.join(piece.name for piece in self.unseen[:SHOWN])}")
         return f"{start}: {'; '.join(facts)}." if facts else f"{start}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return verdict, distance, text, unseen pieces, terms out of range and neighbours as plain data."""
+        neighbours = [
+            {"id": case.id, "value": case.value, "similarity": case.similarity, "shared": list(case.shared)}
+            for case in self.neighbours
+        ]
+        unseen = [asdict(piece) for piece in self.unseen]
+        return {
+            "verdict": self.verdict,
+            "distance": self.distance,
+            "text": self.text,
+            "unseen": unseen,
+            "outside": self.outside,
+            "neighbours": neighbours,
+        }
 
 
 class Domain(Sequence[GraphDomain]):
@@ -296,10 +317,14 @@ class Examples:
         """
         nearest = zip(similarity.tolist(), reference.tolist(), shared.tolist(), strict=False)
         return [
-            Neighbour(self.names[row], self.values[row], alike, tuple(name_of(i) for i in columns if i >= 0))
+            Neighbour(self.names[row], self.values[row], alike, partial(_named, columns, name_of))
             for alike, row, columns in nearest
             if alike > 0
         ]
+
+
+def _named(columns: Sequence[int], name_of: Callable[[int], str]) -> tuple[str, ...]:
+    return tuple(name_of(i) for i in columns if i >= 0)
 
 
 #: Number of strongest pieces that are kept of an example.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +35,7 @@ def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
         "node_importance": e.node_importance.tolist(),
         "interval": None if e.interval is None else [float(v) if np.isfinite(v) else None for v in e.interval],
         "set": e.prediction_set,
-        "domain": None if e.domain is None else asdict(e.domain),
+        "domain": None if e.domain is None else e.domain.to_dict(),
     }
 
 
