@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,32 +21,13 @@ from isonn.graphs.datasets.fetch import OnProgress, download
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import read_path, reader_of
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 TU_URL = "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip"
 _TU_SOURCE = "the TUDataset collection, https://chrsmrrs.github.io/datasets"
-
-#: The names of the TU collection. Any other word is a typo or a path and is never downloaded.
-_TU_NAMES = """
-    AIDS alchemy_full aspirin benzene BZR BZR_MD COX2 COX2_MD DHFR DHFR_MD ER_MD ethanol FRANKENSTEIN malonaldehyde
-    MCF-7 MCF-7H MOLT-4 MOLT-4H Mutagenicity MUTAG naphthalene NCI1 NCI109 NCI-H23 NCI-H23H OVCAR-8 OVCAR-8H P388
-    P388H PC-3 PC-3H PTC_FM PTC_FR PTC_MM PTC_MR QM9 salicylic_acid SF-295 SF-295H SN12C SN12CH SW-620 SW-620H
-    toluene UACC257 UACC257H uracil Yeast YeastH ZINC_full ZINC_test ZINC_train ZINC_val
-    Tox21_AHR Tox21_AhR_evaluation Tox21_AhR_testing Tox21_AhR_training Tox21_AR Tox21_AR-LBD Tox21_AR-LBD_evaluation
-    Tox21_AR-LBD_testing Tox21_AR-LBD_training Tox21_AR_evaluation Tox21_AR_testing Tox21_AR_training Tox21_ARE
-    Tox21_ARE_evaluation Tox21_ARE_testing Tox21_ARE_training Tox21_aromatase Tox21_aromatase_evaluation
-    Tox21_aromatase_testing Tox21_aromatase_training Tox21_ATAD5 Tox21_ATAD5_evaluation Tox21_ATAD5_testing
-    Tox21_ATAD5_training Tox21_ER Tox21_ER-LBD_evaluation Tox21_ER-LBD_testing Tox21_ER-LBD_training Tox21_ER_LBD
-    Tox21_ER_evaluation Tox21_ER_testing Tox21_ER_training Tox21_HSE Tox21_HSE_evaluation Tox21_HSE_testing
-    Tox21_HSE_training Tox21_MMP Tox21_MMP_evaluation Tox21_MMP_testing Tox21_MMP_training Tox21_p53
-    Tox21_p53_evaluation Tox21_p53_testing Tox21_p53_training Tox21_PPAR-gamma Tox21_PPAR-gamma_evaluation
-    Tox21_PPAR-gamma_testing Tox21_PPAR-gamma_training
-    DD ENZYMES KKI OHSU Peking_1 PROTEINS PROTEINS_full
-    COIL-DEL COIL-RAG Cuneiform Fingerprint FIRSTMM_DB Letter-high Letter-low Letter-med MSRC_9 MSRC_21 MSRC_21C
-    COLLAB dblp_ct1 dblp_ct2 deezer_ego_nets facebook_ct1 facebook_ct2 github_stargazers highschool_ct1 highschool_ct2
-    IMDB-BINARY IMDB-MULTI infectious_ct1 infectious_ct2 mit_ct1 mit_ct2 REDDIT-BINARY REDDIT-MULTI-5K
-    REDDIT-MULTI-12K reddit_threads tumblr_ct1 tumblr_ct2 twitch_egos TWITTER-Real-Graph-Partial
-    COLORS-3 SYNTHETIC SYNTHETICnew Synthie TRIANGLES
-"""
-TU_NAMES = frozenset(_TU_NAMES.split())
 
 
 @dataclass(frozen=True)
@@ -84,163 +66,27 @@ class Entry:
     class_names: dict[Any, str] = field(default_factory=dict)
 
 
-def tu_entry(name: str, about: str = "", class_counts: tuple[int, ...] | None = None, **rest: Any) -> Entry:
+def tu_entry(name: str, **rest: Any) -> Entry:
     """Return the entry of a dataset of the TU collection."""
-    return Entry(
-        name=name,
-        files=(name, f"{name}/raw"),  # PyTorch Geometric keeps the files in raw/
-        class_counts=class_counts,
-        about=about,
-        url=TU_URL.format(name=name),
-        **_totals(class_counts),
-        **rest,
-    )
+    # PyTorch Geometric keeps the files in raw/
+    return Entry(**{"name": name, "files": (name, f"{name}/raw"), "url": TU_URL.format(name=name), **rest})
 
 
-def _brain_entry(name: str, class_counts: tuple[int, ...], largest: int, about: str, source: str, **rest: Any) -> Entry:
-    return Entry(
-        name=name,
-        files=rest.pop("files", (f"{name}.npz",)),
-        class_counts=class_counts,
-        largest=largest,
-        about=about,
-        source=source,
-        **_totals(class_counts),
-        **rest,
-    )
+def _entry_from(row: dict[str, Any]) -> Entry:
+    """Return the entry of a table of ``catalogue.toml``."""
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    if counts := given.get("class_counts"):
+        given |= {"graphs": sum(counts), "classes": len(counts)}
+    if names := given.get("class_names"):
+        given["class_names"] = dict(names)
+    if given.pop("tu", False):
+        return tu_entry(**given)
+    return Entry(**{"files": (f"{given['name']}.npz",), **given})
 
 
-def _totals(class_counts: tuple[int, ...] | None) -> dict[str, Any]:
-    return {} if class_counts is None else {"graphs": sum(class_counts), "classes": len(class_counts)}
-
-
-_PRIVATE = "human-subject data without a public download, ask the authors of Cao et al. 2015"
-_HIV = f"{_PRIVATE} (on HIV)"
-_BP = f"{_PRIVATE} (on bipolar disorder)"
-
-ENTRIES: tuple[Entry, ...] = (
-    tu_entry(
-        "MUTAG",
-        "nitroaromatic compounds, mutagenic or not",
-        class_counts=(125, 63),
-        largest=28,
-        sha256="7a7e3e76203f6f2a8ba1457c703e0370bc851353452311e18e359a90a0419838",
-        source=f"Debnath et al. 1991, J. Med. Chem. 34(2), 786-797; {_TU_SOURCE}; part of this package",
-        class_names={1: "mutagenic", -1: "not mutagenic"},
-        node_label_names=("C", "N", "O", "F", "I", "Cl", "Br"),
-        edge_label_names=("aromatic", "single", "double", "triple"),
-    ),
-    Entry(
-        name="PTC",
-        files=("PTC/PTC.txt",),
-        graphs=344,
-        classes=2,
-        class_counts=(192, 152),
-        largest=109,
-        sha256="b757dae61bce105b3ab713b0c4f6039af6e106ac861e8f05a44ec3e9d82c5216",
-        about="compounds with their hydrogens, carcinogenic or not (the build of the paper)",
-        source="the DGCNN release, https://github.com/muhanzhang/pytorch_DGCNN",
-        url="https://raw.githubusercontent.com/muhanzhang/pytorch_DGCNN/master/data/PTC/PTC.txt",
-    ),
-    tu_entry(
-        "PTC_MR",
-        "compounds without hydrogens, carcinogenic to male rats or not",
-        class_counts=(192, 152),
-        largest=64,
-        sha256="1205f151cb274888aa94b748f8a23dea624cf39830fb674d2caabe7bcb1ba0cb",
-        node_label_names=(
-            "In",
-            "P",
-            "O",
-            "N",
-            "Na",
-            "C",
-            "Cl",
-            "S",
-            "Br",
-            "F",
-            "K",
-            "Cu",
-            "Zn",
-            "I",
-            "Ba",
-            "Sn",
-            "Pb",
-            "Ca",
-        ),
-        edge_label_names=("triple", "double", "single", "aromatic"),
-    ),
-    _brain_entry(
-        "HIV-fMRI",
-        (17, 17),
-        90,
-        "correlations of brain regions; the 34 balanced subjects of the release, where the paper has 77 (56 / 21)",
-        "human-subject data in the authors' repository (github.com/linmengsysu/IsoNN), read by tools/convert_hiv.py",
-        sha256="0420ae0bb7ed3757d2c47da4ef1e621250c1152ce307eb72390d7bd91adad714",
-    ),
-    _brain_entry(
-        "HIV-DTI",
-        (56, 20),
-        90,
-        "fibre counts between brain regions, 76 subjects where the paper has 77 (56 / 21); each graph is divided by "
-        "its largest weight on load, which lies on the diagonal and is ten times its strongest connection",
-        _HIV,
-        scaled=True,
-    ),
-    _brain_entry(
-        "BP-fMRI",
-        (52, 45),
-        82,
-        "correlations of brain regions, bipolar or healthy",
-        _BP,
-        files=("BP-fMRI.npz", "BP-fMRI.mat"),
-    ),
-    tu_entry(
-        "KKI",
-        "brain networks, ADHD or not",
-        class_counts=(46, 37),
-        largest=90,
-        sha256="f1d5ceba1e529b48223622fee4b4f379751407e8a2f661ec58ac824da6c09fe6",
-    ),
-    tu_entry(
-        "OHSU",
-        "brain networks, hyperactive or not",
-        class_counts=(44, 35),
-        largest=171,
-        sha256="37d7ad134851e8cd64881892e3feb05fccdc2a4abd78602688677ce235d23b7c",
-    ),
-    tu_entry(
-        "Peking_1",
-        "brain networks, by sex",
-        class_counts=(49, 36),
-        largest=134,
-        sha256="ce0a72a747859c448f33c1838180adcdd0305f6cd52f22adc08eced0446745ea",
-    ),
-    tu_entry(
-        "PROTEINS",
-        "proteins, enzyme or not",
-        class_counts=(663, 450),
-        largest=620,
-        sha256="0492cbd76620d0964f2a716e23c458c9452278d45b3737d4dc1b083a864c5056",
-    ),
-    tu_entry(
-        "IMDB-MULTI",
-        "circles of actors, by genre",
-        class_counts=(500, 500, 500),
-        largest=89,
-        sha256="9bc0b3b725b2238f87bc7f033483888e5a6a44f0f31d7a2065a1a1e68ae66d4e",
-    ),
-    tu_entry("IMDB-BINARY", "circles of actors, by genre", graphs=1000, classes=2),
-    tu_entry("COLLAB", "circles of researchers, by field", graphs=5000, classes=3),
-    tu_entry("NCI1", "compounds, active against lung cancer or not", graphs=4110, classes=2),
-    tu_entry("NCI109", "compounds, active against ovarian cancer or not", graphs=4127, classes=2),
-    tu_entry("ENZYMES", "proteins, by class of enzyme", graphs=600, classes=6),
-    tu_entry("DD", "proteins, enzyme or not", graphs=1178, classes=2),
-    tu_entry("Mutagenicity", "compounds, mutagenic or not", graphs=4337, classes=2),
-    tu_entry("AIDS", "compounds, active against HIV or not", graphs=2000, classes=2),
-)
-
-
+_CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))
+ENTRIES = tuple(map(_entry_from, _CATALOGUE["dataset"]))
+TU_NAMES = frozenset(_CATALOGUE["tu"]["names"].split())
 _BARE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*")
 
 

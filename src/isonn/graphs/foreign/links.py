@@ -1,0 +1,150 @@
+"""Links, weights and labels as lists, the form in which NetworkX and igraph hold them, as a `Graph`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.errors import InputError, IsoNNWarning
+from isonn.graphs.columns import take
+from isonn.graphs.graph import Graph
+from isonn.packing import IntArray
+
+#: Default of ``label_from`` and ``edge_label_from``: read the attribute ``label`` and warn about others.
+AUTO = "auto"
+
+
+def attribute_names(attributes: Iterable[Iterable[str]]) -> set[str]:
+    """Return the names of the attributes of all nodes or edges."""
+    return {str(key) for some in attributes for key in some}
+
+
+def choose_attribute(what: str, wanted: str | None, present: set[str], usual: str = "label") -> str | None:
+    """Return the attribute that holds the labels; warn about others if the caller named none."""
+    argument = "label_from" if what == "node" else "edge_label_from"
+    if wanted is not None and wanted != AUTO and wanted not in present:
+        there = ", ".join(sorted(present)[:10]) or "none"
+        raise InputError(f"{argument}={wanted!r:.60}: no {what} has this attribute; attributes of {what}s are {there}")
+    unread = sorted(present - {usual, "weight"})
+    if wanted == AUTO and unread:
+        warnings.warn(
+            f"{what} attributes {', '.join(unread[:5])} are not read; choose the one that holds labels with "
+            f"isonn.as_graphset(X, {argument}={unread[0]!r}), or None for no labels",
+            IsoNNWarning,
+            stacklevel=2,
+        )
+    return usual if wanted == AUTO else wanted
+
+
+@dataclass(frozen=True)
+class Links:
+    """The lists that NetworkX and igraph hold; None stands for a missing weight or label.
+
+    Attributes:
+        n: number of nodes.
+        pairs: the nodes of each link.
+        directed: whether a link has one direction; else it is two cells, and a loop is one.
+        weights, edge_labels: one per link.
+        node_labels, names: one per node; names count only if all are strings.
+        id: the name of the graph.
+    """
+
+    n: int
+    pairs: Sequence[tuple[int, int]]
+    directed: bool
+    weights: list[Any]
+    edge_labels: list[Any]
+    node_labels: list[Any]
+    names: list[Any]
+    id: Any = None
+
+    def graph(self, where: str) -> Graph:
+        """Build the graph; ``where`` names it in errors."""
+        cells = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
+        given = np.array([weight is not None for weight in self.weights], dtype=bool)
+        values = _weights(where, self.weights) if given.any() else None
+        labels = _labels(where, "edge", self.edge_labels)
+        if not self.directed:
+            back = np.flatnonzero(cells[:, 0] != cells[:, 1])
+            there_and_back = np.concatenate([np.arange(len(cells)), back])
+            cells = np.concatenate([cells, cells[back, ::-1]])
+            given, values, labels = (take(column, there_and_back) for column in (given, values, labels))
+        cells, values, labels = merge_parallel(where, self.n, cells, values, given, labels)
+        named = self.n > 0 and all(isinstance(name, str) for name in self.names)
+        return Graph.unchecked(
+            n=self.n,
+            edges=cells,
+            weights=values,
+            node_labels=_labels(where, "node", self.node_labels),
+            edge_labels=labels,
+            node_names=np.array(self.names, dtype=np.str_) if named else None,
+            id=self.id if isinstance(self.id, str) and self.id else None,
+        )
+
+
+def _weights(where: str, weights: list[Any]) -> NDArray[np.float64]:
+    for weight in weights:
+        if weight is not None and not isinstance(weight, (bool, int, float, np.number, np.bool_)):
+            raise InputError(f"{where} has an edge of weight {weight!r:.60}, which is not a number; use real numbers")
+    try:
+        return np.array([1.0 if weight is None else float(weight) for weight in weights])
+    except (TypeError, OverflowError) as error:  # complex numbers, integers beyond floats
+        raise InputError(f"{where} has an edge of weight beyond real numbers ({error}); use real numbers") from error
+
+
+def _labels(where: str, what: str, values: list[Any]) -> NDArray[Any] | None:
+    present = [value is not None for value in values]
+    if not any(present):
+        return None
+    if not all(present):
+        raise InputError(
+            f"{where} has no label on {what} {present.index(False)} while others have one; "
+            f"label every {what} or none (edges and nodes are counted from 0)"
+        )
+    try:
+        labels = np.array(values)
+    except ValueError:  # labels of different lengths
+        labels = np.array(None)
+    mixed = labels.dtype.kind == "U" and not all(isinstance(value, str) for value in values)
+    if labels.ndim != 1 or labels.dtype.kind not in "biufU" or mixed:
+        raise InputError(
+            f"{where} has {what} labels such as {values[0]!r:.40} and {values[-1]!r:.40}; use numbers only or strings "
+            f"only, of at most 64 bits"
+        )
+    return labels
+
+
+def merge_parallel(
+    where: str,
+    n: int,
+    cells: IntArray,
+    weights: NDArray[np.float64] | None,
+    given: NDArray[np.bool_] | None,
+    labels: NDArray[Any] | None,
+) -> tuple[IntArray, NDArray[np.float64] | None, NDArray[Any] | None]:
+    """Merge parallel edges: add their weights if they have any; their labels must agree."""
+    _, first, merged = np.unique(cells[:, 0] * n + cells[:, 1], return_index=True, return_inverse=True)
+    if len(first) == len(cells):
+        return cells, weights, labels
+    merged = merged.reshape(-1)
+    if labels is not None:
+        kept = labels[first]
+        clash = np.flatnonzero(kept[merged] != labels)
+        if len(clash):
+            cell = clash[0]
+            raise InputError(
+                f"{where} has parallel edges {tuple(cells[cell].tolist())} labelled {kept[merged[cell]].item()!r:.40} "
+                f"and {labels[cell].item()!r:.40}; keep one edge, or give both one label"
+            )
+        labels = kept
+    if weights is not None:
+        with_weight = np.ones(len(cells), dtype=bool) if given is None else given
+        unweighted = np.bincount(merged, ~with_weight) > 0
+        summed = np.bincount(merged, np.where(with_weight, weights, 0.0))
+        weights = summed.astype(np.float64) + unweighted
+    return cells[first], weights, labels
