@@ -6,21 +6,10 @@ import re
 import runpy
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 README = Path(__file__).parent.parent / "README.md"
 TEXT = README.read_text(encoding="utf-8")
-
-
-def test_the_picture_is_that_of_the_ten_lines():
-    import isonn
-
-    made = isonn.SubgraphClassifier(random_state=0).fit(graphs := isonn.load("MUTAG")).explain(graphs[0]).to_svg()
-    kept = (README.parent / "docs" / "images" / "reasons.svg").read_text(encoding="utf-8")
-    numbers = [np.array(re.findall(r"-?\d+\.?\d*", svg), dtype=float) for svg in (made, kept)]
-    np.testing.assert_allclose(*numbers, atol=1)
-    assert re.sub(r"-?\d+\.?\d*", "", made) == re.sub(r"-?\d+\.?\d*", "", kept)
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,16 @@ def test_relabelling_a_graph_changes_no_unit(fitted):
         assert sorted(map(str, units[0])) == sorted(map(str, units[1]))
 
 
+def test_the_lines_of_a_summary_add_up(fitted):
+    estimator, graphs = fitted
+    for graph in graphs[:3]:
+        e = estimator.explain(graph)
+        lines = e.summary().splitlines()[1:]
+        if lines:
+            total = sum(float(line.split()[0]) for line in lines)
+            assert total == pytest.approx(e.score - e.base, abs=0.005 * len(lines))
+
+
 def test_a_large_piece_is_divided_into_rings_and_branches():
     ring, branch = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)], [(0, 6), (6, 7), (6, 8)]
     adjacency = np.zeros((9, 9))

@@ -273,7 +273,10 @@ class Explanation:
         return self.target.link(logits)
 
     def summary(self, top: int = 5) -> str:
-        """Return a few lines: the prediction, the score, and the reasons, or the strongest matches without reasons."""
+        """Return a few lines: the prediction, and how reasons and everything else add up from base to score.
+
+        The paper's models, whose contributions do not add up, list their strongest matches.
+        """
         answer = self.probabilities[self.column]
         what = (
             f"predicted {answer:.3g} {self.unit}".rstrip()
@@ -286,8 +289,9 @@ class Explanation:
             lines.append(f"  {self.padding:+.3f}  everything read beyond the graph's {self.graph.n} nodes")
         for reason in self.reasons[:top]:
             lines.append(f"  {reason}")
-        if self.reasons and self.count:
-            lines.append(f"  {self.count:,} matches in all, see matches")
+        if self.reasons and self.exact:
+            rest = self.score - self.base - sum(reason.contribution for reason in self.reasons[:top])
+            lines.append(f"  {rest:+.2f}  everything else, see units and terms")
         for match in self.matches[:top] if not self.reasons else ():
             rows = ", ".join(map(self.node_name, match.nodes))
             columns = "" if match.columns is None else " to " + ", ".join(map(self.node_name, match.columns))
