@@ -47,7 +47,7 @@ class Confound:
         _check_known(name, values)
         if values.dtype.kind not in "biuf":
             if square:
-                raise InputError(f"confound {name!r} holds text such as {values[0]!r}; leave it out of squared")
+                raise InputError(f"confound {name!r} holds text such as {str(values[0])!r}; leave it out of squared")
             found = cls(name, tuple(np.unique(values).tolist()))
         else:
             numbers = values.astype(np.float64)
@@ -61,7 +61,7 @@ class Confound:
         _check_known(self.name, values)
         if bool(self.categories) == (values.dtype.kind in "biuf"):
             was = "text" if self.categories else "numbers"
-            raise InputError(f"confound {self.name!r} was {was} in training and holds {values[0]!r}; use one kind")
+            raise InputError(f"confound {self.name!r} was {was} in training and holds {str(values[0])!r}; use one kind")
         raw, known = self._raw(values)
         if not known.all():
             new = values[~known]

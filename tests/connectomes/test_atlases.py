@@ -34,7 +34,7 @@ def test_labels_may_be_bytes_or_records():
 
 
 @pytest.mark.parametrize(
-    ("name", "regions", "networks"), [("power", 264, 0), ("dosenbach", 160, 6), ("Seitzman", 300, 14)]
+    ("name", "regions", "networks"), [("power", 264, 0), ("dosenbach-160", 160, 6), ("Seitzman", 300, 14)]
 )
 def test_atlases_that_nilearn_carries_need_no_network(name, regions, networks):
     pytest.importorskip("nilearn")
@@ -48,17 +48,19 @@ def test_a_download_that_fails_gives_a_hint(monkeypatch):
     datasets = pytest.importorskip("nilearn.datasets")
 
     def offline(**options):
-        assert options == {"n_rois": 100, "yeo_networks": 17}
+        assert options == {"n_rois": 300, "yeo_networks": 17, "verbose": 0}
         raise OSError("no network")
 
     monkeypatch.setattr(datasets, "fetch_atlas_schaefer_2018", offline)
-    with pytest.raises(InputError, match="'schaefer-100-17' could not be downloaded by nilearn .no network.; connect"):
-        as_atlas("schaefer-100-17")
-    with pytest.raises(InputError, match="atlas brainnetome does not exist"):
+    with pytest.raises(InputError, match="'schaefer-300-17' could not be downloaded by nilearn .no network.; connect"):
+        as_atlas("schaefer-300-17")
+    with pytest.raises(
+        InputError, match="atlas brainnetome is neither a file nor a known name; names are schaefer-200-7 and power"
+    ):
         as_atlas("brainnetome")
 
 
-@pytest.mark.parametrize("regions", [200, 400])
+@pytest.mark.parametrize("regions", [100, 200, 400])
 @pytest.mark.parametrize("networks", [7, 17])
 def test_schaefers_atlases_come_with_the_package(regions, networks):
     atlas = as_atlas(f"schaefer-{regions}-{networks}")
@@ -66,12 +68,17 @@ def test_schaefers_atlases_come_with_the_package(regions, networks):
     left = np.char.find(atlas.names, "_LH_") > 0
     assert left.tolist() == [True] * (regions // 2) + [False] * (regions // 2)
     assert ((atlas.coordinates[:, 0] < 0) == left).all()
-    assert len(np.unique(atlas.networks)) == {7: 7, 17: 16}[networks]  # names do not tell the two limbic networks apart
+    assert len(np.unique(atlas.networks)) == networks
 
 
 def test_the_cerebrum_of_aal_is_an_atlas(monkeypatch):
     datasets = pytest.importorskip("nilearn.datasets")
     labels = ["Background", *(f"region {i}" for i in range(116))]
-    monkeypatch.setattr(datasets, "fetch_atlas_aal", lambda: {"labels": labels})
+
+    def fetch(version, **options):
+        assert version == "SPM12"  # AAL3, nilearn's default, has 166 other regions
+        return {"labels": labels}
+
+    monkeypatch.setattr(datasets, "fetch_atlas_aal", fetch)
     assert len(as_atlas("AAL")) == 116
     assert as_atlas("aal-90").names.tolist() == labels[1:91]

@@ -5,7 +5,7 @@ import pytest
 
 import isonn
 from isonn.connectomes import from_matrices, planted_connectomes
-from isonn.errors import DatasetError, IsoNNWarning
+from isonn.errors import DatasetError, InputError, IsoNNWarning
 
 IDS = [f"sub-{i:02d}" for i in range(8)]
 
@@ -31,7 +31,9 @@ def test_entities_select_files_and_others_are_counted(tmp_path):
     raw, clean = symmetric(seed=0), symmetric(seed=1)
     write_study(tmp_path, ["task-rest_desc-raw_relmat", "task-rest_desc-clean_relmat"], [raw, clean])
     (tmp_path / "dataset_description.tsv").write_text("not a matrix")
-    with pytest.raises(DatasetError, match=r"has two matrices.*choose with select='desc=clean' \(--select\)"):
+    with pytest.raises(
+        DatasetError, match=r"has two matrices.*choose one desc \(clean, raw\), such as select='desc=clean'"
+    ):
         isonn.load(tmp_path)
     with pytest.warns(IsoNNWarning) as caught:
         graphs = isonn.load(tmp_path, select="desc=clean")
@@ -116,6 +118,12 @@ def fisher_z(matrices):
     matrices[:3, off] = np.arctanh(1.15 * matrices[:3, off])
 
 
+def fisher_z_without_negatives(matrices):
+    off = ~np.eye(6, dtype=bool)
+    matrices[:, off] = 0.5 + np.abs(matrices[:, off]) / 2
+    matrices[3:, off] = np.arctanh(matrices[3:, off])
+
+
 def dead(matrices):
     matrices[2, 4] = matrices[2, :, 4] = 0
 
@@ -136,6 +144,7 @@ def larger(matrices):
     ("change", "message"),
     [
         (fisher_z, "3 of 8 matrices have weights beyond 1, as Fisher's z.*the first is subject sub-00"),
+        (fisher_z_without_negatives, "3 of 8 matrices have weights within 1, as correlations"),
         (larger, "subject sub-06 has weights .* times the usual"),
         (dead, "region 4 of subject sub-02 has no signal"),
         (dead_everywhere, "region 4 has no signal in any subject"),
@@ -146,6 +155,30 @@ def test_problems_of_the_matrices_are_told(change, message):
     with pytest.warns(IsoNNWarning, match=message):
         from_matrices(changed(change), ids=IDS)
     from_matrices(changed(lambda matrices: None), ids=IDS)  # no warning
+
+
+def test_counts_that_reach_1_are_not_taken_for_correlations():
+    counts = np.abs(symmetric(g=8, n=6)) * np.linspace(0.8, 2.0, 8)[:, None, None]
+    from_matrices(counts, ids=IDS)  # no warning
+
+
+@pytest.mark.parametrize("diagonal", [np.inf, np.nan, 18.7])
+def test_the_diagonal_of_fishers_z_does_not_matter(diagonal):
+    matrices = symmetric()
+    there = np.eye(6, dtype=bool)
+    matrices[:, there] = 0
+    z = np.arctanh(matrices)
+    z[:, there] = diagonal  # as of np.arctanh(np.corrcoef(...))
+    np.testing.assert_allclose(from_matrices(z, check=False).dense(dtype=np.float64), np.arctanh(matrices))
+
+
+def test_classes_given_as_y_are_stripped_and_case_is_asked_about():
+    y = [" patient", "control"] * 4
+    assert from_matrices(symmetric(), y).classes.tolist() == ["control", "patient"]
+    y[2] = "Patient"
+    with pytest.raises(InputError, match="y holds 'patient' and 'Patient', which differ only in case.*join_case=True"):
+        from_matrices(symmetric(), y)
+    assert from_matrices(symmetric(), y, join_case=True).classes.tolist() == ["control", "patient"]
 
 
 def test_rounding_does_not_make_a_matrix_directed():
@@ -170,3 +203,9 @@ def test_a_large_study_is_stored_in_few_bytes_and_answers_the_same(monkeypatch):
     models = [isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs) for graphs in (usual, compact)]
     np.testing.assert_array_equal(models[0].predict_proba(usual), models[1].predict_proba(compact))
     assert models[0].seen_in_training(compact).all()
+
+
+def test_the_target_cannot_be_a_confound_by_name():
+    graphs = from_matrices(symmetric(), participants={"group": ["a", "b"] * 4}, target="group")
+    with pytest.raises(InputError, match="confound 'group' is the target, so nothing would be left to find"):
+        graphs.with_confounds(["group"])

@@ -216,7 +216,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         names = self.label_names_.get("target", {})
         if self.target_.exclusive:
             return classes if len(classes) > 2 else classes[1:]
-        return [str(names.get(i, "the target" if len(classes) == 1 else i)) for i in range(len(classes))]
+        return [str(names.get(i, "the target" if len(classes) == 1 else f"column {i}")) for i in range(len(classes))]
 
     def _fit_columns(self, study: Study) -> None:
         """Search sets in all columns, compare them with shuffled data together, and learn each column."""

@@ -26,6 +26,21 @@ PLACES = ("x", "y", "z")
 BACKGROUND = ("background", "unknown", "???", "")
 #: The first regions of AAL are the cerebrum, the other 26 the cerebellum.
 CEREBRUM = 90
+#: Atlases that nilearn carries or downloads: the function that fetches them, and its options.
+POWER, DOSENBACH, SEITZMAN = (f"coords_{name}" for name in ("power_2011", "dosenbach_2010", "seitzman_2018"))
+AAL: tuple[str, dict[str, Any]] = ("atlas_aal", {"version": "SPM12", "verbose": 0})  # later versions have other regions
+FETCHED: dict[str, tuple[str, dict[str, Any]]] = {
+    "power": (POWER, {}),
+    "power-264": (POWER, {}),
+    "dosenbach": (DOSENBACH, {}),
+    "dosenbach-160": (DOSENBACH, {}),
+    "seitzman": (SEITZMAN, {}),
+    "seitzman-300": (SEITZMAN, {}),
+    "aal": AAL,
+    "aal-116": AAL,
+    "aal-90": AAL,
+    "harvard-oxford": ("atlas_harvard_oxford", {"atlas_name": "cort-maxprob-thr25-2mm", "verbose": 0}),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +115,9 @@ def as_atlas(source: Any) -> Atlas:
             line) with columns name (or region, label), network, and x, y, z; a pandas DataFrame with these columns; or
             an atlas of ``nilearn.datasets`` (labels, maps or coordinates). A first entry "Background" is left out.
 
-    "schaefer-200-7", "schaefer-200-17", "schaefer-400-7" and "schaefer-400-17" come with isonn; "power", "dosenbach"
-    and "seitzman" with nilearn. Schaefer's atlases of other sizes ("schaefer-100-7"), "aal" (116 regions), "aal-90"
-    (those of the cerebrum) and "harvard-oxford" are downloaded by nilearn once.
+    Schaefer's atlases of 100, 200 and 400 regions and 7 or 17 networks ("schaefer-200-7") come with isonn; "power",
+    "dosenbach" and "seitzman" with nilearn. Schaefer's atlases of other sizes, "aal" (116 regions), "aal-90" (those of
+    the cerebrum) and "harvard-oxford" are downloaded by nilearn once.
 
     Example:
         >>> as_atlas(["Background", "Insula L", "Insula R"]).names.tolist()
@@ -127,32 +142,24 @@ def as_atlas(source: Any) -> Atlas:
 
 
 def _named(name: str) -> Atlas | None:
-    """Return an atlas by its name, from the package or through nilearn; None if the name is not known."""
+    """Return an atlas by its name, from the package or through nilearn; None if the name is unknown."""
     key = name.lower().replace("_", "-")
-    fetchers: dict[str, tuple[str, dict[str, Any]]] = {
-        "power": ("fetch_coords_power_2011", {}),
-        "dosenbach": ("fetch_coords_dosenbach_2010", {}),
-        "seitzman": ("fetch_coords_seitzman_2018", {}),
-        "aal": ("fetch_atlas_aal", {}),
-        "aal-116": ("fetch_atlas_aal", {}),
-        "aal-90": ("fetch_atlas_aal", {}),
-        "harvard-oxford": ("fetch_atlas_harvard_oxford", {"atlas_name": "cort-maxprob-thr25-2mm"}),
-    }
     if schaefer := re.fullmatch(r"schaefer-?(\d+)(?:-(7|17))?", key):
-        parcels, networks = int(schaefer[1]), int(schaefer[2] or 7)
-        table = Path(__file__).parent / "atlases" / f"schaefer-{parcels}-{networks}.tsv"
+        regions, networks = int(schaefer[1]), int(schaefer[2] or 7)
+        table = Path(__file__).parent / "atlases" / f"schaefer-{regions}-{networks}.tsv"
         if table.is_file():
             return _from_file(table)
-        fetchers[key] = ("fetch_atlas_schaefer_2018", {"n_rois": parcels, "yeo_networks": networks})
-    if key not in fetchers:
+        fetcher, options = "atlas_schaefer_2018", {"n_rois": regions, "yeo_networks": networks, "verbose": 0}
+    elif key in FETCHED:
+        fetcher, options = FETCHED[key]
+    else:
         return None
     with naming_the_extra(f"the atlas {name}"):
         from nilearn import datasets
-    fetch, options = fetchers[key]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            atlas = as_atlas(getattr(datasets, fetch)(**options))
+            atlas = as_atlas(getattr(datasets, f"fetch_{fetcher}")(**options))
     except (OSError, ValueError) as error:  # requests raises OSError without a network
         raise InputError(
             f"atlas {name!r} could not be downloaded by nilearn ({str(error)[:80]}); connect once, or give a CSV file "
@@ -162,8 +169,12 @@ def _named(name: str) -> Atlas | None:
 
 
 def _from_file(path: Path) -> Atlas:
-    if not path.is_file():
+    if not path.is_file() and path.suffix:
         raise InputError(f"atlas {path} does not exist; check the path")
+    if not path.is_file():
+        raise InputError(
+            f"atlas {path} is neither a file nor a known name; names are schaefer-200-7 and {', '.join(FETCHED)}"
+        )
     rows = read_table(path)
     if not rows:
         raise InputError(f"atlas {path} is empty; give a name per line, or columns name, x, y, z")

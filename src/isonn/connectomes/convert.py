@@ -61,7 +61,7 @@ def from_matrices(
         directed: allow matrices that are not symmetric.
         missing: how to treat NaN: "error", or "drop" the fewest regions that hold it from that subject. Models then
             replace their connections by the mean of the training graphs, whatever their class.
-        join_case: treat classes of ``target`` that differ only in case, such as "Patient" and "patient", as one.
+        join_case: treat classes that differ only in case, such as "Patient" and "patient", as one.
         check: warn of scales that differ between subjects, outliers, regions without signal and repeated matrices.
         name: name of the set in tables.
 
@@ -94,6 +94,8 @@ def from_matrices(
     targets = target_columns(target, table)
     if targets:
         y = _targets(targets, {column: table.pop(column) for column in targets}, called, join_case)
+    elif y is not None:
+        y = _classes(np.asarray(y), "y", join_case)
     if not directed:
         _check_symmetric(stack, called)
     if check:
@@ -102,7 +104,7 @@ def from_matrices(
     graphs = _graphs(stack, absent, known, diagonal, directed)
     return replace(
         graphs,
-        y=None if y is None else np.asarray(y),
+        y=y,
         name=name,
         ids=called,
         table=table,
@@ -141,7 +143,7 @@ def _targets(
 
 def _classes(values: NDArray[Any], column: str, join_case: bool) -> NDArray[Any]:
     """Strip class names; refuse names that differ only in case, or join them."""
-    if values.dtype.kind not in "U":
+    if values.ndim != 1 or not all(isinstance(value, str) for value in values.tolist()):
         return values
     stripped = np.array([value.strip() for value in values.tolist()], dtype=np.str_)
     first: dict[str, str] = {}
@@ -316,9 +318,10 @@ def _from_vectors(vectors: NDArray[np.floating], atlas: Atlas | None, discard: b
 
 
 def _check_symmetric(stack: NDArray[np.floating], ids: NDArray[np.str_] | None) -> None:
-    limit = ASYMMETRY * max(float(np.nanmax(np.abs(matrix), initial=0.0)) for matrix in stack)
+    limit = ASYMMETRY * max(float(np.max(np.abs(matrix), initial=0.0, where=np.isfinite(matrix))) for matrix in stack)
     for i, matrix in enumerate(stack):
-        wrong = np.nan_to_num(np.abs(matrix - matrix.T)) > limit
+        with np.errstate(invalid="ignore"):  # Fisher's z of the diagonal is infinite
+            wrong = np.nan_to_num(np.abs(matrix - matrix.T)) > limit
         if wrong.any():
             a, b = (int(place) for place in np.unravel_index(int(wrong.argmax()), wrong.shape))
             raise InputError(
@@ -380,7 +383,7 @@ def _graphs(
         if not directed:
             own = (own + own.T) / 2  # halves that differ by rounding
         if not diagonal:
-            own = own * ~np.eye(len(own), dtype=bool)
+            own = np.where(np.eye(len(own), dtype=bool), 0, own)  # also if the diagonal is infinite or NaN
         row, column = np.nonzero(own)
         end = at + len(row)
         edges[at:end, 0], edges[at:end, 1], weights[at:end] = row, column, own[row, column]

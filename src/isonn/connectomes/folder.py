@@ -213,8 +213,9 @@ def _check_single(scans: Sequence[Scan]) -> None:
             continue
         keys = sorted(set(scan.entities) | set(other.entities))
         differing = [key for key in keys if scan.entities.get(key) != other.entities.get(key)]
-        key = next((key for key in differing if key in other.entities), None)
-        remedy = f"choose with select='{key}={other.entities[key]}' (--select)" if key else "keep one"
+        key = next((key for key in differing if key in other.entities), "")
+        values = sorted({each.entities[key] for each in scans if key in each.entities})
+        remedy = f"choose one {key} ({', '.join(values)}), such as select='{key}={values[0]}'" if values else "keep one"
         raise DatasetError(f"subject {scan.subject} has two matrices, {other.file.name} and {scan.file.name}; {remedy}")
 
 

@@ -39,7 +39,14 @@ def problems(stack: NDArray[np.floating], who: Callable[[int], str], region: Cal
     facts = [_facts(matrix) for matrix in stack]
     largest, smallest, middle = (np.array([fact[i] for fact in facts]) for i in range(3))
     dead = np.stack([fact[3] for fact in facts])
-    return [*_scales(largest, smallest, who), *_outliers(middle, who), *_dead(dead, who, region), *_repeats(stack, who)]
+    ones = np.array([bool((np.abs(np.diagonal(matrix) - 1) < 1e-6).all()) for matrix in stack])
+    signed = (smallest < 0).any() or (ones[largest <= 1].all() and ones.any())  # others may be no correlations
+    return [
+        *(_scales(largest, who) if signed else []),
+        *_outliers(middle, who),
+        *_dead(dead, who, region),
+        *_repeats(stack, who),
+    ]
 
 
 def _facts(matrix: NDArray[np.floating]) -> tuple[float, float, float, NDArray[np.bool_]]:
@@ -56,11 +63,10 @@ def _facts(matrix: NDArray[np.floating]) -> tuple[float, float, float, NDArray[n
     return float(np.abs(known).max()), float(known.min()), float(np.median(np.abs(known))), flat
 
 
-def _scales(largest: NDArray[np.float64], smallest: NDArray[np.float64], who: Callable[[int], str]) -> list[str]:
+def _scales(largest: NDArray[np.float64], who: Callable[[int], str]) -> list[str]:
     """Correlations lie in [-1, 1], their Fisher z do not."""
     beyond = (largest > 1 + 1e-6) & (largest < LARGEST_Z)
-    near = np.median(largest) < 4 and bool((smallest < 0).any())
-    if not near or beyond.all() or not beyond.any():
+    if np.median(largest) >= 4 or beyond.all() or not beyond.any():
         return []
     # weights on one scale that happens to reach 1 leave no gap there
     apart = np.quantile(largest[beyond], 0.1) / max(float(np.quantile(largest[~beyond], 0.9)), 1e-300)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from isonn.errors import InputError
 
 
-def confound_columns(confounds: Any, table: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the columns of confounds by name."""
+def confound_columns(
+    confounds: Any, table: Mapping[str, NDArray[Any]], targets: Sequence[str] = ()
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of confounds by name; ``targets`` are the columns to predict."""
     if confounds is None:
         return {}
     if hasattr(confounds, "columns") and hasattr(confounds, "to_numpy"):  # a DataFrame
@@ -22,6 +24,8 @@ def confound_columns(confounds: Any, table: Mapping[str, NDArray[Any]]) -> dict[
     names = [confounds] if isinstance(confounds, str) else confounds
     if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
         missing = [name for name in names if name not in table]
+        if missing and missing[0] in targets:
+            raise InputError(f"confound {missing[0]!r} is the target, so nothing would be left to find; leave it out")
         if missing:
             known = ", ".join(map(str, table)) or "none"
             raise InputError(f"confound {missing[0]!r} is not a column of the graphs; their columns are: {known}")

@@ -285,7 +285,7 @@ class GraphSet(Sequence[Graph]):
             >>> graphs[:5].confounds, graphs[:5].table["age"].tolist()
             (('age',), [0, 1, 2, 3, 4])
         """
-        columns = confound_columns(confounds, self.table)
+        columns = confound_columns(confounds, self.table, self.target_names)
         for name, values in columns.items():
             if values.shape != (len(self),):
                 raise InputError(
