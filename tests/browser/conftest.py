@@ -208,11 +208,11 @@ def matrix_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def comparison(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page that compares methods on several datasets."""
-    from isonn.report.compare_page import compare_page
     from isonn.report.page import write
+    from isonn.report.run_page import report_page
 
     folder = tmp_path_factory.mktemp("comparison")
-    write(folder / "compare.html", compare_page(make_comparison(folder)))
+    write(folder / "compare.html", report_page(make_comparison(folder), quiet=True).text)
     return folder / "compare.html"
 
 

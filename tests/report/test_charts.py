@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-import pytest
-
-from isonn.report.charts import Strip, bar, curves, dot_plot, sweep
+from isonn.report.charts import Strip, bar, dot_plot, line_chart, loss_chart
 
 
-@pytest.mark.parametrize("log", [False, True])
-def test_larger_values_lie_further_right_and_all_lie_inside(log):
-    svg = dot_plot([Strip("one & only", [0.001, 0.5, 70.0], [3.0])], "title <b>", log=log)
+def test_larger_values_lie_further_right_and_all_lie_inside():
+    svg = dot_plot([Strip("one & only", [0.001, 0.5, 70.0], [3.0])], "title <b>")
     ElementTree.fromstring(svg)
     places = [float(x) for x in re.findall(r'class="small" cx="([\d.]+)"', svg)]
     assert places == sorted(places)
@@ -22,19 +19,17 @@ def test_larger_values_lie_further_right_and_all_lie_inside(log):
 
 def test_equal_values_have_an_axis():
     ElementTree.fromstring(dot_plot([Strip("same", [50.0, 50.0], [50.0], 50.0, (50.0, 50.0))], "t"))
-    ElementTree.fromstring(curves({"a": [[0.0, 0.0]]}, "t", "epoch"))
+    ElementTree.fromstring(loss_chart([[0.0, 0.0]], "t"))
+    ElementTree.fromstring(line_chart({"a & b": {10: 50.0, 20: 50.0}}, "t", "training graphs"))
 
 
 def test_nothing_to_draw_is_no_picture():
     assert dot_plot([], "t") == ""
-    assert curves({"a": [[1.0]]}, "t", "epoch") == ""
-    assert curves({"a": [[float("nan"), float("nan")]]}, "t", "epoch") == ""
-    assert sweep({3: [1.0]}, "t", "k") == ""
 
 
 def test_a_long_curve_keeps_its_ends():
-    svg = curves({"a": [[float(1000 - i) for i in range(1000)]]}, "t", "epoch")
-    path = re.search(r'class="thin c0" d="([^"]+)"', svg).group(1)
+    svg = loss_chart([[float(1000 - i) for i in range(1000)]], "t")
+    path = re.search(r'class="thin" d="([^"]+)"', svg).group(1)
     assert 100 < path.count("L") < 200
     xs = [float(pair.split()[0]) for pair in path[1:].split("L")]
     assert xs == sorted(xs)

@@ -10,7 +10,7 @@ import pytest
 
 from isonn.errors import InputError
 from isonn.graphs import load
-from isonn.report.runs import collect, find_graphs
+from isonn.report.runs import find_graphs, read_run
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def copy(run, tmp_path: Path) -> Path:
 
 
 def test_a_finished_run_is_one_group_with_a_row_a_method(run):
-    found = collect(run[0])
+    found = read_run(run[0])
     (group,) = found.groups
-    assert [row.method for row in group.rows()] == ["isonn", "majority", "size"]
+    assert [row.method for row in group.rows] == ["isonn", "majority", "size"]
     assert (group.missing, group.seeds, group.folds, len(group.jobs)) == (0, 2, 3, 18)
     assert found.damaged == ()
 
@@ -29,7 +29,7 @@ def test_a_finished_run_is_one_group_with_a_row_a_method(run):
 def test_reading_changes_nothing(copy: Path):
     before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
     (copy / "jobs" / "broken.json").write_text("{")
-    collect(copy)
+    read_run(copy)
     (copy / "jobs" / "broken.json").unlink()
     after = {path: path.stat().st_mtime_ns for path in copy.rglob("*") if path.name != "jobs"}
     assert after.items() <= before.items()
@@ -40,9 +40,9 @@ def test_half_a_run_counts_what_is_missing_and_no_half_seed(copy: Path):
     gone = next(file for file in files if json.loads(file.read_text())["job"]["method"] == "isonn")
     lost = json.loads(gone.read_text())["job"]
     gone.unlink()
-    (group,) = collect(copy).groups
+    (group,) = read_run(copy).groups
     assert group.missing == 1
-    row = group.rows()[0]
+    row = group.rows[0]
     assert (row.finished, row.jobs) == (5, 6)
     assert lost["seed"] not in row.accuracy.by_seed
 
@@ -51,7 +51,7 @@ def test_half_a_run_counts_what_is_missing_and_no_half_seed(copy: Path):
 def test_damaged_files_are_named_and_left_out(content: str, copy: Path):
     file = min((copy / "jobs").glob("*.json"))
     file.write_bytes(content.encode(errors="surrogateescape"))
-    found = collect(copy)
+    found = read_run(copy)
     assert found.damaged == (file.name,)
     assert found.groups[0].missing == 1
 
@@ -61,33 +61,34 @@ def test_a_result_without_its_numbers_is_damaged(copy: Path):
     content = json.loads(file.read_text())
     del content["metrics"]["f1"]
     file.write_text(json.dumps(content))
-    assert collect(copy).damaged == (file.name,)
+    assert read_run(copy).damaged == (file.name,)
 
 
 def test_what_holds_no_result_is_refused_with_the_remedy(copy: Path, tmp_path: Path):
     with pytest.raises(InputError, match="nowhere is not a folder; give a folder written by isonn evaluate"):
-        collect(tmp_path / "nowhere")
+        read_run(tmp_path / "nowhere")
     (tmp_path / "other").mkdir()
     with pytest.raises(InputError, match="has no isonn results"):
-        collect(tmp_path / "other")
+        read_run(tmp_path / "other")
     failed = json.loads(min((copy / "jobs").glob("*.json")).read_text())
     for file in (copy / "jobs").glob("*.json"):
         file.unlink()
     with pytest.raises(InputError, match="has no finished result; run isonn evaluate first"):
-        collect(copy)
+        read_run(copy)
     error = {"id": failed["id"], "job": failed["job"], "error": "too round"}
     (copy / "jobs" / f"{failed['id']}.error").write_text(json.dumps(error))
     with pytest.raises(InputError, match="every job failed: too round"):
-        collect(copy)
+        read_run(copy)
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_graphs_are_found_by_path_and_checked_by_their_hash(run, tmp_path: Path):
-    (group,) = collect(run[0]).groups
-    graphs, why = find_graphs(group, str(run[1]))
+    found = read_run(run[0])
+    (group,) = found.groups
+    graphs, why = find_graphs(found, group, str(run[1]))
     assert (graphs.digest, why) == (load(run[1]).digest, "")
-    graphs, why = find_graphs(group)
+    graphs, why = find_graphs(found, group)
     assert graphs is None
     assert "give the file of its graphs" in why
     with pytest.raises(InputError, match="MUTAG differs from the data that was evaluated"):
-        find_graphs(group, "MUTAG")
+        find_graphs(found, group, "MUTAG")

@@ -24,10 +24,10 @@ from isonn.graphs import load, planted_motifs
 from isonn.report.cases import Cases
 from isonn.report.draw import symbols
 from isonn.report.explain_page import explain_page
-from isonn.report.judged import held_out
+from isonn.report.judged import choose_job, held_out, refitted
 from isonn.report.page import write
 from isonn.report.run_page import report_page
-from isonn.report.runs import choose_job, collect, refit
+from isonn.report.runs import read_run
 from isonn.report.sections.templates import Picture
 
 
@@ -43,10 +43,12 @@ def model():
 
 
 def test_the_page_holds_every_section(page):
-    ids = [name for name in re.findall(r'<section id="(\w+)"', page.text) if name != "worst"]  # there may be no mistake
-    assert ids == ["gallery", "results", "errors", "templates", "training", "trust", "provenance"]
+    ids = [
+        name for name in re.findall(r'<section id="(\w+)"', page.text) if name != "mistakes"
+    ]  # there may be no mistake
+    assert ids == ["gallery", "results", "differences", "confusion", "templates", "losses", "provenance"]
     assert page.facts["results"] == 18
-    assert page.facts["templates"] == 2
+    assert page.text.count('<article class="card"') == 2
     assert page.facts["graphs"] == 8  # the test graphs of one fold of three
     assert page.facts["bytes"] == len(page.text.encode())
 
@@ -73,35 +75,29 @@ def test_the_policy_names_the_hashes_of_the_one_script_and_style(page):
 
 
 def test_the_model_shown_predicts_what_the_store_holds(run):
-    (group,) = collect(run[0]).groups
+    (group,) = read_run(run[0]).groups
     job = choose_job(group)
-    fitted = refit(job, group.results[job.id], load(run[1]))
-    assert "differ" not in fitted.sentence
-    other = refit(job, {**group.results[job.id], "predictions": []}, load(run[1]))
-    assert "predictions that differ from the stored ones" in other.sentence
+    assert "differ" not in refitted(job, group.results[job.id], load(run[1])).origin
+    other = refitted(job, {**group.results[job.id], "predictions": []}, load(run[1]))
+    assert "predictions that differ from the stored ones" in other.origin
 
 
-def test_without_a_match_is_what_the_model_says_without_it(model):
+def test_the_listed_matches_are_those_of_the_explanation(model):
     clf, graphs = model
     (panel,) = Cases(held_out(clf, graphs), graphs, [3], quiet=True).panels
-    found = clf.explain(graphs[3])
-    column = int(np.flatnonzero(found.classes == found.label)[0])
-    by_place = {(match.template, match.contribution): match for match in found.matches}
-    for row in panel.matches:
-        match = by_place[row.template, row.contribution]
-        assert row.without == pytest.approx(found.without(match)[column], abs=1e-9)
+    matches = {(match.template, match.contribution, match.distance) for match in clf.explain(graphs[3]).matches}
+    assert panel.matches
+    assert {(row.template, row.contribution, row.distance) for row in panel.matches} <= matches
 
 
-def test_several_classes_are_asked_of_the_model(model):
+def test_every_one_of_several_classes_has_its_probability(model):
     _, graphs = model
     y = np.arange(len(graphs)) % 3
     clf = isonn.IsoNNClassifier(k=2, c=1, epochs=2, hidden=(4,), random_state=0).fit(graphs, y)
-    labelled = graphs.with_y(y)
-    (panel,) = Cases(held_out(clf, labelled), labelled, [0], listed=4, quiet=True).panels
-    match = clf.explain(graphs[0]).matches[0]
-    column = int(panel.predicted.removeprefix("class "))
-    assert panel.matches[0].without == pytest.approx(clf.explain(graphs[0]).without(match)[column])
-    assert [name for name, _ in panel.probabilities] == ["class 0", "class 1", "class 2"]
+    (panel,) = Cases(held_out(clf, graphs), graphs.with_y(y), [0], quiet=True).panels
+    names, shares = zip(*panel.probabilities, strict=True)
+    assert names == ("class 0", "class 1", "class 2")
+    np.testing.assert_allclose(shares, clf.predict_proba(graphs[:1])[0])
 
 
 def test_half_a_run_has_a_page_that_says_so(run, tmp_path: Path):
@@ -131,7 +127,7 @@ def test_a_saved_model_can_be_shown_instead(run, tmp_path: Path):
     graphs = load(run[1])
     isonn.IsoNNClassifier(k=2, c=3, epochs=1, hidden=(4,), random_state=0).fit(graphs).save(tmp_path / "model")
     page = report_page(run[0], data=str(run[1]), model=tmp_path / "model", graphs_shown=5, quiet=True)
-    assert (page.facts["templates"], page.facts["graphs"]) == (3, 5)
+    assert (page.text.count('<article class="card"'), page.facts["graphs"]) == (3, 5)
     assert "5 of 24 graphs" in page.text
     assert "it may have been fitted to some of them" in page.text
 

@@ -128,7 +128,6 @@ def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:
                 "nodes": match.nodes,
                 "distance": match.distance,
                 "contribution": match.contribution,
-                "without": match.without,
             }
             for match in panel.matches
         ],

@@ -1,4 +1,4 @@
-"""The answer of a model's page in words, and the graph that shows it."""
+"""The first screen of a model's page: the question, the answer in one sentence, and a graph that shows it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isonn.explain.explanation import Explanation
 from isonn.report.cases import Cases
-from isonn.report.draw import Mark, draw_graph
 from isonn.report.header import Example
 from isonn.report.panels import Panel
-from isonn.report.sections.pieces import Piece, output_name
+from isonn.report.sections.pieces import Piece
+from isonn.report.sections.units import UnitGroup
 from isonn.targets import Labels, Numbers
 
 #: Graphs with more nodes than this are not chosen for the first screen if there is a smaller one.
 LARGE = 40
 #: Graphs predicted with a lower probability are not chosen for the first screen if there is another one.
 SURE = 0.8
+
+
+class Answer(NamedTuple):
+    """What the first screen says about a class: a sentence, and the graph that shows it."""
+
+    text: str
+    example: Example | None
 
 
 def question_text(cases: Cases, explained: Any) -> str:
@@ -35,23 +41,30 @@ def question_text(cases: Cases, explained: Any) -> str:
     return f"Which {naming.noun}s of {name} {naming.being(explained)}, and why?"
 
 
-def answer_text(cases: Cases, explained: Any, piece: Piece | None) -> str:
-    """Return the answer in one sentence, with counts in these graphs.
+def answer_of_units(cases: Cases, group: UnitGroup) -> Answer:
+    """Answer with the named units that speak for a class, and the graph where the strongest contributes most."""
+    row = group.lines[0].row
+    number = row.graphs[0]
+    panel = next(panel for panel in cases.panels if panel.number == number)
+    return Answer(group.sentence, cases.highlighted(panel, row.nodes, row.mean >= 0, row.text))
 
-    Args:
-        explained: the class (or column of numbers) in question.
-        piece: the piece that marks it best, or None.
-    """
-    name, noun = output_name(cases, explained), cases.naming.noun
+
+def answer_of_pieces(cases: Cases, explained: Any, pieces: Sequence[Piece]) -> Answer:
+    """Answer with the strongest piece whose counts differ; without such pieces, with the most frequent reason."""
+    piece = next((piece for piece in pieces if piece.marks), next(iter(pieces), None))
+    return Answer(_text(cases, explained, piece), _example(cases, explained, piece))
+
+
+def _text(cases: Cases, explained: Any, piece: Piece | None) -> str:
+    name, noun = cases.output_name(explained), cases.naming.noun
     if piece is not None and piece.means is not None:
-        held, of = piece.outside
         return (
-            f"{held:,} of the {of:,} {noun}s contain {piece.text}, the most important piece that not all "
-            f"contain: their mean {cases.naming.target(explained).removeprefix('the ')} is {piece.means[0]:.3g}, that "
-            f"of the others {piece.means[1]:.3g}."
+            f"{piece.held:,} of the {piece.total:,} {noun}s contain {piece.text}, the most important piece that not "
+            f"all contain: their mean {cases.naming.target(explained).removeprefix('the ')} is {piece.means[0]:.3g}, "
+            f"that of the others {piece.means[1]:.3g}."
         )
-    if piece is not None and any(class_name == name for class_name, _, _ in piece.counts):
-        return _counted(piece, name, f"{noun}s that {cases.naming.being(explained)}")
+    if piece is not None and piece.counts[0][0] == name:
+        return _counted(piece, f"{noun}s that {cases.naming.being(explained)}")
     of = sum(panel.explained == name for panel in cases.panels)
     text, count = _leading(cases.panels, name)
     if not count:
@@ -61,10 +74,10 @@ def answer_text(cases: Cases, explained: Any, piece: Piece | None) -> str:
     return f"For {count:,} of the {of:,} {noun}s predicted {name}, the strongest reason is {text}."
 
 
-def _counted(piece: Piece, name: str, which: str) -> str:
+def _counted(piece: Piece, which: str) -> str:
     """Describe how many graphs of a class and of the others contain a piece, or how often."""
-    held, of = piece.counted(name)
-    others_held, others = piece.outside[0] - held, piece.outside[1] - of
+    _, held, of = piece.counts[0]
+    others_held, others = piece.held - held, piece.total - of
     if piece.times:
         rest = float(np.average(piece.times[1:], weights=[of for _, _, of in piece.counts[1:]]))
         return (
@@ -81,18 +94,19 @@ def _leading(shown: Sequence[Panel], name: str) -> tuple[str, int]:
     return first.most_common(1)[0] if first else ("", 0)
 
 
-def example_of(cases: Cases, explained: Any, piece: Piece | None) -> Example | None:
-    """Return the graph of the first screen: of the class in question, and predicted correctly.
+def _example(cases: Cases, explained: Any, piece: Piece | None) -> Example | None:
+    """Return a graph of the class in question that is predicted correctly.
 
     It contains the answer's piece where that contributes most. Without such a graph it is the one whose strongest
     reason exceeds the others most, first of those whose strongest reason is the most frequent one.
     """
-    name = output_name(cases, explained)
+    name = cases.output_name(explained)
     suitable = {panel.number: panel for panel in cases.panels if _suits(panel, name)}
-    places = [] if piece is None else [_best_place(cases, suitable[i], piece) for i in piece.examples if i in suitable]
-    best = max((place for place in places if place is not None), key=lambda place: place.rank, default=None)
-    if piece is not None and best is not None:
-        return _highlighted(cases, best, piece)
+    if piece is not None:
+        places = [_best_place(cases, suitable[number], piece) for number in piece.examples if number in suitable]
+        best = max((place for place in places if place is not None), key=lambda place: place.rank, default=None)
+        if best is not None:
+            return cases.highlighted(best.panel, best.nodes, best.positive, piece.text)
     candidates = [panel for panel in cases.panels if panel.reasons]
     if not candidates:
         return None
@@ -120,6 +134,7 @@ class _Place(NamedTuple):
     rank: tuple[bool, float]
     panel: Panel
     nodes: tuple[int, ...]
+    positive: bool
 
 
 def _best_place(cases: Cases, panel: Panel, piece: Piece) -> _Place | None:
@@ -127,24 +142,9 @@ def _best_place(cases: Cases, panel: Panel, piece: Piece) -> _Place | None:
     importance = cases.explanation(panel.number).node_importance
     sign = -1.0 if piece.means is not None and piece.means[0] < piece.means[1] else 1.0
     whole, sure = np.abs(importance).sum() or 1.0, (panel.confidence or 1.0) > SURE
-    best: _Place | None = None
-    for nodes in cases.nodes_of(panel.number, piece.column):
-        worth = sign * float(importance[list(nodes)].sum() / whole)
-        if worth > 0 and (best is None or worth > best.rank[1]):
-            best = _Place((sure, worth), panel, nodes)
-    return best
-
-
-def _highlighted(cases: Cases, place: _Place, piece: Piece) -> Example:
-    """Draw a graph with a match of a piece."""
-    explanation: Explanation = cases.explanation(place.panel.number)
-    drawing = draw_graph(
-        explanation.graph,
-        symbols=cases.look,
-        title=f"{place.panel.title}, predicted {place.panel.predicted}; highlighted: {piece.text}",
-        marks=[Mark(place.nodes, positive=bool(explanation.node_importance[list(place.nodes)].sum() >= 0))],
-        shown=[0],
-        node_importance=explanation.node_importance,
-        edge_importance=explanation.edge_importance,
-    )
-    return Example(place.panel, drawing, piece.text)
+    places = [
+        _Place((sure, worth), panel, nodes, sign > 0)
+        for nodes in cases.nodes_of(panel.number, piece.column)
+        if (worth := sign * float(importance[list(nodes)].sum() / whole)) > 0
+    ]
+    return max(places, key=lambda place: place.rank, default=None)

@@ -16,11 +16,13 @@ from isonn.explain.explanation import Explanation
 from isonn.explain.matched import Occurrences
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
-from isonn.report.draw import shortened, symbols
-from isonn.report.holders import Holders
+from isonn.report.counts import Holders
+from isonn.report.draw import Mark, draw_graph, shortened, symbols
+from isonn.report.header import Example
 from isonn.report.judged import Judged
 from isonn.report.panels import FEW, Panel, Style, panel_of
 from isonn.report.words import Naming, has_target
+from isonn.targets import Numbers
 
 #: Numbers of explanations kept in memory, about a gigabyte; beyond that an explanation is computed again if needed.
 KEPT = 2**27
@@ -34,7 +36,7 @@ class Cases:
 
     Args:
         judged: the models of the page and the graphs that each explains.
-        graphs: all graphs that pieces are counted in.
+        graphs: the whole set, which may include graphs that the models were fitted to.
         shown: numbers of the graphs that have a panel, in this order.
         listed: number of matches to list for each.
         quiet: hide the progress bar.
@@ -107,9 +109,19 @@ class Cases:
         return self.judged.numbers, np.concatenate(predicted)
 
     @cached_property
+    def numbers(self) -> list[int]:
+        """The numbers of all graphs that the models predict, ascending."""
+        return sorted(self.judged.numbers.tolist())
+
+    @cached_property
+    def judged_graphs(self) -> GraphSet:
+        """The graphs that the models predict."""
+        return self.graphs[self.numbers]
+
+    @cached_property
     def counts(self) -> csc_array:
-        """How often each graph contains each template of the page's model, shape (g, templates)."""
-        return csc_array(self.clf.count(self.graphs))
+        """How often each of the `judged_graphs` contains each template of the page's model, shape (g, templates)."""
+        return csc_array(self.clf.count(self.judged_graphs))
 
     def nodes_of(self, number: int, column: int) -> list[tuple[int, ...]]:
         """Return the nodes of every match of a template of the page's model in a graph."""
@@ -138,6 +150,24 @@ class Cases:
             first, *others = self._warnings
             more = f" (and {len(others)} more graphs like this one)" if others else ""
             warnings.warn(f"{first.message}{more}", first.category, stacklevel=2)
+
+    def output_name(self, value: Any) -> str:
+        """Return the name of a class, or of a column of numbers."""
+        return self.naming.target(value) if isinstance(self.clf.target_, Numbers) else self.naming.class_(value)
+
+    def highlighted(self, panel: Panel, nodes: Sequence[int], positive: bool, text: str) -> Example:
+        """Draw a graph for the first screen with some nodes highlighted."""
+        e = self.explanation(panel.number)
+        drawing = draw_graph(
+            e.graph,
+            symbols=self.look,
+            title=f"{panel.title}, predicted {panel.predicted}; highlighted: {text}",
+            marks=[Mark(tuple(nodes), positive=positive)],
+            shown=[0],
+            node_importance=e.node_importance,
+            edge_importance=e.edge_importance,
+        )
+        return Example(panel, drawing, text)
 
     def name(self, number: int) -> str:
         """Return the name of a graph: its id, or its number."""

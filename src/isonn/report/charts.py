@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from isonn.report.draw import shortened
+
 #: Maximum number of points of a curve; more are not visible at this width.
 _POINTS = 120
 #: Maximum number of dots of a scatter plot.
@@ -32,13 +34,13 @@ class Strip:
     accent: bool = False
 
 
-def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = False) -> str:
+def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%") -> str:
     """Draw rows of dots over one axis, each below its name; narrow enough for a phone."""
     shown = [value for strip in strips for value in (*strip.small, *strip.large, *(strip.interval or ()))]
     values = [value for value in shown if math.isfinite(value)]
     if not values:
         return ""
-    axis = _Axis(min(values), max(values), 20, 334, log)  # room for half of "0.0001"
+    axis = _Axis(min(values), max(values), 20, 334)  # room for half of "0.0001"
     height = 44 * len(strips) + 30
     parts = [_open("chart dots", 360, height, title)]
     bottom = height - 26
@@ -46,14 +48,14 @@ def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = F
         x = axis(tick)
         parts.append(
             f'<path class="grid" d="M{x:.1f} 4V{bottom}"/>'
-            f'<text class="tick" x="{x:.1f}" y="{height - 10}">{_short(tick)}</text>'
+            f'<text class="tick" x="{x:.1f}" y="{height - 10}">{tick:g}</text>'
         )
     parts.append(f'<text class="tick unit" x="360" y="{height - 10}">{escape(unit)}</text>')
     for i, strip in enumerate(strips):
         y = 44 * i + 30
         parts.append(
             f'<g class="strip{" accent" if strip.accent else ""}">'
-            f'<text class="name" x="0" y="{y - 16}">{escape(_cut(strip.name, 44))}</text>'
+            f'<text class="name" x="0" y="{y - 16}">{escape(shortened(strip.name, 44))}</text>'
         )
         parts += [
             f'<circle class="small" cx="{axis(v):.1f}" cy="{y + _wobble(j)}" r="2.2"/>'
@@ -71,39 +73,31 @@ def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%", log: bool = F
     return "".join([*parts, "</svg>"])
 
 
-def curves(lines: Mapping[str, Sequence[Sequence[float]]], title: str, across: str) -> str:
-    """Draw a thin line per run and a thick mean line for each name, over 1, 2, 3, ..."""
-    known = {name: [line for line in group if len(line) > 1] for name, group in lines.items()}
-    known = {name: group for name, group in known.items() if group}
-    if not known:
-        return ""
-    longest = max(len(line) for group in known.values() for line in group)
-    values = [value for group in known.values() for line in group for value in line if math.isfinite(value)]
-    if not values:
-        return ""
-    x, y = _Axis(1, longest, 44, 350), _Axis(min(0.0, *values), max(values), 210, 10)
-    parts = [_open("chart curves", 360, 250, title), *_grid(x, y, across)]
-    for number, (_, group) in enumerate(known.items()):
-        for line in group:
-            parts.append(f'<path class="thin c{number % 4}" d="{_path(line, x, y)}"/>')
-        shortest = min(len(line) for line in group)
-        mean = [sum(line[i] for line in group) / len(group) for i in range(shortest)]
-        parts.append(f'<path class="thick c{number % 4}" d="{_path(mean, x, y)}"/>')
+def loss_chart(lines: Sequence[Sequence[float]], title: str) -> str:
+    """Draw the loss by epoch, a thin line per fit and a thick one for their mean."""
+    values = [value for line in lines for value in line if math.isfinite(value)]
+    x, y = _Axis(1, max(map(len, lines)), 44, 350), _Axis(min(0.0, *values), max(values), 210, 10)
+    parts = [_open("chart curves", 360, 250, title), *_grid(x, y, "epoch", [tick for tick in x.ticks if tick >= 1])]
+    parts += [f'<path class="thin" d="{_path(line, x, y)}"/>' for line in lines]
+    mean = [sum(epoch) / len(lines) for epoch in zip(*lines, strict=False)]
+    parts.append(f'<path class="thick" d="{_path(mean, x, y)}"/>')
     return "".join([*parts, "</svg>"])
 
 
-def sweep(points: Mapping[float, Sequence[float]], title: str, across: str) -> str:
-    """Draw the values at each step of a setting, and a line through their means."""
-    steps = sorted(points)
-    values = [value for step in steps for value in points[step]]
-    if len(steps) < 2 or not values:
-        return ""
-    x, y = _Axis(steps[0], steps[-1], 50, 344), _Axis(min(values), max(values), 210, 10)
-    parts = [_open("chart curves", 360, 250, title), *_grid(x, y, across, steps)]
-    means = [(step, sum(points[step]) / len(points[step])) for step in steps]
-    parts.append(f'<path class="thick c0" d="M{"L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in means)}"/>')
-    for step in steps:
-        parts += [f'<circle class="small" cx="{x(step):.1f}" cy="{y(value):.1f}" r="3"/>' for value in points[step]]
+def line_chart(lines: Mapping[str, Mapping[int, float]], title: str, across: str) -> str:
+    """Draw a line through some points for each name, with its own mark; names are below, so that it fits phones."""
+    steps = sorted({step for points in lines.values() for step in points})
+    values = [value for points in lines.values() for value in points.values()]
+    x, y = _Axis(steps[0], steps[-1], 44, 350), _Axis(min(values), max(values), 210, 10)
+    parts = [_open("chart curves", 360, 256 + 19 * len(lines), title), *_grid(x, y, across, steps)]
+    for number, (name, by_step) in enumerate(lines.items()):
+        points, mark = sorted(by_step.items()), _MARKS[number % len(_MARKS)]
+        below = 267 + 19 * number
+        path = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in points)
+        parts.append(f'<path class="thick c{number % len(_MARKS)}" d="M{path}M44 {below - 4}h28"/>')
+        parts += [f'<text class="mark" x="{x(a):.1f}" y="{y(b) + 4:.1f}">{mark}</text>' for a, b in points]
+        parts.append(f'<text class="mark" x="58" y="{below}">{mark}</text>')
+        parts.append(f'<text class="name" x="82" y="{below}">{escape(shortened(name, 36))}</text>')
     return "".join([*parts, "</svg>"])
 
 
@@ -146,51 +140,20 @@ def share_bar(share: float) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A mean and its interval."""
-
-    mean: float
-    low: float
-    high: float
-
-
-def interval_row(value: Interval, largest: float) -> str:
+def interval_row(mean: float, low: float, high: float, largest: float) -> str:
     """Draw one line of a forest plot from -largest to largest, as wide as its container, so that it fits phones."""
 
     def place(x: float) -> float:
         return 100 + 96 * min(max(x / largest, -1.0), 1.0)
 
-    name = "pos" if value.low > 0 else "neg" if value.high < 0 else "open"
-    low, mean, high = place(value.low), place(value.mean), place(value.high)
+    name = "pos" if low > 0 else "neg" if high < 0 else "open"
+    low, mean, high = place(low), place(mean), place(high)
     return (
         '<svg class="interval-row" viewBox="0 0 200 16" preserveAspectRatio="none" aria-hidden="true">'
         '<path class="middle" d="M100 0v16"/>'
         f'<path class="{name}" d="M{low:.1f} 8H{high:.1f}M{low:.1f} 5v6M{high:.1f} 5v6"/>'
         f'<path class="{name} mean" d="M{mean:.1f} 2v12"/></svg>'
     )
-
-
-def curve_points(lines: Mapping[str, Mapping[int, float]], title: str, across: str) -> str:
-    """Draw some points for each name, with a mark of its own and its name below; narrow enough for a phone."""
-    steps = sorted({step for points in lines.values() for step in points})
-    values = [value for points in lines.values() for value in points.values()]
-    x, y = _Axis(steps[0], steps[-1], 44, 350), _Axis(min(values), max(values), 200, 10)
-    parts = [_open("chart curves", 360, 246 + 19 * len(lines), title)]
-    for tick in y.ticks:
-        parts.append(f'<path class="grid" d="M40 {y(tick):.1f}H356"/>')
-        parts.append(f'<text class="tick row" x="36" y="{y(tick) + 4:.1f}">{_short(tick)}</text>')
-    parts += [f'<text class="tick" x="{x(step):.1f}" y="218">{_short(step)}</text>' for step in steps]
-    parts.append(f'<text class="tick" x="200" y="236">{escape(across)}</text>')
-    for number, (name, own) in enumerate(lines.items()):
-        points, mark = sorted(own.items()), _MARKS[number % len(_MARKS)]
-        path = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in points)
-        below = 257 + 19 * number
-        parts.append(f'<path class="thick c{number % len(_MARKS)}" d="M{path}M44 {below - 4}h28"/>')
-        parts += [f'<text class="mark" x="{x(a):.1f}" y="{y(b) + 4:.1f}">{mark}</text>' for a, b in points]
-        parts.append(f'<text class="mark" x="58" y="{below}">{mark}</text>')
-        parts.append(f'<text class="name" x="82" y="{below}">{escape(_cut(name, 36))}</text>')
-    return "".join([*parts, "</svg>"])
 
 
 #: Marks that distinguish lines without colour.
@@ -200,31 +163,24 @@ _MARKS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2715"
 class _Axis:
     """Scale from values to pixels, with round ticks."""
 
-    def __init__(self, low: float, high: float, start: float, end: float, log: bool = False) -> None:
-        self.log = log and low > 0
-        if self.log:
-            low, high = math.floor(math.log10(low)), math.ceil(math.log10(high))
-            high = max(high, low + 1)
-            self.ticks = [10.0**power for power in range(int(low), int(high) + 1)]
-        else:
-            margin = 0.04 * (high - low) or max(1.0, 0.05 * abs(high))
-            step = _step(high - low + 2 * margin)
-            low, high = low - margin if low < 0 else max(0.0, low - margin), high + margin
-            self.ticks = [round(i * step, 10) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    def __init__(self, low: float, high: float, start: float, end: float) -> None:
+        margin = 0.04 * (high - low) or max(1.0, 0.05 * abs(high))
+        step = _step(high - low + 2 * margin)
+        low, high = low - margin if low < 0 else max(0.0, low - margin), high + margin
+        self.ticks = [round(i * step, 10) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
         self.low, self.high, self.start, self.end = low, high, start, end
 
     def __call__(self, value: float) -> float:
-        value = math.log10(value) if self.log else value
         value = min(max(value, self.low), self.high)
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
-def _grid(x: _Axis, y: _Axis, across: str, steps: Sequence[float] | None = None) -> Iterable[str]:
+def _grid(x: _Axis, y: _Axis, across: str, steps: Sequence[float]) -> Iterable[str]:
     for tick in y.ticks:
         yield f'<path class="grid" d="M40 {y(tick):.1f}H356"/>'
-        yield f'<text class="tick row" x="36" y="{y(tick) + 4:.1f}">{_short(tick)}</text>'
-    for tick in steps if steps is not None else [tick for tick in x.ticks if tick >= 1]:
-        yield f'<text class="tick" x="{x(tick):.1f}" y="228">{_short(tick)}</text>'
+        yield f'<text class="tick row" x="36" y="{y(tick) + 4:.1f}">{tick:g}</text>'
+    for step in steps:
+        yield f'<text class="tick" x="{x(step):.1f}" y="228">{step:g}</text>'
     yield f'<text class="tick" x="200" y="246">{escape(across)}</text>'
 
 
@@ -243,14 +199,6 @@ def _step(span: float) -> float:
     raw = span / 6
     power = 10.0 ** math.floor(math.log10(raw))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
-
-
-def _short(value: float) -> str:
-    return f"{value:g}"
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _wobble(number: int) -> float:

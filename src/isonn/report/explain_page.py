@@ -16,16 +16,14 @@ from isonn.graphs.graph import GraphSet
 from isonn.report.cases import Cases
 from isonn.report.draw import shortened, symbols_of
 from isonn.report.header import Example, Header, Tile
-from isonn.report.judged import Judged, training_words
+from isonn.report.judged import Judged, check_takes, training_words
 from isonn.report.page import render_page, require_jinja2
 from isonn.report.panels import MANY, Panel, Style, panel_of
-from isonn.report.runs import check_takes
-from isonn.report.section import Section
-from isonn.report.sections.gallery import GallerySection
-from isonn.report.sections.provenance import ProvenanceSection
-from isonn.report.sections.suggestions import SuggestionsSection
-from isonn.report.sections.templates import TemplatePicturesSection
-from isonn.report.sections.trust import TrustSection
+from isonn.report.sections.gallery import gallery_section
+from isonn.report.sections.provenance import provenance_section
+from isonn.report.sections.suggestions import suggestions_section
+from isonn.report.sections.templates import matched_templates_section
+from isonn.report.sections.trust import trust_section
 from isonn.report.words import Naming, percent_text
 
 #: Default number of graphs on a page.
@@ -68,17 +66,13 @@ def explain_page(
         ("data", f"{graphs.name}: {len(graphs)} graphs"),
         ("SHA-256 of the data", graphs.digest),
     ]
-    sections: list[Section] = [
-        GallerySection(cases.panels, graphs[chosen[0]], cases.look),
-        TrustSection(
-            lambda: [cases.explanation(number) for number in chosen],
-            [panel.name for panel in cases.panels],
-            cases.naming,
-            cases.look,
-        ),
-        *([SuggestionsSection(cases, suggest or None)] if suggest is not None else []),
-        TemplatePicturesSection(cases),
-        ProvenanceSection("Model and data", [("", facts)]),
+    explanations = [cases.explanation(number) for number in chosen]
+    sections = [
+        gallery_section(cases.panels, graphs[chosen[0]], cases.look),
+        trust_section(explanations, [panel.name for panel in cases.panels], cases.naming, cases.look),
+        None if suggest is None else suggestions_section(cases, suggest or None),
+        matched_templates_section(cases),
+        provenance_section("Model and data", [("", facts)]),
     ]
     title, header = _first_screen(cases)
     return render_page(f"{title}: explained by isonn", header, sections), cases.panels
@@ -92,8 +86,8 @@ def page_of_explanation(explanation: Explanation) -> str:
     name = shortened(graph.id or "")
     panel = panel_of(explanation, 0, name or f"This {naming.noun}", Style(look, naming, MANY))
     header = _header_of_graph(panel, name or f"this {naming.noun}")
-    trust = TrustSection(lambda: [explanation], [panel.name], naming, look)
-    return render_page(f"{panel.title}: explained by isonn", header, [GallerySection([panel], graph, look), trust])
+    sections = [gallery_section([panel], graph, look), trust_section([explanation], [panel.name], naming, look)]
+    return render_page(f"{panel.title}: explained by isonn", header, sections)
 
 
 def _named(graphs: GraphSet, clf: Any) -> GraphSet:

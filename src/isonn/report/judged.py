@@ -1,25 +1,43 @@
-"""How the predictions of a page are made: by the model as it is, or by models fitted again without each graph."""
+"""How the predictions of a page are made: by the model as it is, by a model of a run, or by models of each fold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from isonn.errors import InputError
+from isonn.estimator import load_model
+from isonn.experiments.jobs import Job
+from isonn.experiments.methods import build
+from isonn.experiments.metrics import target_kind
+from isonn.experiments.protocols import find_protocol
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.graphs.splits import Fold, grouped_folds
-from isonn.report.header import Tile
-from isonn.report.words import Naming, percent_text
+from isonn.report.runs import Group
+from isonn.report.words import Naming
 from isonn.seeding import derive_seed
-from isonn.targets import Labels, Numbers
 
 #: Number of folds of a cross-fitted page.
 FOLDS = 5
+#: Methods that explain their predictions, the preferred one first.
+EXPLAINED = (
+    "isonn-subgraph",
+    "isonn-aligned",
+    "isonn-subgraph-short",
+    "isonn-subgraph-linear",
+    "isonn",
+    "isonn-assigned",
+    "isonn-fast",
+    "isonn-deep",
+    "isonn-deep-relative",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +48,17 @@ class Judged:
         clf: the model of the page, which provides the pieces that mark a class.
         shown: pairs of a model and the numbers of the graphs it predicts and explains.
         how: a sentence about how the predictions were made.
-        train: numbers of graphs the model was fitted to, for template cards; empty if unknown.
+        train: numbers of graphs the model was fitted to; empty if unknown.
+        origin: a sentence about where the model comes from, or "".
+        method: its name in the run; "" for a model that is not of a run.
     """
 
     clf: Any
     shown: Sequence[tuple[Any, NDArray[np.int64]]]
     how: str
     train: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    origin: str = ""
+    method: str = ""
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -85,52 +107,56 @@ def folds_of(graphs: GraphSet) -> list[Fold]:
         if count >= 2:
             return grouped_folds(graphs.y, groups, count, seed)
     order = np.random.default_rng(seed).permutation(len(graphs))
-    parts = np.array_split(order, min(FOLDS, len(graphs)))
-    return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
+    tests = np.array_split(order, min(FOLDS, len(graphs)))
+    return [(np.sort(np.setdiff1d(order, test)), np.sort(test)) for test in tests]
 
 
-def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
-    """Return the best trivial method, cross-fitted on these graphs; None if there are too few to fit anything to."""
+def choose_job(group: Group) -> Job | None:
+    """Return the finished job whose model is shown: the preferred method, its first seed and fold."""
+    finished = [
+        job
+        for job in group.jobs
+        if job.id in group.results and job.method in EXPLAINED and not job.permutation and job.share == 1
+    ]
+    return min(finished, key=lambda job: (EXPLAINED.index(job.method), job.seed, job.fold), default=None)
+
+
+def refitted(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Judged:
+    """Fit the model of a finished job again; the same graphs, settings and seed give the same model."""
+    train, test = find_protocol(job.protocol).split(graphs, job.seed)[job.fold]
     if graphs.y is None:
-        return None
-    if isinstance(clf.target_, Numbers):
-        error = clf.target_.metrics(*_guessed(graphs, lambda mean: mean))["rmse"]
-        return Tile("Trivial: always the mean", f"{error:.3g}", "typical error (RMSE)")
-    if isinstance(clf.target_, Labels):
-        accuracy = clf.target_.metrics(*_guessed(graphs, lambda mean: mean > 0.5))["accuracy"]
-        about = f"{round(accuracy * len(graphs)):,} of {len(graphs):,} right"
-        return Tile("Trivial: the most frequent value of each label", percent_text(accuracy), about)
-    return _trivial_classes(graphs)
+        raise InputError(f"{graphs.name} has no targets to fit the model again; give the data of the run")
+    settings = {**job.settings, **(result.get("chosen") or {})}
+    clf = build(job.method, settings, job.weight_seed, int(graphs.sizes.max()), target_kind(graphs.y) == "numbers")
+    clf.fit(graphs[train], graphs.y[train])
+    origin = f"{job.method}, fitted on the {len(train)} training graphs of seed {job.seed}, fold {job.fold}"
+    if not _agree(clf.predict(graphs[test]), result.get("predictions")):
+        origin += ", with predictions that differ from the stored ones (another version of a library?)"
+    how = f"Held out: the {len(test):,} test graphs of one fold, which the model shown was not fitted to."
+    return Judged(clf, [(clf, test)], how, train, f"{origin}.", job.method)
 
 
-def _guessed(graphs: GraphSet, guess: Callable[[NDArray[Any]], Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return y, and what is guessed from its mean in the other folds."""
-    y = np.asarray(graphs.y, dtype=float)
-    guesses = np.full(y.shape, np.nan)
-    for train, test in folds_of(graphs):
-        guesses[test] = guess(np.nanmean(y[train], axis=0))
-    return y, guesses
+def saved(path: Path, graphs: GraphSet) -> Judged:
+    """Read a model that ``isonn fit`` saved; all graphs are shown, because its training graphs are unknown."""
+    clf = load_model(path)
+    check_takes(clf, graphs, path)
+    origin = f"{type(clf).__name__} from {path.name}; it may have been fitted to some of these graphs."
+    how = "The saved model on all graphs; it may have been fitted to some of them."
+    return Judged(clf, [(clf, np.arange(len(graphs)))], how, origin=origin)
 
 
-def _trivial_classes(graphs: GraphSet) -> Tile | None:
-    from isonn.baselines import DegreeHistogramClassifier, GraphSizeClassifier, MajorityClassifier
+def check_takes(clf: Any, graphs: GraphSet, path: Path) -> None:
+    """Raise `InputError` for a model without explanations, or too small for the graphs."""
+    if not hasattr(clf, "explain"):
+        raise InputError(f"the {type(clf).__name__} in {path} cannot be explained; use a model of isonn fit")
+    clf.predict(graphs[:1])
 
-    y = np.asarray(graphs.y)
-    if len(np.unique(y)) == 1:
-        return Tile("Best trivial method: the most frequent class", percent_text(1.0), "all of one class")
-    folds = folds_of(graphs)
-    if any(len(np.unique(y[train])) == 1 for train, _ in folds):
-        return None
-    methods = {
-        "the most frequent class": MajorityClassifier,
-        "graph size": GraphSizeClassifier,
-        "node degrees": DegreeHistogramClassifier,
-    }
-    right = dict.fromkeys(methods, 0)
-    for name, method in methods.items():
-        for train, test in folds:
-            fitted = method().fit(graphs[train], y[train])
-            right[name] += int((fitted.predict(graphs[test]) == y[test]).sum())
-    best = max(right, key=lambda name: right[name])
-    share = percent_text(right[best] / len(graphs))
-    return Tile(f"Best trivial method: {best}", share, f"{right[best]:,} of {len(graphs):,} right")
+
+def _agree(predicted: NDArray[Any], stored: Any) -> bool:
+    """Return whether predictions are the stored ones; numbers may differ in their last digits."""
+    if predicted.dtype.kind != "f":
+        return bool(predicted.tolist() == stored)
+    try:
+        return bool(np.isclose(predicted, np.asarray(stored, dtype=np.float64), rtol=1e-6, equal_nan=True).all())
+    except (TypeError, ValueError):  # a file may hold anything
+        return False

@@ -14,19 +14,20 @@ from isonn.files import check_new
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
-from isonn.report.answer import answer_text, example_of, question_text
+from isonn.report.answer import Answer, answer_of_pieces, answer_of_units, question_text
 from isonn.report.cases import Cases
-from isonn.report.header import Example, Header, Tile
-from isonn.report.judged import Judged, cross_fitted, held_out, trivial_tile
+from isonn.report.header import Header, Tile
+from isonn.report.judged import Judged, cross_fitted, held_out
 from isonn.report.page import render_page, require_jinja2, write
 from isonn.report.section import Section
-from isonn.report.sections.gallery import GallerySection
-from isonn.report.sections.mistakes import MistakesSection
-from isonn.report.sections.parity import ParitySection
-from isonn.report.sections.pieces import Piece, PiecesSection, class_pieces
-from isonn.report.sections.provenance import Facts, ProvenanceSection
-from isonn.report.sections.templates import TemplateCardsSection
-from isonn.report.sections.units import UnitsSection
+from isonn.report.sections.gallery import gallery_of_set
+from isonn.report.sections.mistakes import mistakes_section
+from isonn.report.sections.parity import error_of, measured_and_predicted, parity_section
+from isonn.report.sections.pieces import Piece, class_pieces, pieces_section
+from isonn.report.sections.provenance import provenance_section
+from isonn.report.sections.templates import template_cards_section
+from isonn.report.sections.units import UnitGroup, unit_groups, units_section
+from isonn.report.trivial import trivial_tile
 from isonn.report.words import percent_text
 from isonn.targets import Labels, Numbers, as_y
 
@@ -96,96 +97,77 @@ class ModelPage:
         """Return the page as text."""
         clf, graphs = self.cases.clf, self.graphs
         facts = [("model", repr(clf)), ("data", repr(graphs)), ("SHA-256 of the data", graphs.digest)]
-        return render_page(f"{graphs.name}: isonn report", self.header, self.sections(facts))
+        sections = [
+            *self.sections,
+            template_cards_section(self.cases),
+            provenance_section("Model and data", [("", facts)]),
+        ]
+        return render_page(f"{graphs.name}: isonn report", self.header, sections)
 
-    def sections(self, facts: Facts) -> list[Section]:
-        """Return the sections, in order."""
+    @property
+    def sections(self) -> list[Section | None]:
+        """The sections about the graphs, in order: what decides, how good it is, every graph."""
+        pieces = pieces_section(self.cases, self.pieces, self.explained)
         return [
-            *self.reasons,
-            *self.fit,
-            GallerySection.of_set(self.cases),
-            MistakesSection(self.cases),
-            TemplateCardsSection(self.cases),
-            ProvenanceSection("Model and data", [("", facts)]),
+            units_section(self.cases, self.units) if self.units else pieces,
+            parity_section(self.cases),
+            gallery_of_set(self.cases),
+            mistakes_section(self.cases),
         ]
 
     @cached_property
     def header(self) -> Header:
         """The first screen."""
-        tiles = [*self.tiles, *([self.trivial] if self.trivial is not None else [])]
         return Header(
             kicker="isonn report",
             question=question_text(self.cases, self.explained),
-            answers=[self.answer],
-            tiles=tiles,
-            example=self.example,
+            answers=[self.answer.text],
+            tiles=[self.tile, *([self.trivial] if self.trivial is not None else [])],
+            example=self.answer.example,
             how=self.judged.how,
         )
 
     @cached_property
-    def reasons(self) -> list[Section]:
-        """What marks each class: named units where graphs have them, else pieces."""
-        units = UnitsSection(self.cases, self.explained)
-        return [units if units.applies() else PiecesSection(self.cases, self.pieces, self.explained)]
+    def answer(self) -> Answer:
+        """The answer of the first screen: named units where graphs have them, else pieces."""
+        if self.units:
+            return answer_of_units(self.cases, self.units[0])
+        return answer_of_pieces(self.cases, self.explained, self.pieces.get(self.explained, []))
 
-    @property
-    def fit(self) -> list[Section]:
-        """Predicted against true numbers."""
-        return [ParitySection(self.cases)] if isinstance(self.cases.clf.target_, Numbers) else []
-
-    @property
-    def answer(self) -> str:
-        """The answer in one sentence."""
-        section = self.reasons[0]
-        if isinstance(section, UnitsSection):
-            return section.groups[0].sentence
-        return answer_text(self.cases, self.explained, self.first_piece)
-
-    @property
-    def example(self) -> Example | None:
-        """The graph of the first screen."""
-        section = self.reasons[0]
-        if isinstance(section, UnitsSection) and (lines := section.groups[0].lines):
-            row = lines[0].row
-            panel = next((panel for panel in self.cases.panels if panel.number == row.graphs[0]), None)
-            if panel is not None:
-                return Example(panel, section.picture(row), row.text)
-        return example_of(self.cases, self.explained, self.first_piece)
+    @cached_property
+    def units(self) -> list[UnitGroup]:
+        """The named units that speak for each class; [] for graphs without such."""
+        return unit_groups(self.cases)
 
     @cached_property
     def pieces(self) -> dict[Any, list[Piece]]:
-        """The pieces that mark each class."""
-        return class_pieces(self.cases)
+        """The pieces that mark each class; {} where named units do."""
+        return {} if self.units else class_pieces(self.cases)
 
     @cached_property
     def explained(self) -> Any:
-        """The class of the first screen: the larger of two, else one of these graphs with the strongest piece."""
+        """The class of the first screen: the second of two, else one of these graphs with the strongest piece."""
+        if self.units:
+            return self.units[0].value
         target, pieces = self.cases.clf.target_, self.pieces
         classes = target.classes.tolist()
         if target.exclusive and len(classes) > 2:
             here = set(np.unique(np.asarray(self.graphs.y)).tolist())
             classes = [value for value in classes if value in here] or classes
-            pieces = {value: pieces[value] for value in pieces if value in classes}
         if len(classes) == 2 and (not pieces or pieces.get(classes[-1])):
             return classes[-1]
-        strongest = {value: marking[0].effect for value, marking in pieces.items() if marking}
+        strongest = {value: pieces[value][0].effect for value in classes if pieces.get(value)}
         return max(strongest, key=lambda value: strongest[value]) if strongest else classes[-1]
 
     @property
-    def first_piece(self) -> Piece | None:
-        """The strongest piece whose counts differ; of numbers, only one that some graphs lack has means to compare."""
-        marking = self.pieces.get(self.explained, [])
-        return next((piece for piece in marking if piece.marks), next(iter(marking), None))
-
-    @property
-    def tiles(self) -> list[Tile]:
-        """The model's metrics on these graphs."""
+    def tile(self) -> Tile:
+        """The model's metric on these graphs."""
         target, (numbers, predicted) = self.cases.clf.target_, self.cases.predictions
         metrics = target.metrics(np.asarray(self.graphs.y)[numbers], predicted)
         if isinstance(target, Numbers):
-            error = ParitySection(self.cases).error
+            error = error_of(*measured_and_predicted(self.cases))
             about = f"mean absolute error {error.mae:.3g}, r {error.r:.2f}, R² {metrics['r2']:.2f}"
-            return [Tile("Typical error (RMSE)", f"{metrics['rmse']:.3g}", about, main=True)]
+            return Tile("Typical error (RMSE)", f"{metrics['rmse']:.3g}", about, main=True)
         right = round(metrics["accuracy"] * len(numbers))
         what = "All labels right" if isinstance(target, Labels) else "Accuracy"
-        return [Tile(what, percent_text(metrics["accuracy"]), f"{right:,} of {len(numbers):,} right", main=True)]
+        return Tile(what, percent_text(metrics["accuracy"]), f"{right:,} of {len(numbers):,} right", main=True)

@@ -31,16 +31,16 @@ _FORMULA = re.compile(r"(?=.*[\u2013=\u2261:~]).{2,28}")
 
 
 def render_page(
-    title: str, header: Header, sections: Sequence[Section], warnings: Sequence[str] = (), contents: bool = False
+    title: str, header: Header, sections: Sequence[Section | None], warnings: Sequence[str] = (), contents: bool = False
 ) -> str:
-    """Render a page made of sections as text; those that do not apply are left out.
+    """Render a page made of sections as text; a section without anything to show is None.
 
     Args:
         title: the title of the window.
         warnings: sentences above the first section.
         contents: whether to list the sections at the top.
     """
-    shown = [section for section in sections if section.applies()]
+    shown = [section for section in sections if section is not None]
     return render("page.html", title=title, header=header, sections=shown, warnings=warnings, contents=contents)
 
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from isonn.explain.explanation import Explanation, Match
 from isonn.explain.reasons import Reason
 from isonn.graphs.graph import Graph
 from isonn.report.charts import bar
+from isonn.report.counts import Holders
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph
-from isonn.report.holders import Holders
 from isonn.report.waterfall import waterfall
 from isonn.report.words import Naming, brief, listed, percent_text, reason_words
 from isonn.targets import Labels, Numbers
@@ -67,16 +66,12 @@ class MatchRow:
         template: number of its template.
         nodes: the nodes, by name, in the order of the template's.
         contribution, distance: as in `Match`.
-        without: the explained answer without the match.
-        flips: the class predicted then, if it differs, else None.
     """
 
     template: int
     nodes: str
     contribution: float
     distance: float
-    without: float
-    flips: str | None
 
 
 @dataclass(frozen=True)
@@ -179,7 +174,7 @@ def panel_of(
         count=explanation.count,
         drawing=_drawing(explanation, matches, f"{_called(naming.noun, name)}: ", predicted, style),
         reasons=_reason_rows(explanation, naming, holders),
-        matches=tuple(_match_row(explanation, match, style) for match in matches),
+        matches=tuple(_match_row(explanation, match, style.look) for match in matches),
         about=describe(explanation.graph),
         explained=naming.target(explanation.explained) if numeric else naming.class_(explanation.explained),
         certainty=_certainty(explanation, predicted, naming),
@@ -273,21 +268,9 @@ def _flips(explanation: Explanation, answers: NDArray[np.float64], naming: Namin
     return None if then == _answer_text(explanation, explanation.probabilities, naming) else then
 
 
-def _match_row(explanation: Explanation, match: Match, style: Style) -> MatchRow:
-    without = _without(explanation, match, explanation.column)
-    flips = _flips(explanation, without, style.naming)
-    place = _place(explanation.graph, match, style.look)
-    return MatchRow(
-        match.template, place, match.contribution, match.distance, float(without[explanation.column]), flips
-    )
-
-
-def _without(explanation: Explanation, match: Match, column: int) -> NDArray[np.float64]:
-    """Return the answers without a match; for two classes the contribution determines them."""
-    if len(explanation.classes) != 2 or isinstance(explanation.target, (Labels, Numbers)):
-        return explanation.without(match)
-    share = float(expit(explanation.score - match.contribution))
-    return np.array([share, 1 - share] if column == 0 else [1 - share, share])
+def _match_row(explanation: Explanation, match: Match, look: Symbols) -> MatchRow:
+    place = _place(explanation.graph, match, look)
+    return MatchRow(match.template, place, match.contribution, match.distance)
 
 
 def _chosen(matches: Sequence[Match], listed: int) -> list[Match]:

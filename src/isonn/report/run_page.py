@@ -1,11 +1,11 @@
-"""The report page of a folder of results, with templates and graphs of one of its models."""
+"""The page of a folder of results: how methods compare, and the graphs of one of its models with their reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 from isonn.errors import IsoNNWarning
@@ -13,46 +13,36 @@ from isonn.experiments.rows import Row
 from isonn.experiments.tables import failures
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
-from isonn.report.compare_page import comparison_page
+from isonn.report.comparison import (
+    best_of,
+    comparison_text,
+    differences,
+    kind_of,
+    metric_heading,
+    metric_text,
+    ranking,
+    reference_method,
+)
 from isonn.report.header import Header, Tile
-from isonn.report.judged import Judged, trivial_tile
+from isonn.report.judged import Judged, choose_job, refitted, saved
 from isonn.report.model_page import GRAPHS, ModelPage
 from isonn.report.page import render_page, require_jinja2
-from isonn.report.provenance import group_facts
-from isonn.report.rows import Measured, best_of, kind_of, metric_heading, metric_text
-from isonn.report.runs import Collected, Fitted, Group, choose_job, collect, find_graphs, refit, saved
+from isonn.report.runs import Group, Run, find_graphs, read_run
 from isonn.report.section import Section
-from isonn.report.sections.confusion import ConfusionSection
-from isonn.report.sections.gallery import GallerySection
-from isonn.report.sections.mistakes import MistakesSection
-from isonn.report.sections.node_order import NodeOrderSection
-from isonn.report.sections.provenance import ProvenanceSection
-from isonn.report.sections.results import ResultsSection
-from isonn.report.sections.templates import TemplateCardsSection
-from isonn.report.sections.training import TrainingSection
+from isonn.report.sections.comparison import curves_section, differences_section, ranking_section
+from isonn.report.sections.confusion import confusion_section
+from isonn.report.sections.losses import losses_section
+from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
+from isonn.report.sections.results import results_section
+from isonn.report.sections.templates import template_cards_section
+from isonn.report.trivial import trivial_tile
 
 
-@dataclass(frozen=True)
-class ReportPage:
-    """A page and a summary of its content.
-
-    Attributes:
-        text: the page.
-        facts: counts, for machines.
-    """
+class ReportPage(NamedTuple):
+    """A page as text, and counts of its content for machines."""
 
     text: str
     facts: dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class _ShownModel:
-    """The model of a run that the page shows, and why there is none."""
-
-    page: ModelPage | None = None
-    fitted: Fitted | None = None
-    header: Header | None = None
-    missing: str = ""
 
 
 def report_page(
@@ -67,160 +57,152 @@ def report_page(
         quiet: hide the progress bar.
     """
     require_jinja2()
-    collected = collect(folder)
-    if len({group.dataset for group in collected.groups}) > 1 and data is None and model is None:
-        text = comparison_page(collected)
-        results = sum(job.id in group.results for group in collected.groups for job in group.jobs)
-        return ReportPage(text, _facts(collected, results, text))
-    preferred = _preferred(collected, data)
-    sets = [_measured(collected, group, data if group is preferred else None) for group in collected.groups]
-    shown = _model_of(next(one for one in sets if one.group is preferred), model, graphs_shown, quiet)
-    title = ", ".join(dict.fromkeys(group.dataset for group in collected.groups))
-    header = shown.header or Header("isonn report", title, _headline(sets), note=shown.missing, wide=True)
-    warnings = [*_warnings(collected), *(sentence for one in sets for sentence in failures(one.rows))]
-    sections = _sections(sets, shown)
+    with catch_warnings():  # `isonn evaluate` has told what it warned of
+        simplefilter("ignore", IsoNNWarning)
+        return _report_page(read_run(folder), data, model, graphs_shown, quiet)
+
+
+def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: int, quiet: bool) -> ReportPage:
+    title = ", ".join(dict.fromkeys(group.dataset for group in run.groups))
+    several = len({group.dataset for group in run.groups}) > 1 and data is None and model is None
+    graphs: dict[str, GraphSet] = {}
+    page, missing = None, ""
+    if several:  # pages of single datasets show graphs
+        header = _comparison_header(run)
+    else:
+        shown, why = _chosen_group(run, data), ""
+        for group in run.groups:
+            loaded, why_not = find_graphs(run, group, data if group is shown else None)
+            graphs |= {} if loaded is None else {group.name: loaded}
+            why = why_not if group is shown else why
+        page, missing = _model_page(shown, graphs.get(shown.name), why, model, graphs_shown, quiet)
+        header = Header("isonn report", title, _headline(run.groups), note=missing, wide=True)
+        if page is not None:
+            header = _with_run_tiles(page.header, shown.rows, page.judged.method)
+    sections = _sections(run, graphs, page, several)
+    warnings = _warnings(run, graphs)
     text = render_page(f"{title}: isonn report", header, sections, warnings, contents=True)
-    results = len({job.id for group in collected.groups for job in group.jobs} & set(collected.groups[0].results))
-    return ReportPage(text, _facts(collected, results, text, shown, sections))
+    return ReportPage(text, _facts(run, text, page, missing))
 
 
-def _sections(sets: Sequence[Measured], shown: _ShownModel) -> list[Section]:
+def _sections(run: Run, graphs: dict[str, GraphSet], page: ModelPage | None, several: bool) -> list[Section | None]:
     """Return the sections, in order; those of the model only if there is one."""
-    sentence = "" if shown.fitted is None else shown.fitted.sentence
-    provenance = [(one.name, group_facts(one.group, one.graphs)) for one in sets]
-    before: list[Section] = []
-    cards: list[Section] = []
-    if shown.page is not None:
-        cases = shown.page.cases
-        before = [
-            *shown.page.reasons,
-            *shown.page.fit,
-            GallerySection.of_set(cases),
-            MistakesSection(cases),
-        ]
-        cards = [TemplateCardsSection(cases, f"{sentence} The strongest templates are shown.")]
+    ranks = ranking(run.groups)
+    provenance = [(group.name, group_facts(group, graphs.get(group.name))) for group in run.groups]
     return [
-        *before,
-        ResultsSection(sets),
-        ConfusionSection(sets),
-        *cards,
-        TrainingSection(sets),
-        NodeOrderSection(sets),
-        ProvenanceSection("Data, protocol and versions", provenance, sentence),
+        *([] if page is None else page.sections),
+        results_section(run.groups),
+        differences_section(ranks, differences(run.groups, ranks)),
+        ranking_section(run.groups, ranks) if several else None,
+        curves_section(run.groups),
+        confusion_section(run.groups, graphs),
+        None if page is None else template_cards_section(page.cases),
+        losses_section(run.groups),
+        provenance_section("Data, protocol and versions", provenance, "" if page is None else page.judged.origin),
     ]
 
 
-def _facts(
-    collected: Collected, results: int, text: str, shown: _ShownModel | None = None, sections: Sequence[Section] = ()
-) -> dict[str, Any]:
-    """Return the counts of the page, for machines."""
-    shown = shown or _ShownModel()
-    page = shown.page
-    cards = [section for section in sections if isinstance(section, TemplateCardsSection) and section.applies()]
-    return {
-        "datasets": [group.dataset for group in collected.groups],
-        "results": results,
-        "missing": sum(group.missing for group in collected.groups),
-        "damaged": list(collected.damaged),
-        "reasons": 0 if page is None else sum(map(len, page.pieces.values())),
-        "templates": sum(section.number for section in cards),
-        "graphs": 0 if page is None else len(page.cases.panels),
-        "no_model": shown.missing,
-        "bytes": len(text.encode()),
-    }
+def _comparison_header(run: Run) -> Header:
+    """Return the first screen of a run on several datasets."""
+    ranks = ranking(run.groups)
+    reference = reference_method(ranks)
+    place = {rank.method: f"{rank.rank:.1f}" for rank in ranks}
+    tiles = [Tile(reference, place[reference], f"mean rank of {len(ranks)} methods", main=True)]
+    trivial = next((rank.method for rank in ranks if rank.kind == "trivial"), reference)
+    if trivial != reference:
+        tiles.append(Tile(f"Best trivial method: {trivial}", place[trivial], "mean rank"))
+    kicker = f"isonn report: {len(run.groups)} datasets, {len(ranks)} methods"
+    answer = comparison_text(ranks, differences(run.groups, ranks))
+    return Header(kicker, "Which method is best, and by how much?", [answer], tiles, wide=True)
 
 
-def _measured(collected: Collected, group: Group, data: str | None) -> Measured:
-    graphs, why = find_graphs(group, data, collected.source(group.dataset))
-    return Measured(f"{group.dataset}, {group.protocol} protocol", group, group.rows(), graphs, why)
-
-
-def _model_of(measured: Measured, model: Path | None, most: int, quiet: bool) -> _ShownModel:
-    """Return the model that the page shows, or why there is none."""
-    graphs, rows = measured.graphs, measured.rows
+def _model_page(
+    group: Group, graphs: GraphSet | None, why: str, model: Path | None, most: int, quiet: bool
+) -> tuple[ModelPage | None, str]:
+    """Return the page of the model that is shown, or why there is none."""
     if graphs is None:
-        return _ShownModel(missing=f"Reasons and graphs cannot be shown: {measured.why}.")
-    with catch_warnings():  # `isonn evaluate` has told what its jobs warned of
-        simplefilter("ignore", IsoNNWarning)
-        fitted = _fitted(measured.group, graphs, model, quiet)
-        if fitted is None:
-            return _ShownModel(missing="No method of this run gives reasons; add isonn-subgraph to its methods.")
-        judged = Judged(fitted.clf, [(fitted.clf, fitted.test)], fitted.how, fitted.train)
-        of_run = _best_trivial(rows)
-        page = ModelPage(judged, graphs, of_run or trivial_tile(graphs, fitted.clf), most, quiet)
-        header = page.header
-    tile = _tile_of(rows, fitted.method)
-    if tile is not None and of_run is not None:
-        header = replace(header, tiles=[tile, of_run])  # both over all seeds of the run
-    return _ShownModel(page, fitted, header)
+        return None, f"Reasons and graphs cannot be shown: {why}."
+    judged = _judged(group, graphs, model, quiet)
+    if judged is None:
+        return None, "No method of this run gives reasons; add isonn-subgraph to its methods."
+    return ModelPage(judged, graphs, trivial_tile(graphs, judged.clf), most, quiet), ""
 
 
-def _tile_of(rows: Sequence[Row], method: str) -> Tile | None:
-    """Return the metric of a method, over all seeds."""
-    best = best_of([row for row in rows if row.method == method])
-    if best is None:
-        return None
-    return Tile(method, metric_text(best), f"{metric_heading(best)} over all seeds of the run", main=True)
-
-
-def _best_trivial(rows: Sequence[Row]) -> Tile | None:
-    """Return the best trivial row of the run's table."""
-    best = best_of([row for row in rows if kind_of(row.method) == "trivial"])
-    if best is None:
-        return None
-    about = f"{metric_heading(best)} over all seeds of the run"
-    return Tile(f"Best trivial method: {best.method}", metric_text(best), about)
-
-
-def _preferred(collected: Collected, data: str | None) -> Group:
-    """Return the group whose graphs are shown: that of ``data``, or the first with a model to show."""
-    groups = collected.groups
-    candidates = [group for group in groups if choose_job(group) is not None] or list(groups)
-    if data is not None and len(groups) > 1:
-        named = [group for group in groups if group.dataset == data or Path(data).stem == group.dataset]
-        candidates = named or candidates
-    return candidates[0]
-
-
-def _fitted(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> Fitted | None:
+def _judged(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> Judged | None:
     if model is not None:
         return saved(model, graphs)
     job = choose_job(group)
     if job is None:
         return None
     with bar(f"fitting {job.method}", 1, show=not quiet) as report:
-        fitted = refit(job, group.results[job.id], graphs)
+        judged = refitted(job, group.results[job.id], graphs)
         report(1, "")
-    return fitted
+    return judged
 
 
-def _headline(sets: Sequence[Measured]) -> list[str]:
+def _with_run_tiles(header: Header, rows: Sequence[Row], method: str) -> Header:
+    """Return the first screen with the scores of the run, over all seeds, if the run has a trivial method, too."""
+    best = best_of([row for row in rows if row.method == method])
+    trivial = best_of([row for row in rows if kind_of(row.method) == "trivial"])
+    if best is None or trivial is None:
+        return header
+    about = f"{metric_heading(best)} over all seeds of the run"
+    tiles = [
+        Tile(method, metric_text(best), about, main=True),
+        Tile(f"Best trivial method: {trivial.method}", metric_text(trivial), about),
+    ]
+    return replace(header, tiles=tiles)
+
+
+def _chosen_group(run: Run, data: str | None) -> Group:
+    """Return the group whose graphs are shown: that of ``data``, or the first with a model to show."""
+    named = [group for group in run.groups if data is not None and group.dataset in (data, Path(data).stem)]
+    return next(iter([*named, *(group for group in run.groups if choose_job(group) is not None), *run.groups]))
+
+
+def _headline(groups: Sequence[Group]) -> list[str]:
     """Describe the best learned row beside the best trivial one, for each dataset."""
     kinds = {"isonn": "best template model", "other": "best other method", "trivial": "best trivial method"}
     sentences = []
-    for measured in sets:
-        best = {kind: best_of([row for row in measured.rows if kind_of(row.method) == kind]) for kind in kinds}
+    for group in groups:
+        best = {kind: best_of([row for row in group.rows if kind_of(row.method) == kind]) for kind in kinds}
         words = [
             f"{row.method} {metric_text(row)} {metric_heading(row)} ({kinds[kind]})"
             for kind, row in best.items()
             if row is not None
         ]
         if words:
-            lead = f"{measured.name}: " if len(sets) > 1 else ""
-            sentences.append(f"{lead}{', '.join(words)}.")
+            sentences.append(f"{f'{group.name}: ' if len(groups) > 1 else ''}{', '.join(words)}.")
     return sentences
 
 
-def _warnings(collected: Collected) -> list[str]:
-    sentences = []
-    for group in collected.groups:
-        if group.missing:
-            sentences.append(
-                f"{group.missing} of {len(group.jobs)} jobs of {group.dataset} have no result; a seed counts once "
-                f"all its folds are there. Run the same isonn evaluate again to complete it."
-            )
-    if collected.damaged:
-        names = ", ".join(collected.damaged[:3]) + (", …" if len(collected.damaged) > 3 else "")
-        sentences.append(f"{len(collected.damaged)} files could not be read and are left out: {names}.")
-    sentences += [f"{name} is left out: {reason}." for name, reason in collected.left_out.items()]
-    return sentences
+def _warnings(run: Run, graphs: dict[str, GraphSet]) -> list[str]:
+    sentences = [
+        f"{group.missing} of {len(group.jobs)} jobs of {group.name} have no result; a seed counts once all its folds "
+        f"are there. Run the same isonn evaluate again to complete it."
+        for group in run.groups
+        if group.missing
+    ]
+    if run.damaged:
+        names = ", ".join(run.damaged[:3]) + (", …" if len(run.damaged) > 3 else "")
+        sentences.append(f"{len(run.damaged)} files could not be read and are left out: {names}.")
+    sentences += [f"{name} is left out: {reason}." for name, reason in run.left_out.items()]
+    sentences += [twins for group in run.groups if (twins := twins_text(graphs.get(group.name), group.protocol))]
+    return [*sentences, *(sentence for group in run.groups for sentence in failures(group.rows))]
+
+
+def _facts(run: Run, text: str, page: ModelPage | None, missing: str) -> dict[str, Any]:
+    """Return the counts of the page, for machines."""
+    reasons = 0
+    if page is not None:
+        reasons = sum(len(group.lines) for group in page.units) or sum(map(len, page.pieces.values()))
+    return {
+        "datasets": list(dict.fromkeys(group.dataset for group in run.groups)),
+        "results": sum(job.id in group.results for group in run.groups for job in group.jobs),
+        "missing": sum(group.missing for group in run.groups),
+        "damaged": list(run.damaged),
+        "reasons": reasons,
+        "graphs": 0 if page is None else len(page.cases.panels),
+        "no_model": missing,
+        "bytes": len(text.encode()),
+    }

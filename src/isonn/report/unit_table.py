@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isonn.explain.explanation import Explanation, node_importance_of
 from isonn.explain.reasons import Reason
@@ -60,34 +60,43 @@ def unit_rows(explanations: Sequence[tuple[int, Explanation]], column: int) -> l
     Returns:
         Units in at least `SUPPORT` graphs. Contributions to the other of two classes count with the opposite sign.
     """
-    held: dict[str, dict[int, float]] = {}
+    by_text: dict[str, dict[int, float]] = {}
     nodes: dict[tuple[str, int], tuple[int, ...]] = {}
-    carbon: dict[str, bool] = {}
+    carbon: set[str] = set()
     chains: set[str] = set()
     for number, e in explanations:
-        importance = e.node_importance if e.column == column else node_importance_of(e.source, column)
+        importance = _importance(e, column)
         for unit in e.units:
             if unit.kind == REST:
                 continue
             text = Reason(unit, e).text
-            by_graph = held.setdefault(text, {})
+            by_graph = by_text.setdefault(text, {})
             by_graph[number] = by_graph.get(number, 0.0) + float(importance[list(unit.nodes)].sum())
             nodes.setdefault((text, number), unit.nodes)
             if unit.kind == "chain":
                 chains.add(text)
-            carbon.setdefault(text, not _OTHER_ELEMENT.search(unit.smiles or "N"))
+            if not _OTHER_ELEMENT.search(unit.smiles or "N"):
+                carbon.add(text)
     rows = []
-    for text, by_graph in held.items():
-        if len(by_graph) >= SUPPORT:
-            values = np.array(list(by_graph.values()))
-            mean, error = float(values.mean()), NORMAL * float(values.std(ddof=1)) / math.sqrt(len(values))
-            strongest = sorted(by_graph, key=lambda number: -by_graph[number] * (1 if mean >= 0 else -1))
-            common = len(by_graph) >= COMMON * len(explanations) or text in chains
-            place = nodes[text, strongest[0]]
-            rows.append(
-                UnitRow(text, mean, mean - error, mean + error, tuple(strongest), place, carbon[text] and common)
-            )
+    for text, by_graph in by_text.items():
+        if len(by_graph) < SUPPORT:
+            continue
+        values = np.array(list(by_graph.values()))
+        mean, error = float(values.mean()), NORMAL * float(values.std(ddof=1)) / math.sqrt(len(values))
+        strongest = sorted(by_graph, key=lambda number: -by_graph[number] * (1 if mean >= 0 else -1))
+        common = len(by_graph) >= COMMON * len(explanations) or text in chains
+        place = nodes[text, strongest[0]]
+        rows.append(UnitRow(text, mean, mean - error, mean + error, tuple(strongest), place, common and text in carbon))
     return sorted(rows, key=lambda row: -abs(row.mean) * len(row.graphs))
+
+
+def _importance(e: Explanation, column: int) -> NDArray[np.float64]:
+    """Return the contribution of each node to an output."""
+    if e.column == column:
+        return e.node_importance
+    if e.target.exclusive and len(e.classes) == 2:  # the score of one class is minus that of the other
+        return -e.node_importance
+    return node_importance_of(e.source, column)
 
 
 def told(rows: Sequence[UnitRow], sign: int, most: int) -> list[UnitRow]:
@@ -102,5 +111,5 @@ def joined(rows: Sequence[UnitRow]) -> str:
         >>> joined([])
         ''
     """
-    names: list[Any] = [row.text for row in rows]
+    names = [row.text for row in rows]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -154,6 +154,16 @@ def has_target(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(y != "") if y.dtype.kind == "U" else np.ones(len(y), dtype=bool)
 
 
+def count_text(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> count_text(1, "seed"), count_text(2, "seed")
+        ('1 seed', '2 seeds')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def percent_text(share: float) -> str:
     """Format a share of 1 in percent.
 

@@ -13,8 +13,8 @@ from isonn.explain.reasons import ClassReason
 from isonn.graphs.graph import GraphSet
 from isonn.report.cases import Cases
 from isonn.report.charts import share_bar
+from isonn.report.counts import Sides, count_by_class, has_classes, sides_of
 from isonn.report.draw import Drawing, Mark, draw_graph, draw_template, shortened
-from isonn.report.holders import count_by_class, has_classes, sides_of
 from isonn.report.section import Section
 from isonn.report.words import brief
 from isonn.targets import Numbers
@@ -25,48 +25,6 @@ PIECES, CLASSES, EXAMPLES = 5, 8, 30
 LEAST = 0.005
 #: If at least this share of the other graphs contain a piece as well, only its counts tell classes apart.
 MOST = 0.5
-
-
-class PiecesSection(Section):
-    """The pieces that mark each class, or that a number depends on.
-
-    Args:
-        cases: the graphs.
-        pieces: pieces by class, from `class_pieces`.
-        first: the class to begin with.
-    """
-
-    anchor, template, listed = "reasons", "pieces.html", "Reasons"
-
-    def __init__(self, cases: Cases, pieces: Mapping[Any, Sequence[Piece]], first: Any) -> None:
-        self.cases, self.first = cases, first
-        self.pieces = {value: pieces[value] for value in sorted(pieces, key=lambda v: v != first) if pieces[value]}
-        self.numeric = isinstance(cases.clf.target_, Numbers)
-
-    @property
-    def title(self) -> str:
-        """What the section answers."""
-        return "What the value depends on" if self.numeric else f"What marks each {self.cases.naming.word}"
-
-    def applies(self) -> bool:
-        """Return whether the model has such pieces."""
-        return bool(self.pieces)
-
-    def content(self) -> dict[str, Any]:
-        """Return the pieces by class, and which signs of formulas they need explained."""
-        texts = "".join(piece.text for pieces in self.pieces.values() for piece in pieces).replace(": ", "")
-        return {
-            "groups": [(output_name(self.cases, value), pieces) for value, pieces in self.pieces.items()],
-            "numeric": self.numeric,
-            "noun": self.cases.naming.noun,
-            "ring_links": "~" in texts,
-            "aromatic": ":" in texts,
-        }
-
-
-def output_name(cases: Cases, value: Any) -> str:
-    """Return the name of a class, or of a column of numbers."""
-    return cases.naming.target(value) if isinstance(cases.clf.target_, Numbers) else cases.naming.class_(value)
 
 
 @dataclass(frozen=True)
@@ -88,7 +46,7 @@ class Piece:
 
     text: str
     column: int
-    drawing: Drawing | None
+    drawing: Drawing
     bar: str
     effect: float
     counts: tuple[tuple[str, int, int], ...]
@@ -97,27 +55,28 @@ class Piece:
     means: tuple[float, float] | None = None
     times: tuple[float, ...] = ()
 
-    def counted(self, name: str) -> tuple[int, int]:
-        """Return the number of graphs of a class that contain the piece, and of all."""
-        return next((held, of) for class_, held, of in self.counts if class_ == name)
+    @property
+    def held(self) -> int:
+        """Number of graphs that contain it."""
+        return sum(held for _, held, _ in self.counts)
+
+    @property
+    def total(self) -> int:
+        """Number of all graphs."""
+        return sum(of for _, _, of in self.counts)
 
     @property
     def marks(self) -> bool:
         """Whether the first class of ``counts`` contains it more often, or values differ with it."""
         if self.means is not None or self.times:
             return True
-        (_, held, of), (all_held, all_of) = self.counts[0], self.outside
-        return len(self.counts) > 1 and held * (all_of - of) > (all_held - held) * of
-
-    @property
-    def outside(self) -> tuple[int, int]:
-        """The same numbers for all classes together."""
-        return sum(held for _, held, _ in self.counts), sum(of for _, _, of in self.counts)
+        _, held, of = self.counts[0]
+        return held * (self.total - of) > (self.held - held) * of
 
 
 def class_pieces(cases: Cases) -> dict[Any, list[Piece]]:
     """Return the pieces of ``clf.reasons_`` by class, with counts over these graphs; {} for models without them."""
-    reasons_by_class = getattr(cases.clf, "reasons_", {})
+    reasons_by_class = dict(list(getattr(cases.clf, "reasons_", {}).items())[:CLASSES])
     largest = max((abs(reason.effect) for reasons in reasons_by_class.values() for reason in reasons), default=0.0)
     return {
         value: [
@@ -125,22 +84,40 @@ def class_pieces(cases: Cases) -> dict[Any, list[Piece]]:
             for reason in [reason for reason in reasons if cases.counts[:, [reason.column]].nnz][:PIECES]
             if abs(reason.effect) >= LEAST * largest
         ]
-        for value, reasons in list(reasons_by_class.items())[:CLASSES]
+        for value, reasons in reasons_by_class.items()
     }
 
 
+def pieces_section(cases: Cases, pieces: Mapping[Any, Sequence[Piece]], first: Any) -> Section | None:
+    """Return the pieces that mark each class, or that a number depends on; ``first`` is the class to begin with."""
+    ordered = {value: pieces[value] for value in sorted(pieces, key=lambda value: value != first) if pieces[value]}
+    if not ordered:
+        return None
+    numeric = isinstance(cases.clf.target_, Numbers)
+    texts = "".join(piece.text for pieces in ordered.values() for piece in pieces).replace(": ", "")
+    content = {
+        "groups": [(cases.output_name(value), pieces) for value, pieces in ordered.items()],
+        "numeric": numeric,
+        "noun": cases.naming.noun,
+        "ring_links": "~" in texts,
+        "aromatic": ":" in texts,
+    }
+    title = "What the value depends on" if numeric else f"What marks each {cases.naming.word}"
+    return Section("pieces", title, content, "Reasons")
+
+
 def _piece(reason: ClassReason, cases: Cases, largest: float) -> Piece:
-    graphs = cases.graphs
+    graphs, numbers = cases.judged_graphs, cases.numbers
     times = cases.counts[:, [reason.column]].toarray().ravel()
     held, text = times > 0, shortened(brief(reason.text, graphs.kind), 160)
     if brief(reason.text, graphs.kind) != reason.text:
         text += " (neighbours as drawn)"
-    examples = _examples(reason, held, graphs)
+    examples = [numbers[i] for i in _examples(reason, held, graphs)[:EXAMPLES]]
     example = None
     if examples:
         nodes = next(iter(cases.nodes_of(examples[0], reason.column)), ())
         title = f"Graph {examples[0]} with {text} highlighted"
-        example = draw_graph(graphs[examples[0]], symbols=cases.look, title=title, marks=[Mark(nodes)], shown=[0])
+        example = draw_graph(cases.graphs[examples[0]], symbols=cases.look, title=title, marks=[Mark(nodes)], shown=[0])
     sides = sides_of(graphs, cases.naming, reason.explained)
     return Piece(
         text=text,
@@ -149,7 +126,7 @@ def _piece(reason: ClassReason, cases: Cases, largest: float) -> Piece:
         bar=share_bar(reason.effect / largest if largest else 0.0),
         effect=float(reason.effect),
         counts=count_by_class(held, sides),
-        examples=tuple(examples[:EXAMPLES]),
+        examples=tuple(examples),
         example=example,
         means=None if has_classes(graphs) else _means(held, graphs, int(reason.explained)),
         times=_times(held, times, sides),
@@ -166,9 +143,7 @@ def _examples(reason: ClassReason, held: NDArray[np.bool_], graphs: GraphSet) ->
     return sorted(holding.tolist(), key=lambda i: (graphs.sizes[i], i))
 
 
-def _times(
-    held: NDArray[np.bool_], times: NDArray[Any], sides: Sequence[tuple[str, NDArray[np.bool_]]]
-) -> tuple[float, ...]:
+def _times(held: NDArray[np.bool_], times: NDArray[Any], sides: Sides) -> tuple[float, ...]:
     """Return how often the graphs of each side contain a piece on average, if most of the others contain it."""
     if len(sides) < 2 or not all(side.any() for _, side in sides):
         return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,47 +37,25 @@ class TrustRow:
     drawing: Drawing | None
 
 
-class TrustSection(Section):
-    """Intervals, domains and neighbours of the explained graphs.
-
-    Args:
-        explanations: returns the explanations when they are needed.
-        names: of the graphs.
-        naming: the names of classes.
-        look: the look of labels.
-    """
-
-    anchor, template, listed = "trust", "trust.html", "Trust"
-
-    def __init__(
-        self, explanations: Callable[[], Sequence[Explanation]], names: Sequence[str], naming: Naming, look: Symbols
-    ) -> None:
-        self._explanations, self._names, self._naming, self._look = explanations, names, naming, look
-
-    @property
-    def title(self) -> str:
-        """What the section answers."""
-        return "How far can this be trusted?"
-
-    def applies(self) -> bool:
-        """Return whether the model has intervals, sets or a domain."""
-        first = next(iter(self._explanations()), None)
-        assessment = None if first is None else first.assessment
-        return assessment is not None and (assessment.interval is not None or assessment.sets is not None)
-
-    def content(self) -> dict[str, Any]:
-        """Return a row per graph."""
-        rows: list[TrustRow] = []
-        for name, explanation in zip(self._names[:LISTED], self._explanations(), strict=False):
-            drawn = sum(row.drawing is not None for row in rows)
-            rows.append(trust_row(explanation, name, self._naming, self._look if drawn < DRAWN else None))
-        return {
-            "rows": rows,
-            "noun": self._naming.noun,
-            "left_out": len(self._names) - len(rows),
-            "neighbours": any(row.neighbours for row in rows),
-            "domains": any(row.verdict for row in rows),
-        }
+def trust_section(
+    explanations: Sequence[Explanation], names: Sequence[str], naming: Naming, look: Symbols
+) -> Section | None:
+    """Return intervals, domains and neighbours of explained graphs; None for models without intervals and sets."""
+    first = explanations[0].assessment
+    if first is None or (first.interval is None and first.sets is None):
+        return None
+    rows: list[TrustRow] = []
+    for name, explanation in zip(names[:LISTED], explanations, strict=False):
+        drawn = sum(row.drawing is not None for row in rows)
+        rows.append(trust_row(explanation, name, naming, look if drawn < DRAWN else None))
+    content = {
+        "rows": rows,
+        "noun": naming.noun,
+        "left_out": len(names) - len(rows),
+        "neighbours": any(row.neighbours for row in rows),
+        "domains": any(row.verdict for row in rows),
+    }
+    return Section("trust", "How far can this be trusted?", content, "Trust")
 
 
 def trust_row(explanation: Explanation, name: str, naming: Naming, look: Symbols | None) -> TrustRow:
@@ -100,14 +78,14 @@ def trust_row(explanation: Explanation, name: str, naming: Naming, look: Symbols
 
 def range_words(explanation: Explanation, naming: Naming) -> str:
     """Return the interval or set of a prediction in words, "" if there is none."""
-    interval, held = explanation.interval, explanation.prediction_set
+    interval, values = explanation.interval, explanation.prediction_set
     if interval is not None:
         return f"{interval[0]:.3g} to {interval[1]:.3g}"
-    if held is None:
+    if values is None:
         return ""
     if not explanation.target.exclusive:
-        return " or ".join("yes" if value else "no" for value in held) or "neither yes nor no"
-    return " or ".join(naming.class_(value) for value in held) or "typical of no class"
+        return " or ".join("yes" if value else "no" for value in values) or "neither yes nor no"
+    return " or ".join(naming.class_(value) for value in values) or "typical of no class"
 
 
 def value_words(value: Any, explanation: Explanation, naming: Naming) -> str:

@@ -15,6 +15,8 @@ from isonn.report.layout import canonical_order
 from isonn.report.matrix import suits
 from isonn.report.words import Naming, has_target, side
 
+#: The name and the graphs of each class.
+Sides = Sequence[tuple[str, NDArray[np.bool_]]]
 #: Maximum number of graphs searched for the reasons of single graphs, as each piece is compared with every graph.
 COUNTED = 1000
 #: Larger pieces are not searched for in other graphs.
@@ -67,14 +69,12 @@ def piece_key(graph: Graph, nodes: Sequence[int]) -> tuple[Any, ...]:
     return (piece.n, labels, tuple(cells))
 
 
-def count_by_class(
-    held: NDArray[np.bool_], sides: Sequence[tuple[str, NDArray[np.bool_]]]
-) -> tuple[tuple[str, int, int], ...]:
+def count_by_class(held: NDArray[np.bool_], sides: Sides) -> tuple[tuple[str, int, int], ...]:
     """Return per side its name, how many of its graphs are in ``held``, and how many there are."""
     return tuple((name, int((held & side).sum()), int(side.sum())) for name, side in sides)
 
 
-def sides_of(graphs: GraphSet, naming: Naming, first: Any = None) -> list[tuple[str, NDArray[np.bool_]]]:
+def sides_of(graphs: GraphSet, naming: Naming, first: Any = None) -> Sides:
     """Return the name and the graphs of each class, or of all graphs if there are no classes.
 
     Args:

@@ -1,0 +1,62 @@
+"""The best trivial method on the graphs of a page, as the number to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.graphs.graph import GraphSet
+from isonn.report.header import Tile
+from isonn.report.judged import folds_of
+from isonn.report.words import percent_text
+from isonn.targets import Labels, Numbers
+
+
+def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
+    """Return the best trivial method, cross-fitted on these graphs; None if there are too few to fit anything to."""
+    if graphs.y is None:
+        return None
+    if isinstance(clf.target_, Numbers):
+        error = clf.target_.metrics(*_guessed(graphs, lambda mean: mean))["rmse"]
+        return Tile("Trivial: always the mean", f"{error:.3g}", "typical error (RMSE)")
+    if isinstance(clf.target_, Labels):
+        accuracy = clf.target_.metrics(*_guessed(graphs, lambda mean: mean > 0.5))["accuracy"]
+        about = f"{round(accuracy * len(graphs)):,} of {len(graphs):,} right"
+        return Tile("Trivial: the most frequent value of each label", percent_text(accuracy), about)
+    return _trivial_classes(graphs)
+
+
+def _guessed(graphs: GraphSet, guess: Callable[[NDArray[Any]], Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return y, and what is guessed from its mean in the other folds."""
+    y = np.asarray(graphs.y, dtype=float)
+    guesses = np.full(y.shape, np.nan)
+    for train, test in folds_of(graphs):
+        guesses[test] = guess(np.nanmean(y[train], axis=0))
+    return y, guesses
+
+
+def _trivial_classes(graphs: GraphSet) -> Tile | None:
+    from isonn.baselines import DegreeHistogramClassifier, GraphSizeClassifier, MajorityClassifier
+
+    y = np.asarray(graphs.y)
+    if len(np.unique(y)) == 1:
+        return Tile("Best trivial method: the most frequent class", percent_text(1.0), "all of one class")
+    folds = folds_of(graphs)
+    if any(len(np.unique(y[train])) == 1 for train, _ in folds):
+        return None
+    methods = {
+        "the most frequent class": MajorityClassifier,
+        "graph size": GraphSizeClassifier,
+        "node degrees": DegreeHistogramClassifier,
+    }
+    right = dict.fromkeys(methods, 0)
+    for name, method in methods.items():
+        for train, test in folds:
+            fitted = method().fit(graphs[train], y[train])
+            right[name] += int((fitted.predict(graphs[test]) == y[test]).sum())
+    best = max(right, key=lambda name: right[name])
+    share = percent_text(right[best] / len(graphs))
+    return Tile(f"Best trivial method: {best}", share, f"{right[best]:,} of {len(graphs):,} right")
