@@ -157,11 +157,10 @@ def _split_rings_from_branches(graph: Graph, piece: NDArray[np.int64]) -> list[N
     """
     if len(piece) <= MOST_UNDIVIDED:
         return [piece]
-    import igraph
+    from isonn.graphs.cycles import edges_on_cycles  # imports numba
 
     links = graph.edges[graph.edges[:, 0] < graph.edges[:, 1]]
-    on_ring = np.ones(len(links), dtype=bool)
-    on_ring[igraph.Graph(graph.n, links.tolist()).bridges()] = False
+    on_ring = edges_on_cycles(graph.n, links)
     kind = np.zeros(graph.n)
     kind[piece] = 1.0
     kind[np.intersect1d(piece, links[on_ring])] = 2.0

@@ -132,7 +132,8 @@ def _train(counts: csr_array, job: Job, seed: int) -> TreeArrays:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = csr_matrix(counts[job.rows])  # LightGBM does not read sparse arrays
-        data = lightgbm.Dataset(table, job.targets, weight=job.weights, params=settings)
+        data = lightgbm.Dataset(table, job.targets, weight=job.weights, params=settings).construct()
+        del table  # LightGBM has its own copy
         booster = lightgbm.train(settings, data, ROUNDS)
     return from_text(booster.model_to_string(), job.outputs)
 

@@ -230,6 +230,8 @@ def is_smiles(text: str) -> bool:
 
 def _graphs_of(molecules: list[Mol], table: dict[str, NDArray[Any]], name: str) -> GraphSet:
     """Convert molecules in one pass over atoms and bonds, with array operations for all at once."""
+    from isonn.graphs.cycles import edges_on_cycles  # imports numba
+
     atoms: list[int] = []  # flat, because the garbage collector would scan a million tuples repeatedly
     sizes = [molecule.GetNumAtoms() for molecule in molecules]
     for molecule, n in zip(molecules, sizes, strict=True):
@@ -239,7 +241,7 @@ def _graphs_of(molecules: list[Mol], table: dict[str, NDArray[Any]], name: str) 
     owner, links = _bonds_of(molecules, sizes, columns[:, 0])
     first = np.concatenate([[0], np.cumsum(sizes)])[owner]
     ends = links[:, :2] + first[:, None]
-    ring = _ring_bonds(len(columns), ends)
+    ring = edges_on_cycles(len(columns), ends)
     degree = np.bincount(ends.ravel(), minlength=len(columns))
     hydrogen = columns[:, 0] == 1  # total hydrogens as in SMARTS, including those that are atoms
     drawn = np.bincount(ends.ravel(), hydrogen[ends[:, ::-1].ravel()], minlength=len(columns)).astype(np.int64)
@@ -315,15 +317,6 @@ _PLACE = {kind: place for place, kind in enumerate(BONDS)}
 #: The place in `BONDS` of twice the order of a bond; -1 for other orders.
 _KIND = np.full(32, -1)
 _KIND[[2, 3, 4, 6]] = [_PLACE[getattr(Chem.BondType, kind)] for kind in ("SINGLE", "AROMATIC", "DOUBLE", "TRIPLE")]
-
-
-def _ring_bonds(nodes: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether each bond lies in a ring, which all but bridges do."""
-    import igraph
-
-    ring = np.ones(len(ends), dtype=bool)
-    ring[igraph.Graph(n=nodes, edges=ends).bridges()] = False
-    return ring
 
 
 @contextmanager

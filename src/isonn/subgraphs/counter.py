@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.graphs.cycles import adjacency_of
 from isonn.packing import IntArray, bits_of, merge_equal
 from isonn.progress import announce
 from isonn.subgraphs.kernels import (
@@ -31,7 +32,6 @@ from isonn.subgraphs.kernels import (
     Scratch,
     Search,
     Tables,
-    adjacency_of,
     code_node_sets,
     count_graphs,
     find_twins,

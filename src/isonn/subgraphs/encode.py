@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from isonn.errors import InputError
 from isonn.explain.template import Template
+from isonn.graphs.cycles import edges_on_cycles
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
 from isonn.params import check_subgraph_size
-from isonn.subgraphs.kernels import edges_on_cycles
 from isonn.subgraphs.levels import Levels
 from isonn.subgraphs.survey import DistinctValues, check_undirected
 from isonn.subgraphs.views import COLUMNS, View, view_from_json

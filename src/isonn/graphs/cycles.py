@@ -1,0 +1,80 @@
+"""Which edges lie on cycles, and the neighbours of nodes, by compiled loops."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.compiled import compiled
+
+
+@compiled()
+def _fill_neighbours(ends, first, fill, neighbours, edge_of):  # type: ignore[no-untyped-def]
+    """List the neighbours of every node in ascending order, from edges (smaller, larger) sorted by both."""
+    for e in range(len(ends)):  # first the smaller neighbours, which come in ascending order
+        b = ends[e, 1]
+        neighbours[fill[b]] = ends[e, 0]
+        edge_of[fill[b]] = e
+        fill[b] += 1
+    for e in range(len(ends)):
+        a = ends[e, 0]
+        neighbours[fill[a]] = ends[e, 1]
+        edge_of[fill[a]] = e
+        fill[a] += 1
+
+
+@compiled()
+def _unmark_bridges(first, neighbours, edge_of, on_cycle):  # type: ignore[no-untyped-def]
+    """Write False for every bridge (Tarjan 1974, without recursion)."""
+    n = len(first) - 1
+    order, lowest, via, path = (
+        np.full(n, -1, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+    )
+    place, met = first[:-1].copy(), 0
+    for root in range(n):
+        if order[root] >= 0:
+            continue
+        order[root] = lowest[root] = met
+        via[root], path[0], depth, met = -1, root, 0, met + 1
+        while depth >= 0:
+            v = path[depth]
+            if place[v] < first[v + 1]:
+                edge, u = edge_of[place[v]], neighbours[place[v]]
+                place[v] += 1
+                if edge == via[v]:
+                    continue
+                if order[u] < 0:
+                    order[u] = lowest[u] = met
+                    via[u], met, depth = edge, met + 1, depth + 1
+                    path[depth] = u
+                elif order[u] < lowest[v]:
+                    lowest[v] = order[u]
+                continue
+            depth -= 1
+            if depth >= 0:
+                before = path[depth]
+                lowest[before] = min(lowest[before], lowest[v])
+                on_cycle[via[v]] = lowest[v] <= order[before]
+
+
+def edges_on_cycles(n: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether each edge of an undirected graph lies on a cycle, ``(m,)``; all other edges are bridges.
+
+    Example:
+        >>> edges_on_cycles(4, np.array([[0, 1], [0, 2], [1, 2], [2, 3]])).tolist()
+        [True, True, True, False]
+    """
+    on_cycle = np.ones(len(ends), dtype=np.bool_)
+    _unmark_bridges(*adjacency_of(n, ends), on_cycle)
+    return on_cycle
+
+
+def adjacency_of(n: int, ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return where the neighbours of each node start, the neighbours, and the edges; ascending if edges are sorted."""
+    first = np.concatenate([[0], np.cumsum(np.bincount(ends.ravel(), minlength=n))]).astype(np.int64)
+    neighbours, edge_of = (np.empty(len(ends) * 2, dtype=np.int32) for _ in range(2))
+    _fill_neighbours(np.ascontiguousarray(ends, dtype=np.int64), first, first[:-1].copy(), neighbours, edge_of)
+    return first, neighbours, edge_of
