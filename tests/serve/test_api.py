@@ -80,10 +80,10 @@ def test_matrices_labels_and_numbers(mutag, start):
 def test_an_explanation_sums_and_names_units(client, toxic):
     answer = client.post("/v1/explain", json={"model": "toxic", "smiles": [NITRO], "label": 1, "svg": True}).json()
     (row,) = answer["explanations"]
-    parts = [*(unit["contribution"] for unit in row["units"]), row["absent"]["contribution"]]
-    assert sum(parts) + row["terms"]["contribution"] == pytest.approx(row["score"] - row["base"], abs=1e-9)
+    parts = [part["contribution"] for name in ("units", "absent", "terms") for part in row[name]]
+    assert sum(parts) == pytest.approx(row["score"] - row["base"], abs=1e-9)
     assert row["score"] == toxic.explain(NITRO, label=1).score
-    assert row["units"][0]["name"] == "nitro on an aromatic ring"
+    assert row["units"][0]["text"] == "nitro on an aromatic ring"
     assert row["svg"].startswith("<svg")
 
 
@@ -121,7 +121,7 @@ def test_other_graphs_can_be_edited(client, mutag, mutag_model, edit, count):
     answer = client.post("/v1/whatif", json={"model": "mutag", "graphs": [graph], "edit": edit, "label": 1}).json()
     assert answer["about"] == count
     again = client.post("/v1/predict", json={"model": "mutag", "graphs": [answer["graph"]]}).json()
-    assert again["predictions"][0]["probabilities"] == pytest.approx(answer["answers"], abs=1e-12)
+    assert again["predictions"][0]["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-12)
     assert answer["score"] != mutag_model.explain(mutag[0], label=1).score
 
 
@@ -268,12 +268,88 @@ def test_a_request_opens_no_file(client):
     assert OPENED == []
 
 
-def test_the_openapi_document_names_every_path(client):
+def check(schema, value, schemas, where="answer"):
+    """Check a value against the part of JSON Schema that the document uses."""
+    if "$ref" in schema:
+        return check(schemas[schema["$ref"].rsplit("/", 1)[1]], value, schemas, where)
+    for part in schema.get("allOf", ()):
+        check(part, value, schemas, where)
+    if "oneOf" in schema:
+        assert sum(fits(part, value, schemas) for part in schema["oneOf"]) == 1, (where, value)
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+    kinds |= {"number": (int, float), "integer": int}
+    allowed = schema.get("type", [])
+    allowed = [allowed] if isinstance(allowed, str) else allowed
+    if allowed:
+        assert any(isinstance(value, kinds[kind]) for kind in allowed), (where, value)
+        assert "boolean" in allowed or not isinstance(value, bool), (where, value)
+    assert "enum" not in schema or value in schema["enum"], (where, value)
+    if isinstance(value, dict) and ("properties" in schema or "additionalProperties" in schema):
+        properties, more = schema.get("properties", {}), schema.get("additionalProperties", {})
+        assert set(schema.get("required", ())) <= set(value), (where, sorted(value))
+        assert more is not False or set(value) <= set(properties), (where, sorted(value))
+        for name, entry in value.items():
+            check(properties.get(name, more or {}), entry, schemas, f"{where}.{name}")
+    if isinstance(value, list):
+        assert schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 10**9), (where, value)
+        for i, entry in enumerate(value):
+            check(schema.get("items", {}), entry, schemas, f"{where}[{i}]")
+    return None
+
+
+def fits(schema, value, schemas):
+    try:
+        check(schema, value, schemas)
+    except AssertionError:
+        return False
+    return True
+
+
+def test_requests_and_answers_are_as_the_openapi_document_says(mutag, toxic, mutag_model, start):
+    sizes = mutag.sizes[:60].astype(float)
+    numbers = isonn.SubgraphRegressor(max_nodes=2, head="linear", keep_examples=True, random_state=0)
+    several = np.stack([mutag.y[:60] == 1, mutag.sizes[:60] > 17], axis=1) * 1
+    labels = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(mutag[:60], several)
+    models = {"toxic": toxic, "mutag": mutag_model, "numbers": numbers.fit(mutag[:60], sizes), "labels": labels}
+    client = start(create_app(models))
     document = client.get("/openapi.json").json()
-    assert document["openapi"] == "3.1.0"
+    schemas = document["components"]["schemas"]
+    graph = {"graphs": [as_json(mutag[0], mutag.node_label_names)]}
+    bodies = [
+        ("/v1/predict", {"model": "toxic", "smiles": [NITRO, "CCO"], "trust": True, "coverage": 0.8}),
+        ("/v1/explain", {"model": "toxic", "smiles": NITRO, "svg": True}),
+        ("/v1/whatif", {"model": "toxic", "smiles": NITRO, "edit": {"op": "delete", "atom": 0}}),
+        ("/v1/suggest", {"model": "toxic", "smiles": NITRO, "goal": 0, "top": 2}),
+        *(("/v1/predict", {"model": name, **graph, "trust": True}) for name in ("mutag", "numbers", "labels")),
+        *(("/v1/explain", {"model": name, **graph}) for name in ("mutag", "numbers", "labels")),
+        ("/v1/whatif", {"model": "numbers", **graph, "edit": {"op": "edge", "nodes": [0, 16]}}),
+        ("/v1/suggest", {"model": "mutag", **graph, "goal": -1, "top": 2}),
+    ]
+    for path, body in bodies:
+        about = document["paths"][path]["post"]
+        check(about["requestBody"]["content"]["application/json"]["schema"], body, schemas)
+        answer = client.post(path, json=body)
+        assert answer.status_code == 200, answer.text
+        check(about["responses"]["200"]["content"]["application/json"]["schema"], answer.json(), schemas)
     for path, methods in document["paths"].items():
-        answer = client.post(path, json={}) if "post" in methods else client.get(path)
-        assert answer.status_code in ((404, 422) if "post" in methods else (200,)), path
+        if "get" in methods:
+            schema = methods["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+            check(schema, client.get(path).json(), schemas)
+        else:
+            assert client.post(path, json={}).status_code == 404, "there are several models"
+
+
+def test_predictions_that_wait_together_are_those_of_each_alone(toxic, start):
+    smiles = [NITRO, "CCO", "C1OC1CC", "CCN", "c1ccncc1", "CC(=O)O", "CCCl", "C(", "[SiH3][Si]([SiH3])([SiH3])[SeH]"]
+    app = create_app({"toxic": toxic}, limits=Limits(graphs=5))
+    client = start(app)
+    alone = {text: client.post("/v1/predict", json={"smiles": [text]}).json() for text in smiles}
+    assert "error" in alone["C("]
+    assert "warnings" in alone[smiles[-1]]
+    with ThreadPoolExecutor(18) as pool:
+        found = list(pool.map(lambda text: client.post("/v1/predict", json={"smiles": text}).json(), smiles * 6))
+    for text, answer in zip(smiles * 6, found, strict=True):
+        assert answer == alone[text]
 
 
 def test_clients_that_send_half_a_request_are_sent_away(app, toxic, monkeypatch):

@@ -33,6 +33,7 @@ def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
         "absent": [_named(part) for part in e.absent],
         "terms": [_named(part) for part in e.terms],
         "node_importance": e.node_importance.tolist(),
+        "coverage": None if e.assessment is None else e.assessment.coverage,
         "interval": None if e.interval is None else [float(v) if np.isfinite(v) else None for v in e.interval],
         "set": e.prediction_set,
         "domain": None if e.domain is None else e.domain.to_dict(),

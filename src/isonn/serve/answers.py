@@ -1,149 +1,132 @@
-"""Predictions and explanations as JSON."""
+"""Predictions, explanations and facts about models, as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from isonn.domain import Assessment
 from isonn.errors import InputError
 from isonn.explain.explanation import Explanation
-from isonn.explain.matched import NamedContribution
-from isonn.explain.reasons import Reason
 from isonn.graphs.graph import GraphSet
 from isonn.report.draw import Drawing, draw_graph, symbols_of
 
 #: Elements that the page offers.
 ELEMENTS = ["C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si"]
-#: Absent pieces and terms that are named.
-NAMED = 5
 
 
-def predict(model: Any, graphs: GraphSet) -> list[dict[str, Any]]:
-    """Return the prediction of each graph, with a probability per class or label."""
-    target = model.target_
-    answers = model.predict(graphs) if target.numeric else model.predict_proba(graphs)
-    decided = target.decide(answers.reshape(len(graphs), -1))
-    names = output_names(model)
+def predict(model: Any, graphs: GraphSet, coverage: Any = None) -> list[dict[str, Any]]:
+    """Return the prediction of each graph, with a probability per class or label.
+
+    Args:
+        model: a fitted model.
+        graphs: the graphs.
+        coverage: adds an interval or a set of classes that holds the truth with this probability, and the domain, as
+            far as the model has them; None adds nothing.
+    """
+    target, names = model.target_, output_names(model)
+    more: list[dict[str, Any]]
+    if coverage is None:
+        answers, more = model.predict(graphs) if target.numeric else model.predict_proba(graphs), [{}] * len(graphs)
+    else:
+        if isinstance(coverage, bool) or not isinstance(coverage, (int, float)):
+            raise InputError(f"coverage is {ascii(coverage)[:40]}; give a number between 0 and 1")
+        found = model.assess(graphs, coverage)
+        answers, more = found.answers, _trust(found, names)
+    answers = answers.reshape(len(graphs), -1)
     rows = []
-    for answer, value in zip(answers.reshape(len(graphs), -1).tolist(), decided.tolist(), strict=True):
-        several = isinstance(value, list)
-        row = {"predicted": dict(zip(names, value, strict=True)) if several else value}
-        if not target.numeric:
-            row["probabilities"] = dict(zip(names, answer, strict=True))
-        rows.append(row)
+    for value, answer, extra in zip(target.decide(answers).tolist(), answers.tolist(), more, strict=True):
+        row = {"predicted": _by_name(names, value) if isinstance(value, list) else value}
+        probabilities = {} if target.numeric else {"probabilities": _by_name(names, answer)}
+        rows.append({**row, **probabilities, **extra})
     return rows
 
 
+def _trust(found: Assessment, names: list[str]) -> list[dict[str, Any]]:
+    """Return the interval or set of each graph and its domain, as far as there are such."""
+    rows: list[dict[str, Any]] = [{} for _ in found.answers]
+    if found.interval is not None:
+        finite = found.interval.astype(object)
+        finite[~np.isfinite(found.interval)] = None  # JSON has no infinity
+        pairs = finite.tolist()
+        held = pairs if found.interval.ndim == 2 else [_by_name(names, row) for row in pairs]
+        rows = [{"coverage": found.coverage, "interval": value} for value in held]
+    elif found.sets is not None:
+        held = [_chosen(names, row) for row in found.sets.tolist()]
+        rows = [{"coverage": found.coverage, "set": value} for value in held]
+    for row, domain in zip(rows, found.domain or (), strict=False):
+        row["domain"] = domain.to_dict()
+    return rows
+
+
+def _chosen(names: list[Any], kept: list[Any]) -> Any:
+    """Return the classes that a set holds; for labels False and True by name."""
+    if isinstance(kept[0], list):
+        return {name: _chosen([False, True], pair) for name, pair in zip(names, kept, strict=True)}
+    return [name for name, inside in zip(names, kept, strict=True) if inside]
+
+
+def _by_name(names: list[str], values: list[Any]) -> dict[str, Any]:
+    return dict(zip(names, values, strict=True))
+
+
 def facts(name: str, model: Any) -> dict[str, Any]:
-    """Describe a model: what it reads, and what it predicts."""
+    """Describe a model: what it reads, what it predicts, and a graph for the page to start with."""
+    reads = _reads(model)
     encoding = getattr(getattr(model, "vectorizer_", None), "encoding_", None)
-    labels = {} if encoding is None or model.kind_ == "molecules" else encoding.labels
-    names = model.label_names_
-    editing = _editing() if getattr(model, "kind_", "") == "molecules" else {}
+    labels = {} if encoding is None or reads == "smiles" else encoding.labels
+    known = {}
+    for kind in ("node", "edge"):
+        codes = labels.get(f"{kind}_labels", np.array([])).tolist()
+        known[kind] = [model.label_names_[kind].get(code, code) for code in codes]
+    editing = {}
+    if reads == "smiles":
+        from isonn.molecules.edit import GROUPS
+
+        editing = {"elements": ELEMENTS, "groups": list(GROUPS)}
+    values = model.target_.classes.tolist()
     return {
         "name": name,
         "class": type(model).__name__,
-        "reads": "smiles" if getattr(model, "kind_", "") == "molecules" else _form(model),
+        "reads": reads,
         "predicts": model.target_.name,
-        "outputs": [
-            {"value": value, "name": called}
-            for value, called in zip(model.target_.classes.tolist(), output_names(model), strict=True)
-        ],
-        "node_labels": [names["node"].get(label, label) for label in labels.get("node_labels", np.array([])).tolist()],
-        "edge_labels": [names["edge"].get(label, label) for label in labels.get("edge_labels", np.array([])).tolist()],
+        "outputs": [{"value": v, "name": n} for v, n in zip(values, output_names(model), strict=True)],
+        "node_labels": known["node"],
+        "edge_labels": known["edge"],
         **editing,
         "suggests": hasattr(model, "suggest"),
         "held_out_score": getattr(model, "held_out_score_", None),
+        "example": _example(model, reads, known),
     }
 
 
-def _editing() -> dict[str, list[str]]:
-    """Return what the page offers: elements, and groups to attach."""
-    from isonn.molecules.edit import GROUPS
-
-    return {"elements": ELEMENTS, "groups": list(GROUPS)}
-
-
-def _form(model: Any) -> str:
+def _reads(model: Any) -> str:
+    if getattr(model, "kind_", "") == "molecules":
+        return "smiles"
     return "matrices" if type(model).__name__.startswith("Aligned") else "graphs"
 
 
-def example(model: Any) -> dict[str, Any]:
-    """Return the body of a request with a graph that the model reads, for the page to start with."""
-    form = facts("", model)["reads"]
-    if form == "smiles":
+def _example(model: Any, reads: str, labels: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return the body of a request with a graph that the model reads."""
+    if reads == "smiles":
         return {"smiles": ["CC(=O)Oc1ccccc1C(=O)O"]}
-    if form == "matrices":
-        n = model.size_
-        return {"matrices": [np.where(np.eye(n, dtype=bool), 0.0, 0.1).tolist()]}
-    labels = facts("", model)
+    if reads == "matrices":
+        return {"matrices": [np.where(np.eye(model.size_, dtype=bool), 0.0, 0.1).tolist()]}
     n = 4 if type(model).__name__.startswith("Subgraph") else model.size_
-    graph: dict[str, Any] = {"nodes": n, "edges": [[i, i + 1] for i in range(n - 1)] + ([[0, n - 1]] if n > 2 else [])}
-    if labels["node_labels"]:
-        graph["labels"] = [labels["node_labels"][0]] * n
-    if labels["edge_labels"]:
-        graph["edge_labels"] = [labels["edge_labels"][0]] * len(graph["edges"])
+    edges = [[i, i + 1] for i in range(n - 1)] + ([[0, n - 1]] if n > 2 else [])
+    graph: dict[str, Any] = {"nodes": n, "edges": edges}
+    if labels["node"]:
+        graph["labels"] = [labels["node"][0]] * n
+    if labels["edge"]:
+        graph["edge_labels"] = [labels["edge"][0]] * len(edges)
     return {"graphs": [graph]}
-
-
-def label_of(model: Any, given: Any) -> Any:
-    """Return the class, label or column that a request names, by its value or its name; None for None."""
-    if given is None:
-        return None
-    values, names = model.target_.classes.tolist(), output_names(model)
-    if isinstance(given, (str, int, float)):
-        if given in values and not isinstance(given, bool):
-            return given
-        if str(given) in names:
-            return values[names.index(str(given))]
-    raise InputError(f"label is {ascii(given)[:40]}; use one of {', '.join(names[:20])}")
 
 
 def output_names(model: Any) -> list[str]:
     """Return the name of each class, label or column of numbers; by default its value."""
     names = model.label_names_.get("class" if model.target_.exclusive else "target", {})
     return [str(names.get(value, value)) for value in model.target_.classes.tolist()]
-
-
-def describe(model: Any, explanation: Explanation, svg: bool = True) -> dict[str, Any]:
-    """Return an explanation as JSON.
-
-    Args:
-        model: the model.
-        explanation: its explanation.
-        svg: whether to draw the graph, coloured by contribution.
-    """
-    target = explanation.target
-    row: dict[str, Any] = {
-        "predicted": _plain(target.decide(explanation.probabilities[None])[0]),
-        "explained": output_names(model)[explanation.column],
-        "score": explanation.score,
-        "base": explanation.base,
-        "answers": dict(zip(output_names(model), explanation.probabilities.tolist(), strict=True)),
-        "node_importance": explanation.node_importance.tolist(),
-        "units": units(explanation),
-        "absent": _named(explanation.absent),
-        "terms": _named(explanation.terms),
-    }
-    if svg:
-        row["svg"] = draw(explanation).svg
-    return row
-
-
-def units(explanation: Explanation) -> list[dict[str, Any]]:
-    """Return the units of a graph with their contributions, largest first."""
-    return [
-        {
-            "name": Reason(unit, explanation).text,
-            "kind": unit.kind,
-            "nodes": list(unit.nodes),
-            "contribution": unit.contribution,
-            **({"smiles": unit.smiles, "smarts": unit.smarts} if unit.smiles else {}),
-        }
-        for unit in explanation.units
-    ]
 
 
 def draw(explanation: Explanation) -> Drawing:
@@ -155,13 +138,3 @@ def draw(explanation: Explanation) -> Drawing:
         node_importance=explanation.node_importance,
         edge_importance=explanation.edge_importance,
     )
-
-
-def _named(parts: Sequence[NamedContribution]) -> dict[str, Any]:
-    """Return the sum of some contributions and the strongest of them; the name of a piece takes a millisecond."""
-    strongest = [{"name": part.name, "contribution": part.contribution} for part in parts[:NAMED]]
-    return {"contribution": float(sum(part.contribution for part in parts)), "strongest": strongest}
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

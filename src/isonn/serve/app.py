@@ -7,15 +7,12 @@ only reads and writes. A request that is not allowed never reaches that thread.
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import ipaddress
 import json
 import logging
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
 
@@ -28,13 +25,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import isonn
-from isonn.errors import IsoNNError, IsoNNWarning
-from isonn.explain.suggest import find_editor
+from isonn.errors import IsoNNError
 from isonn.serve import answers
 from isonn.serve.bodies import Limits, RequestError, read_graphs, read_json
-from isonn.serve.openapi import openapi
-from isonn.serve.trust import trust, trusts
 from isonn.serve.whatif import suggest, whatif
+from isonn.serve.worker import Worker, encoded
 
 #: Writes a line per request.
 LOG = logging.getLogger("isonn.serve")
@@ -54,17 +49,49 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 OPEN = ("/", "/page.js", "/page.css", "/v1/health", "/openapi.json")
 #: Characters of molecules in a line of the log.
 LOGGED = 200
-
-Work = Callable[["Models", dict[str, Any]], dict[str, Any]]
+#: Coverage of intervals and sets if a request names none.
+COVERAGE = 0.9
 
 
 class Models:
-    """The models of a server, by name."""
+    """The models of a server by name, and the work of each path, which is done in the thread of the models."""
 
     def __init__(self, models: Mapping[str, Any], limits: Limits) -> None:
         self.by_name, self.limits = dict(models), limits
 
-    def find(self, body: Mapping[str, Any]) -> tuple[str, Any]:
+    def list(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Describe all models."""
+        return {"models": [answers.facts(name, model) for name, model in self.by_name.items()]}
+
+    def predict(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Predict graphs."""
+        name, model = self._find(body)
+        graphs = read_graphs(body, model, self.limits.graphs, self.limits)
+        coverage = body.get("coverage", COVERAGE) if body.get("trust") else None
+        return {"model": name, "predictions": answers.predict(model, graphs, coverage)}
+
+    def explain(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Explain the predictions of graphs."""
+        name, model = self._find(body)
+        rows = []
+        graphs = read_graphs(body, model, self.limits.explained, self.limits)
+        for i in range(len(graphs)):
+            explanation = model.explain(graphs[i : i + 1], label=body.get("label"))
+            drawn = {"svg": answers.draw(explanation).svg} if body.get("svg") else {}
+            rows.append({**explanation.to_dict(without=False), **drawn})
+        return {"model": name, "explanations": rows}
+
+    def whatif(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Edit one graph and explain the result."""
+        name, model = self._find(body)
+        return {"model": name, **whatif(model, body, self.limits)}
+
+    def suggest(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return edits of one graph that move its prediction to a goal."""
+        name, model = self._find(body)
+        return {"model": name, **suggest(model, body, self.limits)}
+
+    def _find(self, body: Mapping[str, Any]) -> tuple[str, Any]:
         """Return the name and the model that a request asks for; it may be left out if there is one."""
         names = ", ".join(self.by_name)
         name = body.get("model")
@@ -99,98 +126,40 @@ def create_app(
         >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
         >>> app = create_app({"mutag": clf})
     """
-    served = Models(models, limits or Limits())
-    state = Server(served, log_structures)
-    page = {name: (files("isonn.serve") / "page" / name).read_bytes() for name in ("page.html", "page.js")}
-    drawing = files("isonn.report") / "html"
-    page["page.css"] = b"".join(
-        [
-            *((drawing / name).read_bytes() for name in ("style.css", "drawing.css")),
-            (files("isonn.serve") / "page" / "page.css").read_bytes(),
-        ]
-    )
-    routes = [
-        _file("/", page["page.html"], "text/html"),
-        _file("/page.js", page["page.js"], "text/javascript"),
-        _file("/page.css", page["page.css"], "text/css"),
-        _file("/openapi.json", _encoded(openapi(served)), "application/json"),
-        Route("/v1/health", _health),
-        Route("/v1/models", state.get(_models)),
-        Route("/v1/predict", state.post(_predict), methods=["POST"]),
-        Route("/v1/explain", state.post(_explain), methods=["POST"]),
-        Route("/v1/whatif", state.post(_whatif), methods=["POST"]),
-        Route("/v1/suggest", state.post(_suggest), methods=["POST"]),
-    ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, Exception: _failed})
-    return Guard(app, token, {*LOOPBACK, *(name.casefold() for name in hosts)}, served.limits)
+    limits = limits or Limits()
+    served, worker = Models(models, limits), Worker(limits)
 
-
-class Server:
-    """Runs the work of requests in one thread."""
-
-    def __init__(self, models: Models, log_structures: bool) -> None:
-        self.models, self.log_structures = models, log_structures
-        self.worker = ThreadPoolExecutor(1, "isonn-model")
-        self.waiting = 0
-
-    def get(self, work: Work) -> Callable[[Request], Any]:
-        """Return the handler of a request without a body."""
-
+    def post(work: Callable[[dict[str, Any]], dict[str, Any]], batches: bool = False) -> Any:
         async def handle(request: Request) -> Response:
-            return await self._answer(work, {})
-
-        return handle
-
-    def post(self, work: Work) -> Callable[[Request], Any]:
-        """Return the handler of a request with a JSON body."""
-
-        async def handle(request: Request) -> Response:
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().casefold()
-            if kind != "application/json":
-                return _error(415, f"content-type is {ascii(kind)[:60]}; send application/json")
-            try:
-                with fail_after(self.models.limits.slow):
-                    content = await _content(request, self.models.limits.body)
-                body = read_json(content)
-            except TimeoutError:
-                return _error(408, f"the body did not arrive within {self.models.limits.slow:g} s; send it again")
-            except RequestError as error:
-                return _error(error.status, str(error))
-            if self.log_structures:
+            body = await _body(request, limits)
+            if log_structures:
                 request.scope["isonn.structures"] = ascii(body.get("smiles", ""))[:LOGGED]
-            return await self._answer(work, body)
+            return _json(await (worker.batch if batches else worker.run)(work, body))
 
         return handle
 
-    async def _answer(self, work: Work, body: dict[str, Any]) -> Response:
-        limits = self.models.limits
-        if self.waiting >= limits.waiting:
-            return _error(503, f"{self.waiting} requests are waiting; try again in a second", {"retry-after": "1"})
-        self.waiting += 1
-        try:
-            loop = asyncio.get_running_loop()
-            with fail_after(limits.seconds):
-                return Response(
-                    await loop.run_in_executor(self.worker, self._work, work, body), media_type="application/json"
-                )
-        except TimeoutError:
-            return _error(503, f"the answer took more than {limits.seconds:g} s; send fewer or smaller graphs")
-        except RequestError as error:
-            return _error(error.status, str(error))
-        except IsoNNError as error:
-            return _error(422, str(error))
-        except (MemoryError, RecursionError):
-            return _error(422, "the graphs are too large for this server; send fewer or smaller ones")
-        finally:
-            self.waiting -= 1
+    async def list_models(request: Request) -> Response:
+        return _json(await worker.run(served.list, {}))
 
-    def _work(self, work: Work, body: dict[str, Any]) -> bytes:
-        """Do the work and encode its result; warnings of the model become a part of it."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            result = work(self.models, body)
-        said = dict.fromkeys(str(warning.message) for warning in caught if issubclass(warning.category, IsoNNWarning))
-        return _encoded({**result, "warnings": list(said)} if said else result)
+    page = files("isonn.serve") / "page"
+    style = [*(files("isonn.report") / "html" / name for name in ("style.css", "drawing.css")), page / "page.css"]
+    document = json.loads((page / "openapi.json").read_bytes())
+    document["info"]["version"] = isonn.__version__
+    routes = [
+        _constant("/", (page / "page.html").read_bytes(), "text/html"),
+        _constant("/page.js", (page / "page.js").read_bytes(), "text/javascript"),
+        _constant("/page.css", b"".join(path.read_bytes() for path in style), "text/css"),
+        _constant("/openapi.json", encoded(document)),
+        _constant("/v1/health", encoded({"status": "ok", "isonn": isonn.__version__})),
+        Route("/v1/models", list_models),
+        Route("/v1/predict", post(served.predict, batches=True), methods=["POST"]),
+        Route("/v1/explain", post(served.explain), methods=["POST"]),
+        Route("/v1/whatif", post(served.whatif), methods=["POST"]),
+        Route("/v1/suggest", post(served.suggest), methods=["POST"]),
+    ]
+    handlers = {HTTPException: _http_error, RequestError: _refused, IsoNNError: _refused, Exception: _failed}
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    return Guard(app, token, {*LOOPBACK, *(name.casefold() for name in hosts)}, limits)
 
 
 class Guard:
@@ -224,16 +193,9 @@ class Guard:
         except Exception:
             LOG.exception("a request failed; please report this")
         finally:
-            milliseconds = 1000 * (time.perf_counter() - start)
-            extra = scope.get("isonn.structures", "")
-            LOG.info(
-                "%s %s %s %.0f ms%s",
-                scope["method"] if scope["method"].isalpha() else "?",
-                ascii(scope["path"])[1:-1][:80],
-                status,
-                milliseconds,
-                f" {extra}" if extra else "",
-            )
+            method = scope["method"] if scope["method"].isalpha() else "?"
+            path, extra = ascii(scope["path"])[1:-1][:80], scope.get("isonn.structures", "")
+            LOG.info("%s %s %s %.0f ms %s", method, path, status, 1000 * (time.perf_counter() - start), extra)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -243,8 +205,8 @@ class Guard:
         if self.token is not None and scope["path"] not in OPEN:
             given = headers.get(b"authorization", b"")
             if not hmac.compare_digest(given, self.token):
-                return _error(401, "this server needs its token; send Authorization: Bearer TOKEN",
-                              {"www-authenticate": "Bearer"})  # fmt: skip
+                sentence = "this server needs its token; send Authorization: Bearer TOKEN"
+                return _error(401, sentence, {"www-authenticate": "Bearer"})
         return None
 
     def _is_own(self, host: str) -> bool:
@@ -259,26 +221,53 @@ class Guard:
         return True
 
 
-async def _content(request: Request, most: int) -> bytes:
-    """Read a body; raise `RequestError` as soon as it is too long."""
+def warm_up(model: Any) -> None:
+    """Use every path once, so that no later request compiles, imports or reads anything."""
+    models = Models({"model": model}, Limits())
+    body = answers.facts("model", model)["example"]
+    models.predict(body | {"trust": True})
+    models.whatif(body)
+    if hasattr(model, "suggest"):
+        from isonn.explain.suggest import find_editor
+
+        graphs = read_graphs(body, model, 1, models.limits)
+        find_editor(graphs.kind).propose(graphs[0], model.standardize_)
+
+
+async def _body(request: Request, limits: Limits) -> dict[str, Any]:
+    """Read the JSON body of a request; raise `RequestError` as soon as it is too long or too late."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().casefold()
+    if kind != "application/json":
+        raise RequestError(415, f"content-type is {ascii(kind)[:60]}; send application/json")
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and len(length) < 20 and int(length) > most:
-        raise RequestError(413, f"the body has {int(length):,} bytes, above the limit of {most:,}; send less at once")
     content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > most:
-            raise RequestError(413, f"the body has more than {most:,} bytes; send less at once")
-    return bytes(content)
+    try:
+        with fail_after(limits.slow):
+            if not (length.isdecimal() and len(length) < 20 and int(length) > limits.body):
+                async for chunk in request.stream():
+                    content += chunk
+                    if len(content) > limits.body:
+                        break
+                else:
+                    return read_json(bytes(content))
+    except TimeoutError as error:
+        raise RequestError(408, f"the body did not arrive within {limits.slow:g} s; send it again") from error
+    raise RequestError(413, f"the body has more than {limits.body:,} bytes; send less at once")
 
 
-def _encoded(value: Any) -> bytes:
-    """Encode JSON in ASCII, which also a lone surrogate survives."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+def _constant(path: str, content: bytes, kind: str = "application/json") -> Route:
+    async def answer(request: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return Route(path, answer)
+
+
+def _json(content: bytes) -> Response:
+    return Response(content, media_type="application/json")
 
 
 def _error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(_encoded({"error": sentence}), status, headers, "application/json")
+    return Response(encoded({"error": sentence}), status, headers, "application/json")
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -287,66 +276,10 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return _error(error.status_code, sentences.get(error.status_code, error.detail), error.headers)
 
 
+async def _refused(request: Request, error: Exception) -> Response:
+    status = error.status if isinstance(error, RequestError) else 422
+    return _error(status, str(error), {"retry-after": "1"} if status == 503 else None)
+
+
 async def _failed(request: Request, error: Exception) -> Response:
     return _error(500, "the server failed; its log says why")
-
-
-def _file(path: str, content: bytes, kind: str) -> Route:
-    async def serve(request: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return Route(path, serve)
-
-
-async def _health(request: Request) -> Response:
-    return Response(_encoded({"status": "ok", "isonn": isonn.__version__}), media_type="application/json")
-
-
-def warm_up(model: Any) -> None:
-    """Predict and edit an example, so that a request neither compiles nor imports nor reads anything."""
-    limits, body = Limits(), answers.example(model)
-    graphs = read_graphs(body, model, 1, limits)
-    answers.predict(model, graphs)
-    trust(model, graphs, None)
-    whatif(model, body, limits)
-    if hasattr(model, "suggest"):
-        find_editor(graphs.kind).propose(graphs[0], model.standardize_)
-
-
-# The work of each path, done in the thread of the models.
-
-
-def _models(models: Models, body: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "models": [
-            {**answers.facts(name, model), "trusts": trusts(model), "example": answers.example(model)}
-            for name, model in models.by_name.items()
-        ]
-    }
-
-
-def _predict(models: Models, body: dict[str, Any]) -> dict[str, Any]:
-    name, model = models.find(body)
-    graphs = read_graphs(body, model, models.limits.graphs, models.limits)
-    rows = answers.predict(model, graphs)
-    if body.get("trust"):
-        rows = [{**row, **more} for row, more in zip(rows, trust(model, graphs, body.get("coverage")), strict=True)]
-    return {"model": name, "predictions": rows}
-
-
-def _explain(models: Models, body: dict[str, Any]) -> dict[str, Any]:
-    name, model = models.find(body)
-    graphs = read_graphs(body, model, models.limits.explained, models.limits)
-    label = answers.label_of(model, body.get("label"))
-    explained = [model.explain(graphs[i : i + 1], label=label) for i in range(len(graphs))]
-    return {"model": name, "explanations": [answers.describe(model, one, bool(body.get("svg"))) for one in explained]}
-
-
-def _whatif(models: Models, body: dict[str, Any]) -> dict[str, Any]:
-    name, model = models.find(body)
-    return {"model": name, **whatif(model, body, models.limits)}
-
-
-def _suggest(models: Models, body: dict[str, Any]) -> dict[str, Any]:
-    name, model = models.find(body)
-    return {"model": name, **suggest(model, body, models.limits)}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
-from isonn.graphs.edit import add_node, check_node, delete_nodes, set_edge, set_label
-from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
+from isonn.graphs.graph import Graph
 from isonn.graphs.join import join_graphs
 from isonn.report.draw import Drawing, describe, svg_number
-from isonn.serve import answers
+from isonn.serve.answers import draw
 from isonn.serve.bodies import Limits, label_names, read_graphs, whole
 
 #: Radius of the area of a node that reacts to a click, in pixels of the drawing.
@@ -33,19 +32,21 @@ def whatif(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
     if edit is not None and not isinstance(edit, dict):
         raise InputError('edit is not an object; give one such as {"op": "delete", "atom": 0}')
     graphs = read_graphs(body, model, 1, limits)
-    smiles = ""
+    edited: dict[str, Any]
     if graphs.kind == "molecules":
-        smiles, graphs = _molecule(str(graphs.table["smiles"][0]), edit, model.standardize_)
-    elif edit is not None:
-        graphs = join_graphs([_edited(graphs[0], edit, model)], **label_names(model))
-    explanation = model.explain(graphs, label=answers.label_of(model, body.get("label")))
-    drawing = answers.draw(explanation)
+        smiles = _edited_molecule(str(graphs.table["smiles"][0]), edit, model.standardize_)
+        graphs, edited = as_graphset([smiles], standardize=model.standardize_), {"smiles": smiles}
+    else:
+        if edit is not None:
+            graphs = join_graphs([_edited(graphs[0], edit, model)], **label_names(model))
+        edited = {"graph": as_json(graphs[0], model)}
+    explanation = model.explain(graphs, label=body.get("label"))
     return {
-        **({"smiles": smiles} if smiles else {"graph": as_json(graphs[0], model)}),
+        **explanation.to_dict(without=False),
+        **edited,
         "about": describe(graphs[0]),
         "names": [explanation.node_name(node) for node in range(graphs[0].n)],
-        **answers.describe(model, explanation, svg=False),
-        "svg": clickable(drawing, graphs[0]),
+        "svg": clickable(draw(explanation), graphs[0]),
     }
 
 
@@ -60,7 +61,7 @@ def suggest(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
     if isinstance(goal, bool) or not isinstance(goal, (str, int, float)):
         raise InputError(f"goal is {ascii(goal)[:40]}; give the class, or the number to reach")
     top = whole(body.get("top", SUGGESTED), "top", 1, MOST_SUGGESTED)
-    found = model.suggest(graphs, goal, label=answers.label_of(model, body.get("label")), top=top)
+    found = model.suggest(graphs, goal, label=body.get("label"), top=top)
     return {"suggestions": [_suggestion(one, model) for one in found]}
 
 
@@ -77,77 +78,38 @@ def _suggestion(one: Any, model: Any) -> dict[str, Any]:
     }
 
 
-# Molecules.
-
-
-def _molecule(given: str, edit: dict[str, Any] | None, mode: str | None) -> tuple[str, GraphSet]:
-    """Return a molecule after an edit as the model sees it; nodes are the atoms of the SMILES, in order."""
+def _edited_molecule(given: str, edit: dict[str, Any] | None, mode: str | None) -> str:
+    """Return the SMILES of a molecule after an edit, standardised; nodes are its atoms, in order."""
     from rdkit import Chem
 
+    from isonn.molecules import edit as edits
     from isonn.molecules import standardize
 
     molecule = standardize(given, "none").mol
     if edit is not None:
-        molecule = _MOLECULE_EDITS[_operation(edit, _MOLECULE_EDITS)](molecule, edit)
-    smiles = Chem.MolToSmiles(standardize(molecule, mode or "none").mol)
-    return smiles, as_graphset([smiles], standardize=mode)
-
-
-def _set_element(molecule: Any, edit: dict[str, Any]) -> Any:
-    from isonn.molecules.edit import set_element
-
-    return set_element(molecule, _node(edit, "atom"), _text(edit, "element"))
-
-
-def _set_bond(molecule: Any, edit: dict[str, Any]) -> Any:
-    from isonn.molecules.edit import set_bond
-
-    return set_bond(molecule, *_pair(edit, "atoms"), whole(edit.get("order"), "order", 0, 3))
-
-
-def _delete_atom(molecule: Any, edit: dict[str, Any]) -> Any:
-    from isonn.molecules.edit import delete_atom
-
-    return delete_atom(molecule, _node(edit, "atom"))
-
-
-def _attach(molecule: Any, edit: dict[str, Any]) -> Any:
-    from isonn.molecules.edit import attach
-
-    return attach(molecule, _node(edit, "atom"), _text(edit, "group"))
-
-
-_MOLECULE_EDITS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
-    "element": _set_element,
-    "bond": _set_bond,
-    "delete": _delete_atom,
-    "attach": _attach,
-}
-
-
-# Other graphs.
+        match _operation(edit, ("element", "bond", "delete", "attach")):
+            case "element":
+                molecule = edits.set_element(molecule, _node(edit, "atom"), _text(edit, "element"))
+            case "bond":
+                molecule = edits.set_bond(molecule, *_pair(edit, "atoms"), whole(edit.get("order"), "order", 0, 3))
+            case "delete":
+                molecule = edits.delete_atom(molecule, _node(edit, "atom"))
+            case "attach":
+                molecule = edits.attach(molecule, _node(edit, "atom"), _text(edit, "group"))
+    return str(Chem.MolToSmiles(standardize(molecule, mode or "none").mol))
 
 
 def _edited(graph: Graph, edit: dict[str, Any], model: Any) -> Graph:
-    operation = _operation(edit, _GRAPH_EDITS)
-    node_names, edge_names = model.label_names_["node"], model.label_names_["edge"]
+    operation = _operation(edit, ("edge", "label", "delete", "add"))
     if operation == "edge":
-        label = _code(edit.get("label"), edge_names, graph.edge_labels)
+        label = _code(edit.get("label"), model.label_names_["edge"], graph.edge_labels)
         return set_edge(graph, *_pair(edit, "nodes"), _weight(edit.get("weight", 1)), label)
-    label = _code(edit.get("label"), node_names, graph.node_labels)
-    if operation == "label":
-        return set_label(graph, _node(edit, "node"), label)
-    if operation == "delete":
-        check_node(graph, _node(edit, "node"))
-        return delete_nodes(graph, [_node(edit, "node")])
-    more = add_node(graph, label)
-    if edit.get("node") is None:
-        return more
-    check_node(graph, _node(edit, "node"))
-    return set_edge(more, _node(edit, "node"), graph.n)
-
-
-_GRAPH_EDITS = ("edge", "label", "delete", "add")
+    label = _code(edit.get("label"), model.label_names_["node"], graph.node_labels)
+    if operation == "add":
+        more = add_node(graph, label)
+        return more if edit.get("node") is None else set_edge(more, _node(edit, "node", graph.n - 1), graph.n)
+    node = _node(edit, "node", graph.n - 1)
+    return set_label(graph, node, label) if operation == "label" else delete_nodes(graph, [node])
 
 
 def as_json(graph: Graph, model: Any) -> dict[str, Any]:
@@ -162,9 +124,6 @@ def as_json(graph: Graph, model: Any) -> dict[str, Any]:
     if graph.weights is not None:
         row["weights"] = graph.weights[once].tolist()
     return row
-
-
-# The drawing.
 
 
 def clickable(drawing: Drawing, graph: Graph) -> str:
@@ -183,9 +142,6 @@ def clickable(drawing: Drawing, graph: Graph) -> str:
     return drawing.svg.removesuffix("</svg>") + f'<g class="areas">{"".join(areas)}</g></svg>'
 
 
-# The fields of an edit.
-
-
 def _operation(edit: dict[str, Any], known: Any) -> str:
     operation = edit.get("op")
     if not isinstance(operation, str) or operation not in known:
@@ -193,8 +149,8 @@ def _operation(edit: dict[str, Any], known: Any) -> str:
     return operation
 
 
-def _node(edit: dict[str, Any], field: str) -> int:
-    return whole(edit.get(field), field, 0, 2**31)
+def _node(edit: dict[str, Any], field: str, last: int = 2**31) -> int:
+    return whole(edit.get(field), field, 0, last)
 
 
 def _pair(edit: dict[str, Any], field: str) -> tuple[int, int]:

@@ -46,8 +46,11 @@ function say(error) {
   at("problem").hidden = !error;
 }
 
+/** The probability of each class or label, or the value of each column. */
+const answersOf = answer => answer.probabilities || answer.values;
+
 /** The graph of an answer, as a request takes it. */
-const graphOf = answer => (answer.smiles !== undefined ? { smiles: answer.smiles } : { graphs: [answer.graph] });
+const graphOf = answer => (answer.smiles ? { smiles: answer.smiles } : { graphs: [answer.graph] });
 
 async function explain(graph, edit, words) {
   const asked = ++state.asked;
@@ -86,14 +89,14 @@ function show(number) {
   waterfall(answer);
   tell();
   choose(null);
-  trust(number);
+  trust(answer);
   at("suggestions").replaceChildren();
 }
 
 function verdict(answer, number) {
-  const value = answer.answers[answer.explained];
+  const value = answersOf(answer)[answer.explained];
   const before = number > 0 && state.history[number - 1].label === current().label
-    ? state.history[number - 1].answer.answers[answer.explained] : null;
+    ? answersOf(state.history[number - 1].answer)[answer.explained] : null;
   const strong = make("strong", numeric() ? value.toPrecision(3) : percent(value));
   const name = numeric() ? (answer.explained === "0" ? "predicted" : answer.explained) : `probability of ${spoken(answer.explained)}`;
   if (before === null) return [strong, ` ${name}`];
@@ -103,23 +106,28 @@ function verdict(answer, number) {
 
 const spoken = name => (/^-?\d+$/.test(name) ? `class ${name}` : name);
 
+/** The name of a class; of a label, whether it is present. */
+function nameOfValue(value) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  const output = state.model.outputs.find(one => one.value === value);
+  return spoken(output ? output.name : String(value));
+}
+
 function predicted(answer) {
   if (numeric()) return "";
-  if (typeof answer.predicted !== "object") {
-    const output = state.model.outputs.find(one => one.value === answer.predicted);
-    return spoken(output ? output.name : String(answer.predicted));
-  }
+  if (typeof answer.predicted !== "object") return nameOfValue(answer.predicted);
   return state.model.outputs.filter((_, i) => answer.predicted[i]).map(one => spoken(one.name)).join(", ") || "no label";
 }
 
 function waterfall(answer) {
   const rest = answer.units.slice(LISTED);
-  const rows = answer.units.slice(0, LISTED).map(unit => ({ ...unit }));
+  const rows = answer.units.slice(0, LISTED).map(unit => ({ ...unit, name: unit.text }));
   const sum = parts => parts.reduce((total, part) => total + part.contribution, 0);
   if (rest.length) rows.push({ name: `${rest.length} other parts`, contribution: sum(rest), nodes: [] });
-  const named = part => part.strongest.slice(0, 2).map(one => one.name).join(", ");
-  if (answer.absent.contribution) rows.push({ name: `what is absent (${named(answer.absent)}, ...)`, ...answer.absent });
-  if (answer.terms.contribution) rows.push({ name: `whole ${molecules() ? "molecule" : "graph"} (${named(answer.terms)})`, ...answer.terms });
+  for (const [words, parts] of [["what is absent", answer.absent], [`whole ${molecules() ? "molecule" : "graph"}`, answer.terms]]) {
+    const strongest = [...parts].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution)).slice(0, 2);
+    if (sum(parts)) rows.push({ name: `${words} (${strongest.map(one => one.name).join(", ")})`, contribution: sum(parts) });
+  }
   let level = answer.base;
   const levels = [0, level, answer.score];
   for (const row of rows) levels.push(row.from = level, level += row.contribution);
@@ -142,7 +150,7 @@ function waterfall(answer) {
   };
   const line = (name, from, to, value, attributes = {}) =>
     make("tr", [make("td", name), make("td", bar(from, to)), make("td", signed(value), { class: "number" })], attributes);
-  const body = [line("base: a mean training graph", 0, answer.base, answer.base, { class: "whole" })];
+  const body = [line("base: without any part", 0, answer.base, answer.base, { class: "whole" })];
   for (const row of rows) {
     let name = row.name;
     if ((row.nodes || []).length) {
@@ -164,32 +172,16 @@ function light(nodes) {
   }
 }
 
-async function trust(number) {
-  at("trust").replaceChildren();
-  if (!state.model.trusts) return;
-  const asked = state.asked;
-  let row = state.history[number].trust;
-  try {
-    if (!row) {
-      const answer = await call("v1/predict", { model: state.model.name, ...graphOf(current().answer), trust: true });
-      row = state.history[number].trust = answer.predictions[0];
-    }
-  } catch (error) {
-    return; // the prediction stands without it
-  }
-  if (state.shown !== number || asked !== state.asked) return;
+function trust(answer) {
   const entries = [];
   const entry = (name, content) => entries.push(make("dt", name), make("dd", content));
-  if (row.interval) {
-    const words = pair => pair.map(value => (value === null ? "unbounded" : value.toPrecision(3))).join(" to ");
-    entry(`${Math.round(100 * row.coverage)} % interval`, Array.isArray(row.interval) ? words(row.interval)
-      : Object.entries(row.interval).map(([name, pair]) => `${name}: ${words(pair)}`).join("; "));
-  }
-  if (row.set) entry(`${Math.round(100 * row.coverage)} % set`, row.set.map(spoken).join(", ") || "none fits");
-  if (row.domain) {
-    entry("Domain", row.domain.text);
-    if (row.domain.neighbours.length) {
-      entry("Nearest cases", make("ul", row.domain.neighbours.map(one =>
+  const percentage = `${Math.round(100 * answer.coverage)} %`;
+  if (answer.interval) entry(`${percentage} interval`, answer.interval.map(value => (value === null ? "unbounded" : value.toPrecision(3))).join(" to "));
+  if (answer.set) entry(`${percentage} set`, answer.set.map(nameOfValue).join(", ") || "none fits");
+  if (answer.domain) {
+    entry("Domain", answer.domain.text);
+    if (answer.domain.neighbours.length) {
+      entry("Nearest cases", make("ul", answer.domain.neighbours.map(one =>
         make("li", `${one.id}: ${JSON.stringify(one.value)}, similarity ${one.similarity.toFixed(2)}`))));
     }
   }
@@ -314,8 +306,8 @@ function choice(text, values) {
 
 function tell() {
   const rows = state.history.map(({ answer, words }, i) => {
-    const text = answer.smiles === undefined ? answer.about : answer.smiles;
-    const value = answer.answers[answer.explained];
+    const text = answer.smiles || answer.about;
+    const value = answersOf(answer)[answer.explained];
     const cells = [make("td", button(text, () => show(i))), make("td", words), make("td", predicted(answer)),
       make("td", numeric() ? value.toPrecision(3) : percent(value), { class: "number" }), make("td", signed(answer.score), { class: "number" })];
     return make("tr", cells, i === state.shown ? { class: "on", "aria-current": "true" } : {});
@@ -325,8 +317,8 @@ function tell() {
 
 function table() {
   const heads = ["structure", "edit", "predicted", `answer (${state.history[0].answer.explained})`, "score"];
-  const rows = state.history.map(({ answer, words }) => [answer.smiles === undefined ? JSON.stringify(answer.graph) : answer.smiles, words,
-    predicted(answer), answer.answers[answer.explained], answer.score]);
+  const rows = state.history.map(({ answer, words }) => [answer.smiles || JSON.stringify(answer.graph), words,
+    predicted(answer), answersOf(answer)[answer.explained], answer.score]);
   return [heads, ...rows].map(row => row.join("\t")).join("\n") + "\n";
 }
 

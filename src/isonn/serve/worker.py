@@ -1,0 +1,132 @@
+"""One thread that does all work on models, and answers predictions that wait at the same time together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from anyio import fail_after
+
+from isonn.errors import IsoNNError, IsoNNWarning
+from isonn.serve.bodies import FORMS, Limits, RequestError
+
+Body = dict[str, Any]
+Work = Callable[[Body], dict[str, Any]]
+
+
+class Worker:
+    """Runs work in one thread, in order; raises `RequestError` if too much waits, or if it takes too long."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.thread = ThreadPoolExecutor(1, "isonn-model")
+        self.tasks = 0
+        self.predictions: deque[tuple[Body, Future[bytes]]] = deque()
+
+    async def run(self, work: Work, body: Body) -> bytes:
+        """Do the work of a request, and return its result as JSON."""
+        return await self._wait(lambda: self.thread.submit(_done, work, body))
+
+    async def batch(self, work: Work, body: Body) -> bytes:
+        """Predict the graphs of a request together with those of others that wait; the answer is the same.
+
+        One molecule takes about as long as ten at once, so eight clients with single molecules are answered several
+        times faster.
+        """
+
+        def submit() -> Future[bytes]:
+            task: Future[bytes] = Future()
+            self.predictions.append((body, task))
+            self.thread.submit(self._predict_waiting, work)
+            return task
+
+        return await self._wait(submit)
+
+    async def _wait(self, submit: Callable[[], Future[bytes]]) -> bytes:
+        if self.tasks >= self.limits.waiting:
+            raise RequestError(503, f"{self.tasks} requests are waiting; try again in a second")
+        self.tasks += 1
+        try:
+            with fail_after(self.limits.seconds):
+                return await asyncio.wrap_future(submit())
+        except TimeoutError as error:
+            sentence = f"the answer took more than {self.limits.seconds:g} s; send fewer or smaller graphs"
+            raise RequestError(503, sentence) from error
+        except (MemoryError, RecursionError) as error:
+            raise RequestError(422, "the graphs are too large for this server; send fewer or smaller ones") from error
+        finally:
+            self.tasks -= 1
+
+    def _predict_waiting(self, work: Work) -> None:
+        waiting = [self.predictions.popleft() for _ in range(len(self.predictions))]
+        waiting = [(body, task) for body, task in waiting if task.set_running_or_notify_cancel()]
+        for tasks in _alike(waiting, self.limits.graphs):
+            results = _together(work, [body for body, _ in tasks]) if len(tasks) > 1 else None
+            for i, (body, task) in enumerate(tasks):
+                try:
+                    task.set_result(_done(work, body) if results is None else results[i])
+                except Exception as error:  # noqa: BLE001 - raised again where the request waits
+                    task.set_exception(error)
+
+
+def encoded(value: Any) -> bytes:
+    """Encode JSON in ASCII, which also a lone surrogate survives."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def _done(work: Work, body: Body) -> bytes:
+    """Do the work and encode its result; warnings of the model become a part of it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = work(body)
+    said = dict.fromkeys(str(warning.message) for warning in caught if issubclass(warning.category, IsoNNWarning))
+    return encoded({**result, "warnings": list(said)} if said else result)
+
+
+def _alike(tasks: Sequence[tuple[Body, Any]], most: int) -> Iterator[list[tuple[Body, Any]]]:
+    """Yield the tasks that differ in their graphs only together, up to so many graphs."""
+    groups: list[tuple[Body, int, list[tuple[Body, Any]]]] = []
+    for body, task in tasks:
+        rest, count = _without_graphs(body), len(_graphs(body))
+        for i, (other, total, members) in enumerate(groups):
+            if count and rest == other and total + count <= most:
+                members.append((body, task))
+                groups[i] = (other, total + count, members)
+                break
+        else:
+            groups.append((rest, count if count else most, [(body, task)]))
+    return (members for *_, members in groups)
+
+
+def _together(work: Work, bodies: Sequence[Body]) -> list[bytes] | None:
+    """Return the answers to requests that differ in their graphs only; None if each has to be answered by itself."""
+    form = _form(bodies[0])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", IsoNNWarning)  # a warning belongs to one of them
+            result = work({**bodies[0], form: [graph for body in bodies for graph in _graphs(body)]})
+    except (IsoNNError, IsoNNWarning, RequestError, MemoryError, RecursionError):
+        return None
+    rows = iter(result["predictions"])
+    return [encoded({**result, "predictions": [next(rows) for _ in _graphs(body)]}) for body in bodies]
+
+
+def _form(body: Body) -> str:
+    forms = [form for form in FORMS if form in body]
+    return forms[0] if len(forms) == 1 and "confounds" not in body else ""
+
+
+def _graphs(body: Body) -> list[Any]:
+    """Return the graphs of a body that may be joined with others, else []."""
+    given = body.get(_form(body), [])
+    return [given] if isinstance(given, str) else given if isinstance(given, list) else []
+
+
+def _without_graphs(body: Body) -> Body:
+    form = _form(body)
+    return {**{field: value for field, value in body.items() if field != form}, "": form}
