@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.explain.text import formula
+from isonn.explain.text import formula, piece_text
+from isonn.subgraphs.views import LabelsView
 
 PATH = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
 RING = np.roll(np.eye(4), 1, axis=1) + np.roll(np.eye(4), -1, axis=1)
@@ -79,3 +80,34 @@ def test_no_reason_is_half_of_a_molecule_when_a_smaller_piece_is_stronger(mutag)
     clf = isonn.SubgraphClassifier(n_templates=8, random_state=0).fit(mutag)
     for graph in mutag[:60]:
         assert all(len(reason.nodes) <= max(12, graph.n // 2) for reason in clf.explain(graph).reasons)
+
+
+def test_texts_of_pieces_say_what_the_model_reads_and_nothing_else():
+    """Links of 5.0 mark class 1; labels, which the view leaves out, are told by no text."""
+    generator = np.random.default_rng(0)
+    cells = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]])
+    graphs = []
+    for i in range(40):
+        weights = np.repeat(generator.choice([1.0, 1.5, 2.0], 3), 2)
+        weights[2:4] = 5.0 if i % 2 else weights[2:4]
+        graphs.append(isonn.Graph(4, cells, weights=weights, node_labels=np.array(["A", "B", "B", "A"])))
+    view = LabelsView(node_labels=False, edge_weights=True)
+    clf = isonn.SubgraphClassifier(2, view=view, head="linear", random_state=0).fit(graphs, np.arange(40) % 2)
+    text = clf.explain(graphs[1]).reasons[0].text
+    assert "link 5" in text
+    assert "A" not in text
+    assert "B" not in text
+
+
+def test_texts_of_pieces_show_attributes_that_the_model_reads():
+    generator = np.random.default_rng(0)
+    cells = np.array([[0, 1], [1, 0], [1, 2], [2, 1]])
+    graphs = []
+    for i in range(40):
+        values = generator.choice([0.0, 1.0], (3, 1))
+        values[1] = 7.0 if i % 2 else 0.0
+        graphs.append(isonn.Graph(3, cells, node_attributes=values))
+    clf = isonn.SubgraphClassifier(1, head="linear", random_state=0).fit(graphs, np.arange(40) % 2)
+    assert clf.explain(graphs[1]).reasons[0].text == "node[7]"
+    large = isonn.Graph(20, np.array([[i, j] for i in range(20) for j in (i - 1, i + 1) if 0 <= j < 20]), weights=None)
+    assert piece_text(large, range(20), {}, reads=["node_attributes"]) == "a path of 20 nodes"

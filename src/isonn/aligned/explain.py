@@ -116,7 +116,7 @@ class AlignedMatches(MatchedGraph):
         """Return every connection with its full contribution, on its own and as part of sets."""
         zero = np.zeros(len(self._intercept))
         worth = self.target.margin(self._cells.T, column) - self.target.margin(zero, column)
-        return Regions(self._nodes[:, :1], self._nodes[:, 1:], worth, np.ones(len(worth)))
+        return Regions(self._nodes[:, :1], self._nodes[:, 1:], worth)
 
     def units(self, column: int, importance: Floats) -> list[Unit]:
         """Return the sets of regions, the strongest single connections, and the rest."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from isonn.domain import Assessment, GraphDomain
 from isonn.errors import InputError, IsoNNWarning
-from isonn.explain.importance import edge_means, edge_shares, node_shares
+from isonn.explain.importance import edge_shares, node_shares
 from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Regions
 from isonn.explain.reasons import Reason, find_reasons
 from isonn.explain.template import Template
@@ -88,17 +88,12 @@ class Explanation:
         base: the score before anything contributes: for the paper's models the score without any matches, for subgraph
             models that of a graph without pieces and of mean size, for aligned models that of a mean training graph.
         padding: contribution of all inputs beyond the graph's nodes; 0 for models without padding.
-        templates: the model's templates.
-        matches: the listed matches, by absolute contribution, largest first.
-        count: the number of all matches.
-        total: the sum of the contributions of all matches.
-        template_contributions: the score minus the score with a template switched off, shape (c,).
         node_importance: every match's contribution shared equally among its nodes, and the contributions of terms that
             are sums over nodes, shape (n,).
-        edge_importance: every match's contribution shared among the cells of its region by their absolute weight, shape
-            (n, n); sums to ``total``. A region without an edge shares equally among its cells.
-        single_nodes: contribution of single-node pieces; 0 for models without any.
-        exact: whether ``node_importance`` and the contributions of ``absent`` and ``terms`` sum to ``score - base``.
+        source: the graph and its matches.
+        contributions: rows of matches in ``source.occurrences``, and their contributions.
+        regions: the contributions summed over the matches of each region.
+        top: number of matches to list; None lists all.
         assess: returns the assessment of the graph, see `assessment`, `interval`, `prediction_set` and `domain`.
 
     Example:
@@ -120,24 +115,80 @@ class Explanation:
     score: float
     base: float
     padding: float
-    templates: Sequence[Template]
-    matches: list[Match]
-    count: int
-    total: float
-    template_contributions: NDArray[np.float64]
     node_importance: NDArray[np.float64]
-    edge_importance: NDArray[np.float64]
     target: Target
     source: MatchedGraph = field(repr=False)
-    rows: IntArray = field(repr=False)
     contributions: tuple[IntArray, NDArray[np.float64]] = field(repr=False)
     regions: Regions = field(repr=False)
-    single_nodes: float = 0.0
-    exact: bool = False
+    top: int | None = field(default=LISTED, repr=False)
     label_names: dict[Any, str] = field(default_factory=dict, repr=False)
     edge_label_names: dict[Any, str] = field(default_factory=dict, repr=False)
     class_names: dict[Any, str] = field(default_factory=dict, repr=False)
     assess: Callable[[], Assessment] | None = field(default=None, repr=False)
+
+    @property
+    def exact(self) -> bool:
+        """Whether ``node_importance`` and the contributions of ``absent`` and ``terms`` sum to ``score - base``."""
+        return self.source.exact
+
+    @property
+    def templates(self) -> Sequence[Template]:
+        """The model's templates."""
+        return self.source.templates
+
+    @property
+    def count(self) -> int:
+        """The number of all matches."""
+        return len(self.source.occurrences)
+
+    @property
+    def total(self) -> float:
+        """The sum of the contributions of all matches."""
+        return float(self.regions.total.sum())
+
+    @property
+    def _listed(self) -> IntArray:
+        """The places of the listed matches in ``contributions``, largest absolute contribution first."""
+        return np.argsort(-np.abs(self.contributions[1]), kind="stable")[: self.top]
+
+    @property
+    def rows(self) -> IntArray:
+        """The rows of the listed matches in ``source.occurrences``."""
+        return self.contributions[0][self._listed]
+
+    @cached_property
+    def matches(self) -> list[Match]:
+        """The listed matches, by absolute contribution, largest first."""
+        return matches_of(self.source, self.rows, self.contributions[1][self._listed])
+
+    @cached_property
+    def template_contributions(self) -> NDArray[np.float64]:
+        """The score minus the score with a template switched off, shape (c,)."""
+        with torch_threads(1):
+            return self.source.template_contributions(self.column, *self.contributions)
+
+    @cached_property
+    def _edge_shares(self) -> NDArray[np.float64]:
+        regions = self.regions
+        return edge_shares(self.graph.adjacency, regions.nodes, regions.columns, regions.total)
+
+    @cached_property
+    def edge_importance(self) -> NDArray[np.float64]:
+        """Every match's contribution, shared among the cells of its region by their absolute weight, shape (n, n).
+
+        A region without an edge shares equally among its cells. Sums to ``total``; in undirected models, where an edge
+        has two equal cells, one of them and ``single_nodes`` do.
+        """
+        edges = self._edge_shares
+        if self.source.undirected:  # an edge is both of its cells; the diagonal belongs to single nodes
+            edges = edges + edges.T
+            np.fill_diagonal(edges, 0.0)
+        return edges
+
+    @property
+    def single_nodes(self) -> float:
+        """The contribution of single-node pieces; 0 for models without any."""
+        return float(np.trace(self._edge_shares)) if self.source.undirected else 0.0
 
     @property
     def column(self) -> int:
@@ -225,14 +276,6 @@ class Explanation:
         than the molecule that was given.
         """
         return np.asarray(on_input_nodes(self.graph, self.node_importance))
-
-    @cached_property
-    def edge_means(self) -> NDArray[np.float64]:
-        """The mean contribution of the matches that contain each edge, shape (n, n).
-
-        These do not add up, but unlike sums they do not grow with the number of matches that contain an edge.
-        """
-        return edge_means(self.graph.adjacency, self.regions)
 
     def node_name(self, node: int) -> str:
         """Return the name of a node, or its label and number."""
@@ -371,15 +414,8 @@ def explain_matched(
     def score(values: Logits) -> NDArray[np.float64]:
         return target.margin(values, column)
 
-    rows, contributions = matched.contributions(column)
-    order = np.argsort(-np.abs(contributions), kind="stable")[:top]
-    regions = matched.region_contributions(column, rows, contributions)
-    edges = edge_shares(matched.graph.adjacency, regions.nodes, regions.columns, regions.total)
-    single_nodes = 0.0
-    if matched.undirected:  # an edge is both of its cells; the diagonal belongs to single nodes
-        single_nodes = float(np.trace(edges))
-        edges = edges + edges.T
-        np.fill_diagonal(edges, 0.0)
+    contributions = matched.contributions(column)
+    regions = matched.region_contributions(column, *contributions)
     return Explanation(
         graph=matched.graph,
         label=classes[predicted],
@@ -389,23 +425,15 @@ def explain_matched(
         score=float(score(logits)),
         base=matched.base(column),
         padding=float(score(logits) - score(matched.padding_logits())),
-        templates=matched.templates,
-        matches=matches_of(matched, rows[order], contributions[order]),
-        count=len(matched.occurrences),
-        total=float(regions.total.sum()),
-        template_contributions=matched.template_contributions(column, rows, contributions),
         node_importance=_node_importance(matched, column, regions),
-        edge_importance=edges,
         target=target,
         source=matched,
-        single_nodes=single_nodes,
-        exact=matched.exact,
+        contributions=contributions,
+        regions=regions,
+        top=top,
         label_names=dict((names or {}).get("node", {})),
         edge_label_names=dict((names or {}).get("edge", {})),
         class_names=called,
-        rows=rows[order],
-        contributions=(rows, contributions),
-        regions=regions,
     )
 
 

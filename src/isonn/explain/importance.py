@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.matched import Regions
 from isonn.packing import IntArray
 
 #: Numbers shared at a time: 64 MB of float64.
@@ -52,21 +51,6 @@ def edge_shares(
         share *= (contributions[block] / np.maximum(share.sum(axis=1), np.finfo(float).tiny))[:, None]
         total += np.bincount(cell[real], weights=share[real], minlength=n * n)
     return total.reshape(n, n)
-
-
-def edge_means(adjacency: NDArray[np.float64], regions: Regions) -> NDArray[np.float64]:
-    """Return the mean contribution of the matches that contain each edge.
-
-    Returns:
-        ndarray of shape (n, n), 0 where there is no edge. It does not add up to the score.
-    """
-    n = len(adjacency)
-    total, count = np.zeros(n * n), np.zeros(n * n)
-    for block, cell, _, weight in _cells(adjacency, regions.nodes, regions.columns):
-        held = weight != 0
-        for sums, values in ((total, regions.total[block]), (count, regions.count[block])):
-            sums += np.bincount(cell[held], weights=np.broadcast_to(values[:, None], cell.shape)[held], minlength=n * n)
-    return (total / np.maximum(count, 1)).reshape(n, n)
 
 
 def _cells(

@@ -6,7 +6,7 @@ Explanations need nothing else from a model. Each kind of region has its own sub
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,12 +84,11 @@ class NamedContribution:
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Regions of a graph with the total contribution and the number of their matches."""
+    """Regions of a graph with the total contribution of their matches."""
 
     nodes: IntArray
     columns: IntArray | None
     total: NDArray[np.float64]
-    count: NDArray[np.float64]
 
 
 class MatchedGraph(ABC):
@@ -115,6 +114,9 @@ class MatchedGraph(ABC):
 
     #: Whether the contributions of all matches, absent pieces and terms sum to score - base.
     exact: bool = False
+
+    #: The columns of graphs that the model reads.
+    reads: Collection[str] = ("node_labels", "edge_labels")
 
     #: The model's answers for another graph, shape (outputs,); None if it can only leave out matches.
     predict: Callable[[Graph], NDArray[np.float64]] | None = None
@@ -162,10 +164,8 @@ class MatchedGraph(ABC):
     def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
         """Sum the contributions of matches (by their rows) over each region."""
         found = self.occurrences
-        total, count = np.zeros(len(found.nodes)), np.zeros(len(found.nodes))
-        np.add.at(total, found.region[rows], contributions)
-        np.add.at(count, found.region[rows], 1)
-        return Regions(found.nodes, found.columns, total, count)
+        total = np.bincount(found.region[rows], contributions, minlength=len(found.nodes))
+        return Regions(found.nodes, found.columns, total.astype(np.float64))
 
     def template_contributions(
         self, column: int, rows: IntArray, contributions: NDArray[np.float64]

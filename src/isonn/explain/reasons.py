@@ -88,8 +88,12 @@ class Reason:
     @cached_property
     def text(self) -> str:
         """The unit in words: its name, the SMILES of one without a name, or a formula of its nodes."""
-        names = self.explanation.label_names, self.explanation.edge_label_names
-        return self.name or self.smiles or piece_text(self.graph, self.nodes, *names)
+        e = self.explanation
+        return (
+            self.name
+            or self.smiles
+            or piece_text(self.graph, self.nodes, e.label_names, e.edge_label_names, e.source.reads)
+        )
 
     @cached_property
     def without(self) -> NDArray[np.float64] | None:

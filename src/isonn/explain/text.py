@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MOST_IN_FORMULA = 12
 #: Larger pieces whose nodes all have one name are counted: "9 linked C with 2 rings".
 MOST_OF_ONE_NAME = 6
+#: Number of attributes of a node that a formula shows.
+MOST_VALUES = 3
 #: The sign of a link by the last word of its name: "double" in "ring double", "=" in "=;@". A link without a name lies
 #: on a cycle and may be of any kind.
 LINK_SIGNS = {"single": "\u2013", "double": "=", "triple": "\u2261", "aromatic": ":"}
@@ -138,18 +140,49 @@ def piece_text(
     nodes: Sequence[int],
     label_names: Mapping[Any, str],
     edge_label_names: Mapping[Any, str] | None = None,
+    reads: Collection[str] = ("node_labels", "edge_labels"),
 ) -> str:
-    """Describe a piece of a graph in words: its labelled nodes as a formula, or its shape if nodes have no labels."""
+    """Describe a piece of a graph in words: a formula of its nodes with what they carry, or its shape.
+
+    Args:
+        reads: the columns of the graph that the model reads; others are left out. Large pieces are told by their labels
+            and the range of their weights.
+
+    Example:
+        >>> graph = isonn.Graph(3, [[0, 1], [1, 0], [1, 2], [2, 1]], weights=[0.5, 0.5, 0.25, 0.25])
+        >>> piece_text(graph, [0, 1, 2], {}, reads=["edge_weights"])
+        'node\u2013node\u2013node (link 0.5; link 0.25)'
+    """
     if graph.kind in PIECE_TEXTS:
         return PIECE_TEXTS[graph.kind](len(nodes))
-    labels = None if graph.node_labels is None else graph.node_labels[list(nodes)].tolist()
-    names = None if labels is None else [str(label_names.get(label, label)) for label in labels]
+    labels = graph.node_labels if "node_labels" in reads else None
+    values = graph.node_attributes if "node_attributes" in reads else None
+    kinds = graph.edge_labels if "edge_labels" in reads else None
+    weights = graph.weights if "edge_weights" in reads else None
+    small = len(nodes) <= MOST_IN_FORMULA
+    names = None if labels is None else [str(label_names.get(label, label)) for label in labels[list(nodes)].tolist()]
+    if names is None and small and (values is not None or weights is not None):
+        names = ["node"] * len(nodes)
+    if names is not None and values is not None and small:
+        names = [f"{name}[{_numbers(row)}]" for name, row in zip(names, values[list(nodes)].tolist(), strict=True)]
+    inside = np.isin(graph.edges, nodes).all(axis=1)
     links = None
-    if graph.edge_labels is not None:
-        links = np.full((graph.n, graph.n), None, dtype=object)
-        links[tuple(graph.edges.T)] = [link_name(label, edge_label_names) for label in graph.edge_labels.tolist()]
-        links = links[np.ix_(nodes, nodes)]
-    return formula(graph.adjacency[np.ix_(nodes, nodes)] != 0, names, links)
+    if kinds is not None or (weights is not None and small):
+        told = np.full((graph.n, graph.n), None, dtype=object)
+        for place in np.flatnonzero(inside).tolist():
+            kind = None if kinds is None else link_name(kinds[place].item(), edge_label_names)
+            weight = "" if weights is None or not small else f" {weights[place]:.3g}"
+            told[tuple(graph.edges[place])] = f"{kind or ''}{weight}".strip()
+        links = told[np.ix_(nodes, nodes)]
+    text = formula(graph.adjacency[np.ix_(nodes, nodes)] != 0, names, links)
+    if weights is not None and not small and inside.any():
+        text += f" (weights {weights[inside].min():.3g} to {weights[inside].max():.3g})"
+    return text
+
+
+def _numbers(values: Sequence[float]) -> str:
+    shown = ", ".join(f"{value:.3g}" for value in values[:MOST_VALUES])
+    return shown if len(values) <= MOST_VALUES else f"{shown}, \u2026"
 
 
 def connections(names: Sequence[str]) -> str:

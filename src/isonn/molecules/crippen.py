@@ -44,13 +44,10 @@ def crippen(atoms: Atoms) -> tuple[Floats, Floats]:
 
 def _first(rules: Iterator[tuple[str, Flags]], values: dict[str, tuple[float, float]], n: int) -> IntArray:
     """Return the number of the first rule that fits each atom; the last value is that of all others."""
+    names, members = zip(*rules, strict=True)
     places = {name: place for place, name in enumerate(values)}
-    types, unmatched = np.full(n, len(values) - 1), np.ones(n, dtype=bool)
-    for name, fits in rules:
-        new = fits & unmatched
-        types[new] = places[name]
-        unmatched &= ~fits
-    return types
+    types = np.array([*(places[name] for name in names), len(values) - 1])
+    return np.asarray(types[np.array([*members, np.ones(n, dtype=bool)]).argmax(axis=0)])
 
 
 def atom_rules(atoms: Atoms) -> Iterator[tuple[str, Flags]]:

@@ -652,7 +652,11 @@ class SubgraphEstimator(GraphEstimator):
         listed = list_subgraphs(vectorizer.encoding_.encode(graphs), self.max_subgraphs, vectorizer.cut_seed)
         columns = vectorizer.columns_of(listed.rows)
         terms = graph_terms(graphs, self.kind_)
-        return SubgraphMatches(graphs[0], vectorizer.templates_, features, head, self.target_, listed, columns, terms)
+        matches = SubgraphMatches(
+            graphs[0], vectorizer.templates_, features, head, self.target_, listed, columns, terms
+        )
+        matches.reads = {*vectorizer.encoding_.labels, *vectorizer.encoding_.levels}
+        return matches
 
     @classmethod
     def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class SubgraphMatches(MatchedGraph):
 
     def region_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Regions:
         """Return every occurrence as a region, including pieces that are not templates."""
-        return Regions(self.occurrences.nodes, None, self._shares(column), np.ones(len(self._piece)))
+        return Regions(self.occurrences.nodes, None, self._shares(column))
 
     def template_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Floats:
         """Return the sum over the matches of each template."""
