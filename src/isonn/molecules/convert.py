@@ -23,7 +23,6 @@ from isonn.molecules.labels import BONDS, Atom, atom_codes, bond_code, bond_word
 from isonn.molecules.standardizer import DEFAULT, Standardized, check_mode, standard_columns, standard_form
 from isonn.params import check_count
 from isonn.processes import run_in_order
-from isonn.subgraphs.kernels import edges_on_cycles
 
 #: Reads an item of a list, with RDKit's log in the second argument. Returns the molecule, or the reason why it cannot
 #: be read, and the text to show.
