@@ -32,9 +32,10 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
-# a million molecules from a TU folder to a model, with time and memory; 5 GB of disk. MOLECULES=100000 is a quick look
+# a million molecules from a TU folder to a model, with time and memory; 5 GB of disk. MOLECULES=100000 is a quick look,
+# HEAD=linear fits sums alone
 million: $(READY)
-	$(BIN)/python benchmarks/large.py $(or $(MOLECULES),1000000)
+	$(BIN)/python benchmarks/large.py $(or $(MOLECULES),1000000) $(addprefix --head ,$(HEAD))
 
 # N generated SMILES screened, killed ten times on the way and resumed; N=10000000 needs 2 GB of disk
 screen: $(READY)

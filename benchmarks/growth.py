@@ -16,7 +16,7 @@ from pathlib import Path
 
 from large import watched
 from report import processor
-from smiles import smiles
+from smiles import write_smiles
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "growth.svg"
@@ -45,18 +45,11 @@ lightgbm.LGBMClassifier(n_estimators=200, verbose=-1).fit(vstack(parts), y)
 """
 
 
-def write(path: Path, count: int) -> None:
-    with path.open("w") as file:
-        file.write("smiles,y\n")
-        for text in smiles(count):
-            file.write(f"{text},{int('S(=O)' in text) ^ int('C(=O)O' in text)}\n")
-
-
 def measure(count: int) -> dict[str, tuple[float, float]]:
     """Return seconds and peak megabytes of both sides."""
     with tempfile.TemporaryDirectory(prefix="isonn-growth-") as name:
         data, script = Path(name) / "data.csv", Path(name) / "rival.py"
-        write(data, count)
+        write_smiles(data, count)
         script.write_text(RIVAL)
         commands = (
             [sys.executable, "-m", "isonn", "fit", str(data), "--standardize", "none", "--out", str(Path(name) / "m")],

@@ -32,7 +32,7 @@ SECTIONS = {
     "agreement": (matchers.agreement, False),
     "scipy": (matchers.against_scipy, False),
     "banking": (subgraphs.banking, True),
-    "large": (large.a_tenth, False),
+    "large": (large.hundred_thousand, False),
     "gin": (gin.ten_folds, True),
 }
 

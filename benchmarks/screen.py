@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 from large import family, megabytes, watched
-from smiles import smiles
+from smiles import class_of, smiles
 
 import isonn
 
@@ -58,8 +58,7 @@ def parse_rate(path: Path, processes: int) -> float:
 
 def fit(folder: Path) -> Path:
     train = list(smiles(5000))[::10]
-    y = [int("S(=O)" in text) ^ int("C(=O)O" in text) for text in train]
-    graphs = isonn.molecules.from_smiles(train, y, standardize="none")
+    graphs = isonn.molecules.from_smiles(train, list(map(class_of, train)), standardize="none")
     isonn.SubgraphClassifier(random_state=0).fit(graphs).save(folder / "model")
     return folder / "model"
 
