@@ -18,6 +18,7 @@ from isonn.baselines import (
 from isonn.baselines.ecfp import fingerprints
 from isonn.errors import InputError
 from isonn.experiments.study import unsupported_reason
+from isonn.heads.boosting import settings_for
 
 Chem = pytest.importorskip("rdkit.Chem")
 SMILES = [f"{'C' * n}{end}" for n in range(1, 9) for end in ("O", "N", "Cl", "c1ccccc1", "C(=O)O")]
@@ -82,7 +83,7 @@ def test_a_base_and_its_salt_have_one_fingerprint_unless_standardisation_is_off(
     assert (other[0] != other[1]).any()
 
 
-def test_trees_are_lightgbm_with_fixed_settings_and_repeat_exactly(molecules: isonn.GraphSet) -> None:
+def test_trees_are_lightgbm_with_the_settings_of_the_trees_head_and_repeat_exactly(molecules: isonn.GraphSet) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     from scipy.sparse import csr_matrix
 
@@ -91,25 +92,8 @@ def test_trees_are_lightgbm_with_fixed_settings_and_repeat_exactly(molecules: is
     np.testing.assert_array_equal(
         ECFPTreesClassifier(random_state=3).fit(molecules, TOXIC).predict_proba(molecules), found
     )
-    settings = {
-        "num_leaves": 15,
-        "learning_rate": 0.05,
-        "feature_fraction": 0.2,
-        "bagging_fraction": 0.8,
-        "bagging_freq": 1,
-        "min_data_in_leaf": 5,
-        "lambda_l2": 1.0,
-        "max_bin": 15,
-        "force_col_wise": True,
-        "deterministic": True,
-        "num_threads": 1,
-        "objective": "binary",
-        "verbose": -1,
-    }
-    settings |= {
-        name: model.models_[0].model.get_params()["random_state"]
-        for name in ("seed", "bagging_seed", "feature_fraction_seed")
-    }
+    seed = model.models_[0].model.get_params()["seed"]
+    settings = settings_for("binary", *fingerprints(molecules).shape, seed)
     data = lightgbm.Dataset(csr_matrix(fingerprints(molecules, counts=True)), TOXIC)
     expected = lightgbm.train(settings, data, 300).predict(fingerprints(molecules, counts=True))
     np.testing.assert_allclose(found[:, 1], expected, rtol=1e-6)

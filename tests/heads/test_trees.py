@@ -15,8 +15,8 @@ from scipy.sparse import csr_array, csr_matrix
 
 from isonn.errors import MissingDependencyError
 from isonn.heads import Inputs, LinearHead, StackedHead, TreesHead, boosting
-from isonn.heads.boosting import from_text
-from isonn.heads.tree_arrays import TreeArrays
+from isonn.heads.boosting import LEAST_COLUMNS, from_text, settings_for
+from isonn.heads.tree_arrays import DEEPEST, TreeArrays
 from isonn.heads.trees import screen_columns
 from isonn.targets import Classes
 
@@ -132,6 +132,13 @@ def test_logic_that_no_sum_can_tell_is_learned():
     both = StackedHead().fit(inputs, y, target)
     assert (both.held_out.argmax(axis=1) == y).mean() > 0.98
     assert both.weights[0]["trees"] > 0.8
+
+
+def test_larger_sets_get_larger_trees_and_a_tree_always_sees_some_columns():
+    few, many = (settings_for("binary", graphs, 3000, 0) for graphs in (100, 100_000))
+    assert few["num_leaves"] < many["num_leaves"] <= DEEPEST
+    assert settings_for("binary", 100, 80, 0)["feature_fraction"] * 80 == LEAST_COLUMNS
+    assert settings_for("regression", 100, 2, 0)["feature_fraction"] == 1
 
 
 def test_missing_terms_are_no_zeros():

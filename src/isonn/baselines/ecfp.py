@@ -15,25 +15,10 @@ from isonn.baselines.simple import FeatureClassifier, FeatureRegressor
 from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphEstimator
 from isonn.graphs.graph import GraphSet
+from isonn.heads.boosting import ROUNDS, import_lightgbm, settings_for
 from isonn.seeding import derive_seed, resolve_seed
 
 RADIUS, BITS, TREES = 2, 2048, 200
-#: Settings of the boosted trees: shallow trees, each on a fifth of the columns, and no choice that depends on threads.
-BOOSTED = {
-    "n_estimators": 300,
-    "num_leaves": 15,
-    "learning_rate": 0.05,
-    "colsample_bytree": 0.2,
-    "subsample": 0.8,
-    "subsample_freq": 1,
-    "min_child_samples": 5,
-    "reg_lambda": 1.0,
-    "max_bin": 15,
-    "deterministic": True,
-    "force_col_wise": True,
-    "n_jobs": 1,
-    "verbose": -1,
-}
 #: Largest number of molecules whose fingerprints are kept; a fingerprint is about 50 columns.
 _MOST_KEPT = 50_000
 #: Columns and counts of each molecule's fingerprint, by SMILES and standardisation: all folds and methods of a run
@@ -166,7 +151,7 @@ class ECFPLinearRegressor(_ECFP, FeatureRegressor):
 
 
 class ECFPTreesClassifier(_ECFP, FeatureClassifier):
-    """Boosted trees (LightGBM, 300 trees of 15 leaves) on ECFP4 counts, a strong baseline for most assays.
+    """Boosted trees (LightGBM, settings of isonn's own trees) on ECFP4 counts, a strong baseline for most assays.
 
     Args:
         random_state: seed of the samples of rows and columns.
@@ -184,11 +169,11 @@ class ECFPTreesClassifier(_ECFP, FeatureClassifier):
         self.random_state = random_state
 
     def _model(self) -> Any:
-        return _Boosted("LGBMClassifier", _seed(self.random_state))
+        return _Boosted(False, _seed(self.random_state))
 
 
 class ECFPTreesRegressor(_ECFP, FeatureRegressor):
-    """Boosted trees (LightGBM, 300 trees of 15 leaves) on ECFP4 counts.
+    """Boosted trees (LightGBM, settings of isonn's own trees) on ECFP4 counts.
 
     Args:
         random_state: seed of the samples of rows and columns.
@@ -205,19 +190,20 @@ class ECFPTreesRegressor(_ECFP, FeatureRegressor):
         self.random_state = random_state
 
     def _model(self) -> Any:
-        return _Boosted("LGBMRegressor", _seed(self.random_state))
+        return _Boosted(True, _seed(self.random_state))
 
 
 class _Boosted:
-    """LightGBM with the settings of `BOOSTED` on sparse columns, imported when fitted."""
+    """LightGBM on sparse columns, with the settings of the trees that read pieces, so that both can be compared."""
 
-    def __init__(self, name: str, seed: int) -> None:
-        lightgbm = importlib.import_module("lightgbm")
-        seeds = {"random_state": seed % 2**31, "bagging_seed": seed % 2**31, "feature_fraction_seed": seed % 2**31}
-        self.model = getattr(lightgbm, name)(**BOOSTED, **seeds)
+    def __init__(self, numeric: bool, seed: int) -> None:
+        self.numeric, self.seed = numeric, seed
 
     def fit(self, features: NDArray[np.float64], y: NDArray[Any]) -> _Boosted:
-        self.model.fit(csr_matrix(features), y)
+        objective = "regression" if self.numeric else "multiclass" if len(np.unique(y)) > 2 else "binary"
+        model = import_lightgbm().LGBMRegressor if self.numeric else import_lightgbm().LGBMClassifier
+        settings = settings_for(objective, *features.shape, self.seed)
+        self.model = model(n_estimators=ROUNDS, **settings).fit(csr_matrix(features), y)
         return self
 
     def predict(self, features: NDArray[np.float64]) -> NDArray[Any]:

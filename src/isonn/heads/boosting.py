@@ -24,12 +24,18 @@ from isonn.processes import Run
 
 #: Number of rounds. A round grows one tree, or one per class.
 ROUNDS = 300
-#: A tree sees this share of the columns, but at least so many, since single columns hold no logic.
-SHARE, LEAST_COLUMNS = 0.2, 64
-#: Fixed for all data. Trees are shallow, since there are more columns than graphs.
+#: A tree sees this share of the columns, more for numbers than for classes. Half instead of a fifth lowered the RMSE
+#: of trees in six of seven Murcko folds of numbers (ESOL .65 to .62, FreeSolv 1.22 to 1.15); a tenth raised the AUROC
+#: of small sets of classes (Bioavailability .65 to .69) and left larger ones (BACE, Ames) as they were.
+SHARE_FOR_NUMBERS, SHARE_FOR_CLASSES = 0.5, 0.1
+#: A tree sees at least so many columns, since single columns hold no logic.
+LEAST_COLUMNS = 64
+#: A tree has one leaf per so many graphs, within these limits: there are more columns than graphs, but large sets hold
+#: more logic. On two folds of Ames, 15 / 31 / 63 / 127 leaves had AUROC .892 / .899 / .901 / .900.
+GRAPHS_PER_LEAF, FEWEST_LEAVES, MOST_LEAVES = 100, 15, 63
+#: Fixed for all data.
 SETTINGS = {
     "learning_rate": 0.05,
-    "num_leaves": 15,
     "min_data_in_leaf": 5,
     "lambda_l2": 1.0,
     "bagging_fraction": 0.8,
@@ -125,8 +131,7 @@ def _train(counts: csr_array, job: Job, seed: int) -> TreeArrays:
     if not counts.shape[1] or not len(job.rows) or (job.targets == job.targets[0]).all():
         return _constant(job)
     lightgbm = import_lightgbm()
-    share = min(1.0, max(SHARE, LEAST_COLUMNS / counts.shape[1]))
-    settings = SETTINGS | {"objective": job.objective, "feature_fraction": share, "seed": seed % 2**31}
+    settings = settings_for(job.objective, len(job.rows), counts.shape[1], seed)
     if job.objective == "multiclass":
         settings["num_class"] = job.outputs
     with warnings.catch_warnings():
@@ -136,6 +141,17 @@ def _train(counts: csr_array, job: Job, seed: int) -> TreeArrays:
         del table  # LightGBM has its own copy
         booster = lightgbm.train(settings, data, ROUNDS)
     return from_text(booster.model_to_string(), job.outputs)
+
+
+def settings_for(objective: str, graphs: int, columns: int, seed: int) -> dict[str, Any]:
+    """Return LightGBM's settings for "binary", "multiclass" or "regression" on so many graphs and columns."""
+    share = SHARE_FOR_NUMBERS if objective == "regression" else SHARE_FOR_CLASSES
+    return SETTINGS | {
+        "objective": objective,
+        "num_leaves": min(MOST_LEAVES, max(FEWEST_LEAVES, graphs // GRAPHS_PER_LEAF)),
+        "feature_fraction": min(1.0, max(share, LEAST_COLUMNS / columns)),
+        "seed": seed % 2**31,
+    }
 
 
 def _constant(job: Job) -> TreeArrays:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from isonn.packing import Floats
 
-#: Longest path from a root to a leaf that is read; LightGBM's trees of 15 leaves have at most 14 splits.
+#: Longest path from a root to a leaf that is read; LightGBM's trees of 63 leaves have at most 62 splits.
 DEEPEST = 64
 #: 0!, 1!, ... as far as a path of distinct columns can need them.
 FACTORIALS = np.array([math.factorial(n) for n in range(DEEPEST + 2)], dtype=np.float64)
