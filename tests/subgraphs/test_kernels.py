@@ -10,7 +10,6 @@ import sys
 import time
 import tracemalloc
 
-import networkx
 import numpy as np
 import pytest
 from coded_graphs import MANY, SIZES, as_counts, assert_same_counts, coded, count_tables, counts_by_definition, labelled
@@ -19,24 +18,12 @@ from isonn.subgraphs import counter as module
 from isonn.subgraphs.count import counter_of
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs, Codes
-from isonn.subgraphs.kernels import edges_on_cycles
 
 
 @pytest.fixture(scope="module")
 def graphs():
     shapes = [(8, 0.3), (7, 0.5), (3, 0.9), (9, 0.25), (2, 1), (1, 0), (6, 0)]
     return [labelled(n, p, seed, labels=3) for seed, (n, p) in enumerate(shapes)]
-
-
-def test_edges_on_cycles_are_those_that_are_no_bridges():
-    generator = np.random.default_rng(0)
-    for _ in range(200):
-        n = int(generator.integers(1, 30))
-        ends = np.unique(np.sort(generator.integers(0, n, (int(generator.integers(0, 40)), 2)), axis=1), axis=0)
-        ends = ends[ends[:, 0] < ends[:, 1]]
-        bridges = set(networkx.bridges(networkx.Graph(ends.tolist())))
-        expected = [(a, b) not in bridges and (b, a) not in bridges for a, b in ends.tolist()]
-        assert edges_on_cycles(n, ends).tolist() == expected
 
 
 def test_a_hash_where_everything_collides_changes_nothing(graphs):
