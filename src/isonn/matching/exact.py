@@ -29,7 +29,7 @@ from torch.autograd.function import once_differentiable
 
 from isonn.errors import IsoNNWarning
 from isonn.matching.matcher import Matcher, check_pair
-from isonn.matching.permutations import Layout, MatrixLayout, check_enumerable, permutations
+from isonn.matching.permutations import cells_of, check_enumerable, permutations
 
 #: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache, were
 #: fastest for k = 4 to 7.
@@ -77,34 +77,15 @@ def exact_distance(templates: Tensor, regions: Tensor) -> Tensor:
     """
     check_pair(templates, regions)
     warn_of_cost(templates.shape[-1], len(templates), len(regions))
-    return exact_flat_distance(templates.flatten(1), regions.flatten(1), MatrixLayout(templates.shape[-1]))
-
-
-def exact_flat_distance(templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
-    """Return `exact_distance` of flat regions; entries can be of any kind.
-
-    Args:
-        layout: maps entries to their positions when nodes are relabelled.
-
-    Shapes:
-        - templates ``(c, entries)``
-        - regions ``(w, entries)``
-        - output ``(w, c)``
-    """
-    distance: Tensor = _ExactDistance.apply(templates, regions, layout)
+    distance: Tensor = _ExactDistance.apply(templates.flatten(1), regions.flatten(1))
     return distance
-
-
-def exact_flat_winners(templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
-    """Return the winning permutation of each pair as a row of `permutations`; shapes as in `exact_flat_distance`."""
-    return _match(templates.detach(), regions.detach(), layout)[1].t()
 
 
 def exact_winners(templates: Tensor, regions: Tensor) -> Tensor:
     """Return the winning permutation of each pair as a row of `permutations`; shapes as in `exact_distance`."""
     check_pair(templates, regions)
     warn_of_cost(templates.shape[-1], len(templates), len(regions))
-    return exact_flat_winners(templates.flatten(1), regions.flatten(1), MatrixLayout(templates.shape[-1]))
+    return _match(templates.detach().flatten(1), regions.detach().flatten(1))[1].t()
 
 
 def warn_of_cost(k: int, c: int, regions: int) -> None:
@@ -141,58 +122,58 @@ class ExactMatcher(Matcher):
 
 
 class _ExactDistance(torch.autograd.Function):
-    """`exact_flat_distance`; stores the winners, not the k! axis, for the backward pass."""
+    """`exact_distance` of flat matrices; stores the winners, not the k! axis, for the backward pass."""
 
     @staticmethod
-    def forward(ctx: Any, templates: Tensor, regions: Tensor, layout: Layout) -> Tensor:
-        distance, winners = _match(templates.detach(), regions.detach(), layout)
+    def forward(ctx: Any, templates: Tensor, regions: Tensor) -> Tensor:
+        distance, winners = _match(templates.detach(), regions.detach())
         ctx.save_for_backward(templates, regions, winners)
-        ctx.layout = layout
         return distance.t()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         templates, regions, winners = ctx.saved_tensors  # winners (c, w)
-        layout: Layout = ctx.layout
         grad_templates = grad_regions = None
         if ctx.needs_input_grad[0]:
-            grad_templates = template_gradient(templates, regions, winners, grad, layout)
+            grad_templates = template_gradient(templates, regions, winners, grad)
         if ctx.needs_input_grad[1]:
-            grad_regions = _region_gradient(templates, regions, winners, grad, layout)
-        return grad_templates, grad_regions, None
+            grad_regions = _region_gradient(templates, regions, winners, grad)
+        return grad_templates, grad_regions
 
 
-def template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
+def template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor) -> Tensor:
     """Return the gradient of the templates, given that of the distances, ``(w, c)``, and the winners, ``(c, w)``."""
-    by = _template_gradient_at_once if _small(templates, regions, layout) else _template_gradient
-    return by(templates, regions, winners, grad, layout)
+    by = _template_gradient_at_once if _small(templates, regions) else _template_gradient
+    return by(templates, regions, winners, grad)
 
 
-def _small(templates: Tensor, regions: Tensor, layout: Layout) -> bool:
-    small = templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(layout.k) <= BLOCK_PERMUTATIONS
+def _small(templates: Tensor, regions: Tensor) -> bool:
+    small = (
+        templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(_side(templates)) <= BLOCK_PERMUTATIONS
+    )
     return small and regions.device.type == "cpu" and regions.is_contiguous()
 
 
-def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
+def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor) -> Tensor:
     """Compute d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP, by permutation."""
     # Regions with the same winner are added before relabelling, so entries are permuted once per permutation.
-    every = permutations(layout.k).to(templates.device)
+    every = permutations(_side(templates)).to(templates.device)
     gradient = 2 * templates * grad.sum(0)[:, None]
     by_winner = _sum_by_winner(regions, grad, winners, len(every))
     for i in range(len(templates)):
         if len(every) <= BLOCK_PERMUTATIONS:  # with so few, finding the unused ones costs more than it saves
-            cells, sums = all_cells(layout).to(templates.device), by_winner[i]
+            cells, sums = all_cells(_side(templates)).to(templates.device), by_winner[i]
         else:
             used = torch.bincount(winners[i], minlength=len(every)).nonzero().squeeze(1)
-            cells, sums = layout.cells(every[used]), by_winner[i, used]
+            cells, sums = cells_of(every[used]), by_winner[i, used]
         gradient[i].index_add_(0, cells.flatten(), sums.flatten(), alpha=-2)
     return gradient
 
 
-def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout) -> Tensor:
+def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor) -> Tensor:
     """Compute d/dM sum_i g_i |PK_iP' - M|^2 = 2 M sum(g) - 2 sum_i g_i PK_iP', with the winning permutations."""
-    table = _relabelled(templates, layout)
+    table = _relabelled(templates)
     if regions.device.type == "cpu":
         won = torch.from_numpy(_membership(grad, winners, len(table)) @ table.numpy())
     else:
@@ -200,37 +181,35 @@ def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: 
     return torch.addcmul(won.mul_(-2), regions, grad.sum(1, keepdim=True), value=2)
 
 
-def _template_gradient_at_once(
-    templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor, layout: Layout
-) -> Tensor:
+def _template_gradient_at_once(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor) -> Tensor:
     """Compute the same by one numpy gather over all pairs: fewer steps, more memory."""
-    places = _all_cells_back(layout)[winners.numpy()]  # (c, w, entries)
+    places = _all_cells_back(_side(templates))[winners.numpy()]  # (c, w, entries)
     places += np.arange(len(regions))[:, None] * regions.shape[1]
     gap = templates.detach().numpy()[:, None] - regions.numpy().ravel().take(places)
     return torch.from_numpy(2 * np.einsum("wc,cwe->ce", grad.numpy(), gap))
 
 
 @lru_cache(maxsize=16)
-def all_cells(layout: Layout) -> Tensor:
-    """Return ``layout.cells`` of all permutations, cached."""
-    return layout.cells(permutations(layout.k))
+def all_cells(k: int) -> Tensor:
+    """Return `cells_of` all permutations, cached."""
+    return cells_of(permutations(k))
 
 
 @lru_cache(maxsize=16)
-def _all_cells_back(layout: Layout) -> NDArray[np.int64]:
+def _all_cells_back(k: int) -> NDArray[np.int64]:
     """Return the inverse map, from an entry of the template to that of the relabelled region."""
-    return all_cells(layout).argsort(1).numpy()
+    return all_cells(k).argsort(1).numpy()
 
 
-def _match(templates: Tensor, regions: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+def _match(templates: Tensor, regions: Tensor) -> tuple[Tensor, Tensor]:
     """Return distance and winning permutation of every pair, each ``(c, w)``, contiguous per template."""
     (c, area), w = templates.shape, len(regions)
-    count = math.factorial(layout.k)
+    count = math.factorial(_side(templates))
     if c > 1 and count > BLOCK_PERMUTATIONS:  # one template fills its blocks; more at once would only use more memory
-        each = [_match(template[None], regions, layout) for template in templates]
+        each = [_match(template[None], regions) for template in templates]
         return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
-    table = _relabelled(templates, layout)  # (c * k!, entries)
-    ranked = table if (middle := centred(templates)) is None else _relabelled(middle, layout)
+    table = _relabelled(templates)  # (c * k!, entries)
+    ranked = table if (middle := centred(templates)) is None else _relabelled(middle)
     if templates.device.type == "cpu" and len(table) * w <= SMALL_PRODUCT:
         return _match_at_once(table, ranked, regions, c)
     parts = ranked.split(c * BLOCK_PERMUTATIONS)
@@ -280,13 +259,19 @@ def _match_at_once(table: Tensor, ranked: Tensor, regions: Tensor, c: int) -> tu
     return torch.from_numpy(np.einsum("cwe,cwe->cw", gap, gap)), torch.from_numpy(winners)
 
 
-def _relabelled(templates: Tensor, layout: Layout) -> Tensor:
-    """Return every template under every permutation, ``(c * k!, entries)``."""
-    if layout.k <= MAX_KEPT_K:
-        cells = all_cells(layout).to(templates.device)
+def _relabelled(templates: Tensor) -> Tensor:
+    """Return every flat template under every permutation, ``(c * k!, k*k)``."""
+    k = _side(templates)
+    if k <= MAX_KEPT_K:
+        cells = all_cells(k).to(templates.device)
         return templates.index_select(1, cells.flatten()).view(len(templates) * len(cells), cells.shape[1])
-    every = permutations(layout.k).to(templates.device)
-    return torch.cat([template[layout.cells(some)] for template in templates for some in every.split(2**15)])
+    every = permutations(k).to(templates.device)
+    return torch.cat([template[cells_of(some)] for template in templates for some in every.split(2**15)])
+
+
+def _side(templates: Tensor) -> int:
+    """Return k of flat templates, ``(c, k*k)``."""
+    return math.isqrt(templates.shape[1])
 
 
 def _winners_of_block(parts: Sequence[Tensor], regions: Tensor, c: int, buffer: Tensor) -> Tensor:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -51,75 +48,3 @@ def cells_of(permutations: Tensor) -> Tensor:
     """
     k = permutations.shape[1]
     return (permutations[:, :, None] * k + permutations[:, None, :]).reshape(-1, k * k)
-
-
-# The flat vector of a k-node region, and the positions of its entries when its nodes are relabelled.
-
-
-class Layout(Protocol):
-    """Positions of the entries of flat regions when nodes are relabelled."""
-
-    @property
-    def k(self) -> int:
-        """Number of nodes of a region."""
-
-    def __hash__(self) -> int: ...
-
-    def cells(self, permutations: Tensor) -> Tensor:
-        """Return the source of each entry of a relabelled region, ``(f, entries)``, for permutations ``(f, k)``."""
-
-
-@dataclass(frozen=True)
-class MatrixLayout:
-    """All k * k cells of a matrix, row by row."""
-
-    k: int
-
-    def cells(self, permutations: Tensor) -> Tensor:
-        """Compute `cells_of`."""
-        return cells_of(permutations)
-
-
-@dataclass(frozen=True)
-class GraphLayout:
-    """An undirected labelled graph: the channels of every node, then those of every pair of nodes.
-
-    Attributes:
-        k: number of nodes.
-        node_channels: number of values that describe a node (a one-hot label, a degree).
-        edge_channels: number of values that describe a pair of nodes (an edge or none, a one-hot label).
-    """
-
-    k: int
-    node_channels: int
-    edge_channels: int
-
-    @property
-    def pairs(self) -> int:
-        """Number of node pairs, in the order of the upper triangle, row by row."""
-        return self.k * (self.k - 1) // 2
-
-    @property
-    def width(self) -> int:
-        """Number of entries of a region."""
-        return self.k * self.node_channels + self.pairs * self.edge_channels
-
-    def cells(self, permutations: Tensor) -> Tensor:
-        """Return the source of each entry of a relabelled region.
-
-        Example:
-            >>> GraphLayout(k=2, node_channels=2, edge_channels=1).cells(torch.tensor([[1, 0]])).tolist()
-            [[2, 3, 0, 1, 4]]
-        """
-        rows, columns = torch.from_numpy(np.stack(np.triu_indices(self.k, 1))).to(permutations.device)
-        number = permutations.new_zeros(self.k, self.k)
-        number[rows, columns] = number[columns, rows] = torch.arange(self.pairs, device=permutations.device)
-        pairs = number[permutations[:, rows], permutations[:, columns]]
-        parts = [(permutations, self.node_channels, 0), (pairs, self.edge_channels, self.k * self.node_channels)]
-        return torch.cat(
-            [
-                (first + place[:, :, None] * channels + torch.arange(channels, device=place.device)).flatten(1)
-                for place, channels, first in parts
-            ],
-            dim=1,
-        )

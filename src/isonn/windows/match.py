@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from isonn.matching.exact import centred, for_each_block, warn_of_cost
-from isonn.matching.permutations import MatrixLayout, permutations
+from isonn.matching.permutations import cells_of, permutations
 from isonn.windows.cut import check_windows, half_places
 
 FloatArray = NDArray[np.floating]
@@ -266,7 +266,7 @@ def window_starts(graphs: int, n: int, k: int, half: bool = False) -> IntArray:
 @lru_cache(maxsize=8)
 def cells_of_all(k: int) -> IntArray:
     """Return the source of each cell of a relabelled matrix, ``(k!, k*k)``, in one byte each."""
-    return MatrixLayout(k).cells(permutations(k)).numpy().astype(np.uint8)
+    return cells_of(permutations(k)).numpy().astype(np.uint8)
 
 
 def relabel(template: Tensor) -> FloatArray:
