@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,6 +25,7 @@ from isonn.seeding import derive_seed, resolve_seed
 _TRAINING = threading.Lock()
 
 
+@dataclass(eq=False, repr=False)
 class FrequentClassifier(GraphClassifier):
     """A multilayer perceptron on 0/1 features for the most frequent subgraphs of the training graphs.
 
@@ -63,30 +65,17 @@ class FrequentClassifier(GraphClassifier):
         (3,)
     """
 
-    def __init__(
-        self,
-        n_patterns: int = 100,
-        min_support: float = 0.1,
-        *,
-        min_nodes: int = 2,
-        max_nodes: int = 10,
-        time_limit: float = 60.0,
-        labels: bool | str = "auto",
-        density: float = 0.1,
-        hidden: tuple[int, ...] = (1024, 128),
-        epochs: int = 100,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-    ) -> None:
-        self.n_patterns = n_patterns
-        self.min_support = min_support
-        self.min_nodes = min_nodes
-        self.max_nodes = max_nodes
-        self.time_limit = time_limit
-        self.labels = labels
-        self.density = density
-        self.hidden = hidden
-        self.epochs = epochs
-        self.random_state = random_state
+    n_patterns: int = 100
+    min_support: float = 0.1
+    _: KW_ONLY
+    min_nodes: int = 2
+    max_nodes: int = 10
+    time_limit: float = 60.0
+    labels: bool | str = "auto"
+    density: float = 0.1
+    hidden: tuple[int, ...] = (1024, 128)
+    epochs: int = 100
+    random_state: Any = None
 
     def _check_params(self) -> None:
         """Validate parameters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import threading
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -27,6 +27,7 @@ FEATURES = ("adjacency", "labels", "degree")
 _IMPORTING = threading.Lock()
 
 
+@dataclass(eq=False, repr=False)
 class GraphNetworkClassifier(NeuralClassifier):
     """Base of the graph networks; it prepares node features, and a subclass builds the network.
 
@@ -35,38 +36,13 @@ class GraphNetworkClassifier(NeuralClassifier):
     capped at ``max_degree``. The last two accept graphs of any size and are relabelling-invariant.
     """
 
-    def __init__(
-        self,
-        features: str = "adjacency",
-        layers: int = 2,
-        *,
-        size: int | None = None,
-        hidden: int = 64,
-        dropout: float = 0.5,
-        max_degree: int = 32,
-        epochs: int = 100,
-        learning_rate: float = 1e-3,
-        batch_size: int | None = 32,
-        patience: int | str | None = None,
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            size=size,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            patience=patience,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.features = features
-        self.layers = layers
-        self.hidden = hidden
-        self.dropout = dropout
-        self.max_degree = max_degree
+    features: str = "adjacency"
+    layers: int = 2
+    _: KW_ONLY
+    hidden: int = 64
+    dropout: float = 0.5
+    max_degree: int = 32
+    batch_size: int | None = 32
 
     def _check_params(self) -> None:
         """Validate parameters."""
@@ -286,6 +262,7 @@ class _GCN(nn.Module):
         return logits
 
 
+@dataclass(eq=False, repr=False)
 class GINClassifier(GraphNetworkClassifier):
     """GIN-0: sums over neighbours with an MLP after each; graph features are the sums over nodes of every layer.
 
@@ -310,38 +287,7 @@ class GINClassifier(GraphNetworkClassifier):
         (3, 2)
     """
 
-    def __init__(
-        self,
-        features: str = "adjacency",
-        layers: int = 5,
-        *,
-        size: int | None = None,
-        hidden: int = 64,
-        dropout: float = 0.5,
-        max_degree: int = 32,
-        epochs: int = 100,
-        learning_rate: float = 1e-3,
-        batch_size: int | None = 32,
-        patience: int | str | None = None,
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            features,
-            layers,
-            size=size,
-            hidden=hidden,
-            dropout=dropout,
-            max_degree=max_degree,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            patience=patience,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+    layers: int = 5
 
     def _build(self) -> nn.Module:
         layer = geometric_layers(type(self).__name__)

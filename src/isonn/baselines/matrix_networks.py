@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ KERNEL = 5
 SMALLEST = 4
 
 
+@dataclass(eq=False, repr=False)
 class CNNClassifier(NeuralClassifier):
     """CNN: one layer of 5 x 5 filters over the adjacency matrix, max-pooling, ReLU and an MLP.
 
@@ -56,32 +58,10 @@ class CNNClassifier(NeuralClassifier):
 
     _fixed_size = True
 
-    def __init__(
-        self,
-        channels: int = 50,
-        hidden: Sequence[int] = (1024, 128),
-        *,
-        size: int | None = None,
-        epochs: int = 15,
-        learning_rate: float = 1e-3,
-        batch_size: int | None = None,
-        patience: int | str | None = None,
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            size=size,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            patience=patience,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.channels = channels
-        self.hidden = hidden
+    channels: int = 50
+    hidden: Sequence[int] = (1024, 128)
+    _: KW_ONLY
+    epochs: int = 15
 
     def _check_params(self) -> None:
         """Validate parameters."""
@@ -113,6 +93,7 @@ class CNNClassifier(NeuralClassifier):
         return self.channels * self._side**2
 
 
+@dataclass(eq=False, repr=False)
 class AutoEncoderClassifier(NeuralClassifier):
     """AE: compress the adjacency matrix without using classes, then classify the codes.
 
@@ -141,32 +122,8 @@ class AutoEncoderClassifier(NeuralClassifier):
 
     _fixed_size = True
 
-    def __init__(
-        self,
-        encoder: Sequence[int] = (512, 128),
-        hidden: Sequence[int] = (1024, 128),
-        *,
-        size: int | None = None,
-        epochs: int = 100,
-        learning_rate: float = 1e-3,
-        batch_size: int | None = None,
-        patience: int | str | None = None,
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            size=size,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            patience=patience,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.encoder = encoder
-        self.hidden = hidden
+    encoder: Sequence[int] = (512, 128)
+    hidden: Sequence[int] = (1024, 128)
 
     def _check_params(self) -> None:
         """Validate parameters."""
@@ -196,6 +153,7 @@ class AutoEncoderClassifier(NeuralClassifier):
         return nn.Sequential(both[0], head)  # type: ignore[index]
 
 
+@dataclass(eq=False, repr=False)
 class SDBNClassifier(NeuralClassifier):
     """SDBN: reorder nodes by module, add block means as a second channel, classify with a small CNN.
 
@@ -230,34 +188,12 @@ class SDBNClassifier(NeuralClassifier):
 
     _fixed_size = True
 
-    def __init__(
-        self,
-        modules: int = 8,
-        reconstruction: float = 1.0,
-        *,
-        size: int | None = None,
-        dropout: float = 0.5,
-        epochs: int = 30,
-        learning_rate: float = 1e-3,
-        batch_size: int | None = 32,
-        patience: int | str | None = None,
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            size=size,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            patience=patience,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.modules = modules
-        self.reconstruction = reconstruction
-        self.dropout = dropout
+    modules: int = 8
+    reconstruction: float = 1.0
+    _: KW_ONLY
+    dropout: float = 0.5
+    epochs: int = 30
+    batch_size: int | None = 32
 
     def _check_params(self) -> None:
         """Validate parameters."""

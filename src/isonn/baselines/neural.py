@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,11 @@ from isonn.training import History, Inputs, check_patience, train
 PREDICTION_CELLS = 2**25
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NeuralClassifier(GraphClassifier):
     """Base of the baselines whose model is a torch network.
 
-    A subclass passes the constructor arguments below on and implements these hooks:
+    A subclass is a dataclass, too, whose fields are constructor arguments, and implements these hooks:
 
     - ``_prepare(graphs)``: learn anything needed before the network, such as a node order;
     - ``_inputs(graphs)``: the inputs of the network, a tensor or anything that supports ``[rows]``;
@@ -38,30 +40,14 @@ class NeuralClassifier(GraphClassifier):
         seed_: the integer seed from ``random_state``.
     """
 
-    history_: History
-    seed_: int
-    model_: nn.Module
-
-    def __init__(
-        self,
-        *,
-        size: int | None,
-        epochs: int,
-        learning_rate: float,
-        batch_size: int | None,
-        patience: int | str | None,
-        n_jobs: int,
-        random_state: Any,
-        verbose: int,
-    ) -> None:
-        self.size = size
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.patience = patience
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    size: int | None = None
+    epochs: int = 100
+    learning_rate: float = 1e-3
+    batch_size: int | None = None
+    patience: int | str | None = None
+    n_jobs: int = 1
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_params(self) -> None:
         """Validate parameters."""
@@ -88,14 +74,14 @@ class NeuralClassifier(GraphClassifier):
         return nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        self.seed_ = resolve_seed(self.random_state)
+        self.seed_: int = resolve_seed(self.random_state)
         with torch_threads(self.n_jobs):
             self._prepare(graphs)
-            self.model_ = self._learn(self._inputs(graphs), torch.from_numpy(targets))
+            self.model_: nn.Module = self._learn(self._inputs(graphs), torch.from_numpy(targets))
 
     def _learn(self, inputs: Inputs, targets: Tensor) -> nn.Module:
         model = draw_weights(self._build, torch_stream(self.seed_, "weights"))
-        self.history_ = self._train(model, inputs, targets, self._loss())
+        self.history_: History = self._train(model, inputs, targets, self._loss())
         return model
 
     def _train(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
@@ -111,6 +112,7 @@ def _normalised(kernel: Matrix) -> Matrix:
     return np.asarray(kernel / np.sqrt(np.outer(own, own)))
 
 
+@dataclass(eq=False, repr=False)
 class WLClassifier(GraphClassifier):
     """A classifier on the normalised Weisfeiler-Lehman subtree kernel.
 
@@ -151,20 +153,12 @@ class WLClassifier(GraphClassifier):
 
     _supports_multilabel = False
 
-    def __init__(
-        self,
-        decision: str = "mean",
-        iterations: int | None = None,
-        *,
-        labels: bool | str = "auto",
-        density: float = 0.1,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-    ) -> None:
-        self.decision = decision
-        self.iterations = iterations
-        self.labels = labels
-        self.density = density
-        self.random_state = random_state
+    decision: str = "mean"
+    iterations: int | None = None
+    _: KW_ONLY
+    labels: bool | str = "auto"
+    density: float = 0.1
+    random_state: Any = None
 
     def _check_params(self) -> None:
         if self.decision not in ("mean", "svm"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,51 +35,32 @@ from isonn.windows.network import IsoNN, map_shape
 MIN_CERTIFIED_K, MIN_LISTED_K = 5, 6
 
 
+@dataclass(eq=False, repr=False)
 class _IsoNN(TransformerMixin, TorchEstimator):
     """The common base of the classifier and the regressor."""
 
-    model_: IsoNN
+    k: int = 4
+    c: int = 2
+    _: KW_ONLY
+    matching: str = "exact"
+    layers: Sequence[tuple[int, int]] | None = None
+    normalize: str = "positions"
+    symmetric: bool = False
+    size: int | None = None
+    hidden: Sequence[int] = (1024, 128)
+    epochs: int = 100
+    learning_rate: float = 1e-3
+    batch_size: int | None = None
+    patience: int | str | None = None
+    device: str = "cpu"
+    n_jobs: int = 1
+    random_state: Any = None
+    verbose: int = 0
 
     _fixed_size = True
     #: Weights of the training graphs while `fit` runs.
-    _row_weights: NDArray[np.float64] | None = None
-
-    def __init__(
-        self,
-        k: int = 4,
-        c: int = 2,
-        *,
-        matching: str = "exact",
-        layers: Sequence[tuple[int, int]] | None = None,
-        normalize: str = "positions",
-        symmetric: bool = False,
-        size: int | None = None,
-        hidden: Sequence[int] = (1024, 128),
-        epochs: int = 100,
-        learning_rate: float = 1e-3,
-        batch_size: int | None = None,
-        patience: int | str | None = None,
-        device: str = "cpu",
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.k = k
-        self.c = c
-        self.matching = matching
-        self.layers = layers
-        self.normalize = normalize
-        self.symmetric = symmetric
-        self.size = size
-        self.hidden = hidden
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.patience = patience
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _row_weights: NDArray[np.float64] | None = field(default=None, init=False)
+    model_: IsoNN = field(init=False)
 
     def fit(
         self,
@@ -224,6 +206,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         return WindowMatches(self.model_, self._inputs(graphs), graphs[0], self.target_)
 
 
+@dataclass(eq=False, repr=False)
 class IsoNNClassifier(_IsoNN, GraphClassifier):
     """Classify graphs with templates matched against windows of the adjacency matrix (the paper's IsoNN).
 
@@ -259,48 +242,10 @@ class IsoNNClassifier(_IsoNN, GraphClassifier):
         (3,)
     """
 
-    _supports_gaps = True
+    _: KW_ONLY
+    class_weight: str | Mapping[Any, float] | None = None
 
-    def __init__(
-        self,
-        k: int = 4,
-        c: int = 2,
-        *,
-        matching: str = "exact",
-        layers: Sequence[tuple[int, int]] | None = None,
-        normalize: str = "positions",
-        symmetric: bool = False,
-        size: int | None = None,
-        hidden: Sequence[int] = (1024, 128),
-        class_weight: str | Mapping[Any, float] | None = None,
-        epochs: int = 100,
-        learning_rate: float = 1e-3,
-        batch_size: int | None = None,
-        patience: int | str | None = None,
-        device: str = "cpu",
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            k,
-            c,
-            matching=matching,
-            layers=layers,
-            normalize=normalize,
-            symmetric=symmetric,
-            size=size,
-            hidden=hidden,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            patience=patience,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+    _supports_gaps = True
 
     def _check_params(self) -> None:
         super()._check_params()
