@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ from isonn.experiments.jobs import Job, plan
 from isonn.experiments.methods import METHODS
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import load_spec
-from isonn.experiments.store import FORMAT, Store, failure, outcome_files, read_outcome
+from isonn.experiments.store import FORMAT, Store, failure, read_outcome
 from isonn.graphs import load
 
 JOBS = [Job("A", "size", {}, "paper", fold, 0, "d") for fold in range(3)]
@@ -99,24 +100,6 @@ def test_a_damaged_file_is_set_aside_and_its_job_missing(damage: Any, tmp_path: 
     assert store.missing(JOBS[:1]) == []
 
 
-def as_0_1_0_wrote(result: dict[str, Any]) -> dict[str, Any]:
-    old = {**result, "task": result["job"]}
-    del old["job"]
-    return old
-
-
-def test_a_store_of_isonn_0_1_0_is_read_and_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "run.json").write_text('{"format": 1, "isonn": "0.1.0", "kind": "isonn results"}')
-    old = tmp_path / "tasks" / f"{JOBS[0].id}.json"
-    old.write_text(json.dumps(as_0_1_0_wrote(result_of(JOBS[0]))))
-    store = Store(tmp_path)
-    assert store.get(JOBS[0]) == result_of(JOBS[0])
-    store.put(result_of(JOBS[1]))
-    assert [path.name for path in outcome_files(tmp_path)] == [f"{JOBS[1].id}.json", f"{JOBS[0].id}.json"]
-    assert [read_outcome(path)[0] for path in outcome_files(tmp_path)] == [JOBS[1], JOBS[0]]
-
-
 @pytest.mark.parametrize(
     "edit",
     [
@@ -132,25 +115,26 @@ def test_a_store_of_isonn_0_1_0_is_read_and_goes_on(tmp_path: Path) -> None:
         {"chosen": [1]},
         {"versions": ["0.1.0"]},
         {"commit": 5},
-        {"task": {**JOBS[0].as_dict(), "seed": 7}},
-        {"task": {**JOBS[0].as_dict(), "settings": [1]}},
-        {"task": 4},
+        {"job": {**JOBS[0].as_dict(), "seed": 7}},
+        {"job": {**JOBS[0].as_dict(), "settings": [1]}},
+        {"job": 4},
         {"id": ["x"]},
     ],
     ids=lambda edit: str(edit)[:40],
 )
-def test_an_edited_file_without_a_checksum_is_set_aside(edit: dict[str, Any], tmp_path: Path) -> None:
+def test_a_made_up_result_is_set_aside_although_its_checksum_fits(edit: dict[str, Any], tmp_path: Path) -> None:
     store = Store(tmp_path)
-    (tmp_path / "tasks").mkdir()
-    old = tmp_path / "tasks" / f"{JOBS[0].id}.json"
-    old.write_text(json.dumps({**as_0_1_0_wrote(result_of(JOBS[0])), **edit}))
+    content = {**result_of(JOBS[0]), **edit}
+    path = tmp_path / "jobs" / f"{JOBS[0].id}.json"
+    text = json.dumps(content, sort_keys=True)
+    path.write_text(json.dumps({**content, "sha256": hashlib.sha256(text.encode()).hexdigest()}))
     with pytest.raises(InputError, match="is damaged or was edited; delete it to run its job again"):
-        read_outcome(old)
+        read_outcome(path)
     assert store.get(JOBS[0]) is None
-    assert [path.name for path in store.set_aside] == [f"{old.name}.corrupt"]
+    assert [path.name for path in store.set_aside] == [f"{path.name}.corrupt"]
 
 
-ARCHIVE = Path(__file__).parents[2] / "docs" / "results" / "tasks.tar.gz"
+ARCHIVE = Path(__file__).parents[2] / "docs" / "results" / "jobs-0.2.tar.gz"
 PAPER_ROWS = ("isonn", "isonn-fast", "isonn-deep", "freq", "ae", "cnn", "sdbn", "wl", "gcn", "gin")
 
 

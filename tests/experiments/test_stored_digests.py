@@ -11,7 +11,7 @@ import pytest
 import isonn
 from isonn.graphs import find
 
-STORED = Path(__file__).parents[2] / "docs" / "results" / "tasks.tar.gz"
+STORED = Path(__file__).parents[2] / "docs" / "results" / "jobs-0.2.tar.gz"
 
 
 def stored_digests() -> dict[str, str]:
@@ -19,9 +19,9 @@ def stored_digests() -> dict[str, str]:
     with tarfile.open(STORED) as archive:
         for member in archive:
             if member.isfile() and (file := archive.extractfile(member)) is not None:
-                task = json.load(file).get("task", {})
-                if "digest" in task:
-                    digests[task["dataset"]] = task["digest"]
+                job = json.load(file).get("job", {})
+                if "digest" in job:
+                    digests[job["dataset"]] = job["digest"]
     return digests
 
 

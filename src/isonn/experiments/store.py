@@ -4,7 +4,6 @@
 run.json            identifies the folder
 jobs/<id>.json      the result of a finished job, with a checksum; copy these files to merge two stores
 jobs/<id>.error     why a job failed; the next run tries it again
-tasks/              results of isonn 0.1.0, without checksums; read only
 ```
 The checksum detects damage and accidental edits. It does not detect forgery, since anyone can compute it.
 Other files are not touched. Names that start with a dot are files being written. Opening the store removes those left
@@ -27,8 +26,7 @@ from isonn.files import atomic_file, remove_strays
 
 FORMAT = 2
 _KIND = "isonn results"
-#: Folder names for results, now and in isonn 0.1.0.
-FOLDER, OLD_FOLDER = "jobs", "tasks"
+FOLDER = "jobs"
 
 
 def failure(job: Job, sentence: str, traceback: str = "") -> dict[str, Any]:
@@ -60,12 +58,8 @@ class Store:
     def get(self, job: Job) -> dict[str, Any] | None:
         """Return the result of a finished job, or None. A damaged file is renamed and ignored."""
         with self._sentence_on_failure("read"):
-            for path in self._paths(job.id, ".json"):
-                if path.exists():
-                    found = _result_of(path, job.id) or self._set_aside(path, job.id)
-                    if found is not None:
-                        return found
-        return None
+            path = self._path(job.id, ".json")
+            return (_result_of(path, job.id) or self._set_aside(path, job.id)) if path.exists() else None
 
     def jobs(self) -> list[Job]:
         """Return the jobs that have a sound result, in the order of their ids; damaged files are renamed."""
@@ -88,22 +82,21 @@ class Store:
     def put(self, result: Mapping[str, Any]) -> None:
         """Store the result of a finished job."""
         with self._sentence_on_failure("kept"):
-            _write(self._paths(result["id"], ".json")[0], {**result, "sha256": _checksum(result)})
-            for path in self._paths(result["id"], ".error"):
-                path.unlink(missing_ok=True)
+            _write(self._path(result["id"], ".json"), {**result, "sha256": _checksum(result)})
+            self._path(result["id"], ".error").unlink(missing_ok=True)
 
     def put_error(self, failure: Mapping[str, Any]) -> None:
         """Store the ``id``, ``job`` and ``error`` of a failed job."""
         with self._sentence_on_failure("kept"):
-            _write(self._paths(failure["id"], ".error")[0], failure)
+            _write(self._path(failure["id"], ".error"), failure)
 
     def error(self, job: Job) -> str | None:
         """Return the error of the last attempt at a job, or None."""
         with self._sentence_on_failure("read"):
-            for path in self._paths(job.id, ".error"):
-                if path.exists():
-                    return str(_parsed(_text(path)).get("error", "the record of the error is damaged"))
-        return None
+            path = self._path(job.id, ".error")
+            if not path.exists():
+                return None
+            return str(_parsed(_text(path)).get("error", "the record of the error is damaged"))
 
     def _set_aside(self, path: Path, job_id: str) -> dict[str, Any] | None:
         aside = path.with_name(f"{path.name}.corrupt")
@@ -111,7 +104,7 @@ class Store:
             path.replace(aside)
         except FileNotFoundError:
             return None  # another process has renamed it
-        result = _result_of(aside, job_id, path.parent.name)
+        result = _result_of(aside, job_id)
         if result is not None:  # another process had replaced it with a sound one
             aside.replace(path)
             return result
@@ -128,9 +121,8 @@ class Store:
                 f"make room or give permission there and run the same command again"
             ) from error
 
-    def _paths(self, job_id: str, suffix: str) -> tuple[Path, Path]:
-        """Return the path of a job's file, and its path in isonn 0.1.0."""
-        return (self.folder / FOLDER / f"{job_id}{suffix}", self.folder / OLD_FOLDER / f"{job_id}{suffix}")
+    def _path(self, job_id: str, suffix: str) -> Path:
+        return self.folder / FOLDER / f"{job_id}{suffix}"
 
     def _open(self) -> None:
         about = self.folder / "run.json"
@@ -144,7 +136,7 @@ class Store:
         found = _parsed(_text(about))
         if found.get("kind") != _KIND:
             raise InputError(f"{about} was not written by isonn or is damaged; choose another folder")
-        if found.get("format") not in (1, FORMAT):
+        if found.get("format") != FORMAT:
             raise InputError(
                 f"{self.folder} was written by isonn {str(found.get('isonn'))[:20]} in format "
                 f"{str(found.get('format'))[:20]}, and this is isonn {__version__} with format {FORMAT}; use another "
@@ -158,30 +150,18 @@ class Store:
 
 def outcome_files(folder: Path) -> list[Path]:
     """Return the files of all results and errors in a store, results first."""
-    return [
-        path
-        for suffix in ("json", "error")
-        for name in (FOLDER, OLD_FOLDER)
-        for path in sorted((folder / name).glob(f"*.{suffix}"))
-    ]
+    return [path for suffix in ("json", "error") for path in sorted((folder / FOLDER).glob(f"*.{suffix}"))]
 
 
-def read_outcome(path: Path, folder: str | None = None) -> tuple[Job, dict[str, Any]]:
-    """Read a job and its result or error from a file; raise `InputError` if the file is damaged or edited.
-
-    Args:
-        folder: the original folder name, if the file was moved.
-    """
+def read_outcome(path: Path) -> tuple[Job, dict[str, Any]]:
+    """Read a job and its result or error from a file; raise `InputError` if the file is damaged or edited."""
     content = _parsed(_text(path))
-    if "task" in content:  # written by isonn 0.1.0
-        content["job"] = content.pop("task")
     try:
         job = Job.from_dict(content["job"])
         if content["id"] != job.id:
             raise ValueError("the id is not that of the job")
         if ".error" not in path.name:
-            stored = content.pop("sha256", None)
-            if (stored is not None or (folder or path.parent.name) != OLD_FOLDER) and stored != _checksum(content):
+            if content.pop("sha256", None) != _checksum(content):
                 raise ValueError("the checksum does not fit")
             _check(content)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -189,9 +169,9 @@ def read_outcome(path: Path, folder: str | None = None) -> tuple[Job, dict[str, 
     return job, content
 
 
-def _result_of(path: Path, job_id: str, folder: str | None = None) -> dict[str, Any] | None:
+def _result_of(path: Path, job_id: str) -> dict[str, Any] | None:
     try:
-        job, content = read_outcome(path, folder)
+        job, content = read_outcome(path)
     except InputError:
         return None
     return content if job.id == job_id else None
