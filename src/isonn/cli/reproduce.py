@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -224,7 +224,7 @@ def _notes(shown: Shown, found: Datasets) -> list[str]:
     from isonn.experiments.tables import failures, legend, remarks
 
     rows = [row for _, own in shown for row in own]
-    notes = legend(rows)
+    notes = legend(rows, leave_out=_besides(part for part, _ in shown))
     for sweep, own in _figures(shown):
         if sweep.claim:
             notes.append(f'{sweep.title}; the paper: "{sweep.claim}".')
@@ -250,6 +250,15 @@ def _heading(part: Part, found: Datasets) -> str:
     return dataset_sentence(about(found.graphs[part.dataset]))
 
 
+#: Columns that a study of running time leaves out.
+_NOT_TIME = ("accuracy", "95 %", "F1", "flips", "one class", "loss")
+
+
+def _besides(parts: Iterable[Part]) -> tuple[str, ...]:
+    """Return the columns that these parts do not need."""
+    return _NOT_TIME if all(part.sweep is not None and part.sweep.measure == "seconds" for part in parts) else ()
+
+
 def _markdown(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str], command: str) -> str:
     from isonn.experiments.tables import markdown
 
@@ -260,7 +269,8 @@ def _markdown(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str], co
             title = part.sweep.title
             text += [f"## {title}", f"![{title}]({part.sweep.name}.svg)"]
         if rows:
-            text += [f"{'#' * (2 if part.sweep is None else 3)} {part.dataset}", _heading(part, found), markdown(rows)]
+            level = "#" * (2 if part.sweep is None else 3)
+            text += [f"{level} {part.dataset}", _heading(part, found), markdown(rows, _besides([part]))]
     text.append("\n".join(f"- {note}" for note in foot))
     return "\n\n".join(part.strip() for part in text) + "\n"
 

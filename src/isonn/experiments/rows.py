@@ -61,7 +61,7 @@ class Row:
         metrics: the metrics by name, over the seeds whose folds are all finished; the first one is tested.
         target: the name of the target, `MEAN` for the mean of several, "" if there is only one.
         printed: the paper's numbers for these settings, or None.
-        fit_seconds: median fit time over jobs, which ignores import time and pauses.
+        fit_seconds: processor time of a fit, the median over jobs.
         jobs, finished: number of jobs planned, and number with a result.
         errors: the distinct errors of failed jobs.
         p: p-value of the difference in the first metric from the reference; None if they cannot be compared.
@@ -291,7 +291,7 @@ def _row(
         protocol=first.protocol,
         metrics=_metrics(jobs, results, target),
         printed=printed,
-        fit_seconds=statistics.median(r["timings"]["fit_seconds"] for r in finished) if finished else None,
+        fit_seconds=_median(_fit_seconds(result) for result in finished),
         jobs=len(jobs),
         finished=len(finished),
         errors=tuple(dict.fromkeys(errors[job.id] for job in jobs if job.id in errors)),
@@ -307,6 +307,12 @@ def _row(
         warnings=_most_often_first(warnings),
         sources=_most_often_first(sources),
     )
+
+
+def _fit_seconds(result: Mapping[str, Any]) -> float:
+    """Return the processor time of a fit, or its time by the clock in results from before it was measured."""
+    timings = result["timings"]
+    return float(timings.get("cpu_seconds", timings["fit_seconds"]))
 
 
 def _median(values: Iterable[float]) -> float | None:

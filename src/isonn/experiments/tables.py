@@ -150,11 +150,12 @@ def _collapsed(rows: Sequence[Row]) -> list[str]:
     return ["-" if row.one_class is None else f"{row.one_class:.0f}" for row in rows]
 
 
-def legend(rows: Sequence[Row], width: int | None = None) -> list[str]:
+def legend(rows: Sequence[Row], width: int | None = None, leave_out: Collection[str] = ()) -> list[str]:
     """Explain the less common columns of these rows in one line, if there are any.
 
     Args:
         width: the width of the terminal that `render` leaves out columns for, or None for all columns.
+        leave_out: headings of columns that are omitted.
     """
     if not rows:
         return []
@@ -163,7 +164,7 @@ def legend(rows: Sequence[Row], width: int | None = None) -> list[str]:
     first = _first_heading(rows)
     against = next((row.against for row in rows if row.against), "")
     about["p"] = f"corrected resampled t-test of the {first} against {against}"
-    shown = [f"{name}: {about[name]}" for name in cells(rows, _hidden(rows, width))[0] if name in about]
+    shown = [f"{name}: {about[name]}" for name in cells(rows, [*leave_out, *_hidden(rows, width)])[0] if name in about]
     return ["; ".join(shown) + "."] if shown else []
 
 
@@ -215,9 +216,9 @@ def _width(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
     return max(map(len, names), default=0) + sum(numbers) + 2 * len(numbers)
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """Format the rows as a Markdown table, with the rows of `outstanding` in bold."""
-    headings, lines = cells(rows)
+def markdown(rows: Sequence[Row], leave_out: Collection[str] = ()) -> str:
+    """Format the rows as a Markdown table without some columns, with the rows of `outstanding` in bold."""
+    headings, lines = cells(rows, leave_out)
     first = _first_heading(rows)
     bold = outstanding(rows)
     text = [_line(headings), _line(["---" if heading == "method" else "---:" for heading in headings])]
