@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -51,7 +51,6 @@ else:
 
 Settings = Mapping[str, Any]
 MEASURES = ("accuracy", "seconds", "loss")
-_SCALARS = (bool, int, float, str)
 
 
 @dataclass(frozen=True)
@@ -210,107 +209,99 @@ def load_spec(name_or_path: str | Path) -> Spec:
     return _spec(name, source, content)
 
 
-_ENTRIES = {"title", "protocol", "seeds", "jobs", "methods", "settings", "training", "grid", "datasets", "sweeps"}
+#: The names of a table that may have any.
+_ANY = ""
+
+
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+
+
+def _list_of(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and bool(value) and all(map(_is(*kinds), value))
+
+
+#: Entries of a spec: a check and the remedy.
+_TEXT = (_is(str), 'write "..."')
+_NUMBER = (_is(int, float), "give a number")
+_COUNT = (lambda value: _is(int)(value) and value >= 1, "give a number of at least 1")
+_PERCENT = (lambda value: _is(int, float)(value) and 0 <= value <= 100, "give a percentage from 0 to 100")
+_NAMES = (_list_of(str), 'give a list of names, ["...", "..."]')
+_VALUES = (_list_of(bool, int, float, str, list), "give a list of values to choose from")
+_SETTING = (_is(bool, int, float, str, list), "use numbers, text, true, false or lists")
+_MEASURE = (MEASURES.__contains__, f"use one of {', '.join(MEASURES)}")
+_SETTINGS = {_ANY: {_ANY: _SETTING}}
+_FORM: dict[str, Any] = {
+    "title": _TEXT,
+    "protocol": _TEXT,
+    "seeds": _COUNT,
+    "jobs": _COUNT,
+    "methods": _NAMES,
+    "settings": _SETTINGS,
+    "training": _SETTINGS,
+    "grid": {_ANY: {_ANY: _VALUES}},
+    "datasets": {
+        _ANY: {
+            "settings": _SETTINGS,
+            "training": _SETTINGS,
+            "printed": {_ANY: {"accuracy": _PERCENT, "f1": _PERCENT}},
+        }
+    },
+    "sweeps": {
+        _ANY: {
+            "title": _TEXT,
+            "measure": _MEASURE,
+            "vary": _TEXT,
+            "values": _VALUES,
+            "settings": {_ANY: _SETTING},
+            "datasets": _NAMES,
+            "methods": _NAMES,
+            "claim": _TEXT,
+            "paper": {_ANY: _NUMBER},
+        }
+    },
+}
+_REQUIRED = (("protocol", ("title", "protocol")), ("f1", ("accuracy", "f1")), ("measure", ("measure",)))
+
+
+def _check(value: Any, form: Any, where: str) -> None:
+    """Raise `InputError` unless a value of the file has this form: a check with its remedy, or a table of forms."""
+    if isinstance(form, tuple):
+        is_right, remedy = form
+        if not is_right(value):
+            raise InputError(f"{where} = {value!r}; {remedy}")
+        return
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: {value!r} is not a table; give one entry per line, key = value")
+    required = next((names for name, names in _REQUIRED if name in form), ())
+    for name in dict.fromkeys((*required, *value)):
+        if name not in form and _ANY not in form:
+            raise InputError(f"{where} has an unknown entry {name!r}; known are {', '.join(sorted(form))}")
+        _check(value.get(name), form.get(name, form.get(_ANY)), f"{where}, {name}")
 
 
 def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
-    _only(content, _ENTRIES, source)
-    for key in ("title", "protocol"):
-        if not isinstance(content.get(key), str):
-            raise InputError(f'{source} has no {key}; add {key} = "..."')
-    for key in ("seeds", "jobs"):
-        if key in content and (not isinstance(content[key], int) or content[key] < 1):
-            raise InputError(f"{source}: {key} = {content[key]!r}; give a number of at least 1")
-    datasets = _table(content.get("datasets", {}), f"datasets in {source}")
-    settings, printed, training = {}, {}, {}
-    for dataset, part in datasets.items():
-        where = f"datasets.{dataset} in {source}"
-        _only(_table(part, where), {"settings", "printed", "training"}, where)
-        settings[dataset] = _settings(part.get("settings", {}), f"{where}, settings")
-        training[dataset] = _settings(part.get("training", {}), f"{where}, training")
-        printed[dataset] = _printed(part.get("printed", {}), f"{where}, printed")
-    sweeps = _table(content.get("sweeps", {}), f"sweeps in {source}")
+    _check(content, _FORM, source)
+    datasets = content.pop("datasets", {})
+    sweeps = []
+    for key, part in content.pop("sweeps", {}).items():
+        if ("values" in part) != ("vary" in part) or ("vary" not in part and part["measure"] != "loss"):
+            raise InputError(
+                f'{source}, sweeps, {key}: name the setting that varies and its values, vary = "k" and values = [2, 3]'
+            )
+        sweeps.append(Sweep(**{"name": key, "title": key, **_with_tuples(part)}))
     return Spec(
         name=name,
-        title=content["title"],
-        protocol=content["protocol"],
-        settings=_settings(content.get("settings", {}), f"settings in {source}"),
-        dataset_settings=settings,
-        printed=printed,
-        seeds=content.get("seeds", 10),
-        jobs=content.get("jobs"),
-        methods=_names(content.get("methods", ["isonn"]), f"methods in {source}"),
-        grid=_grid(content.get("grid", {}), f"grid in {source}"),
-        training=_settings(content.get("training", {}), f"training in {source}"),
-        dataset_training=training,
-        sweeps=tuple(_sweep(key, part, f"sweeps.{key} in {source}") for key, part in sweeps.items()),
+        dataset_settings={dataset: part.get("settings", {}) for dataset, part in datasets.items()},
+        dataset_training={dataset: part.get("training", {}) for dataset, part in datasets.items()},
+        printed={
+            dataset: {method: Printed(**numbers) for method, numbers in part.get("printed", {}).items()}
+            for dataset, part in datasets.items()
+        },
+        sweeps=tuple(sweeps),
+        **_with_tuples(content),
     )
 
 
-def _sweep(name: str, part: Any, where: str) -> Sweep:
-    entries = {"title", "measure", "vary", "values", "settings", "datasets", "methods", "claim", "paper"}
-    _only(_table(part, where), entries, where)
-    measure = part.get("measure")
-    if measure not in MEASURES:
-        raise InputError(f"{where}: measure = {measure!r}; use one of {', '.join(MEASURES)}")
-    values = part.get("values", [])
-    if not isinstance(values, list) or (bool(values) != ("vary" in part)) or ("vary" not in part and measure != "loss"):
-        raise InputError(f'{where}: name the setting that varies and its values, vary = "k" and values = [2, 3]')
-    return Sweep(
-        name=name,
-        title=str(part.get("title", name)),
-        measure=measure,
-        vary=part.get("vary"),
-        values=tuple(values),
-        settings=_settings({"": part.get("settings", {})}, where)[""],
-        datasets=_names(part.get("datasets", []), f"datasets of {where}"),
-        methods=_names(part.get("methods", []), f"methods of {where}"),
-        claim=str(part.get("claim", "")),
-        paper=_table(part.get("paper", {}), f"{where}, paper"),
-    )
-
-
-def _names(value: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise InputError(f'{where}: {value!r} is not a list of names; write ["...", "..."]')
-    return tuple(value)
-
-
-def _grid(table: Any, where: str) -> dict[str, dict[str, list[Any]]]:
-    for method, values in _settings(table, where).items():
-        for key, choices in values.items():
-            if not isinstance(choices, list) or not choices:
-                raise InputError(f"{where}, {method}: {key} = {choices!r}; give a list of values to choose from")
-    return dict(table)
-
-
-def _settings(table: Any, where: str) -> dict[str, Settings]:
-    for method, values in _table(table, where).items():
-        for key, value in _table(values, f"{where}, {method}").items():
-            if not isinstance(value, (*_SCALARS, list)):
-                raise InputError(f"{where}, {method}: {key} = {value!r}; use numbers, text, true, false or lists")
-    return dict(table)
-
-
-def _printed(table: Any, where: str) -> dict[str, Printed]:
-    numbers = {}
-    for method, values in _table(table, where).items():
-        _only(_table(values, f"{where}, {method}"), {"accuracy", "f1"}, f"{where}, {method}")
-        for key in ("accuracy", "f1"):
-            value = values.get(key)
-            if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 100:
-                raise InputError(f"{where}, {method}: {key} = {value!r}; give a percentage from 0 to 100")
-        numbers[method] = Printed(float(values["accuracy"]), float(values["f1"]))
-    return numbers
-
-
-def _table(value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: {value!r} is not a table; give one entry per line, key = value")
-    return value
-
-
-def _only(table: dict[str, Any], known: set[str], where: str) -> None:
-    unknown = sorted(set(table) - known)
-    if unknown:
-        raise InputError(f"{where} has an unknown entry {unknown[0]!r}; known are {', '.join(sorted(known))}")
+def _with_tuples(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
