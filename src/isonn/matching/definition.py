@@ -17,7 +17,7 @@ class DefinitionMatcher(Matcher):
     """
 
     name = "definition"
-    depends_on_order = True  # so that regions are matched as they are, one by one
+    merges = False
 
     def check(self, k: int) -> None:
         """Raise `InputError` for more than 9 nodes."""

@@ -48,6 +48,8 @@ class Matcher(ABC):
     exact: ClassVar[bool] = False
     #: Whether relabelling a region may change its distance. Regions equal up to relabelling are then not merged.
     depends_on_order: ClassVar[bool] = False
+    #: Whether estimators may match equal regions once.
+    merges: ClassVar[bool] = True
     #: Whether `prepare` computes anything.
     prepares: ClassVar[bool] = False
 

@@ -184,7 +184,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:
         adjacency = torch.from_numpy(graphs.dense(self.size_))
         k, matcher = self._layers[0][1], matcher_named(self.matching)
-        bank = bank_windows(adjacency, k, relabelled=not matcher.depends_on_order)
+        bank = bank_windows(adjacency, k, relabelled=not matcher.depends_on_order) if matcher.merges else None
         if matcher.prepares:
             bank = (all_windows(adjacency, k) if bank is None else bank).prepared_for(matcher)
         return (adjacency if bank is None else bank).to(self.device)
