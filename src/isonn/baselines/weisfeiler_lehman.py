@@ -61,14 +61,6 @@ def wl_counts(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np
         yield distinct, counts
 
 
-def wl_hashes(shapes: list[Shape], iterations: int) -> NDArray[np.uint64]:
-    """Return a hash per graph, shape (g,), equal for graphs that are equal up to relabelling, including labels."""
-    *_, (owner, colours) = wl_colours(shapes, iterations)
-    hashes = np.zeros(len(shapes), dtype=np.uint64)
-    np.add.at(hashes, owner, mix64(colours))
-    return hashes
-
-
 def wl_kernels(shapes: list[Shape], iterations: int) -> Iterator[Matrix]:
     """Yield the unnormalised kernel matrix, shape (g, g), after 0, 1, ..., ``iterations`` iterations."""
     kernel = np.zeros((len(shapes), len(shapes)))

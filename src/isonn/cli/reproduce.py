@@ -89,7 +89,6 @@ def reproduce(
     from isonn.experiments.store import Store
     from isonn.experiments.study import (
         load_datasets,
-        local_datasets,
         nothing_to_run,
         part_rows,
         plan_study,
@@ -103,7 +102,7 @@ def reproduce(
     asked = None if methods is None else resolve_methods(methods)
     n_jobs = processes(jobs if jobs is not None else spec.jobs)
     names = spec.datasets if datasets is None else _names(datasets)
-    found = local_datasets(names) if stored else load_datasets(names)
+    found = load_datasets(names, download=not stored)
     default = spec.name if chosen == spec.protocol else f"{spec.name}-{chosen}"
     folder = out if out is not None else Path("runs") / default
 

@@ -12,7 +12,6 @@ import hashlib
 import importlib
 import re
 from abc import ABC, abstractmethod
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from sklearn.model_selection import GroupKFold
 from isonn.errors import InputError
 from isonn.experiments.metrics import target_kind
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.isomorphism import twin_groups
+from isonn.graphs.isomorphism import graph_hashes, twin_groups
 from isonn.graphs.splits import Fold, balanced_folds, grouped_folds, released_folds
 from isonn.packing import IntArray
 from isonn.plugins import load_plugin
@@ -224,7 +223,8 @@ class Random(_Grouped):
 
     def groups(self, graphs: GraphSet) -> IntArray:
         """Group graphs that are equal up to relabelling, including labels and attributes."""
-        return _duplicates(graphs)
+        exact = np.column_stack([twin_groups(graphs).astype(np.uint64), graph_hashes(graphs)])
+        return np.unique(exact, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 @register_protocol
@@ -298,27 +298,3 @@ def _grouped(y: NDArray[Any], groups: IntArray, n_folds: int, seed: int) -> list
         return grouped_folds(y, groups, max(2, min(wanted, int(np.unique(y, return_counts=True)[1].min()))), seed)
     splitter = GroupKFold(wanted, shuffle=True, random_state=derive_seed(seed, "folds") % 2**32)
     return [(train.astype(np.int64), test.astype(np.int64)) for train, test in splitter.split(groups, groups=groups)]
-
-
-def _duplicates(graphs: GraphSet) -> IntArray:
-    """Group twins that have the same labels around every node, and the same attributes."""
-    from isonn.baselines.shapes import ShapeReader
-    from isonn.baselines.weisfeiler_lehman import wl_hashes
-
-    columns = [twin_groups(graphs).astype(np.uint64)]
-    if graphs.node_labels is not None:
-        unweighted = ShapeReader(graphs, True, 1.0, "duplicates")
-        columns.append(wl_hashes(unweighted.read(graphs), 4))
-    if graphs.node_attributes is not None:
-        columns.append(_attribute_codes(graphs))
-    if len(columns) == 1:
-        return columns[0].astype(np.int64)
-    return np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
-def _attribute_codes(graphs: GraphSet) -> NDArray[np.uint64]:
-    """Return a number per graph that is the same for graphs with the same rows of attributes, in any order."""
-    attributes = np.asarray(graphs.node_attributes)
-    rows = [attributes[start:end] for start, end in pairwise(graphs.node_offsets)]
-    kinds = [row[np.lexsort(row.T)].tobytes() for row in rows]
-    return np.unique(kinds, return_inverse=True)[1].astype(np.uint64)

@@ -84,12 +84,12 @@ class Row:
     method: str
     settings: Mapping[str, Any]
     protocol: str
-    metrics: Mapping[str, Spread]
-    printed: Printed | None
-    fit_seconds: float | None
-    jobs: int
-    finished: int
-    errors: tuple[str, ...]
+    metrics: Mapping[str, Spread] = field(default_factory=dict)
+    printed: Printed | None = None
+    fit_seconds: float | None = None
+    jobs: int = 0
+    finished: int = 0
+    errors: tuple[str, ...] = ()
     target: str = ""
     p: float | None = None
     against: str = ""
@@ -254,19 +254,7 @@ def _targets(group: Sequence[Job], results: Results) -> list[str]:
 def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> list[Row]:
     """Return rows for a dataset that cannot be loaded, with the paper's numbers and the reason."""
     return [
-        Row(
-            dataset=dataset,
-            method=method,
-            settings={},
-            protocol=spec.protocol,
-            metrics={},
-            printed=printed,
-            fit_seconds=None,
-            jobs=0,
-            finished=0,
-            errors=(),
-            absent=why,
-        )
+        Row(dataset, method, {}, spec.protocol, printed=printed, absent=why)
         for method in methods
         if (printed := spec.printed.get(dataset, {}).get(method)) is not None
     ]

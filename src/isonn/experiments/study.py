@@ -60,49 +60,38 @@ class Part:
         return "table" if self.sweep is None else self.sweep.name
 
 
-def local_datasets(names: Iterable[str]) -> Datasets:
-    """Load the datasets that are on this machine; the others are absent, under the names as given."""
-    names = list(names)
-    here = [name for name in names if Path(name).exists() or (_is_name(name) and find(name) is not None)]
-    entries = {entry.name.casefold(): entry for entry in known()}
-    away = [entries[name.casefold()].name if name.casefold() in entries else name for name in names if name not in here]
-    loaded = load_datasets(here)
-    private = {name for name in away if name.casefold() in entries and entries[name.casefold()].url is None}
-    reasons = {name: entries[name.casefold()].source if name in private else _AWAY for name in away}
-    return replace(loaded, absent=reasons, private=frozenset(private))
+def load_datasets(names: Iterable[str], download: bool = True) -> Datasets:
+    """Load datasets; note known ones that cannot be loaded, and raise an error for unknown names.
 
-
-_AWAY = "its data is not on this machine"
-
-
-def _is_name(name: str) -> bool:
-    return name.casefold() in {entry.name.casefold() for entry in known()}
-
-
-def load_datasets(names: Iterable[str]) -> Datasets:
-    """Load datasets; note known ones that cannot be loaded, and raise an error for unknown names."""
+    Args:
+        download: whether to fetch datasets that are not on this machine. If not, any name may be absent.
+    """
     entries = {entry.name.casefold(): entry for entry in known()}
     graphs: dict[str, GraphSet] = {}
     absent: dict[str, str] = {}
     private = set()
     for name in names:
         entry = entries.get(name.casefold())
+        if not download and not Path(name).exists() and (entry is None or find(name) is None):
+            absent[entry.name if entry is not None else name] = "its data is not on this machine"
+            continue
         try:
             loaded = load(name)
         except DatasetError as error:
             if entry is None:
                 raise
-            if entry.url is None:  # tables are published, so the reason must not name local folders
-                private.add(entry.name)
-                absent[entry.name] = f"{entry.source}; `isonn data info {entry.name}` says where to put it"
-            else:
-                absent[entry.name] = str(error)
+            absent[entry.name] = str(error)
         else:
             if graphs.setdefault(loaded.name, loaded).digest != loaded.digest:
                 raise InputError(
                     f"{name} has the name {loaded.name}, like another dataset; rename its folder or file, or "
                     f"run it on its own"
                 )
+    for name in absent:
+        entry = entries.get(name.casefold())
+        if entry is not None and entry.url is None:  # tables are published, so the reason must not name local folders
+            private.add(name)
+            absent[name] = f"{entry.source}; `isonn data info {name}` says where to put it"
     return Datasets(graphs, absent, frozenset(private))
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isonn.experiments.metrics import METRICS
 from isonn.experiments.rows import MEAN, Row, Spread
@@ -255,45 +255,36 @@ def curves_markdown(curves: Mapping[str, Mapping[int, float]], metric: str) -> s
     )
 
 
-_NUMBERS = ("mean", "sd", "low", "high")
-
-
 def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:
     """Format the rows of several parts as CSV, with unrounded numbers."""
-    parts = [(part, list(rows)) for part, rows in parts]
-    found = dict.fromkeys(name for _, rows in parts for row in rows for name in row.metrics)
+    every = [(part, row) for part, rows in parts for row in rows]
+    found = dict.fromkeys(name for _, row in every for name in row.metrics)
     names = [name for name in METRICS if name in found or name in ("accuracy", "f1")]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    head = [f"{metric}_{number}" for metric in names for number in _NUMBERS]
-    tail = [
-        "paper_accuracy",
-        "paper_f1",
-        "p",
-        "permutation_p",
-        "flip_rate",
-        "fit_seconds",
-        "seeds",
-        "one_class",
-        "final_loss",
-        "epochs",
-        "settled",
-        "jobs",
-        "finished",
+    lines = [
+        {
+            "part": part,
+            **{key: getattr(row, key) for key in ("dataset", "method")},
+            "settings": row.settings_text,
+            **{key: getattr(row, key) for key in ("protocol", "target")},
+            **{f"{name}_{key}": value for name in names for key, value in _numbers(row.metrics.get(name)).items()},
+            "paper_accuracy": row.printed and row.printed.accuracy,
+            "paper_f1": row.printed and row.printed.f1,
+            **{key: getattr(row, key) for key in _CSV_NUMBERS},
+            "note": row.absent or "; ".join(row.errors),
+        }
+        for part, row in every
     ]
-    writer.writerow(["part", "dataset", "method", "settings", "protocol", "target", *head, *tail, "note"])
-    for part, rows in parts:
-        for row in rows:
-            printed = (row.printed.accuracy, row.printed.f1) if row.printed else (None, None)
-            measured: list[Any] = [number for name in names for number in _numbers(row.metrics.get(name))]
-            measured += [*printed, row.p, row.permutation_p, row.flip_rate, row.fit_seconds]
-            measured += [row.seeds, row.one_class, row.final_loss, row.epochs, row.settled]
-            writer.writerow(
-                [part, row.dataset, row.method, row.settings_text, row.protocol, row.target]
-                + ["" if value is None else value for value in measured]
-                + [row.jobs, row.finished, row.absent or "; ".join(row.errors)]
-            )
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(lines[0]) if lines else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
     return out.getvalue()
+
+
+_CSV_NUMBERS = (
+    *("p", "permutation_p", "flip_rate", "fit_seconds", "seeds", "one_class"),
+    *("final_loss", "epochs", "settled", "jobs", "finished"),
+)
 
 
 def _interval(spread: Spread | None) -> str:
@@ -314,11 +305,10 @@ def _seconds(seconds: float | None) -> str:
     return f"{seconds:.0f}" if seconds >= 100 else f"{seconds:.1f}" if seconds >= 10 else f"{seconds:.3f}"
 
 
-def _numbers(spread: Spread | None) -> list[float | None]:
-    if spread is None:
-        return [None] * len(_NUMBERS)
-    low, high = spread.interval or (None, None)
-    return [spread.mean, spread.sd, low, high]
+def _numbers(spread: Spread | None) -> dict[str, float | None]:
+    low, high = (None, None) if spread is None or spread.interval is None else spread.interval
+    mean, sd = (None, None) if spread is None else (spread.mean, spread.sd)
+    return {"mean": mean, "sd": sd, "low": low, "high": high}
 
 
 def _line(parts: Iterable[str]) -> str:
