@@ -45,6 +45,27 @@ def test_rows_are_means_over_the_graphs_that_hold_a_unit(clf):
     assert rows["nitro on an aromatic ring"].mean > row.mean
 
 
+def test_a_family_sums_its_units_and_takes_their_place_in_the_sentence():
+    """Amines of several kinds mark class 1: the table has a line for all of them, and the sentence names it once."""
+    ends = ("N", "NC", "N(C)C", "N1CCCCC1", "N1CCNCC1", "O", "OC", "C(=O)O", "Cl", "c1ccccc1")
+    smiles = [f"{'C' * n}{end}" for n in range(2, 10) for end in ends]
+    graphs = isonn.molecules.from_smiles(smiles, ["N" in text for text in smiles])
+    clf = isonn.SubgraphClassifier(3, random_state=0).fit(graphs)
+    explained = [(i, clf.explain(graphs[i], label=True)) for i in range(len(graphs))]
+    rows = {row.text: row for row in unit_rows(explained, 1)}
+    row = rows["basic amine"]
+    assert sorted(row.graphs) == [i for i, text in enumerate(smiles) if "N" in text]
+    assert set(row.members) == {
+        *("primary aliphatic amine", "secondary aliphatic amine", "tertiary aliphatic amine", "piperidine", "piperazine")
+    }
+    each = [sum(unit.contribution for unit in e.units if unit.name in row.members) for _, e in explained]
+    assert row.mean == pytest.approx(np.mean([worth for worth in each if worth]))
+    assert "aromatic amine" not in rows
+    (group,) = ModelPage(held_out(clf, graphs), graphs, None, quiet=True).units
+    assert group.sentence.startswith("Basic amine")
+    assert "piper" not in group.sentence
+
+
 def test_the_sentence_counts_the_graphs_of_all_classes():
     y = [i // 10 % 5 if i % 10 == 3 else i % 5 for i in range(len(SMILES))]  # nitro groups in all five classes
     graphs = isonn.molecules.from_smiles(SMILES, y)

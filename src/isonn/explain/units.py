@@ -67,6 +67,11 @@ class Unit:
         """A pattern that finds a molecule's unit; "" for other graphs."""
         return str(getattr(self.source, "smarts", ""))
 
+    @property
+    def families(self) -> tuple[str, ...]:
+        """General names that a molecule's unit falls under, such as "basic amine" for a piperidine; () for others."""
+        return tuple(getattr(self.source, "families", ()))
+
     def __repr__(self) -> str:
         called = self.name or self.smiles or f"{self.kind} of {len(self.nodes)} nodes"
         return f"Unit({called}: {self.contribution:+.2f})"

@@ -19,7 +19,7 @@ from rdkit import Chem
 from rdkit.Chem import BondType, Mol
 
 from isonn.errors import InputError
-from isonn.molecules.groups import GROUPS, RINGS, Group, Signature
+from isonn.molecules.groups import FAMILIES, GROUPS, RINGS, Group, Signature
 
 Kind = Literal["group", "ring", "other", "chain"]
 
@@ -69,6 +69,18 @@ class Unit:
         pattern: str = Chem.MolToSmarts(Chem.MolFromSmiles(self.smiles, sanitize=False))
         return pattern.replace("[#0]", "*")
 
+    @property
+    def families(self) -> tuple[str, ...]:
+        """General names that the unit falls under: a piperidine with a free pair of electrons is a "basic amine".
+
+        The unit holds all atoms of the family's pattern, or consists of some of them; chains belong to none.
+        """
+        if self.kind == "chain":
+            return ()
+        atoms = frozenset(self.atoms)
+        found = _families_in(self.molecule)
+        return tuple(name for name, matches in found if any(m <= atoms or atoms <= m for m in matches))
+
 
 def units(molecule: Mol) -> list[Unit]:
     """Return the units of a molecule; every atom is in exactly one.
@@ -91,6 +103,13 @@ def units(molecule: Mol) -> list[Unit]:
         molecule.UpdatePropertyCache(strict=False)
         Chem.GetSymmSSSR(molecule)
     return _Partition(molecule).units()
+
+
+@lru_cache(maxsize=16)
+def _families_in(molecule: Mol) -> tuple[tuple[str, tuple[frozenset[int], ...]], ...]:
+    """Return the matches of each family in a molecule, which its units share."""
+    every = ((family.name, molecule.GetSubstructMatches(family.query)) for family in FAMILIES)
+    return tuple((name, tuple(map(frozenset, matches))) for name, matches in every if matches)
 
 
 def _knows_rings(molecule: Mol) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from isonn.explain.units import REST
 SUPPORT = 5
 #: Chains, and rings of carbon in at least this share of the graphs, tell the size of a graph, not what it does.
 COMMON = 0.2
+#: A family is not listed if one of its units is in more than this share of its graphs.
+MOST_OF_FAMILY = 0.8
 #: Half-width of a 95 % interval in standard errors.
 NORMAL = 1.96
 _OTHER_ELEMENT = re.compile(r"[A-BD-Zabd-z]")
@@ -34,6 +37,7 @@ class UnitRow:
         graphs: numbers of the graphs that contain it, strongest contribution first.
         nodes: the nodes of a copy in the first of these graphs.
         skeleton: whether it is a frequent ring or chain of carbon, so that it tells the size.
+        members: the units that a family consists of, most frequent first; () for a unit.
     """
 
     text: str
@@ -43,6 +47,7 @@ class UnitRow:
     graphs: tuple[int, ...]
     nodes: tuple[int, ...]
     skeleton: bool
+    members: tuple[str, ...] = ()
 
     @property
     def clear(self) -> bool:
@@ -58,21 +63,26 @@ def unit_rows(explanations: Sequence[tuple[int, Explanation]], column: int) -> l
         column: the output whose score the contributions refer to.
 
     Returns:
-        Units in at least `SUPPORT` graphs. Contributions to the other of two classes count with the opposite sign.
+        Units, and families of units such as "basic amine", in at least `SUPPORT` graphs. Contributions to the other of
+        two classes count with the opposite sign.
     """
     by_text: dict[str, dict[int, float]] = {}
     nodes: dict[tuple[str, int], tuple[int, ...]] = {}
     carbon: set[str] = set()
     chains: set[str] = set()
+    members: dict[str, Counter[str]] = {}
     for number, e in explanations:
         importance = _importance(e, column)
         for unit in e.units:
             if unit.kind == REST:
                 continue
-            text = Reason(unit, e).text
-            by_graph = by_text.setdefault(text, {})
-            by_graph[number] = by_graph.get(number, 0.0) + float(importance[list(unit.nodes)].sum())
-            nodes.setdefault((text, number), unit.nodes)
+            text, worth = Reason(unit, e).text, float(importance[list(unit.nodes)].sum())
+            for name in {text, *unit.families}:
+                by_graph = by_text.setdefault(name, {})
+                by_graph[number] = by_graph.get(number, 0.0) + worth
+                nodes.setdefault((name, number), unit.nodes)
+                if name != text:
+                    members.setdefault(name, Counter())[text] += 1
             if unit.kind == "chain":
                 chains.add(text)
             if not _OTHER_ELEMENT.search(unit.smiles or "N"):
@@ -85,9 +95,27 @@ def unit_rows(explanations: Sequence[tuple[int, Explanation]], column: int) -> l
         mean, error = float(values.mean()), NORMAL * float(values.std(ddof=1)) / math.sqrt(len(values))
         strongest = sorted(by_graph, key=lambda number: -by_graph[number] * (1 if mean >= 0 else -1))
         common = len(by_graph) >= COMMON * len(explanations) or text in chains
-        place = nodes[text, strongest[0]]
-        rows.append(UnitRow(text, mean, mean - error, mean + error, tuple(strongest), place, common and text in carbon))
-    return sorted(rows, key=lambda row: -abs(row.mean) * len(row.graphs))
+        place, inside = nodes[text, strongest[0]], tuple(name for name, _ in members.get(text, Counter()).most_common())
+        size = common and text in carbon
+        rows.append(UnitRow(text, mean, mean - error, mean + error, tuple(strongest), place, size, inside))
+    return sorted(_useful(rows), key=lambda row: -abs(row.mean) * len(row.graphs))
+
+
+def _useful(rows: Sequence[UnitRow]) -> list[UnitRow]:
+    """Leave out families that say no more than their members: one alone, or members of different signs.
+
+    Of families with the same graphs, the one with more members stays.
+    """
+    units = {row.text: row for row in rows if not row.members}
+    kept: dict[tuple[int, ...], UnitRow] = {}
+    for row in rows:
+        inside = [units[name] for name in row.members if name in units]
+        same = all(member.mean * row.mean > 0 for member in inside if member.clear)
+        if len(inside) > 1 and same and not any(len(m.graphs) > MOST_OF_FAMILY * len(row.graphs) for m in inside):
+            before = kept.get(tuple(sorted(row.graphs)))
+            if before is None or len(before.members) < len(row.members):
+                kept[tuple(sorted(row.graphs))] = row
+    return [*units.values(), *kept.values()]
 
 
 def _importance(e: Explanation, column: int) -> NDArray[np.float64]:
@@ -102,6 +130,15 @@ def _importance(e: Explanation, column: int) -> NDArray[np.float64]:
 def told(rows: Sequence[UnitRow], sign: int, most: int) -> list[UnitRow]:
     """Return the units that clearly raise (or lower) the score, without skeletons, largest sum first."""
     return [row for row in rows if row.clear and not row.skeleton and row.mean * sign > 0][:most]
+
+
+def without_members(rows: Sequence[UnitRow]) -> list[UnitRow]:
+    """Leave out units whose family comes before them."""
+    kept: list[UnitRow] = []
+    for row in rows:
+        if not any(row.text in family.members for family in kept):
+            kept.append(row)
+    return kept
 
 
 def joined(rows: Sequence[UnitRow]) -> str:

@@ -13,7 +13,7 @@ from isonn.report.cases import Cases
 from isonn.report.charts import bar
 from isonn.report.counts import count_by_class, has_classes, sides_of
 from isonn.report.section import Section
-from isonn.report.unit_table import UnitRow, joined, told, unit_rows
+from isonn.report.unit_table import UnitRow, joined, told, unit_rows, without_members
 from isonn.targets import Numbers
 
 #: Maximum number of units that raise and that lower a score, of those in a sentence, and of classes or labels.
@@ -119,7 +119,8 @@ def _sentence(cases: Cases, value: Any, lines: Sequence[UnitLine], largest: floa
     """Say which units speak for a class and which against, and how many graphs with the first one are of the class."""
     numeric, name = isinstance(cases.clf.target_, Numbers), cases.output_name(value)
     strong = [line for line in lines if abs(line.row.mean) >= STRONG * largest and not line.contradicted]
-    up, down = ([line for line in strong if line.row.mean * sign > 0][:NAMED] for sign in (1, -1))
+    rows = without_members([line.row for line in strong])
+    up, down = ([line for line in strong if line.row in rows and line.row.mean * sign > 0][:NAMED] for sign in (1, -1))
     verbs = (("raise", "raises"), ("lower", "lowers"))
     if not numeric:
         verbs = (("speak for", "speaks for"), ("speak against", "speaks against"))
