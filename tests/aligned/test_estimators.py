@@ -350,3 +350,11 @@ def test_features_have_names_and_come_as_a_data_frame():
     frame = clf.set_output(transform="pandas").transform(matrices[:4])
     assert frame.columns.tolist() == clf.get_feature_names_out().tolist()
     np.testing.assert_array_equal(frame.to_numpy(), plain)
+
+
+def test_sets_that_neither_count_nor_are_significant_are_not_listed():
+    study = planted_connectomes(n_regions=40, effect=0.6, seed=1)
+    clf = isonn.AlignedClassifier(random_state=0).fit(study.graphs)
+    shares = np.abs(clf.coef_).max(axis=0) / np.abs(clf.coef_).max(axis=0).sum()
+    assert clf.p_values_[0] <= 0.05
+    assert ((shares > 0.015) | (clf.p_values_ <= 0.05)).all()

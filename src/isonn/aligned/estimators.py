@@ -37,8 +37,9 @@ from isonn.targets import Numbers
 
 APART = ("connections", "regions", "nothing")
 UNSEEN = ("mean", "error")
-#: Sets with a family-wise p-value up to this are listed even if they add nothing to predictions.
-LISTED = 0.05
+#: Sets with less than this share of the weight of all sets are left out, unless their family-wise p-value is up to
+#: `LISTED`.
+LEAST_SHARE, LISTED = 0.02, 0.05
 #: The statistics that a saved model keeps.
 STATISTICS = (
     "statistics",
@@ -242,10 +243,6 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.best_ranks_ = np.max(found, axis=0) if found else np.zeros(0)
         others = [search.others for search in searches if search is not None]
         self.other_ranks_ = np.max(others, axis=0) if others else np.zeros(0)
-        least = min(
-            float(np.quantile(ranks, 1 - LISTED, method="higher")) if len(ranks) else np.inf
-            for ranks in (self.best_ranks_, self.other_ranks_)
-        )
         raw = self.scaling_.raw_factor()
         columns = [
             fit_column(
@@ -254,7 +251,6 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
                 geometry,
                 settings,
                 search if sizes else None,
-                least,
                 numpy_stream(self.seed_, "aligned", number),
             )
             for number, (sample, search) in enumerate(zip(samples, searches, strict=True))
@@ -466,7 +462,10 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.connection_coef_ = outputs @ np.stack([column.connections + column.ridge for column in columns])
         self.intercept_ = outputs @ np.array([column.intercept for column in columns])
         self.shares_ = [column.shares for column in columns]
+        shares = [column.coef / max(column.coef.sum(), 1e-300) for column in columns]
+        listed = (np.concatenate(shares) > LEAST_SHARE) | (self.p_values_ <= LISTED)
         order = np.argsort(-np.abs(self.coef_).max(axis=0, initial=0.0), kind="stable")
+        order = order[listed[order]]
         self.sets_, self.coef_ = [self.sets_[i] for i in order], self.coef_[:, order]
         self.p_values_, self.effects_, self.owner_ = self.p_values_[order], self.effects_[:, order], owner[order]
 

@@ -32,8 +32,6 @@ from isonn.packing import Floats, IntArray
 INNER_FOLDS = 5
 #: Minimum number of held-out predictions for these choices; small sets are split into folds up to four times.
 HELD_OUT, MOST_SPLITS = 240, 4
-#: Parts with less than this share of the total weight are left out of the model.
-LEAST_SHARE = 0.02
 #: A fold finds a set again if it shares at least this part of the regions (Jaccard).
 SAME = 0.6
 #: Number of connections of each fold whose effect is measured on its held-out graphs.
@@ -247,7 +245,6 @@ def fit_column(
     geometry: Geometry,
     settings: Settings,
     shuffled: Shuffled | None,
-    least_rank: float,
     draw: np.random.Generator,
 ) -> ColumnModel:
     """Learn one column of targets.
@@ -255,7 +252,6 @@ def fit_column(
     Args:
         raw: factors from standardised connections to the features of the ridge part, shape (p,).
         shuffled: the result of `search_shuffled`; None if there are no sets to find.
-        least_rank: sets of this rank are kept even if they add nothing to predictions.
     """
     g, p = sample.cells.shape
     mean = float(sample.weights @ sample.target / g)
@@ -274,19 +270,15 @@ def fit_column(
     tried = _Trials.run(learner, sample, kernel, shuffled, folds, draw)
     mixture = tried.mixture(settings.ridge)
     parts = learner.learn(sample, kernel, shuffled)
-    set_weights = mixture.sets @ parts.set_coef
-    ranks = np.array([one.found.rank for one in parts.sets])
-    kept = np.flatnonzero((set_weights > LEAST_SHARE * max(set_weights.sum(), 1e-300)) | (ranks >= least_rank))
-    sets = [parts.sets[i] for i in kept]
     return ColumnModel(
-        sets=sets,
-        coef=set_weights[kept],
+        sets=parts.sets,
+        coef=mixture.sets @ parts.set_coef,
         connections=mixture.connections @ parts.connections,
         ridge=mixture.ridge * parts.ridge_weights,
         intercept=mean,
         held_out=mean + tried.held_out(settings.ridge),
         shares=mixture.shares,
-        effects=tried.set_effects(sets),
+        effects=tried.set_effects(parts.sets),
         connection_effects=mean_effect(tried.moments, sample.numeric),
     )
 
