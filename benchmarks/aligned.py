@@ -30,7 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import isonn
-from isonn.aligned.cells import Layout, Scaling
+from isonn.aligned.layout import Layout, Scaling
 from isonn.aligned.select import PartialT
 from isonn.baselines import LinearEdgesClassifier, MajorityClassifier
 from isonn.connectomes import Connectivity, planted_connectomes, planted_series
@@ -150,7 +150,7 @@ def run_planted() -> None:
                     if method == "isonn-aligned" and truth.any():
                         found.append(float(roc_auc_score(truth, np.abs(model.connections_[0])[upper])))
                         names = set(study.graphs.node_names[study.regions])
-                        first += bool(model.sets_) and set(model.templates_[0].texts) == names
+                        first += bool(model.model_.sets) and set(model.templates_[0].texts) == names
                 line = {"accuracy": 100 * right / len(graphs), "auroc": float(np.mean(found)) if found else None}
                 seconds = (time.perf_counter() - start) / len(folds)
                 results.add(planted=planted, seed=seed, method=method, **line, first=first, seconds=round(seconds, 3))

@@ -153,9 +153,9 @@ def study(setting: Setting, seed: int) -> dict[str, Any]:
         "connection": round(float(model.fwer_.min()), 4),
         "fdr": round(float(model.fdr_.min()), 4),
     }
-    if setting.effect and len(model.sets_):
+    if setting.effect and len(model.model_.sets):
         first = int(model.p_values_.argmin())
-        found = set(model.sets_[first].found.nodes)
+        found = set(model.model_.sets[first].nodes)
         d, low, high = model.effects_[:3, first].tolist()
         line |= {"exact": found == planted, "shared": len(found & planted), "d": d, "low": low, "high": high}
     return line
@@ -169,7 +169,7 @@ def recovery(seed: int) -> list[dict[str, Any]]:
     features, truth = study.graphs.dense(dtype=np.float64)[:, rows, columns], study.truth[rows, columns]
     classes = (study.graphs.y == "patient").astype(np.int64)
     clf = isonn.AlignedClassifier(shuffles=SHUFFLES, random_state=seed).fit(study.graphs)
-    sets = [clf.sets_[i].found.nodes for i in np.flatnonzero(clf.p_values_ <= 0.05)]
+    sets = [clf.model_.sets[i].nodes for i in np.flatnonzero(clf.p_values_ <= 0.05)]
     components = network_based_statistic(features, classes, pairs, permutations=SHUFFLES, seed=seed)
     found = {
         "isonn-aligned": [np.isin(pairs, nodes).all(axis=1) for nodes in sets],

@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_predict
 
 import isonn
 from isonn.aligned.exchange import Exchange
-from isonn.aligned.harmonize import Combat
+from isonn.confounds import Combat
 from isonn.errors import InputError, IsoNNWarning
 
 FAST = {"shuffles": 39, "random_state": 0}
@@ -177,7 +177,7 @@ def test_effects_may_be_learned_from_one_class(study):
     design = np.column_stack([motion, motion**2, table["site"] == "B", table["site"] == "C"]).astype(float)
     own, upper = y == "control", np.triu_indices(12, 1)
     fitted = LinearRegression().fit(design[own], matrices[own][:, upper[0], upper[1]])
-    np.testing.assert_allclose(clf.slopes_, fitted.coef_.T)
+    np.testing.assert_allclose(clf.adjustment_.slopes, fitted.coef_.T)
 
 
 def test_what_confounds_explain_is_told(study):
@@ -311,5 +311,5 @@ def test_harmonising_does_not_look_at_the_target(study):
         isonn.AlignedClassifier(harmonize="site", **FAST).fit(matrices, target, confounds=table)
         for target in (y, swapped)
     ]
-    np.testing.assert_array_equal(models[0].combat_.shift, models[1].combat_.shift)
-    assert models[0].confounds_.names == ["motion", "site"]
+    np.testing.assert_array_equal(*(model.adjustment_.combat.shift for model in models[:2]))
+    assert models[0].adjustment_.confounds.names == ["motion", "site"]

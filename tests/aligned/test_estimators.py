@@ -46,10 +46,9 @@ def cases():
         "three classes": (isonn.AlignedClassifier(**FAST), matrices, (y + np.arange(len(y)) % 2)),
         "labels with gaps": (isonn.AlignedClassifier(**FAST), matrices, gaps),
         "numbers": (isonn.AlignedRegressor(**FAST), matrices, numbers),
-        "permuted": (isonn.AlignedClassifier(permute=True, k=(2, 3, 4), **FAST), matrices, y),
         "directed": (isonn.AlignedClassifier(diagonal=True, **FAST), directed, directed_y),
         "weighted": (isonn.AlignedClassifier(class_weight="balanced", diagonal=True, **FAST), matrices, y),
-        "sets only": (isonn.AlignedClassifier(k=(3, 4), ridge=False, apart="nothing", **FAST), matrices, y),
+        "sets only": (isonn.AlignedClassifier(k=(3, 4), ridge=False, **FAST), matrices, y),
     }
 
 
@@ -112,7 +111,7 @@ def test_a_saved_model_answers_and_explains_the_same(fitted, tmp_path):
 def test_a_saved_model_with_other_weights_is_refused(tmp_path):
     estimator, matrices, y = cases()["two classes"]
     estimator.fit(matrices, y)
-    estimator.connection_coef_ = estimator.connection_coef_[:, 1:]
+    estimator.model_ = replace(estimator.model_, connections=estimator.model_.connections[:, 1:])
     estimator.save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="does not describe the weights it holds"):
         isonn.load_model(tmp_path / "model")
@@ -182,7 +181,7 @@ def test_a_strong_set_does_not_make_others_significant():
     for seed in range(8):
         study = planted_connectomes(n_regions=40, seed=seed)
         clf = isonn.AlignedClassifier(shuffles=99, random_state=seed).fit(study.graphs)
-        small = [set(clf.sets_[i].found.nodes) for i in np.flatnonzero(clf.p_values_ <= 0.05)]
+        small = [set(clf.model_.sets[i].nodes) for i in np.flatnonzero(clf.p_values_ <= 0.05)]
         assert set(study.regions.tolist()) in small
         extra += len(small) - 1
     assert extra <= 2  # 0.4 are expected
@@ -233,29 +232,6 @@ def test_named_regions_may_come_in_any_order():
     np.testing.assert_allclose(clf.predict_proba(matrices), clf.predict_proba(graphs))  # no names: by position
 
 
-def test_permuted_patterns_do_not_care_which_region_of_the_set_is_which():
-    matrices, y = matrices_with(REGIONS, effect=2.0)
-    clf = isonn.AlignedClassifier(k=(3, 4), ridge=False, permute=True, **FAST).fit(matrices, y)
-    nodes = list(clf.sets_[0].found.nodes)
-    mean, spread = np.zeros((16, 16)), np.zeros((16, 16))
-    pairs = clf.layout_.connections()
-    for a, b in (pairs.T, pairs[:, ::-1].T):
-        mean[a, b], spread[a, b] = clf.scaling_.mean, clf.scaling_.spread
-    standard = (matrices - mean) / np.where(spread > 0, spread, 1)
-    turned = standard.copy()
-    other = nodes[1:] + nodes[:1]
-    turned[np.ix_(np.arange(len(y)), nodes, nodes)] = standard[np.ix_(np.arange(len(y)), other, other)]
-    np.testing.assert_allclose(
-        clf.transform(turned * np.where(spread > 0, spread, 1) + mean)[:, 0], clf.transform(matrices)[:, 0]
-    )
-    assert clf.coef_.any()
-    for matrix, expected in zip(matrices, clf.predict_proba(matrices), strict=True):
-        e = clf.explain(matrix, top=None)
-        np.testing.assert_allclose(e.probabilities, expected, atol=1e-12)
-        match = next(m for m in e.matches if m.template == 0)
-        assert sorted(match.nodes) == sorted(nodes)
-
-
 def test_weights_of_counts_and_correlations_are_scaled():
     matrices, y = matrices_with(REGIONS)
     assert isonn.AlignedClassifier(**FAST).fit(np.tanh(matrices), y).layout_.scale == "fisher"
@@ -278,9 +254,7 @@ def test_a_regressor_learns_and_says_what_a_deviation_is_worth():
     [
         ({"k": 1}, r"k must contain integers >= 2, such as \(2, 3, 4\), got 1"),
         ({"k": ()}, "k must contain integers >= 2"),
-        ({"k": 7, "permute": True}, "permute=True tries k! permutations; use k <= 6, got 7"),
         ({"c": 0}, "c=0 is not a count"),
-        ({"apart": "nodes"}, "apart='nodes' is unknown; use one of 'connections', 'regions', 'nothing'"),
         ({"scale": "z"}, "scale='z' is unknown"),
         ({"align": "name"}, "align='name' is unknown"),
         ({"align": "labels"}, "align='labels', but the graphs have no node labels"),
@@ -355,6 +329,6 @@ def test_features_have_names_and_come_as_a_data_frame():
 def test_sets_that_neither_count_nor_are_significant_are_not_listed():
     study = planted_connectomes(n_regions=40, effect=0.6, seed=1)
     clf = isonn.AlignedClassifier(random_state=0).fit(study.graphs)
-    shares = np.abs(clf.coef_).max(axis=0) / np.abs(clf.coef_).max(axis=0).sum()
+    shares = np.abs(clf.model_.coef).max(axis=0) / np.abs(clf.model_.coef).max(axis=0).sum()
     assert clf.p_values_[0] <= 0.05
     assert ((shares > 0.015) | (clf.p_values_ <= 0.05)).all()

@@ -14,6 +14,7 @@ from isonn.baselines import (
     EdgesSVMClassifier,
     LinearEdgesClassifier,
     LinearEdgesRegressor,
+    NBSClassifier,
     NBSEdgesClassifier,
     TangentSVMClassifier,
 )
@@ -195,3 +196,25 @@ def test_confounds_are_regressed_out_by_slopes_of_the_training_graphs(make) -> N
     np.testing.assert_allclose(rest, 0, atol=1e-9)
     with pytest.raises(InputError, match="has no 'age', but the model was fitted with the confounds age"):
         model.predict(matrices)
+
+
+@pytest.mark.parametrize(
+    "make", [LinearEdgesClassifier, EdgesSVMClassifier, NBSClassifier, CPMClassifier, TangentSVMClassifier]
+)
+def test_sites_are_harmonised_by_what_the_training_graphs_show(make) -> None:
+    draw = np.random.default_rng(5)
+    site, y = np.array(["A", "B"])[np.arange(80) % 2], np.arange(80) // 2 % 2
+    mixing = np.where((site == "A")[:, None, None], 0.2, 0.9) * draw.normal(size=(80, 6, 1))
+    series = draw.normal(size=(80, 6, 60)) + mixing * draw.normal(size=(80, 1, 60))
+    graphs = isonn.as_graphset(np.stack([np.corrcoef(one) for one in series])).with_confounds({"site": site})
+    spreads = {}
+    for harmonize in (None, "site"):
+        model = make(harmonize=harmonize).fit(graphs[:60], y[:60])
+        features = model._features(graphs)
+        train = features[:60] - features[:60].mean(axis=0)
+        np.testing.assert_allclose(train[site[:60] == "A"].mean(axis=0), 0, atol=1e-9)
+        of_sites = [features[60:][site[60:] == name].std(axis=0).mean() for name in "AB"]
+        spreads[harmonize] = of_sites[1] / of_sites[0]
+    assert spreads["site"] < 0.75 * spreads[None]
+    with pytest.raises(InputError, match="harmonize='scanner' is not a column of graphs; its columns are: site"):
+        make(harmonize="scanner").fit(graphs, y)

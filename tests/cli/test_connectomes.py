@@ -47,7 +47,7 @@ def model(folder, tmp_path_factory):
 def test_fit_takes_the_aligned_model_with_confounds(model):
     clf = isonn.load_model(model)
     assert type(clf).__name__ == "AlignedClassifier"
-    assert clf.confounds_.names == ["age", "site"]
+    assert clf.adjustment_.confounds.names == ["age", "site"]
     assert clf.shuffles == 39
 
 

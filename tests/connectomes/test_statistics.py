@@ -114,7 +114,7 @@ def test_with_four_classes_a_set_belongs_to_its_class():
     truth = {f"region {i + 1}" for i in study.regions}
     assert set(findings(clf, label="a").subnetworks[0].regions.split(" + ")) == truth
     listed = [one for name in "abcd" for one in findings(clf, label=name).subnetworks]
-    assert len(listed) == len(clf.sets_)  # none is listed twice
+    assert len(listed) == len(clf.model_.sets)  # none is listed twice
     for name in "bcd":
         assert all(one.weight != 0 or one.p_value <= 0.05 for one in findings(clf, label=name).subnetworks)
 

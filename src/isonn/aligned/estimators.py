@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from typing_extensions import Self
 
-from isonn.aligned.cells import ALIGNMENTS, SCALES, Layout, Scaling
-from isonn.aligned.effects import false_discovery
+from isonn.aligned.column import ColumnModel, Learner, Settings, fit_column
 from isonn.aligned.exchange import as_groups
 from isonn.aligned.explain import AlignedMatches
-from isonn.aligned.harmonize import Combat
-from isonn.aligned.model import ColumnModel, Geometry, Sample, SetTemplate, Settings, count_folds, fit_column
-from isonn.aligned.select import RegionSet, Shuffled, exceedance, search_shuffled
-from isonn.aligned.study import Study, class_codes, explained, held_out_score
+from isonn.aligned.inference import Family, confounding, differences
+from isonn.aligned.layout import ALIGNMENTS, SCALES, Layout, Scaling
+from isonn.aligned.model import SetModel
+from isonn.aligned.predictions import ConfoundedPredictions, with_confounds
+from isonn.aligned.sample import Study
+from isonn.aligned.scores import class_codes, held_out_score
 from isonn.conformal import Conformal
-from isonn.confounds import Confounds, Nuisance, adjustment, check_determined, subtract
+from isonn.confounds import Adjustment, check_determined
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
+from isonn.estimator import GraphClassifier, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset, as_one_graph
@@ -33,45 +34,27 @@ from isonn.heads.head import below, prefixed
 from isonn.packing import Floats
 from isonn.params import check_class_weight, check_count, check_plain, sizes_of
 from isonn.seeding import numpy_stream, resolve_seed
-from isonn.targets import Numbers
+from isonn.targets import Target
 
-APART = ("connections", "regions", "nothing")
 UNSEEN = ("mean", "error")
 #: Sets with less than this share of the weight of all sets are left out, unless their family-wise p-value is up to
 #: `LISTED`.
 LEAST_SHARE, LISTED = 0.02, 0.05
 #: The statistics that a saved model keeps.
-STATISTICS = (
-    "statistics",
-    "fwer",
-    "fdr",
-    "difference",
-    "effects",
-    "connection_effects",
-    "owner",
-    "best_ranks",
-    "other_ranks",
-)
-#: Largest set matched under permutations, which tries k! of them.
-MAX_PERMUTED_K = 6
+STATISTICS = ("statistics", "fwer", "fdr", "difference", "p_values", "effects", "connection_effects", "owner")
 
 
-class AlignedEstimator(TransformerMixin, GraphEstimator):
+class AlignedEstimator(TransformerMixin, ConfoundedPredictions):
     """The common base of the classifier and the regressor."""
 
     takes_confounds = True
     seed_: int
     layout_: Layout
+    adjustment_: Adjustment
     scaling_: Scaling
-    sets_: list[SetTemplate]
-    coef_: Floats
-    connection_coef_: Floats
-    intercept_: Floats
+    model_: SetModel
     p_values_: Floats
     shares_: list[dict[str, float]]
-    confounds_: Confounds
-    slopes_: Floats
-    combat_: Combat | None
     confounding_: list[dict[str, Any]]
     held_out_score_: dict[str, float]
     statistics_: Floats
@@ -82,7 +65,6 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
     connection_effects_: Floats
     owner_: NDArray[np.int64]
     best_ranks_: Floats
-    other_ranks_: Floats
     networks_: list[str] | None
     coordinates_: Floats | None
 
@@ -93,8 +75,6 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         *,
         connections: int = 64,
         ridge: bool = True,
-        permute: bool = False,
-        apart: str = "connections",
         scale: str = "auto",
         align: str = "auto",
         diagonal: bool = False,
@@ -109,8 +89,6 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.c = c
         self.connections = connections
         self.ridge = ridge
-        self.permute = permute
-        self.apart = apart
         self.scale = scale
         self.align = align
         self.diagonal = diagonal
@@ -140,214 +118,99 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self._check_params()
         self._fitted = False
         self.seed_ = resolve_seed(self.random_state)
-        X = as_graphset(X)
-        graphs, targets = self._start(X if confounds is None else X.with_confounds(confounds), y)
-        values, known = self._learn_table(graphs, targets)
+        graphs, targets = self._start(with_confounds(as_graphset(X), confounds), y)
+        source = _source(self.confounds_from, targets, self.target_)
+        values, known = self._learn_table(graphs, source)
         given = self._weights(sample_weight, targets)
-        weights = np.ones(len(targets)) if given is None else given
+        removed = self.adjustment_.confounds
         study = Study(
             self.scaling_.standardised(values, known, out=values),
             self.target_.columns(targets),
-            weights,
+            np.ones(len(targets)) if given is None else given,
             self.target_.numeric,
-            self.confounds_.matrix(graphs) if self.confounds_.parts else None,
-            self._source(targets),
+            removed.matrix(graphs) if removed.parts else None,
+            source,
             as_groups(groups, graphs),
-            self.confounds_.strata(graphs),
+            removed.strata(graphs),
         )
+        names = column_names(self.target_, self.label_names_)
         if study.confounds is not None:
-            check_determined(study.confounds, study.columns, self.confounds_.names, self._column_names())
-        merged = study.merged()
-        self._fit_columns(merged)
-        self._describe_effects(graphs, study)
-        self.confounding_ = [] if merged.confounds is None else self._confounding(merged)
+            check_determined(study.confounds, study.columns, removed.names, names)
+        self.difference_ = differences(self.layout_, graphs, study, self.target_)
+        study = study.merged()
+        held_out = self._fit_columns(study)
+        self.confounding_ = confounding(study, held_out.mean(axis=0), removed, names)
         self._fitted = True
         return self
 
-    def _learn_table(self, graphs: GraphSet, targets: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_] | None]:
-        """Learn regions, sites, confounds and scaling; return the connections without what they explain."""
+    def _learn_table(self, graphs: GraphSet, source: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_] | None]:
+        """Learn regions, confounds and scaling; return the connections without what confounds explain."""
         self.layout_ = Layout.learn(graphs, self.align, self.scale, self.diagonal)
         self.size_ = self.layout_.n
         self.networks_, self.coordinates_ = self.layout_.anatomy(graphs)
-        names = list(graphs.confounds)
-        if self.harmonize is not None and self.harmonize not in names:
-            if self.harmonize not in graphs.table:
-                columns = ", ".join(map(str, graphs.table)) or "none"
-                raise InputError(
-                    f"harmonize={self.harmonize!r} is not a column of {graphs.name}; its columns are: {columns}"
-                )
-            names.append(self.harmonize)
-        self.confounds_ = Confounds.learn(graphs, names, self.squared, self.unseen)
         values, known = self.layout_.table(graphs)
         if known is not None:
-            mean = Scaling.learn(values, known).mean
-            values = np.where(known, values, mean)
-        self.combat_ = None
-        if self.harmonize is not None:
-            sites, covariates = graphs.table[self.harmonize], self._covariates(graphs)
-            self.combat_ = Combat.learn(values, sites, covariates)
-            values = self.combat_.apply(values, sites, covariates)
-        self.slopes_ = np.zeros((0, values.shape[1]))
-        if self.confounds_.parts:
-            confounds = self.confounds_.matrix(graphs)
-            self.slopes_ = adjustment(confounds, self._source(targets)) @ values
-            subtract(values, confounds, self.slopes_)
+            values = np.where(known, values, Scaling.learn(values, known).mean)
+        self.adjustment_, values = Adjustment.learn(
+            graphs, values, site=self.harmonize, squared=self.squared, unseen=self.unseen, source=source
+        )
         self.scaling_ = Scaling.learn(values, known)
         return values, known
 
-    def _source(self, targets: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return the graphs that effects of confounds are estimated from."""
-        if self.confounds_from is None:
-            return np.ones(len(targets), dtype=bool)
-        if not self.target_.exclusive or self.confounds_from not in self.target_.classes.tolist():
-            known = ", ".join(map(repr, self.target_.classes.tolist())) if self.target_.exclusive else "none"
-            raise InputError(f"confounds_from={self.confounds_from!r} is not a class of y; the classes are {known}")
-        return np.asarray(self.target_.classes[targets] == self.confounds_from)
+    def _fit_columns(self, study: Study) -> Floats:
+        """Search sets in all columns together, and learn each column; return held-out predictions (splits, g, t)."""
+        settings = Settings(tuple(sorted({int(k) for k in sizes_of(self.k)})), self.c, self.connections, self.ridge)
+        geometry = self.layout_.geometry()
+        sizes, raw = settings.set_sizes(geometry.n), self.scaling_.raw_factor()
+        family = Family.search(study, geometry, sizes, self.shuffles, self.seed_)
+        columns = []
+        for number, sample in enumerate(study.samples()):
+            learner = Learner(settings, geometry, raw, family.searches[number] if sizes else None)
+            columns.append(fit_column(sample, learner, numpy_stream(self.seed_, "aligned", number)))
+        held_out = np.full((max(len(column.held_out) for column in columns), *study.columns.shape), np.nan)
+        for number, column in enumerate(columns):
+            held_out[:, study.rows(number), number] = column.held_out
+        outputs = self._calibrate(held_out, study)
+        self.held_out_score_ = held_out_score(held_out, study.columns, outputs, self.target_)
+        self._conformal = _held_out_errors(held_out @ outputs.T, study, self.target_)
+        self.shares_ = [column.shares for column in columns]
+        self.statistics_, self.fwer_, self.fdr_ = family.statistics, family.fwer, family.fdr
+        self.best_ranks_ = family.best_ranks
+        self.connection_effects_ = np.stack([column.connection_effects for column in columns], axis=1)
+        self._list_sets(SetModel.combine(geometry, columns, outputs), columns, family)
+        return held_out
 
-    def _covariates(self, graphs: GraphSet) -> Floats:
-        """Return the confounds other than the site, whose effect harmonising keeps."""
-        kept = Confounds(
-            tuple(part for part in self.confounds_.parts if part.name != self.harmonize), self.confounds_.unseen
-        )
-        return kept.matrix(graphs)
+    def _calibrate(self, held_out: Floats, study: Study) -> Floats:
+        """Return the matrix from columns to outputs: one each, or half of one for each of two classes, as log-odds."""
+        outputs = np.eye(study.columns.shape[1])
+        if self.target_.exclusive and len(self.target_.classes) == 2:
+            outputs = np.array([[-0.5], [0.5]])
+        if self.target_.numeric:
+            return outputs
+        codes = class_codes(study.columns, self.target_.exclusive)
+        stacked = (held_out @ outputs.T).reshape(-1, len(outputs))
+        return np.asarray(outputs * temperature(stacked, np.concatenate([codes] * len(held_out)), self.target_))
 
-    def _column_names(self) -> list[str]:
-        """Return a name for each column that is learned."""
-        classes = [str(self.label_names_.get("class", {}).get(value, value)) for value in self.target_.classes.tolist()]
-        names = self.label_names_.get("target", {})
-        if self.target_.exclusive:
-            return classes if len(classes) > 2 else classes[1:]
-        return [str(names.get(i, "the target" if len(classes) == 1 else f"column {i}")) for i in range(len(classes))]
-
-    def _fit_columns(self, study: Study) -> None:
-        """Search sets in all columns, compare them with shuffled data together, and learn each column."""
-        settings, geometry = self._settings(), self._geometry()
-        sizes = settings.set_sizes(geometry.n)
-        exchange = study.exchange()
-        samples = [study.sample(number, exchange) for number in range(study.columns.shape[1])]
-        orders: dict[tuple[int, ...], Any] = {}
-        searches: list[Shuffled | None] = []
-        for number, sample in enumerate(samples):
-            if sample.constant or count_folds(sample) < 2:
-                searches.append(None)
-                continue
-            rows = tuple(study.rows(number).tolist())  # columns of the same graphs share their shuffles
-            if rows not in orders:
-                draw = numpy_stream(self.seed_, "shuffles", len(orders))
-                orders[rows] = sample.exchange.draw(self.shuffles + 1, draw, len(rows))
-            searches.append(
-                search_shuffled(sample.statistics(), orders[rows], geometry.pairs, geometry.n, sizes or [2])
-            )
-        self._family(searches, samples)
-        found = [search.best[1:] for search in searches if search is not None]
-        self.best_ranks_ = np.max(found, axis=0) if found else np.zeros(0)
-        others = [search.others for search in searches if search is not None]
-        self.other_ranks_ = np.max(others, axis=0) if others else np.zeros(0)
-        raw = self.scaling_.raw_factor()
-        columns = [
-            fit_column(
-                sample,
-                raw,
-                geometry,
-                settings,
-                search if sizes else None,
-                numpy_stream(self.seed_, "aligned", number),
-            )
-            for number, (sample, search) in enumerate(zip(samples, searches, strict=True))
-        ]
-        self._combine(columns, study)
-
-    def _family(self, searches: list[Shuffled | None], samples: list[Sample]) -> None:
-        """Compute the statistics of every connection, family-wise over all columns."""
-        p = len(self.scaling_.mean)
-        self.statistics_, uncorrected = np.zeros((len(samples), p)), np.ones((len(samples), p))
-        for number, (search, sample) in enumerate(zip(searches, samples, strict=True)):
-            if search is not None:
-                self.statistics_[number] = sample.observed()
-                uncorrected[number] = search.uncorrected(self.statistics_[number])
-        found = [search.strongest[1:] for search in searches if search is not None]
-        strongest = np.max(found, axis=0) if found else np.zeros(0)
-        self.fwer_ = exceedance(strongest, np.abs(self.statistics_).ravel()).reshape(self.statistics_.shape)
-        self.fdr_ = false_discovery(uncorrected.reshape(-1)).reshape(uncorrected.shape)
-
-    def _describe_effects(self, graphs: GraphSet, study: Study) -> None:
-        """Compute the difference (or slope) of every connection in the user's units."""
-        self.difference_ = np.zeros_like(self.statistics_)
-        for number in range(study.columns.shape[1]):
-            rows = study.rows(number)
-            target = study.columns[rows, number]
-            # classes differ by 1; numbers are in the units of y
-            target = target * self.target_.scale[number] if isinstance(self.target_, Numbers) else target / 2
-            weights = study.weights[rows]
-            nuisance = Nuisance.of(None if study.confounds is None else study.confounds[rows], weights)
-            rest = nuisance.residuals(target[:, None])[:, 0] * nuisance.root**2
-            total = float(rest @ target)
-            if total > 1e-300:
-                self.difference_[number] = self.layout_.weighted_sum(graphs, rows, rest / total)
-
-    def _confounding(self, study: Study) -> list[dict[str, Any]]:
-        """Return how well each confound predicts each column, and how well the model predicts the confound."""
-        assert study.confounds is not None
-        found, held_out = [], self._held_out.mean(axis=0)
-        for number, name in enumerate(self._column_names()):
-            rows = study.rows(number)
-            for confound, columns in self.confounds_.slices().items():
-                part = study.confounds[rows][:, columns]
-                found.append(
-                    {
-                        "target": name,
-                        "confound": confound,
-                        "confound_to_target": explained(part, study.columns[rows, number]),
-                        "confound_to_score": explained(part, held_out[rows, number]),
-                    }
-                )
-        return found
-
-    def predict(self, X: Any, confounds: Any = None, *, on_error: str = "raise") -> NDArray[Any]:
-        """Predict graphs; the result has the shape of ``y``.
-
-        Args:
-            X: the graphs.
-            confounds: their confounds, as in ``fit``; None uses those of ``X``.
-            on_error: as in other estimators; only molecules have rows that cannot be read.
-        """
-        return super().predict(_with_confounds(X, confounds), on_error=on_error)
-
-    def predict_interval(self, X: Any, coverage: float = 0.9, confounds: Any = None) -> Floats:
-        """Return an interval for each number that contains the truth with probability ``coverage``.
-
-        Args:
-            X: the graphs.
-            coverage: between 0 and 1; too few training graphs or groups give infinite intervals, with a warning.
-            confounds: the confounds of ``X``, as in ``fit``; None uses those that it has.
-
-        Returns:
-            ndarray of shape (g, 2), or (g, t, 2) for several columns, in the units of ``y``.
-        """
-        return super().predict_interval(_with_confounds(X, confounds), coverage)
-
-    def predict_set(self, X: Any, coverage: float = 0.9, confounds: Any = None) -> NDArray[np.bool_]:
-        """Return a set of classes for each graph that contains the true one with probability ``coverage``.
-
-        Args:
-            X: the graphs.
-            coverage: between 0 and 1; it holds for each class by itself.
-            confounds: the confounds of ``X``, as in ``fit``; None uses those that it has.
-
-        Returns:
-            ndarray of booleans of shape (g, classes), or (g, labels, 2) for several labels: absent, present.
-        """
-        return super().predict_set(_with_confounds(X, confounds), coverage)
+    def _list_sets(self, model: SetModel, columns: Sequence[ColumnModel], family: Family) -> None:
+        """Keep the sets that count or are significant, those of the largest weight first."""
+        p_values = family.set_p_values(np.array([regions.rank for regions in model.sets]))
+        shares = np.concatenate([column.coef / max(column.coef.sum(), 1e-300) for column in columns])
+        order = np.argsort(-np.abs(model.coef).max(axis=0, initial=0.0), kind="stable")
+        order = order[((shares > LEAST_SHARE) | (p_values <= LISTED))[order]]
+        self.model_ = model.with_sets(order)
+        self.p_values_ = p_values[order]
+        self.effects_ = np.concatenate([column.effects for column in columns], axis=1)[:, order]
+        self.owner_ = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])[order]
 
     def transform(self, X: Any, confounds: Any = None) -> Floats:
         """Return the strength of every set of regions in each graph, then the sum of single connections per output."""
-        cells = self._cells(self._checked(_with_confounds(X, confounds)))
-        return np.column_stack([self._set_values(cells), cells @ self.connection_coef_.T])
+        cells = self._cells(self._checked(with_confounds(X, confounds)))
+        return np.column_stack([self.model_.set_values(cells), cells @ self.model_.connections.T])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a name for each column of `transform`, such as the regions of the set."""
         self._require_fit()
-        sets = [" + ".join(template.texts or ()) for template in self.templates_[: len(self.sets_)]]
+        sets = [" + ".join(template.texts or ()) for template in self.templates_[: len(self.model_.sets)]]
         return np.array([*sets, *(f"connections {name}" for name in self.target_.classes)], dtype=object)
 
     def explain(self, X: Any, label: Any = None, top: int | None = 100, confounds: Any = None) -> Explanation:
@@ -362,7 +225,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             confounds: the confounds of this graph, as in ``fit``; None uses those that it has.
         """
         self._require_fit()
-        graph = _with_confounds(as_one_graph(X), confounds)
+        graph = with_confounds(as_one_graph(X), confounds)
         explanation = explain_matched(self._matched_graph(graph), self.target_, label, top, self.label_names_)
         return replace(explanation, assess=lambda: self.assess(graph))
 
@@ -372,8 +235,8 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self._require_fit()
         names = self.region_names_
         sets = [
-            Template(one.pattern.astype(np.float32), texts=tuple(str(names[node]) for node in one.found.nodes))
-            for one in self.sets_
+            Template(regions.pattern().astype(np.float32), texts=tuple(names[node] for node in regions.nodes))
+            for regions in self.model_.sets
         ]
         pair = Template(np.array([[0, 1], [1, 0]], dtype=np.float32), texts=("any region", "another"))
         loop = [Template(np.ones((1, 1), dtype=np.float32), texts=("any region",))] if self.layout_.diagonal else []
@@ -395,132 +258,43 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
     def connections_(self) -> Floats:
         """The contribution of one standard deviation of every connection to each output, shape (outputs, n, n).
 
-        It includes sets and single connections. With ``permute=True`` sets count in the learned order.
+        It includes sets and single connections.
         """
         self._require_fit()
-        geometry, total = self._geometry(), self.connection_coef_.copy()
-        for number, one in enumerate(self.sets_):
-            a, b, inside = geometry.inside(one.found.nodes)
-            total[:, inside] += self.coef_[:, number, None] * one.pattern[a, b]
-        matrices = np.zeros((len(total), self.layout_.n, self.layout_.n))
-        i, j = geometry.pairs.T
-        matrices[:, i, j] = total
-        if not self.layout_.directed:
-            matrices[:, j, i] = total
-        return matrices
+        return self.model_.contributions()
 
     def _check_params(self) -> None:
         check_plain(self.get_params(deep=False))
         sizes = sizes_of(self.k)
         if not sizes or any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2 for k in sizes):
             raise InputError(f"k must contain integers >= 2, such as (2, 3, 4), got {self.k!r}")
-        if self.permute and max(sizes) > MAX_PERMUTED_K:
-            raise InputError(f"permute=True tries k! permutations; use k <= {MAX_PERMUTED_K}, got {max(sizes)}")
         for name in ("c", "connections", "shuffles"):
             check_count(name, getattr(self, name))
-        for name, known in (("apart", APART), ("scale", SCALES), ("align", ALIGNMENTS), ("unseen", UNSEEN)):
+        for name, known in (("scale", SCALES), ("align", ALIGNMENTS), ("unseen", UNSEEN)):
             if getattr(self, name) not in known:
                 raise InputError(f"{name}={getattr(self, name)!r} is unknown; use one of {', '.join(map(repr, known))}")
         if not isinstance(self.squared, (list, tuple)) or not all(isinstance(name, str) for name in self.squared):
             raise InputError(f"squared={self.squared!r:.60} is not a list of confounds; write squared=['age']")
         if self.harmonize is not None and not isinstance(self.harmonize, str):
             raise InputError(f"harmonize={self.harmonize!r:.60} is not the name of a column; write harmonize='site'")
-        for name in ("ridge", "permute", "diagonal"):
+        for name in ("ridge", "diagonal"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True or False")
 
-    def _settings(self) -> Settings:
-        sizes = tuple(sorted({int(k) for k in sizes_of(self.k)}))
-        return Settings(sizes, self.c, self.connections, self.ridge, self.permute, self.apart)
-
-    def _geometry(self) -> Geometry:
-        return Geometry(self.layout_.connections(), self.layout_.cell_numbers(), self.layout_.directed)
-
-    def _combine(self, columns: list[ColumnModel], study: Study) -> None:
-        """Compute outputs from columns: one each, or half of one for each of two classes; classes become log-odds."""
-        outputs = np.eye(len(columns))
-        if self.target_.exclusive and len(self.target_.classes) == 2:
-            outputs = np.array([[-0.5], [0.5]])
-        splits = max(len(column.held_out) for column in columns)
-        held_out = np.full((splits, *study.columns.shape), np.nan)
-        for number, column in enumerate(columns):
-            held_out[:, study.rows(number), number] = column.held_out
-        if not self.target_.numeric:
-            stacked = (held_out @ outputs.T).reshape(-1, len(outputs))
-            codes = class_codes(study.columns, self.target_.exclusive)
-            outputs = outputs * temperature(stacked, np.concatenate([codes] * splits), self.target_)
-        self._held_out = held_out
-        self.held_out_score_ = held_out_score(held_out, study.columns, outputs, self.target_)
-        self._learn_errors(held_out @ outputs.T, study)
-        self.sets_ = [one for column in columns for one in column.sets]
-        owner = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])
-        self.coef_ = outputs[:, owner] * np.concatenate([column.coef for column in columns])
-        ranks = np.array([one.found.rank for one in self.sets_])
-        self.p_values_ = self._set_p_values(ranks)
-        self.effects_ = np.concatenate([column.effects for column in columns], axis=1)
-        self.connection_effects_ = np.stack([column.connection_effects for column in columns], axis=1)
-        self.connection_coef_ = outputs @ np.stack([column.connections + column.ridge for column in columns])
-        self.intercept_ = outputs @ np.array([column.intercept for column in columns])
-        self.shares_ = [column.shares for column in columns]
-        shares = [column.coef / max(column.coef.sum(), 1e-300) for column in columns]
-        listed = (np.concatenate(shares) > LEAST_SHARE) | (self.p_values_ <= LISTED)
-        order = np.argsort(-np.abs(self.coef_).max(axis=0, initial=0.0), kind="stable")
-        order = order[listed[order]]
-        self.sets_, self.coef_ = [self.sets_[i] for i in order], self.coef_[:, order]
-        self.p_values_, self.effects_, self.owner_ = self.p_values_[order], self.effects_[:, order], owner[order]
-
-    def _learn_errors(self, held_out: Floats, study: Study) -> None:
-        """Learn from held-out outputs, shape (splits, g, outputs), how wrong predictions are; splits share a graph."""
-        splits, g = held_out.shape[:2]
-        columns = study.columns
-        targets = columns if self.target_.numeric else class_codes(columns, self.target_.exclusive)
-        digests = [blake2b(row.tobytes(), digest_size=8).digest() for row in study.cells]
-        graph = np.unique(digests, return_inverse=True)[1].reshape(-1)
-        group = graph if study.groups is None else study.groups
-        self._conformal = Conformal.fit(
-            held_out.reshape(splits * g, -1),
-            np.concatenate([targets] * splits),
-            self.target_,
-            np.tile(graph, splits),
-            np.tile(group, splits),
-        )
-
-    def _set_p_values(self, ranks: Floats) -> Floats:
-        """Return the p-value of each set: exact for the best of all, and never smaller for the others."""
-        if not len(ranks):
-            return np.zeros(0)
-        first = exceedance(self.best_ranks_, ranks.max(keepdims=True))[0]
-        p = np.maximum(exceedance(self.other_ranks_, ranks), first)
-        p[ranks.argmax()] = first
-        return np.asarray(p)
-
     def _cells(self, graphs: GraphSet) -> Floats:
+        """Return the standardised connections without what confounds explain, shape (g, p)."""
         values, known = self.layout_.table(graphs)
-        if self.combat_ is not None and self.harmonize is not None:
-            covariates = self._covariates(graphs)
-            if self.harmonize not in graphs.table:
-                raise InputError(f"{graphs.name} has no column {self.harmonize!r}, which the model harmonises; add it")
-            values = self.combat_.apply(values, graphs.table[self.harmonize], covariates, self.unseen)
-        if self.confounds_.parts:
-            subtract(values, self.confounds_.matrix(graphs), self.slopes_)
+        values = self.adjustment_.apply(graphs, values)
         return self.scaling_.standardised(values, known, out=values)
-
-    def _set_values(self, cells: Floats) -> Floats:
-        geometry = self._geometry()
-        values = [one.values(cells, geometry, self.permute) for one in self.sets_]
-        return np.stack(values, axis=1) if values else np.zeros((len(cells), 0))
 
     def _answers(self, graphs: GraphSet) -> Floats:
         return self.target_.link(self._judge(graphs)[0])
 
     def _judge(self, graphs: GraphSet) -> tuple[Floats, None, None]:
-        cells = self._cells(graphs)
-        outputs = self.intercept_ + self._set_values(cells) @ self.coef_.T + cells @ self.connection_coef_.T
-        return outputs, None, None
+        return self.model_.outputs(self._cells(graphs)), None, None
 
     def _matched_graph(self, X: Any) -> AlignedMatches:
         graphs = self._checked(as_one_graph(X))
-        cells, geometry = self._cells(graphs), self._geometry()
         region = self.layout_.region_of_node(graphs)
         node_of_region = np.full(self.layout_.n, -1, dtype=np.int64)
         node_of_region[region[region >= 0]] = np.flatnonzero(region >= 0)
@@ -528,97 +302,93 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         if graph.node_names is None and self.layout_.align != "order":
             names = [self.region_names_[number] if number >= 0 else "unknown region" for number in region.tolist()]
             graph = replace(graph, node_names=np.array(names, dtype=np.str_))
-        orders = [
-            one.best(cells, geometry)[0][0] if self.permute else np.arange(len(one.pattern)) for one in self.sets_
-        ]
-        centres = np.array([one.centre for one in self.sets_])
-        return AlignedMatches(
-            graph,
-            self.templates_,
-            self.sets_,
-            self.coef_,
-            self.connection_coef_,
-            self.intercept_ - self.coef_ @ centres,
-            cells[0],
-            node_of_region,
-            orders,
-            geometry,
-            self.target_,
-        )
+        cells = self._cells(graphs)[0]
+        return AlignedMatches(graph, self.templates_, self.model_, cells, node_of_region, self.target_)
 
     def _description(self) -> dict[str, Any]:
-        sets = [
-            {"nodes": one.found.nodes, "sign": one.found.sign, "score": one.found.score, "rank": one.found.rank}
-            for one in self.sets_
-        ]
         return {
             "layout": self.layout_.describe(),
-            "sets": sets,
-            "shares": self.shares_,
+            "adjustment": self.adjustment_.describe(),
             "whole": self.scaling_.whole,
-            "confounds": self.confounds_.describe(),
+            "sets": self.model_.describe(),
+            "shares": self.shares_,
             "confounding": self.confounding_,
-            "sites": [] if self.combat_ is None else list(self.combat_.sites),
             "held_out_score": self.held_out_score_,
             "networks": self.networks_,
         }
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
-        patterns = {f"pattern.{i}": one.pattern for i, one in enumerate(self.sets_)}
         return {
-            "coef": self.coef_,
-            "connections": self.connection_coef_,
-            "intercept": self.intercept_,
-            "p_values": self.p_values_,
-            "centres": np.array([one.centre for one in self.sets_]),
             "mean": self.scaling_.mean,
             "spread": self.scaling_.spread,
-            "slopes": self.slopes_,
+            **self.adjustment_.tensors(),
+            **self.model_.tensors(),
             **{name: getattr(self, f"{name}_") for name in STATISTICS},
-            **({} if self.combat_ is None else self.combat_.tensors()),
             **({} if self.coordinates_ is None else {"coordinates": self.coordinates_}),
             **({} if self._conformal is None else prefixed("conformal", self._conformal.tensors())),
-            **patterns,
         }
 
     def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
         self.layout_ = Layout.restore(details["layout"])
         self.scaling_ = Scaling(tensors["mean"], tensors["spread"], float(details["whole"]))
-        self.coef_, self.connection_coef_ = tensors["coef"], tensors["connections"]
-        self.intercept_, self.p_values_ = tensors["intercept"], tensors["p_values"]
+        self.adjustment_ = Adjustment.restore(details["adjustment"], tensors)
+        self.model_ = SetModel.restore(self.layout_.geometry(), details["sets"], tensors)
         self.shares_, self.confounding_ = details["shares"], details["confounding"]
         self.held_out_score_, self.networks_ = details["held_out_score"], details["networks"]
         self.coordinates_ = tensors.get("coordinates")
-        self.confounds_, self.slopes_ = Confounds.restore(details["confounds"]), tensors["slopes"]
         for name in STATISTICS:
             setattr(self, f"{name}_", tensors[name])
-        sites = tuple(map(str, details["sites"]))
-        parts = {name.removeprefix("combat."): part for name, part in tensors.items() if name.startswith("combat.")}
-        self.combat_ = Combat(sites, **parts) if sites else None
-        self.sets_ = [
-            SetTemplate(
-                RegionSet(tuple(map(int, one["nodes"])), int(one["sign"]), float(one["score"]), float(one["rank"])),
-                tensors[f"pattern.{i}"],
-                float(tensors["centres"][i]),
-            )
-            for i, one in enumerate(details["sets"])
-        ]
-        p, outputs = len(self.layout_.connections()), self.target_.outputs
-        if self.connection_coef_.shape != (outputs, p) or self.coef_.shape != (outputs, len(self.sets_)):
-            raise ValueError("weights and regions differ in size")
-        if self.scaling_.mean.shape != (p,) or self.scaling_.spread.shape != (p,) or self.slopes_.shape[1] != p:
-            raise ValueError("means and regions differ in size")
-        for part, shape in ((self.networks_, (self.layout_.n,)), (self.coordinates_, (self.layout_.n, 3))):
-            if part is not None and np.shape(part) != shape:
-                raise ValueError("networks or coordinates and regions differ in number")
-        if self.effects_.shape != (4, len(self.sets_)) or self.owner_.shape != (len(self.sets_),):
-            raise ValueError("sets and their effects differ in number")
+        n, p, sets = self.layout_.n, len(self.layout_.connections()), len(self.model_.sets)
+        sizes = {
+            "weights": (self.model_.intercept, (self.target_.outputs,)),
+            "means": (self.scaling_.mean, (p,)),
+            "spreads": (self.scaling_.spread, (p,)),
+            "slopes": (self.adjustment_.slopes, (len(self.adjustment_.slopes), p)),
+            "networks": (self.networks_, (n,)),
+            "coordinates": (self.coordinates_, (n, 3)),
+            "effects": (self.effects_, (4, sets)),
+            "owners": (self.owner_, (sets,)),
+        }
+        for name, (values, shape) in sizes.items():
+            if values is not None and np.shape(values) != shape:
+                raise ValueError(f"{name} and regions, sets or outputs differ in number")
         if "conformal.sizes" in tensors:
             self._conformal = Conformal.restore(below("conformal", tensors), self.target_)
 
 
-def _with_confounds(X: Any, confounds: Any) -> Any:
-    return X if confounds is None else as_graphset(X).with_confounds(confounds)
+def column_names(target: Target, label_names: Mapping[str, Mapping[Any, str]]) -> list[str]:
+    """Return a name for each column that is learned: the second of two classes, every class, or every target."""
+    classes = [str(label_names.get("class", {}).get(value, value)) for value in target.classes.tolist()]
+    if target.exclusive:
+        return classes if len(classes) > 2 else classes[1:]
+    names = label_names.get("target", {})
+    return [str(names.get(i, "the target" if len(classes) == 1 else f"column {i}")) for i in range(len(classes))]
+
+
+def _source(confounds_from: Any, targets: NDArray[Any], target: Target) -> NDArray[np.bool_]:
+    """Return the graphs that effects of confounds are estimated from, shape (g,)."""
+    if confounds_from is None:
+        return np.ones(len(targets), dtype=bool)
+    if not target.exclusive or confounds_from not in target.classes.tolist():
+        classes = ", ".join(map(repr, target.classes.tolist())) if target.exclusive else "none"
+        raise InputError(f"confounds_from={confounds_from!r} is not a class of y; the classes are {classes}")
+    return np.asarray(target.classes[targets] == confounds_from)
+
+
+def _held_out_errors(outputs: Floats, study: Study, target: Target) -> Conformal:
+    """Learn from held-out outputs, shape (splits, g, outputs), how wrong predictions are; splits share a graph."""
+    splits, g = outputs.shape[:2]
+    targets = study.columns if target.numeric else class_codes(study.columns, target.exclusive)
+    digests = [blake2b(row.tobytes(), digest_size=8).digest() for row in study.cells]
+    graph = np.unique(digests, return_inverse=True)[1].reshape(-1)
+    group = graph if study.groups is None else study.groups
+    return Conformal.fit(
+        outputs.reshape(splits * g, -1),
+        np.concatenate([targets] * splits),
+        target,
+        np.tile(graph, splits),
+        np.tile(group, splits),
+    )
 
 
 class AlignedClassifier(AlignedEstimator, GraphClassifier):
@@ -636,8 +406,6 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
         c: maximum number of sets; inner folds choose how many.
         connections: maximum number of single connections.
         ridge: whether to add small weights for all connections.
-        permute: match a set's pattern of connections under all permutations of its regions, as in the paper.
-        apart: what two sets must not share: "connections", "regions", or "nothing", which allows nested sets.
         scale: transformation of the weights: "fisher" (arctanh) for correlations, "log" for counts, "none", or "auto".
             "auto" is "fisher" if weights have both signs within [-1, 1], and "log" if the largest is 50 times the
             median.
@@ -689,8 +457,6 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
         *,
         connections: int = 64,
         ridge: bool = True,
-        permute: bool = False,
-        apart: str = "connections",
         scale: str = "auto",
         align: str = "auto",
         diagonal: bool = False,
@@ -707,8 +473,6 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
             c,
             connections=connections,
             ridge=ridge,
-            permute=permute,
-            apart=apart,
             scale=scale,
             align=align,
             diagonal=diagonal,
@@ -727,7 +491,7 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
         Args:
             X, confounds, on_error: as in `predict`.
         """
-        return super().predict_proba(_with_confounds(X, confounds), on_error=on_error)
+        return super().predict_proba(with_confounds(X, confounds), on_error=on_error)
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -740,7 +504,7 @@ class AlignedRegressor(AlignedEstimator, GraphRegressor):
     This is `AlignedClassifier` for numbers, one per graph or one column per measurement; NaN marks missing values.
 
     Args:
-        k, c, connections, ridge, permute, apart: as in `AlignedClassifier`.
+        k, c, connections, ridge: as in `AlignedClassifier`.
         scale, align, diagonal, shuffles, random_state: as in `AlignedClassifier`.
         harmonize, squared, unseen: as in `AlignedClassifier`.
         confounds_from: for classes only.

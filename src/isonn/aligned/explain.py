@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isonn.aligned.model import Geometry, SetTemplate
+from isonn.aligned.model import SetModel
 from isonn.explain.matched import Logits, MatchedGraph, Occurrences, Regions
 from isonn.explain.template import Template
 from isonn.explain.text import connections
@@ -32,59 +32,51 @@ class AlignedMatches(MatchedGraph):
     Args:
         graph: the graph.
         templates: the sets, then one template for a single connection, then one for the diagonal.
-        sets, coef: the sets and their weights, shape (outputs, sets).
-        weights: weights of single connections, shape (outputs, p).
-        intercept: outputs if every connection is average, shape (outputs,).
+        model: the fitted model.
         cells: the standardised connections of the graph, shape (p,).
         node_of_region: the graph node of each region, -1 for regions the graph lacks.
-        orders: the permutation that each set was matched under.
+        target: the target.
     """
 
     def __init__(
         self,
         graph: Graph,
         templates: Sequence[Template],
-        sets: Sequence[SetTemplate],
-        coef: Floats,
-        weights: Floats,
-        intercept: Floats,
+        model: SetModel,
         cells: Floats,
         node_of_region: IntArray,
-        orders: Sequence[IntArray],
-        geometry: Geometry,
         target: Target,
     ) -> None:
-        self.graph, self.templates, self.target, self._intercept = graph, templates, target, intercept
-        self.undirected, self._orders = not geometry.directed, orders
-        single = weights * cells  # contribution of every connection on its own, (outputs, p)
+        self.graph, self.templates, self.target, self._intercept = graph, templates, target, model.intercept
+        self.undirected, self._sets = not model.geometry.directed, len(model.sets)
+        single = model.connections * cells  # contribution of every connection on its own, (outputs, p)
         worth = single.copy()  # including its part in sets
-        pairs, whole, of_sets, distances = geometry.pairs, [], [], []
-        for number, (one, order) in enumerate(zip(sets, orders, strict=True)):
-            a, b, inside = geometry.inside(one.found.nodes)
-            turned = np.argsort(order)
-            wanted = one.pattern[turned[a], turned[b]]
-            added = coef[:, number, None] * (wanted * cells[inside])
+        pairs, matched, of_sets, distances = model.geometry.pairs, [], [], []
+        for number, regions in enumerate(model.sets):
+            inside = model.geometry.inside(regions.nodes)
+            added = model.coef[:, number, None] * (regions.weight * cells[inside])
             np.add.at(worth.T, inside, added.T)
-            if (node_of_region[list(one.found.nodes)] >= 0).all():
-                whole.append(number)
+            if (node_of_region[list(regions.nodes)] >= 0).all():
+                matched.append(number)
                 of_sets.append(added.sum(axis=1))
-                distances.append(float(((wanted / max(np.abs(wanted).max(), 1e-300) - cells[inside]) ** 2).sum()))
+                distances.append(float(((regions.sign - cells[inside]) ** 2).sum()))
             else:
                 np.add.at(single.T, inside, added.T)
         here = node_of_region[pairs]  # (p, 2)
         present = (here >= 0).all(axis=1)
         held = np.flatnonzero(present & (single != 0).any(axis=0))
         self._nodes, self._cells = here[present], worth[:, present]
-        self._added = np.concatenate([np.array(of_sets).reshape(len(whole), len(intercept)), single[:, held].T])
-        k = max([len(sets[number].found.nodes) for number in whole], default=2)
-        nodes = np.full((len(whole) + len(held), max(k, 2)), -1, dtype=np.int64)
-        for row, number in enumerate(whole):
-            members = node_of_region[list(sets[number].found.nodes)]
+        outputs = len(model.intercept)
+        self._added = np.concatenate([np.array(of_sets).reshape(len(matched), outputs), single[:, held].T])
+        k = max([len(model.sets[number].nodes) for number in matched], default=2)
+        nodes = np.full((len(matched) + len(held), max(k, 2)), -1, dtype=np.int64)
+        for row, number in enumerate(matched):
+            members = node_of_region[list(model.sets[number].nodes)]
             nodes[row, : len(members)] = members
-        nodes[len(whole) :, :2] = here[held]
+        nodes[len(matched) :, :2] = here[held]
         loop = pairs[held, 0] == pairs[held, 1]
-        nodes[len(whole) :, 1] = np.where(loop, -1, nodes[len(whole) :, 1])
-        template = np.concatenate([np.array(whole, dtype=np.int64), len(sets) + loop.astype(np.int64)])
+        nodes[len(matched) :, 1] = np.where(loop, -1, nodes[len(matched) :, 1])
+        template = np.concatenate([np.array(matched, dtype=np.int64), self._sets + loop.astype(np.int64)])
         distance = np.concatenate([np.array(distances), (1 - np.abs(cells[held])) ** 2])
         self.occurrences = Occurrences(nodes, None, np.arange(len(nodes)), template, distance)
 
@@ -121,8 +113,7 @@ class AlignedMatches(MatchedGraph):
     def units(self, column: int, importance: Floats) -> list[Unit]:
         """Return the sets of regions, the strongest single connections, and the rest."""
         rows, contributions = self.contributions(column)
-        sets = len(self._orders)
-        single = self.occurrences.template[rows] >= sets
+        single = self.occurrences.template[rows] >= self._sets
         worth = np.where(single, np.abs(contributions), 0.0)
         least = LEAST * float(np.abs(contributions).max(initial=0.0))
         strongest = np.argsort(-worth, kind="stable")[:CONNECTIONS]
@@ -145,8 +136,7 @@ class AlignedMatches(MatchedGraph):
 
     def order(self, row: int) -> IntArray | None:
         """Return the position in the set of each template node."""
-        template = int(self.occurrences.template[row])
-        return self._orders[template] if template < len(self._orders) else np.arange(self.templates[template].k)
+        return np.arange(self.templates[int(self.occurrences.template[row])].k)
 
     def cells(self, row: int) -> Floats:
         """Return the adjacency matrix of a match."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isonn.aligned.sets import RegionSet
 from isonn.confounds import Nuisance
 from isonn.packing import Floats, IntArray
 
@@ -29,23 +30,6 @@ STARTS = 30
 BLOCK_NUMBERS = 2**21
 #: Statistics of shuffled data are counted in steps of this size, up to a largest one.
 STEP, MOST_STEPS = 0.01, 4000
-
-
-@dataclass(frozen=True, eq=False)
-class RegionSet:
-    """A set of regions.
-
-    Attributes:
-        nodes: its regions, beginning with the two it grew from.
-        sign: +1 if its connections are stronger for larger targets, else -1.
-        score: the sum of its t statistics.
-        rank: the score relative to the best of shuffled data, in standard deviations.
-    """
-
-    nodes: tuple[int, ...]
-    sign: int
-    score: float
-    rank: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +54,6 @@ class Shuffled:
     def rank(self, score: Floats | float, k: int) -> Floats:
         """Return the ranks of scores of k regions."""
         return np.asarray((score - self.mean[k]) / self.deviation[k])
-
-    def p_value(self, rank: float) -> float:
-        """Return how often shuffled data give a set of any size with as high a rank (family-wise)."""
-        return float(exceedance(self.best[1:], np.array([rank]))[0])
 
     def uncorrected(self, statistics: Floats) -> Floats:
         """Return the p-value of each connection on its own, from the shuffled statistics of all connections."""
@@ -239,41 +219,34 @@ def _of_the_others(scores: Floats) -> tuple[Floats, Floats]:
 
 
 def propose(
-    statistics: Floats, pairs: IntArray, n: int, sizes: Sequence[int], shuffled: Shuffled, count: int, apart: str
+    statistics: Floats, pairs: IntArray, n: int, sizes: Sequence[int], shuffled: Shuffled, count: int
 ) -> list[RegionSet]:
-    """Return the sets with the highest ranks, best first.
+    """Return the sets with the highest ranks, best first; no two of them share a connection.
 
     Args:
         statistics: t statistic of each connection, shape (p,).
         sizes: allowed numbers of regions in a set.
         count: maximum number of sets.
-        apart: what two sets must not share: "connections", "regions" or "nothing", which allows nested sets.
     """
     matrix = as_matrices(statistics[None], pairs, n)
-    found: list[RegionSet] = []
+    candidates: list[RegionSet] = []
     for sign in (1, -1):
         nodes, scores = grow(sign * matrix, max(sizes))
         for k in sizes:
             ranks = shuffled.rank(scores[0, :, k], k)
-            for start in range(len(ranks)):
-                members = tuple(nodes[0, start, :k].tolist())
-                found.append(RegionSet(members, sign, float(scores[0, start, k]), float(ranks[start])))
-    found.sort(key=lambda one: -one.rank)
+            candidates += [
+                RegionSet(tuple(nodes[0, start, :k].tolist()), sign, float(scores[0, start, k]), float(ranks[start]))
+                for start in range(len(ranks))
+            ]
     chosen: list[RegionSet] = []
-    taken, seen = np.zeros((n, n), dtype=bool), set()
-    for one in found:
-        inside = np.array(one.nodes)
-        block = np.ix_(inside, inside)
-        key = tuple(sorted(one.nodes))
-        if key in seen or (apart != "nothing" and taken[block].any()):
+    taken = np.zeros((n, n), dtype=bool)
+    for regions in sorted(candidates, key=lambda candidate: -candidate.rank):
+        block = np.ix_(regions.nodes, regions.nodes)
+        if taken[block].any():
             continue
-        seen.add(key)
-        chosen.append(one)
+        chosen.append(regions)
         if len(chosen) == count:
             break
-        if apart == "regions":
-            taken[inside] = taken[:, inside] = True
-        else:
-            taken[block] = True
-            taken[np.arange(n), np.arange(n)] = False
+        taken[block] = True
+        np.fill_diagonal(taken, False)
     return chosen

@@ -19,10 +19,18 @@ from isonn.packing import Floats
 class _CPM(_Edges):
     """Edges with a correlation of p below the threshold, and a regression on their positive and negative sums."""
 
-    def __init__(self, threshold: float = 0.01, fisher: bool | str = "auto", *, size: int | None = None) -> None:
+    def __init__(
+        self,
+        threshold: float = 0.01,
+        fisher: bool | str = "auto",
+        *,
+        size: int | None = None,
+        harmonize: str | None = None,
+    ) -> None:
         self.threshold = threshold
         self.fisher = fisher
         self.size = size
+        self.harmonize = harmonize
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -36,8 +44,8 @@ class _CPM(_Edges):
             self.models_.append(LinearRegression().fit(strengths(features[known], signs), column[known]))
 
     def _outputs(self, features: Floats) -> Floats:
-        found = zip(self.models_, self.signs_, strict=True)
-        return np.column_stack([model.predict(strengths(features, signs)) for model, signs in found])
+        columns = zip(self.models_, self.signs_, strict=True)
+        return np.column_stack([model.predict(strengths(features, signs)) for model, signs in columns])
 
 
 def edge_signs(features: Floats, target: Floats, threshold: float) -> NDArray[np.int64]:
@@ -67,7 +75,7 @@ class CPMRegressor(_CPM, GraphRegressor):
 
     Args:
         threshold: largest p-value of a selected edge.
-        fisher, size: as in `LinearEdgesClassifier`.
+        fisher, size, harmonize: as in `LinearEdgesClassifier`.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -94,7 +102,7 @@ class CPMClassifier(_CPM, GraphClassifier):
 
     Args:
         threshold: largest p-value of a selected edge.
-        fisher, size: as in `LinearEdgesClassifier`.
+        fisher, size, harmonize: as in `LinearEdgesClassifier`.
 
     Example:
         >>> draw = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
 from isonn.baselines.simple import FeatureRegressor
-from isonn.confounds import Confounds, adjustment
+from isonn.confounds import Adjustment
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.graphs.graph import GraphSet
@@ -29,13 +29,15 @@ LARGEST = 1 - 1e-6
 class _Edges(GraphEstimator):
     """Edge weights as features: the cells on and above the diagonal, or all cells if graphs are not symmetric.
 
-    Confounds of the graphs are regressed out of the features, by slopes learned from the training graphs.
+    Confounds of the graphs are regressed out of the features, and differences between sites removed, as learned from
+    the training graphs.
     """
 
     _fixed_size = True
     takes_confounds = True
     fisher: bool | str
     size: int | None
+    harmonize: str | None
 
     def _check_params(self) -> None:
         if not (self.fisher == "auto" or isinstance(self.fisher, bool)):
@@ -48,10 +50,7 @@ class _Edges(GraphEstimator):
         matrices = graphs.dense(self.size_, np.float64)
         difference = np.abs(matrices - matrices.transpose(0, 2, 1)).max()
         self.symmetric_ = bool(difference <= 1e-6 * np.abs(matrices).max())  # as of numpy's corrcoef, up to rounding
-        self.confounds_ = Confounds.learn(graphs, graphs.confounds, (), "mean")
-        if self.confounds_.parts:
-            slopes = adjustment(self.confounds_.matrix(graphs), np.ones(len(graphs), dtype=bool))
-            self.slopes_ = slopes @ self._weights_of(graphs)
+        self.adjustment_, _ = Adjustment.learn(graphs, self._weights_of(graphs), site=self.harmonize)
 
     @property
     def _cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -62,8 +61,7 @@ class _Edges(GraphEstimator):
         return rows, columns
 
     def _features(self, graphs: GraphSet) -> Floats:
-        values = self._weights_of(graphs)
-        return values - self.confounds_.matrix(graphs) @ self.slopes_ if self.confounds_.parts else values
+        return self.adjustment_.apply(graphs, self._weights_of(graphs))
 
     def _weights_of(self, graphs: GraphSet) -> Floats:
         """Return the features with what confounds explain of them."""
@@ -79,10 +77,13 @@ def _check_positive(name: str, value: Any) -> None:
 class _RidgeEdges(_Edges):
     """Constructor of the ridge regressions."""
 
-    def __init__(self, alpha: float = 1.0, fisher: bool | str = "auto", *, size: int | None = None) -> None:
+    def __init__(
+        self, alpha: float = 1.0, fisher: bool | str = "auto", *, size: int | None = None, harmonize: str | None = None
+    ) -> None:
         self.alpha = alpha
         self.fisher = fisher
         self.size = size
+        self.harmonize = harmonize
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -105,6 +106,7 @@ class LinearEdgesClassifier(_RidgeEdges, GraphClassifier):
         alpha: strength of the L2 penalty.
         fisher: "auto", True or False.
         size: largest number of nodes of a graph; None uses the largest training graph.
+        harmonize: a column of the table, such as "site", whose differences in mean and spread are removed (ComBat).
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -132,7 +134,7 @@ class LinearEdgesRegressor(_RidgeEdges, FeatureRegressor):
 
     Args:
         alpha: strength of the L2 penalty.
-        fisher, size: as in `LinearEdgesClassifier`.
+        fisher, size, harmonize: as in `LinearEdgesClassifier`.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -158,7 +160,7 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
 
     Args:
         C: inverse strength of the penalty.
-        fisher, size: as in `LinearEdgesClassifier`.
+        fisher, size, harmonize: as in `LinearEdgesClassifier`.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -172,10 +174,13 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
 
     _supports_multilabel = False
 
-    def __init__(self, C: float = 1.0, fisher: bool | str = "auto", *, size: int | None = None) -> None:
+    def __init__(
+        self, C: float = 1.0, fisher: bool | str = "auto", *, size: int | None = None, harmonize: str | None = None
+    ) -> None:
         self.C = C
         self.fisher = fisher
         self.size = size
+        self.harmonize = harmonize
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -207,6 +212,7 @@ class TangentSVMClassifier(EdgesSVMClassifier):
     Args:
         C: inverse strength of the penalty.
         size: number of regions; None uses the largest training graph.
+        harmonize: as in `LinearEdgesClassifier`.
 
     Example:
         >>> together, apart = [[1, 0.8], [0.8, 1]], [[1, -0.2], [-0.2, 1]]
@@ -216,9 +222,10 @@ class TangentSVMClassifier(EdgesSVMClassifier):
 
     fisher = False
 
-    def __init__(self, C: float = 1.0, size: int | None = None) -> None:
+    def __init__(self, C: float = 1.0, size: int | None = None, *, harmonize: str | None = None) -> None:
         self.C = C
         self.size = size
+        self.harmonize = harmonize
 
     @staticmethod
     def suits(graphs: GraphSet) -> bool:
@@ -292,7 +299,7 @@ class NBSEdgesClassifier(LinearEdgesClassifier):
     Args:
         alpha: strength of the L2 penalty.
         threshold: largest p-value of a selected edge.
-        fisher, size: as in `LinearEdgesClassifier`.
+        fisher, size, harmonize: as in `LinearEdgesClassifier`.
 
     Attributes set by ``fit``:
         edges_: ndarray of shape (m, 2): the selected edges.
@@ -310,9 +317,15 @@ class NBSEdgesClassifier(LinearEdgesClassifier):
     _supports_multilabel = False
 
     def __init__(
-        self, alpha: float = 1.0, threshold: float = 0.01, *, fisher: bool | str = "auto", size: int | None = None
+        self,
+        alpha: float = 1.0,
+        threshold: float = 0.01,
+        *,
+        fisher: bool | str = "auto",
+        size: int | None = None,
+        harmonize: str | None = None,
     ) -> None:
-        super().__init__(alpha, fisher, size=size)
+        super().__init__(alpha, fisher, size=size, harmonize=harmonize)
         self.threshold = threshold
 
     def _check_params(self) -> None:

@@ -97,7 +97,7 @@ class NBSClassifier(LinearEdgesClassifier):
         alpha: strength of the L2 penalty.
         threshold: primary threshold of |t|.
         permutations: number of permutations of the classes.
-        fisher, size: as in `LinearEdgesClassifier`.
+        fisher, size, harmonize: as in `LinearEdgesClassifier`.
         random_state: seed of the permutations.
 
     Attributes set by ``fit``:
@@ -124,9 +124,10 @@ class NBSClassifier(LinearEdgesClassifier):
         permutations: int = 199,
         fisher: bool | str = "auto",
         size: int | None = None,
+        harmonize: str | None = None,
         random_state: Any = 0,
     ) -> None:
-        super().__init__(alpha, fisher, size=size)
+        super().__init__(alpha, fisher, size=size, harmonize=harmonize)
         self.threshold = threshold
         self.permutations = permutations
         self.random_state = random_state

@@ -172,11 +172,11 @@ def evaluate(
     if names is None:
         names = default_methods(graphs)
         _check_settings(names, settings_given)
-    blind = [name for name in names if confounds and name != "majority" and not takes_confounds(name)]
+    blind = [name for name in names if name != "majority" and not takes_confounds(name)]
     if confounds and not any(map(takes_confounds, names)):
         raise InputError("--confounds has no effect on these methods; add isonn-aligned or edges, or leave it out")
-    if harmonize and "isonn-aligned" not in names:
-        raise InputError("--harmonize is for isonn-aligned; add it to --methods, or leave it out")
+    if harmonize and not any(map(takes_confounds, names)):
+        raise InputError("--harmonize has no effect on these methods; add isonn-aligned or edges, or leave it out")
     chosen = chosen or ("random" if graphs.kind == "molecules" else "fair")
     if group is None and chosen in ("fair", "random") and graphs.kind == "connectomes" and "subject" in graphs.table:
         chosen = f"{chosen}:subject"  # sessions of a subject stay in one fold
@@ -186,7 +186,7 @@ def evaluate(
         chosen_settings = table_settings(spec, graphs.name, name, chosen, fixed)
         settings[name], candidates[name] = _without_sizes(*chosen_settings) if "layers" in fixed else chosen_settings
         _check_kept(name, settings[name], fixed)
-        if harmonize is not None and name == "isonn-aligned":
+        if harmonize is not None and takes_confounds(name):
             settings[name] = {**settings[name], "harmonize": harmonize}
     left_out = _left_out(names, settings, candidates, graphs)
     planned = plan(graphs, [name for name in names if name not in left_out], settings, chosen, seeds, candidates)
@@ -229,8 +229,8 @@ def evaluate(
             *([f"No permutations for {', '.join(slow)}: too slow."] if slow else []),
             f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
             *([f"A quick look only: {few}."] if few else []),
-            *([f"Confounds are not regressed out by {', '.join(blind)}."] if blind else []),
-            *(["Sites are harmonised by isonn-aligned only."] if harmonize else []),
+            *([f"Confounds are not regressed out by {', '.join(blind)}."] if blind and confounds else []),
+            *([f"Sites are not harmonised by {', '.join(blind)}."] if blind and harmonize else []),
         ],
         remarks(rows),
     )

@@ -58,7 +58,7 @@ def findings(
         if path is not None:
             check_new(path, "another --out")
     clf = isonn.load_model(model)
-    if not hasattr(clf, "sets_"):
+    if not hasattr(clf, "connections_"):
         raise InputError(f"{model} holds a {type(clf).__name__}; findings need a model of --method isonn-aligned")
     graphs = (
         None if data is None else graphs_of(data, clf, **reading(target=target, select=select, join_case=join_case))

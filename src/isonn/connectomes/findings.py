@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 
+from isonn.aligned.estimators import column_names
 from isonn.connectomes.atlas import Atlas, as_atlas
 from isonn.errors import InputError
 from isonn.explain.explanation import Explanation
@@ -308,8 +309,7 @@ class _View:
         self.model, self.label = model, column
         two = model.target_.exclusive and len(model.target_.classes) == 2
         self.column, self.turn = (0, 1 if column == 1 else -1) if two else (column, 1)
-        names = model._column_names()
-        self.column_name = names[self.column]
+        self.column_name = column_names(model.target_, model.label_names_)[self.column]
         self.said = _said(model, column)
 
     def margin(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -329,17 +329,17 @@ class _View:
     def subnetworks(self) -> list[Subnetwork]:
         """Return the sets of this column, the smallest p-value first."""
         model, sets = self.model, []
-        geometry = model._geometry()
+        geometry = model.model_.geometry
         for number in np.flatnonzero(model.owner_ == self.column).tolist():
-            one = model.sets_[number].found
-            inside = geometry.inside(one.nodes)[2]
+            one = model.model_.sets[number]
+            inside = geometry.inside(one.nodes)
             effect, low, high, share = model.effects_[:, number].tolist()
             low, high = (low, high) if self.turn > 0 else (-high, -low)
             sets.append(
                 Subnetwork(
                     " + ".join(model.templates_[number].texts or ()),
                     # the pattern has the sign of the connections, which is negative for a set of weaker ones
-                    float(self.margin(model.coef_[:, number])) * one.sign,
+                    float(self.margin(model.model_.coef[:, number])) * one.sign,
                     float(model.p_values_[number]),
                     share,
                     self.direction(self.turn * one.sign),
@@ -355,7 +355,7 @@ class _View:
         self, weights: NDArray[np.float64], names: list[str], atlas: Atlas | None, top: int
     ) -> list[Connection]:
         """Return the strongest connections with their statistics."""
-        model, numbers = self.model, self.model.layout_.cell_numbers()
+        model, numbers = self.model, self.model.model_.geometry.numbers
         lines = []
         for a, b, line in _strongest(weights, names, atlas, model.layout_.directed, top):
             at = numbers[a, b]

@@ -68,7 +68,8 @@ class Combat:
                 f"site {str(names[counts.argmin()])!r} has 1 graph, too few to learn its spread; leave it out, or join "
                 f"it with another site"
             )
-        members = np.eye(len(names))[code.reshape(-1)]
+        code = code.reshape(-1)
+        members = np.eye(len(names))[code]
         design = np.column_stack([members, covariates])
         coef = np.linalg.lstsq(design, values, rcond=None)[0]
         mean = counts / len(sites) @ coef[: len(names)]
@@ -76,8 +77,8 @@ class Combat:
         spread = np.sqrt(((values - design @ coef) ** 2).mean(axis=0))
         spread = np.where(spread > 1e-12 * np.maximum(np.abs(mean), 1e-300), spread, np.inf)
         rest = (values - mean - covariates @ slopes) / spread
-        found = [_site(rest[code.reshape(-1) == number], np.isfinite(spread)) for number in range(len(names))]
-        shift, scale = (np.stack(part) for part in zip(*found, strict=True))
+        effects = [_site_effect(rest[code == number], np.isfinite(spread)) for number in range(len(names))]
+        shift, scale = (np.stack(numbers) for numbers in zip(*effects, strict=True))
         return cls(tuple(names.tolist()), mean, spread, slopes, shift, scale)
 
     def apply(self, values: Floats, sites: NDArray[Any], covariates: Floats, unseen: str = "mean") -> Floats:
@@ -99,13 +100,13 @@ class Combat:
         spread = np.where(np.isfinite(self.spread), self.spread, 1.0)
         result = values.copy()
         for number in np.unique(code[code >= 0]).tolist():
-            own = code == number
-            usual = self.mean + covariates[own] @ self.slopes
-            rest = (values[own] - usual) / spread
-            result[own] = np.where(
+            rows = code == number
+            usual = self.mean + covariates[rows] @ self.slopes
+            rest = (values[rows] - usual) / spread
+            result[rows] = np.where(
                 np.isfinite(self.spread),
                 (rest - self.shift[number]) / np.sqrt(self.scale[number]) * spread + usual,
-                values[own],
+                values[rows],
             )
         return result
 
@@ -115,7 +116,7 @@ class Combat:
         return {f"combat.{name}": getattr(self, name) for name in names}
 
 
-def _site(rest: Floats, varies: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _site_effect(rest: Floats, varies: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return shift and squared scale of one site, shrunken towards those of all its connections."""
     shift, scale = np.zeros(rest.shape[1]), np.ones(rest.shape[1])
     rest = rest[:, varies]

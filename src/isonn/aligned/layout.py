@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.aligned.sets import Geometry
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
@@ -79,7 +80,7 @@ class Layout:
             raise InputError(f"scale='log' needs weights >= 0, but one is {off.min():.3g}; use scale='none'")
         layout = cls(regions, align, True, diagonal, scale, unit)
         limit = _tolerance(graphs)
-        directed = any(_first_asymmetric(part, limit) is not None for _, part, _ in layout.matrices(graphs))
+        directed = any(_first_asymmetric(block, limit) is not None for _, block, _ in layout.matrices(graphs))
         return replace(layout, directed=directed)
 
     @property
@@ -87,19 +88,19 @@ class Layout:
         """Number of regions."""
         return len(self.regions)
 
+    def geometry(self) -> Geometry:
+        """Return the regions and connections as arrays."""
+        numbers, pairs = np.full((self.n, self.n), -1, dtype=np.int64), self.connections()
+        numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
+        if not self.directed:
+            numbers[pairs[:, 1], pairs[:, 0]] = np.arange(len(pairs))
+        return Geometry(pairs, numbers, self.directed)
+
     def connections(self) -> IntArray:
         """Return the two regions of each connection, shape (p, 2)."""
         i, j = np.indices((self.n, self.n)).reshape(2, -1) if self.directed else np.triu_indices(self.n)
         keep = (i != j) | self.diagonal
         return np.column_stack([i[keep], j[keep]])
-
-    def cell_numbers(self) -> IntArray:
-        """Return the connection of each pair of regions, shape (n, n); -1 for none."""
-        numbers, pairs = np.full((self.n, self.n), -1, dtype=np.int64), self.connections()
-        numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
-        if not self.directed:
-            numbers[pairs[:, 1], pairs[:, 0]] = np.arange(len(pairs))
-        return numbers
 
     def region_of_node(self, graphs: GraphSet) -> IntArray:
         """Return the region of every node of a set, shape (nodes,); -1 for a node not in the training graphs."""
@@ -115,15 +116,15 @@ class Layout:
         keys = _keys(graphs, self.align)
         order = np.argsort(self.regions, kind="stable")
         at = np.minimum(np.searchsorted(self.regions[order], keys), self.n - 1)
-        found = np.where(self.regions[order][at] == keys, order[at], -1)
-        known = np.bincount(np.repeat(np.arange(len(graphs)), graphs.sizes), found >= 0, minlength=len(graphs))
+        region = np.where(self.regions[order][at] == keys, order[at], -1)
+        known = np.bincount(np.repeat(np.arange(len(graphs)), graphs.sizes), region >= 0, minlength=len(graphs))
         if (known == 0).any():
             i = int((known == 0).argmax())
             raise InputError(
                 f"graph {i} of {len(graphs)} has no region of the training graphs (its first is {keys[0]!r}, theirs "
                 f"{self.regions[0]!r}); give matrices of the same atlas"
             )
-        return found
+        return region
 
     def anatomy(self, graphs: GraphSet) -> tuple[list[str] | None, Floats | None]:
         """Return the network and the coordinates of each region of connectomes, or None."""
@@ -179,14 +180,14 @@ class Layout:
 
         Weights sum to 0. A region that a graph lacks counts as average.
         """
-        pairs, given = self.connections(), np.zeros(len(graphs))
-        given[rows] = weights
+        pairs, every_weight = self.connections(), np.zeros(len(graphs))
+        every_weight[rows] = weights
         total, share, sums, count = (np.zeros(len(pairs)) for _ in range(4))
-        for part, matrices, present in self.matrices(graphs):
+        for block, matrices, present in self.matrices(graphs):
             values = matrices[:, pairs[:, 0], pairs[:, 1]]
-            total += given[part] @ values
+            total += every_weight[block] @ values
             there = present[:, pairs[:, 0]] & present[:, pairs[:, 1]]
-            share += given[part] @ ~there
+            share += every_weight[block] @ ~there
             sums, count = sums + (values * there).sum(axis=0), count + there.sum(axis=0)
         return np.asarray(total + share * sums / np.maximum(count, 1))
 

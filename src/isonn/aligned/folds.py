@@ -1,0 +1,176 @@
+"""Held-out predictions of all parts of the model, and the weights that they give the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from isonn.aligned.effects import Moments, mean_effect
+from isonn.aligned.sample import Sample
+from isonn.aligned.sets import RegionSet
+from isonn.packing import Floats, IntArray
+
+if TYPE_CHECKING:
+    from isonn.aligned.column import Parts
+
+#: Minimum number of held-out predictions for these choices; small sets are split into folds up to four times.
+HELD_OUT, MOST_SPLITS = 240, 4
+#: A fold finds a set again if it shares at least this part of the regions.
+SAME = 0.6
+PARTS = ("sets", "connections", "ridge")
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """The weights of every number of sets and connections and of the ridge part.
+
+    Attributes:
+        weights: the weight of every choice, for the three parts.
+        means: the means of their held-out predictions.
+        shares: the share of each part: its weight times the spread of its predictions, of all parts.
+    """
+
+    weights: list[Floats]
+    means: list[Floats]
+    shares: dict[str, float]
+
+    @classmethod
+    def weigh(cls, predictions: list[Floats], target: Floats, weights: Floats, g: int) -> Mixture:
+        """Weigh predictions of g held-out graphs, each of shape (splits * g, choices)."""
+        share = weights / weights.sum()
+        means = [share @ part for part in predictions]
+        sets, connections, ridge = (part - mean for part, mean in zip(predictions, means, strict=True))
+        wanted, root = target - share @ target, np.sqrt(weights)
+        choices = list(product(range(sets.shape[1]), range(connections.shape[1])))
+        coef, losses = np.zeros((len(choices), 3)), np.zeros(len(choices))
+        for row, (i, j) in enumerate(choices):
+            columns = np.column_stack([sets[:, i], connections[:, j], ridge[:, 0]])
+            coef[row] = nnls(columns * root[:, None], wanted * root)[0]
+            losses[row] = share @ (wanted - columns @ coef[row]) ** 2
+        likelihood = (losses / max(losses.min(), 1e-300) + 1e-12) ** (-g / 4)
+        likelihood /= likelihood.sum()
+        mixed = [np.zeros(part.shape[1]) for part in predictions]
+        for row, (i, j) in enumerate(choices):
+            mixed[0][i] += likelihood[row] * coef[row, 0]
+            mixed[1][j] += likelihood[row] * coef[row, 1]
+        mixed[2][0] = likelihood @ coef[:, 2]
+        spreads = [part.std(axis=0) @ weight for part, weight in zip((sets, connections, ridge), mixed, strict=True)]
+        total = max(float(sum(spreads)), 1e-300)
+        return cls(mixed, means, {name: float(part) / total for name, part in zip(PARTS, spreads, strict=True)})
+
+    def outputs(self, predictions: list[Floats]) -> Floats:
+        """Return the mixed predictions, shape (g,)."""
+        parts = zip(predictions, self.means, self.weights, strict=True)
+        return np.asarray(sum((part - mean) @ weight for part, mean, weight in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """What was learned without each inner fold, and how it did there.
+
+    Attributes:
+        splits: for every split, the fold of each graph, shape (splits, g).
+        predictions: of every choice of the three parts, each of shape (splits, g, choices).
+        sets: for every split and fold, the sets that were found.
+        values: for every split and fold, the targets and the values of these sets on the held-out graphs.
+        moments: for every split, the sums of the strongest connections.
+    """
+
+    sample: Sample
+    splits: IntArray
+    predictions: list[Floats]
+    sets: list[list[list[RegionSet]]]
+    values: list[list[tuple[Floats, Floats]]]
+    moments: list[Moments]
+
+    @classmethod
+    def run(
+        cls,
+        learn: Callable[[Sample, Floats], Parts],
+        choices: Sequence[int],
+        sample: Sample,
+        kernel: Floats,
+        draw: np.random.Generator,
+    ) -> Trials:
+        """Learn all parts again without each fold of every split.
+
+        Args:
+            learn: learns all parts from some graphs and their kernel.
+            choices: number of choices of each part.
+        """
+        g, p = sample.cells.shape
+        count = min(MOST_SPLITS, -(-HELD_OUT // g))
+        splits = np.stack([sample.draw_folds(draw) for _ in range(count)])
+        trials = cls(
+            sample,
+            splits,
+            [np.zeros((count, g, number)) for number in choices],
+            [[] for _ in range(count)],
+            [[] for _ in range(count)],
+            [Moments(p) for _ in range(count)],
+        )
+        for i, split in enumerate(splits):
+            for number in range(sample.folds):
+                train, test = np.flatnonzero(split != number), np.flatnonzero(split == number)
+                seen, new, inner = sample.split(train, test, kernel)
+                parts = learn(seen, inner)
+                for column, predicted in zip(trials.predictions, parts.outputs(new.cells), strict=True):
+                    column[i, test] = predicted
+                target = new.merge(sample.unexplained(train, test))
+                trials.sets[i].append(parts.sets)
+                trials.values[i].append((target, new.merge(parts.set_values(new.cells))))
+                trials.moments[i].add(parts.strongest, target, new.merge(new.cells[:, parts.strongest]))
+                del seen, new, parts  # the next fold needs their memory
+        return trials
+
+    def mixture(self, graphs: NDArray[np.bool_] | None = None) -> Mixture:
+        """Weigh the choices by all held-out predictions, or by those of some graphs."""
+        rows = np.ones(len(self.sample.target), dtype=bool) if graphs is None else graphs
+        count = len(self.splits)
+        target, weights = np.tile(self.sample.target[rows], count), np.tile(self.sample.weights[rows], count)
+        predictions = [part[:, rows].reshape(-1, part.shape[2]) for part in self.predictions]
+        return Mixture.weigh(predictions, target, weights, int(rows.sum()))
+
+    def held_out(self) -> Floats:
+        """Return held-out predictions whose mixture was also weighed without the graph, shape (splits, g)."""
+        outputs = np.zeros(self.splits.shape)
+        for number in range(int(self.splits[0].max()) + 1):
+            rows = self.splits[0] == number
+            mixture = self.mixture(~rows)
+            for i in range(len(self.splits)):
+                outputs[i, rows] = mixture.outputs([part[i, rows] for part in self.predictions])
+        return outputs
+
+    def set_effects(self, sets: Sequence[RegionSet]) -> Floats:
+        """Return the effect of each set on graphs that did not choose it, its interval, and the share of folds.
+
+        In every fold, the set found without its graphs that shares most regions with the given one is measured.
+        """
+        effects = np.full((4, len(sets)), np.nan)
+        for column, regions in enumerate(sets):
+            moments, hits, folds = [], 0, 0
+            for sets_of_folds, held_out in zip(self.sets, self.values, strict=True):
+                split = Moments(1)
+                for others, (target, values) in zip(sets_of_folds, held_out, strict=True):
+                    folds += 1
+                    at = most_alike(regions, others)
+                    if at is not None:
+                        hits += 1
+                        # values are larger for larger targets; times the sign, for stronger connections
+                        split.add(np.zeros(1, dtype=np.int64), target, others[at].sign * values[:, at : at + 1])
+                moments.append(split)
+            effects[:3, column : column + 1] = mean_effect(moments, self.sample.numeric)
+            effects[3, column] = hits / max(folds, 1)
+        return effects
+
+
+def most_alike(regions: RegionSet, others: Sequence[RegionSet]) -> int | None:
+    """Return the set that shares most regions with another one, if it shares enough of them."""
+    shares = [regions.overlap(other) for other in others]
+    return int(np.argmax(shares)) if shares and max(shares) >= SAME else None
