@@ -40,12 +40,12 @@ def test_fit_writes_the_model_the_library_would(model, mutag, tmp_path):
 
 
 def test_fit_keeps_templates_symmetric_when_asked(tmp_path):
-    options = (*WINDOWS, "--epochs", 1, "--k", 3, "--symmetric")
+    options = (*WINDOWS, "--epochs", 1, "--k", 3, "--set", "symmetric=true")
     assert run("fit", "MUTAG", "--out", tmp_path / "model", *options).returncode == 0
     for template in isonn.load_model(tmp_path / "model").templates_:
         np.testing.assert_array_equal(template.adjacency, template.adjacency.T)
-    options = ("--out", tmp_path / "other", "--symmetric", "--method", "isonn-subgraph")
-    refused(run("fit", "MUTAG", *options), "--symmetric is not an option of SubgraphClassifier")
+    options = ("--out", tmp_path / "other", "--set", "symmetric=true", "--method", "isonn-subgraph")
+    refused(run("fit", "MUTAG", *options), "--set symmetric is not an option of SubgraphClassifier")
 
 
 def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
@@ -65,7 +65,7 @@ def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
     "options",
     [
         ("--layers", "2x3,2x3"),
-        ("--layers", "2x3,2x3", "--normalize", "relative"),
+        ("--layers", "2x3,2x3", "--set", "normalize=relative"),
         ("--matching", "fast"),
         ("--matching", "assigned"),
     ],
@@ -196,7 +196,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     refused(
         run("fit", tmp_path / "unknown.npz", "--out", out), "unknown has no targets to learn; add labels (.npz, .mat)"
     )
-    refused(run(*fit, "--normalize", "rows"), "normalize='rows' is unknown; use one of 'positions'")
+    refused(run(*fit, "--set", "normalize=rows"), "normalize='rows' is unknown; use one of 'positions'")
     refused(run(*fit, "--layers", "2x3,2x9,2x9,2x9,2x9"), "layer 5 of 5")
     refused(run(*fit, "--method", "gin"), "gin")
     refused(run("fit", "MUTAGG", "--out", out, **offline), "MUTAGG", "did you mean MUTAG")
@@ -219,11 +219,11 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((*WINDOWS, "--size", 100_000), ("99,997 x 99,997 numbers take", "GB of this machine")),
+        ((*WINDOWS, "--set", "size=100000"), ("99,997 x 99,997 numbers take", "GB of this machine")),
         ((*WINDOWS, "--k", 10**22), ("k=10000000000000000000000 is too large",)),
         ((*WINDOWS, "--c", 10**9), ("c=1000000000 is too large; use at most 1,000,000",)),
         ((*WINDOWS, "--c", 10**6), ("maps of 188 x 1,000,000", "GB of this machine")),
-        ((*WINDOWS, "--learning-rate", "inf"), ("learning_rate=inf is too large; use at most 1,000",)),
+        ((*WINDOWS, "--set", "learning_rate=Infinity"), ("learning_rate=inf is too large; use at most 1,000",)),
         (("--jobs", 10**6), ("--jobs=1000000 is too large; use at most 1,024",)),
     ],
 )

@@ -153,7 +153,7 @@ def test_a_quick_look_under_the_fair_protocol_says_that_it_is_one(data: Path, tm
 
 def test_a_setting_from_the_command_line_is_not_chosen(data: Path, tmp_path: Path) -> None:
     command = (data, "--methods", "isonn", "--protocol", "fair", "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
-    result = run(*command, "--k", 2, "--c", 1, "--epochs", 1, "--normalize", "relative", "--json")
+    result = run(*command, "--k", 2, "--c", 1, "--epochs", 1, "--set", "normalize=relative", "--json")
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)["rows"]
     assert (row["settings"], row["candidates"]) == ({"k": 2, "c": 1, "epochs": 1, "normalize": "relative"}, 0)
@@ -297,15 +297,19 @@ def test_permutations_give_a_p_value(data: Path, tmp_path: Path) -> None:
         (["--methods", "isonn", "--k", 99], InputError, "k=99"),
         (["--layers", "2x3", "--k", 3], InputError, "--layers replaces --k and --c"),
         (["--methods", "isonn", "--layers", "2x40"], InputError, "k=40"),
-        (["--methods", "isonn", "--normalize", "rows"], InputError, "normalize='rows' is unknown"),
+        (["--methods", "isonn", "--set", "normalize=rows"], InputError, "normalize='rows' is unknown"),
         (
             ["--methods", "isonn-fast", "--matching", "exact"],
             InputError,
-            "--matching exact contradicts method isonn-fa",
+            "matching exact contradicts method isonn-fa",
         ),
-        (["--methods", "isonn-deep-relative", "--normalize", "positions"], InputError, "which has normalize relative"),
-        (["--methods", "size", "--epochs", 3], InputError, "--epochs is a setting of isonn, which is not among"),
-        (["--k", 3], InputError, "--k is a setting of isonn, which is not among the methods isonn-subgraph"),
+        (
+            ["--methods", "isonn-deep-relative", "--set", "normalize=positions"],
+            InputError,
+            "which has normalize relative",
+        ),
+        (["--methods", "size", "--epochs", 3], InputError, "epochs is a setting of isonn, which is not among"),
+        (["--k", 3], InputError, "k is a setting of isonn, which is not among the methods isonn-subgraph"),
         (["--split", "random", "--protocol", "fair"], InputError, "--protocol and --split both set the folds"),
         (["--split", "site"], InputError, "planted has no column 'site'; its columns are: "),
         (["--group", "site"], InputError, "planted has no column 'site'"),

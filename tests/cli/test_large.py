@@ -19,8 +19,7 @@ from tu_folder import write, write_tu
 
 import isonn
 import isonn.graphs.stream
-from isonn.cli import options as large
-from isonn.graphs import GraphStream
+from isonn.cli import reading as large
 
 streams = _sys.modules["isonn.graphs.stream"]
 
@@ -70,11 +69,10 @@ def test_large_data_is_banked_without_being_told(folder, expected, tmp_path, sma
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_what_is_small_is_held_in_memory(folder, tmp_path):
-    assert large.stream_of(str(folder)) is None
-    assert large.stream_of("MUTAG") is None
-    assert large.stream_of("no/such/thing") is None
-    assert isinstance(large.stream_of(str(folder), always=True), GraphStream)
+def test_what_is_small_is_held_in_memory(folder):
+    assert not large.is_large(str(folder))
+    assert not large.is_large("MUTAG")
+    assert not large.is_large("no/such/thing")
 
 
 def test_lines_that_are_not_sorted_are_read_whole_unless_a_bank_is_asked_for(tmp_path, small_pieces, monkeypatch):
@@ -110,7 +108,7 @@ def test_a_folder_of_many_files_is_fitted_and_predicted(mutag, tmp_path, small_p
 
 def test_ctrl_c_while_cutting_keeps_parts_and_the_same_command_goes_on(folder, expected, tmp_path, small_pieces):
     slow = (
-        "import sys, time\nfrom isonn.cli import main, options as large\n"
+        "import sys, time\nfrom isonn.cli import main, reading as large\n"
         "import isonn.graphs.stream, isonn.subgraphs.bank as files\n"
         "large.LARGE = 1\nsys.modules['isonn.graphs.stream'].AT_ONCE = 50\nreal = files.count_chunk\n"
         "def count_chunk(*given):\n    time.sleep(0.5)\n    return real(*given)\n"

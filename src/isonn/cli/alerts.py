@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, graphs_of, reading, targets_of
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns
+from isonn.cli.reading import graphs_of, reading, targets_of
 
 
 def alerts(

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, graphs_of, reading
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns
+from isonn.cli.reading import graphs_of, reading
 
 
 def audit(

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Data, Quiet, SmilesColumn, TargetColumns, reading
+from isonn.cli.options import AsJson, Data, Quiet, SmilesColumn, TargetColumns
+from isonn.cli.reading import reading
 
 
 def cost(

@@ -7,18 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import (
-    AsJson,
-    Censored,
-    Data,
-    Quiet,
-    SkipBad,
-    SmilesColumn,
-    Standardize,
-    TargetColumns,
-    Values,
-    reading,
-)
+from isonn.cli.options import AsJson, Censored, Data, Quiet, SkipBad, SmilesColumn, Standardize, TargetColumns, Values
+from isonn.cli.reading import reading
 
 app = typer.Typer(no_args_is_help=True)
 

@@ -14,7 +14,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, graphs_of, reading
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns
+from isonn.cli.reading import graphs_of, reading
 
 
 def dossier(

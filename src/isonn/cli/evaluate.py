@@ -8,47 +8,57 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isonn.cli.changes import listing_changes
 from isonn.cli.options import (
     FOLDS,
     METHODS,
     RUNNING,
     AsJson,
+    C,
     Censored,
     Changes,
     Confounds,
     Data,
+    Epochs,
     Harmonize,
     Jobs,
     JoinCase,
+    K,
+    Layers,
+    Matching,
     Numbers,
     Quiet,
     Scheduler,
     Select,
+    Settings,
     SkipBad,
     SmilesColumn,
     Standardize,
     TargetColumns,
     Values,
+    option,
+)
+from isonn.cli.reading import reading
+from isonn.cli.running import (
     dataset_sentence,
     file_name,
     over_seeds,
     print_rows,
     processes,
-    reading,
     run_missing,
     terminal_width,
     write_json,
     write_text,
 )
-from isonn.cli.settings import C, Epochs, K, Layers, Matching, Normalize, given, only_size
+from isonn.cli.settings import given, only_size
+from isonn.errors import InputError
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.jobs import Job
     from isonn.experiments.rows import Row
     from isonn.graphs.graph import GraphSet
 
-Settings = dict[str, Any]
-
+Parameters = dict[str, Any]
 
 #: Seconds that the permutations of one method may take, estimated from its fits.
 PERMUTATION_SECONDS = 600
@@ -57,66 +67,45 @@ PERMUTATION_SECONDS = 600
 def evaluate(
     data: Data,
     methods: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=METHODS, help="Methods, separated by commas, or all.", show_default="by the kind of graphs"
-        ),
+        str | None, option(METHODS, "Methods, separated by commas, or all.", default="by the kind of graphs")
     ] = None,
     protocol: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=FOLDS,
-            help="fair: 10 folds, twins together, settings chosen within folds; random: 5 folds, duplicates "
-            "together; scaffold; paper: balanced, 3 folds; released: the folds released with the data.",
-            show_default="fair; random for molecules",
+        option(
+            FOLDS,
+            "fair: 10 folds, twins together, settings chosen within folds; random: 5 folds, duplicates together; "
+            "scaffold; paper: balanced, 3 folds; released: the folds released with the data.",
+            default="fair; random for molecules",
         ),
     ] = None,
     split: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=FOLDS,
-            help="random, scaffold, or a column of DATA whose values are the folds (or train and test).",
-        ),
+        option(FOLDS, "random, scaffold, or a column of DATA whose values are the folds (or train and test)."),
     ] = None,
     group: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=FOLDS, help="A column of DATA: graphs with the same value stay in one fold."),
+        str | None, option(FOLDS, "A column of DATA: graphs with the same value stay in one fold.")
     ] = None,
-    test: Annotated[
-        str | None, typer.Option(rich_help_panel=FOLDS, help="Another dataset to test on; DATA is the training set.")
-    ] = None,
+    test: Annotated[str | None, option(FOLDS, "Another dataset to test on; DATA is the training set.")] = None,
     permutations: Annotated[
-        int,
-        typer.Option(
-            rich_help_panel=FOLDS,
-            help="Permutations of the target for a p-value, for fast methods; try 200.",
-        ),
+        int, option(FOLDS, "Permutations of the target for a p-value, for fast methods; try 200.")
     ] = 0,
     learning_curve: Annotated[
         bool,
-        typer.Option(
-            "--learning-curve",
-            rich_help_panel=FOLDS,
-            help="Also fit every method to a tenth, a fifth and half of the training graphs.",
-        ),
+        option(FOLDS, "Also fit every method to a tenth, a fifth and half of the training graphs.", "--learning-curve"),
     ] = False,
-    seeds: Annotated[int, typer.Option(rich_help_panel=FOLDS, help="Number of seeds; results cover all of them.")] = 1,
+    seeds: Annotated[int, option(FOLDS, "Number of seeds; results cover all of them.")] = 1,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            rich_help_panel=RUNNING,
-            help="Folder for the results; a stopped run continues from there.",
-            show_default="runs/DATA-PROTOCOL",
-        ),
+        option(RUNNING, "Folder for the results; a stopped run continues from there.", default="runs/DATA-PROTOCOL"),
     ] = None,
     k: K = None,
     c: C = None,
     epochs: Epochs = None,
     matching: Matching = None,
     layers: Layers = None,
-    normalize: Normalize = None,
+    settings: Settings = None,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     numbers: Numbers = None,
@@ -136,8 +125,6 @@ def evaluate(
 
     Finished jobs are kept. Running the command again, also with more seeds or methods, runs only missing jobs.
     """
-    from isonn.cli.changes import listing_changes
-    from isonn.errors import InputError
     from isonn.experiments.jobs import permuted, plan, thinned
     from isonn.experiments.methods import default_methods, resolve_methods, takes_confounds
     from isonn.experiments.metrics import METRICS
@@ -155,12 +142,12 @@ def evaluate(
         check_count("permutations", permutations)
     if changes is not None:
         check_new(changes)
-    settings_given = given(k=k, c=c, epochs=epochs, matching=matching, normalize=normalize, layers=layers)
-    if "k" in settings_given:
-        settings_given["k"] = only_size(settings_given["k"])
+    fixed = given(settings, k=k, c=c, epochs=epochs, matching=matching, layers=layers)
+    if "k" in fixed:
+        fixed["k"] = only_size(fixed["k"])
     names = None if methods is None else resolve_methods(methods)
     if names is not None:
-        _check_settings(names, settings_given)
+        _check_settings(names, fixed)
     chosen = _protocol(protocol, split, group, test)
     n_jobs = processes(jobs)
     options = reading(smiles, target, select=select, join_case=join_case)
@@ -171,7 +158,7 @@ def evaluate(
         changed.add(graphs)
     if names is None:
         names = default_methods(graphs)
-        _check_settings(names, settings_given)
+        _check_settings(names, fixed)
     blind = [name for name in names if name != "majority" and not takes_confounds(name)]
     if confounds and not any(map(takes_confounds, names)):
         raise InputError("--confounds has no effect on these methods; add isonn-aligned or edges, or leave it out")
@@ -180,16 +167,17 @@ def evaluate(
     chosen = chosen or ("random" if graphs.kind == "molecules" else "fair")
     if group is None and chosen in ("fair", "random") and graphs.kind == "connectomes" and "subject" in graphs.table:
         chosen = f"{chosen}:subject"  # sessions of a subject stay in one fold
-    settings, candidates = {}, {}
+    parameters, candidates = {}, {}
     for name in names:
-        fixed = settings_given if _is_isonn(name) else {}
-        chosen_settings = table_settings(spec, graphs.name, name, chosen, fixed)
-        settings[name], candidates[name] = _without_sizes(*chosen_settings) if "layers" in fixed else chosen_settings
-        _check_kept(name, settings[name], fixed)
+        its = fixed if _is_isonn(name) else {}
+        parameters[name], candidates[name] = table_settings(spec, graphs.name, name, chosen, its)
+        if "layers" in its:
+            parameters[name], candidates[name] = _without_sizes(parameters[name], candidates[name])
+        _check_kept(name, parameters[name], its)
         if harmonize is not None and takes_confounds(name):
-            settings[name] = {**settings[name], "harmonize": harmonize}
-    left_out = _left_out(names, settings, candidates, graphs)
-    planned = plan(graphs, [name for name in names if name not in left_out], settings, chosen, seeds, candidates)
+            parameters[name] = {**parameters[name], "harmonize": harmonize}
+    left_out = _left_out(names, parameters, candidates, graphs)
+    planned = plan(graphs, [name for name in names if name not in left_out], parameters, chosen, seeds, candidates)
     rules = about_run(find_protocol(chosen).about, 1 + max((job.fold for job in planned), default=0))
     store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{file_name(chosen)}")
 
@@ -249,8 +237,6 @@ def evaluate(
 
 def _protocol(protocol: str | None, split: str | None, group: str | None, test: str | None) -> str | None:
     """Return the protocol given by the options, or None to choose by the data."""
-    from isonn.errors import InputError
-
     asked = [
         name for name, value in (("--protocol", protocol), ("--split", split), ("--test", test)) if value is not None
     ]
@@ -302,18 +288,17 @@ def _print(rows: list[Row], notes: list[str], folder: Path) -> None:
 
 def _left_out(
     methods: tuple[str, ...],
-    settings: dict[str, Settings],
-    candidates: dict[str, tuple[Settings, ...]],
+    parameters: dict[str, Parameters],
+    candidates: dict[str, tuple[Parameters, ...]],
     graphs: GraphSet,
 ) -> dict[str, str]:
     """Return the methods that cannot be used on these graphs, with the reason; raise an error for invalid settings."""
-    from isonn.errors import InputError
     from isonn.experiments.study import unsupported_reason
 
     reasons = {}
     for name in methods:
         for candidate in candidates[name] or ({},):
-            reason = unsupported_reason(name, {**settings[name], **candidate}, graphs)
+            reason = unsupported_reason(name, {**parameters[name], **candidate}, graphs)
             if reason is not None:
                 reasons[name] = reason
     if len(reasons) == len(methods):
@@ -321,19 +306,19 @@ def _left_out(
     return reasons
 
 
-def _check_kept(method: str, settings: Settings, given: Settings) -> None:
+def _check_kept(method: str, settings: Parameters, given: Parameters) -> None:
     """Raise `InputError` if an option contradicts the method's name."""
-    from isonn.errors import InputError
-
-    for option in ("matching", "normalize"):
-        if option in given and settings.get(option) != given[option]:
+    for name in ("matching", "normalize"):
+        if name in given and settings.get(name) != given[name]:
             raise InputError(
-                f"--{option} {given[option]} contradicts method {method}, which has {option} {settings.get(option)}; "
+                f"{name} {given[name]} contradicts method {method}, which has {name} {settings.get(name)}; "
                 f"leave one of them out"
             )
 
 
-def _without_sizes(settings: Settings, candidates: tuple[Settings, ...]) -> tuple[Settings, tuple[Settings, ...]]:
+def _without_sizes(
+    settings: Parameters, candidates: tuple[Parameters, ...]
+) -> tuple[Parameters, tuple[Parameters, ...]]:
     """Drop k and c, which layers replace, and with them the candidates."""
     whole = {**settings, **(candidates[0] if candidates else {})}
     return {key: value for key, value in whole.items() if key not in ("k", "c")}, ()
@@ -345,12 +330,10 @@ def _is_isonn(method: str) -> bool:
     return METHODS[method].estimator == "IsoNNClassifier"
 
 
-def _check_settings(methods: tuple[str, ...], settings: Settings) -> None:
+def _check_settings(methods: tuple[str, ...], settings: Parameters) -> None:
     """Raise `InputError` if settings of the paper's IsoNN are given without it."""
-    from isonn.errors import InputError
-
     if settings and not any(map(_is_isonn, methods)):
         raise InputError(
-            f"--{next(iter(settings))} is a setting of isonn, which is not among the methods {', '.join(methods)}; "
+            f"{next(iter(settings))} is a setting of isonn, which is not among the methods {', '.join(methods)}; "
             f"add it or leave the option out"
         )

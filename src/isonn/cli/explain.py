@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isonn.cli.options import (
-    AsJson,
-    Model,
-    Quiet,
-    Select,
-    SmilesColumn,
-    TrueColumns,
-    given_graphs,
-    label_of,
-    reading,
-)
+from isonn.cli.options import AsJson, Model, Quiet, Select, SmilesColumn, TrueColumns
+from isonn.cli.reading import given_graphs, label_of, reading
 
 if TYPE_CHECKING:
     from isonn.graphs import GraphSet

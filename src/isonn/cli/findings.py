@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, JoinCase, Model, Quiet, Select, TrueColumns, graphs_of, reading
+from isonn.cli.options import AsJson, JoinCase, Model, Quiet, Select, TrueColumns
+from isonn.cli.reading import graphs_of, reading
 
 
 def findings(

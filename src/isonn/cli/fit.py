@@ -12,52 +12,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isonn.cli.fit_summary import model_facts, sentences
 from isonn.cli.options import (
     CONNECTOMES,
+    MODEL,
     PAPER,
+    SUBGRAPHS,
     AsJson,
+    C,
     Censored,
     Changes,
     Confounds,
     Data,
+    Epochs,
     Harmonize,
     JoinCase,
+    K,
+    Layers,
+    Matching,
     Numbers,
     Quiet,
     Select,
+    Settings,
     SkipBad,
     SmilesColumn,
     Standardize,
     TargetColumns,
     Values,
-    reading,
-    takes_option,
+    option,
 )
-from isonn.cli.settings import (
-    MODEL,
-    BatchSize,
-    C,
-    ClassWeight,
-    Epochs,
-    HeadName,
-    K,
-    KeepExamples,
-    Layers,
-    LearningRate,
-    Matching,
-    MaxNodes,
-    Normalize,
-    Patience,
-    Seed,
-    Shuffles,
-    Size,
-    Symmetric,
-    Templates,
-    View,
-    examples_kept,
-    given,
-    only_size,
-)
+from isonn.cli.reading import is_large, reading, takes_option
+from isonn.cli.settings import examples_kept, given, only_size
+from isonn.errors import InputError
 
 if TYPE_CHECKING:
     from isonn.graphs import GraphStream
@@ -66,11 +52,14 @@ if TYPE_CHECKING:
 _LARGE = "Large data"
 #: Methods that can be saved, with the prefix of their estimators' names.
 _ESTIMATORS = {"isonn-subgraph": "Subgraph", "isonn": "IsoNN", "isonn-aligned": "Aligned"}
+#: Parameters of estimators that have an option of their own; others are given with --set.
+_OPTIONS = ("max_nodes", "n_templates", "view", "head", "keep_examples", "class_weight", "k", "c", "layers", "matching")
+_OPTIONS += ("epochs", "harmonize", "shuffles")
 
 
 def fit(
     data: Data,
-    out: Annotated[Path, typer.Option(help="Folder to write the model to; must not exist.", show_default=False)],
+    out: Annotated[Path, option(None, "Folder to write the model to; must not exist.", default=False)],
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     numbers: Numbers = None,
@@ -81,66 +70,80 @@ def fit(
     skip_bad: SkipBad = False,
     method: Annotated[
         str | None,
-        typer.Option(
-            help="isonn-subgraph: subgraphs, independent of node order; isonn: the paper's windows of the adjacency "
-            "matrix; isonn-aligned: graphs on the same nodes, such as connectomes.",
-            rich_help_panel=MODEL,
-            show_default="isonn-aligned for connectomes, else isonn-subgraph",
+        option(
+            MODEL,
+            "isonn-subgraph: subgraphs, independent of node order; isonn: the paper's windows of the adjacency matrix; "
+            "isonn-aligned: graphs on the same nodes, such as connectomes.",
+            default="isonn-aligned for connectomes, else isonn-subgraph",
         ),
     ] = None,
-    seed: Seed = 0,
-    class_weight: ClassWeight = None,
-    max_nodes: MaxNodes = None,
-    templates: Templates = None,
-    view: View = None,
-    head: HeadName = None,
-    keep_examples: KeepExamples = None,
+    seed: Annotated[int, option(MODEL, "The same seed gives the same model.")] = 0,
+    class_weight: Annotated[
+        str | None, option(MODEL, "balanced: rare classes count as much as frequent ones.", default="none")
+    ] = None,
+    settings: Settings = None,
+    max_nodes: Annotated[
+        int | None, option(SUBGRAPHS, "Nodes of the largest subgraphs, 1 to 6.", default="6, fewer for dense graphs")
+    ] = None,
+    templates: Annotated[
+        str | None,
+        option(
+            SUBGRAPHS,
+            "Keep a short list of this many subgraphs, or auto for the fewest with nearly the same score.",
+            default="all",
+        ),
+    ] = None,
+    view: Annotated[
+        str | None,
+        option(SUBGRAPHS, "Information on nodes and edges: auto, or some of labels, refined, degrees."),
+    ] = None,
+    head: Annotated[str | None, option(SUBGRAPHS, "auto (sums and logic), linear or trees.")] = None,
+    keep_examples: Annotated[
+        str | None,
+        option(
+            SUBGRAPHS,
+            "Store ids or smiles of training graphs with their true values in the model, for `predict --neighbours`. "
+            "Whoever gets the model can read them.",
+            default="nothing",
+        ),
+    ] = None,
     k: K = None,
     c: C = None,
     layers: Layers = None,
     matching: Matching = None,
-    normalize: Normalize = None,
-    symmetric: Symmetric = False,
-    size: Size = None,
     epochs: Epochs = None,
-    learning_rate: LearningRate = None,
-    batch_size: BatchSize = None,
-    patience: Patience = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run.", rich_help_panel=PAPER)] = False,
+    resume: Annotated[bool, option(PAPER, "Continue a stopped run.", "--resume")] = False,
     bank: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for counted subgraphs, from which the same command continues; default for large DATA: "
-            "MODEL.bank, removed at the end.",
-            rich_help_panel=_LARGE,
+        option(
+            _LARGE,
+            "Folder for counted subgraphs, from which the same command continues; default for large DATA: MODEL.bank, "
+            "removed at the end.",
         ),
     ] = None,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of processes that count subgraphs.", show_default="one per core", rich_help_panel=_LARGE
-        ),
+        int | None, option(_LARGE, "Number of processes that count subgraphs.", default="one per core")
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(
+        option(
+            _LARGE,
+            "Address of a dask scheduler whose workers count subgraphs; they share the folder of --bank.",
             "--cluster",
             "--scheduler",
-            help="Address of a dask scheduler whose workers count subgraphs; they share the folder of --bank.",
-            rich_help_panel=_LARGE,
         ),
     ] = None,
     confounds: Confounds = None,
     harmonize: Harmonize = None,
     group: Annotated[
         str | None,
-        typer.Option(
-            help="A column with the subject or family of each graph.",
-            show_default="subject, if subjects have several sessions",
-            rich_help_panel=CONNECTOMES,
+        option(
+            CONNECTOMES,
+            "A column with the subject or family of each graph.",
+            default="subject, if subjects have several sessions",
         ),
     ] = None,
-    shuffles: Shuffles = None,
+    shuffles: Annotated[int | None, option(CONNECTOMES, "Shuffles for p-values.", default="99")] = None,
     select: Select = None,
     join_case: JoinCase = False,
     as_json: AsJson = False,
@@ -151,7 +154,6 @@ def fit(
     After Ctrl-C, add --resume to the same command to continue. Data too large for memory resumes automatically.
     """
     from isonn.cli.changes import listing_changes
-    from isonn.cli.fit_summary import model_facts, sentences
     from isonn.experiments.metrics import predicts_numbers
     from isonn.files import check_new, remove_strays
 
@@ -159,7 +161,8 @@ def fit(
     files.check()
     if changes is not None:
         check_new(changes)
-    settings = given(
+    parameters = given(
+        settings,
         max_nodes=max_nodes,
         n_templates=templates,
         k=k,
@@ -170,13 +173,7 @@ def fit(
         keep_examples=examples_kept(keep_examples),
         matching=matching,
         layers=layers,
-        normalize=normalize,
-        symmetric=symmetric,
-        size=size,
         epochs=epochs,
-        learning_rate=learning_rate,
-        batch_size=batch_size,
-        patience=patience,
         harmonize=harmonize,
         shuffles=shuffles,
         random_state=seed,
@@ -199,19 +196,19 @@ def fit(
     if stream is None:
         files.check_checkpoint()
     if files.finished:
-        _tidy_up(settings, files, [source.graphs()] if stream is None else stream)
+        _tidy_up(parameters, files, [source.graphs()] if stream is None else stream)
         return
     remove_strays(out.parent, out.name)
     try:
         model = None
         if stream is not None:
-            model = _fit_stream(method, settings, numbers, stream, files, jobs, scheduler, streamed)
+            model = _fit_stream(method, parameters, numbers, stream, files, jobs, scheduler, streamed)
         if model is None:
             stream = None
             graphs = source.graphs()
             if confounds is not None:
                 graphs = graphs.with_confounds([name.strip() for name in confounds.split(",")])
-            model = _estimator(method, settings, predicts_numbers(graphs) if numbers is None else numbers)
+            model = _estimator(method, parameters, predicts_numbers(graphs) if numbers is None else numbers)
             _fit_whole(model, graphs, files, {} if group is None else {"groups": group})
         with listing_changes(changes) as changed:
             for piece in ([graphs] if stream is None else stream) if changes or stream is None else ():
@@ -267,8 +264,6 @@ class _Files:
 
     def check_checkpoint(self) -> None:
         """Raise `InputError` if there is a checkpoint that would be ignored."""
-        from isonn.errors import InputError
-
         if self.checkpoint.exists() and not self.resume and not self.finished:
             raise InputError(f"{self.checkpoint} holds a stopped run; add --resume to continue, or remove it")
 
@@ -298,8 +293,6 @@ class _Source:
 
     def graphs(self) -> GraphSet:
         """Return the graphs with targets; raise `InputError` if there are none."""
-        from isonn.errors import InputError
-
         graphs = self.load()
         if graphs.y is None and takes_option(self.data, "target"):
             raise InputError(
@@ -315,9 +308,9 @@ class _Source:
 
     def stream(self, always: bool) -> GraphStream | None:
         """Return the graphs in pieces if there are many, or always."""
-        from isonn.cli.options import stream_of
+        import isonn
 
-        return stream_of(self.data, always=always, **self.options)
+        return isonn.stream(self.data, **self.options) if always or is_large(self.data) else None
 
     def usual_method(self) -> str:
         """Return the method for the graphs: sets of regions for graphs on one atlas, else subgraphs."""
@@ -336,11 +329,9 @@ class _Source:
 
 def _check_method(method: str, needed: str, options: dict[str, Any]) -> None:
     """Raise `InputError` for options of another method."""
-    from isonn.errors import InputError
-
-    for option, value in options.items():
+    for name, value in options.items():
         if value is not None and method != needed:
-            raise InputError(f"{option} is for --method {needed}; leave it out")
+            raise InputError(f"{name} is for --method {needed}; leave it out")
 
 
 def _stream_has_numbers(stream: GraphStream) -> bool:
@@ -368,7 +359,7 @@ def _fit_stream(
 
     Ctrl-C reports what is kept and exits with 130.
     """
-    from isonn.cli.options import processes
+    from isonn.cli.running import processes
     from isonn.graphs.io.tu_graphs import UnsortedError
 
     model = _estimator(method, settings, _stream_has_numbers(stream) if numbers is None else numbers)
@@ -408,7 +399,6 @@ def _fit_whole(model: Any, graphs: GraphSet, files: _Files, arguments: dict[str,
 def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
     """Build the estimator of a method; raise `InputError` for settings it does not have."""
     import isonn
-    from isonn.errors import InputError
 
     if method not in _ESTIMATORS:
         raise InputError(f"method {method!r} cannot be saved as a model; use --method {' or '.join(_ESTIMATORS)}")
@@ -422,15 +412,15 @@ def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
         settings.pop("verbose", None)
     unknown = sorted(set(settings) - set(params))
     if unknown:
-        option = unknown[0].removeprefix("n_").replace("_", "-")
-        raise InputError(f"--{option} is not an option of {name}; leave it out")
+        named = unknown[0].removeprefix("n_").replace("_", "-")
+        flag = f"--{named}" if unknown[0] in _OPTIONS else f"--set {unknown[0]}"
+        raise InputError(f"{flag} is not an option of {name}; leave it out")
     return model.set_params(**settings)
 
 
 def _tidy_up(settings: dict[str, Any], files: _Files, pieces: Any) -> None:
     """Finish a run that was killed after saving: check that the model is from this run, and remove other files."""
     import isonn
-    from isonn.errors import InputError
     from isonn.files import remove_strays
 
     out = files.out

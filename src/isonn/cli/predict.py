@@ -128,7 +128,8 @@ def predict(
     Rows without a valid molecule are kept, with the error in the column "problem". Where DATA has true values, metrics
     are printed.
     """
-    from isonn.cli.options import processes, reading
+    from isonn.cli.reading import reading
+    from isonn.cli.running import processes
     from isonn.conformal import check_coverage
     from isonn.errors import InputError
     from isonn.experiments.cluster import calls_on_cluster
@@ -185,7 +186,7 @@ def predict(
 def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folder: Path) -> None:
     """Write the dossier of every prediction, a page each."""
     import isonn
-    from isonn.cli.options import graphs_of
+    from isonn.cli.reading import graphs_of
     from isonn.graphs.convert import as_graphset, is_smiles
     from isonn.report.prediction_dossier import facts_of, prediction_dossier
 

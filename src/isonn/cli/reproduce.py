@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isonn.cli.options import (
-    DATA,
-    FOLDS,
-    METHODS,
-    RUNNING,
-    AsJson,
-    Jobs,
-    Quiet,
-    Scheduler,
+from isonn.cli.options import DATA, FOLDS, METHODS, RUNNING, AsJson, Jobs, Quiet, Scheduler, option
+from isonn.cli.running import (
     dataset_sentence,
     over_seeds,
     print_rows,
@@ -27,6 +20,7 @@ from isonn.cli.options import (
     write_json,
     write_text,
 )
+from isonn.errors import InputError
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.rows import Row
@@ -42,39 +36,23 @@ def reproduce(
         str,
         typer.Argument(help="table, kernel-size, channels, time or convergence; or a spec file.", metavar="NAME"),
     ],
-    datasets: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=DATA, help="Datasets, separated by commas.", show_default="the paper's"),
-    ] = None,
+    datasets: Annotated[str | None, option(DATA, "Datasets, separated by commas.", default="the paper's")] = None,
     methods: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=METHODS, help="Methods, separated by commas, or all.", show_default="the experiment's"
-        ),
+        str | None, option(METHODS, "Methods, separated by commas, or all.", default="the experiment's")
     ] = None,
     seeds: Annotated[
-        int | None,
-        typer.Option(
-            rich_help_panel=FOLDS, help="Number of seeds; results cover all of them.", show_default="the experiment's"
-        ),
+        int | None, option(FOLDS, "Number of seeds; results cover all of them.", default="the experiment's")
     ] = None,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     protocol: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=FOLDS, help="paper, fair, random or released.", show_default="the experiment's"),
+        str | None, option(FOLDS, "paper, fair, random or released.", default="the experiment's")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            rich_help_panel=RUNNING,
-            help="Folder for the results; a stopped run continues from there.",
-            show_default="runs/NAME",
-        ),
+        option(RUNNING, "Folder for the results; a stopped run continues from there.", default="runs/NAME"),
     ] = None,
-    stored: Annotated[
-        bool, typer.Option("--stored", rich_help_panel=RUNNING, help="Run nothing; show finished seeds.")
-    ] = False,
+    stored: Annotated[bool, option(RUNNING, "Run nothing; show finished seeds.", "--stored")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -142,7 +120,6 @@ def reproduce(
 
 
 def _seeds(seeds: int | None, spec: Spec, protocol: str) -> int:
-    from isonn.errors import InputError
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.study import check_seeds
 
@@ -159,7 +136,6 @@ def _seeds(seeds: int | None, spec: Spec, protocol: str) -> int:
 
 def _existing(folder: Path) -> Store:
     """Open a folder of results that exists."""
-    from isonn.errors import InputError
     from isonn.experiments.store import Store
 
     if not (folder / "run.json").is_file():
@@ -180,8 +156,6 @@ def _unfinished(parts: Sequence[Part]) -> list[str]:
 def _names(text: str) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
-        from isonn.errors import InputError
-
         raise InputError("--datasets is empty; give names or paths, separated by commas")
     return names
 
@@ -222,12 +196,12 @@ def _notes(shown: Shown, found: Datasets) -> list[str]:
     from isonn.experiments.methods import METHODS
     from isonn.experiments.tables import failures, legend, remarks
 
-    rows = [row for _, own in shown for row in own]
+    rows = [row for _, rows in shown for row in rows]
     notes = legend(rows, leave_out=_besides(part for part, _ in shown))
-    for sweep, own in _figures(shown):
+    for sweep, of_sweep in _figures(shown):
         if sweep.claim:
             notes.append(f'{sweep.title}; the paper: "{sweep.claim}".')
-        notes += [f"{sentence}." for sentence in findings(sweep, own)]
+        notes += [f"{sentence}." for sentence in findings(sweep, of_sweep)]
     notes += [
         f"{name} on {part.dataset} is left out: {why}." for part, _ in shown for name, why in part.left_out.items()
     ]
@@ -271,7 +245,7 @@ def _markdown(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str], co
             level = "#" * (2 if part.sweep is None else 3)
             text += [f"{level} {part.dataset}", _heading(part, found), markdown(rows, _besides([part]))]
     text.append("\n".join(f"- {note}" for note in foot))
-    return "\n\n".join(part.strip() for part in text) + "\n"
+    return "\n\n".join(paragraph.strip() for paragraph in text) + "\n"
 
 
 def _plots(shown: Shown, folder: Path) -> list[Path]:

@@ -1,140 +1,50 @@
-"""Settings of models, declared once for the commands that fit them, and their parsing."""
+"""Settings of models as commands get them: as text."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import json
+from collections.abc import Sequence
+from typing import Any
 
-import typer
-
-from isonn.cli.options import CONNECTOMES, PAPER
-
-MODEL, SUBGRAPHS = "Model", "Subgraph models (isonn-subgraph)"
-
-Seed = Annotated[int, typer.Option(help="The same seed gives the same model.", rich_help_panel=MODEL)]
-ClassWeight = Annotated[
-    str | None,
-    typer.Option(
-        help="balanced: rare classes count as much as frequent ones.", show_default="none", rich_help_panel=MODEL
-    ),
-]
-
-MaxNodes = Annotated[
-    int | None,
-    typer.Option(
-        help="Nodes of the largest subgraphs, 1 to 6.",
-        show_default="6, fewer for dense graphs",
-        rich_help_panel=SUBGRAPHS,
-    ),
-]
-Templates = Annotated[
-    str | None,
-    typer.Option(
-        help="Keep a short list of this many subgraphs, or auto for the fewest with nearly the same score.",
-        show_default="all",
-        rich_help_panel=SUBGRAPHS,
-    ),
-]
-View = Annotated[
-    str | None,
-    typer.Option(
-        help="Information on nodes and edges: auto, or some of labels, refined, degrees.", rich_help_panel=SUBGRAPHS
-    ),
-]
-HeadName = Annotated[
-    str | None,
-    typer.Option("--head", help="auto (sums and logic), linear or trees.", rich_help_panel=SUBGRAPHS),
-]
-KeepExamples = Annotated[
-    str | None,
-    typer.Option(
-        help="Store ids or smiles of training graphs with their true values in the model, for `predict --neighbours`. "
-        "Whoever gets the model can read them.",
-        show_default="nothing",
-        rich_help_panel=SUBGRAPHS,
-    ),
-]
-
-K = Annotated[
-    str | None,
-    typer.Option(
-        "--k",
-        help="Nodes per template; several sizes (3,4) for isonn-aligned.",
-        show_default="4; in evaluate the paper's",
-        rich_help_panel=PAPER,
-    ),
-]
-C = Annotated[
-    int | None,
-    typer.Option("--c", help="Number of templates.", show_default="2; in evaluate the paper's", rich_help_panel=PAPER),
-]
-Layers = Annotated[
-    str | None,
-    typer.Option(help="Deep IsoNN instead of --k and --c, such as 2x3,3x4.", rich_help_panel=PAPER),
-]
-Matching = Annotated[
-    str | None,
-    typer.Option(
-        help="How templates are matched: exact, fast (the paper's IsoNN-fast), assigned (for k > 9).",
-        show_default="exact",
-        rich_help_panel=PAPER,
-    ),
-]
-Normalize = Annotated[
-    str | None,
-    typer.Option(
-        help="positions, templates, or relative (needed for deep models on larger graphs).",
-        show_default="positions",
-        rich_help_panel=PAPER,
-    ),
-]
-Epochs = Annotated[
-    int | None,
-    typer.Option(help="Training epochs.", show_default="100; in evaluate the paper's", rich_help_panel=PAPER),
-]
-Symmetric = Annotated[
-    bool,
-    typer.Option(
-        "--symmetric",
-        help="Symmetric templates; half the work on undirected weighted graphs.",
-        rich_help_panel=PAPER,
-    ),
-]
-Size = Annotated[int | None, typer.Option(help="Nodes to reserve, if new graphs may be larger.", rich_help_panel=PAPER)]
-LearningRate = Annotated[
-    float | None, typer.Option(help="Step size of Adam.", show_default="0.001", rich_help_panel=PAPER)
-]
-BatchSize = Annotated[int | None, typer.Option(help="Graphs per step; default: all.", rich_help_panel=PAPER)]
-Patience = Annotated[
-    int | None, typer.Option(help="Stop after this many epochs without a lower loss.", rich_help_panel=PAPER)
-]
-
-Shuffles = Annotated[
-    int | None,
-    typer.Option(help="Shuffles for p-values.", show_default="99", rich_help_panel=CONNECTOMES),
-]
+from isonn.errors import InputError
 
 
-def given(**settings: Any) -> dict[str, Any]:
+def given(also: Sequence[str] | None = None, **settings: Any) -> dict[str, Any]:
     """Return the settings that were given, parsed: sizes, layers, views and short lists are written as text.
 
+    Args:
+        also: more settings, from ``--set NAME=VALUE``.
+
     Example:
-        >>> given(k="3,4", c=None, view="labels,degrees", symmetric=False, random_state=0)
-        {'k': (3, 4), 'view': ('labels', 'degrees'), 'random_state': 0}
+        >>> given(["symmetric=true"], k="3,4", c=None, view="labels,degrees", random_state=0)
+        {'k': (3, 4), 'view': ('labels', 'degrees'), 'random_state': 0, 'symmetric': True}
     """
     if settings.get("layers") is not None and not settings.get("k") is settings.get("c") is None:
-        from isonn.errors import InputError
-
         raise InputError("--layers replaces --k and --c; give one or the other")
-    chosen = {name: value for name, value in settings.items() if value is not None and value is not False}
-    for name, parse in (
-        ("k", parse_sizes),
-        ("layers", parse_layers),
-        ("n_templates", parse_templates),
-        ("view", _parse_view),
-    ):
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    for name, parse in (("k", parse_sizes), ("layers", parse_layers), ("n_templates", parse_templates)):
         if name in chosen:
             chosen[name] = parse(chosen[name])
-    return chosen
+    if "," in chosen.get("view", ""):
+        chosen["view"] = tuple(chosen["view"].split(","))
+    return chosen | dict(map(parse_setting, also or ()))
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Parse ``NAME=VALUE``; the value is JSON (3, 0.5, true, [1, 2]), or else a text.
+
+    Example:
+        >>> parse_setting("learning-rate=0.01"), parse_setting("normalize=relative")
+        (('learning_rate', 0.01), ('normalize', 'relative'))
+    """
+    name, equals, value = text.partition("=")
+    if not (equals and name.strip()):
+        raise InputError(f"--set {text!r} is not a setting; write NAME=VALUE, such as normalize=relative")
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        parsed = value
+    return name.strip().replace("-", "_"), parsed
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
@@ -147,8 +57,6 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(size) for size in text.split(","))
     except ValueError:
-        from isonn.errors import InputError
-
         raise InputError(f"--k {text!r} is not a number of nodes; write 4, or 1,2,3,4 for several sizes") from None
 
 
@@ -163,8 +71,6 @@ def parse_layers(text: str) -> tuple[tuple[int, int], ...]:
     for layer in text.split(","):
         c, cross, k = layer.partition("x")
         if not (cross and c.strip().isdecimal() and k.strip().isdecimal()):
-            from isonn.errors import InputError
-
             raise InputError(
                 f"--layers {text!r} is not a list of layers; write 2x3,3x4 for 2 templates of 3, then 3 of 4"
             )
@@ -179,30 +85,20 @@ def parse_templates(text: str) -> int | str:
     try:
         return int(text)
     except ValueError:
-        from isonn.errors import InputError
-
         raise InputError(
             f"--templates {text!r} is not a number of templates; write a number such as 32, or auto"
         ) from None
 
 
-def _parse_view(text: str) -> str | tuple[str, ...]:
-    return tuple(text.split(",")) if "," in text else text
-
-
 def only_size(sizes: tuple[int, ...]) -> int:
     """Return the size of the templates of isonn, which are all of one size."""
     if len(sizes) > 1:
-        from isonn.errors import InputError
-
         raise InputError(f"--k {sizes} are several sizes, but isonn has one; give one")
     return sizes[0]
 
 
 def examples_kept(text: str | None) -> bool | str | None:
     """Return --keep-examples as the parameter of models; raise `InputError` for other words than ids and smiles."""
-    from isonn.errors import InputError
-
     if text not in (None, "ids", "smiles"):
         raise InputError(f"--keep-examples {text} is unknown; use ids or smiles")
     return True if text == "ids" else text

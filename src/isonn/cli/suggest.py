@@ -60,7 +60,7 @@ def suggest(
 
 def _one_graph(text: str, number: int, clf: Any) -> Any:
     """Return the graph of a SMILES, or one of a dataset."""
-    from isonn.cli.options import graphs_of
+    from isonn.cli.reading import graphs_of
     from isonn.errors import InputError
     from isonn.graphs.convert import as_graphset
 

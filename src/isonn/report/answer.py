@@ -38,14 +38,15 @@ def question_text(cases: Cases, explained: Any) -> str:
         return f"Which labels does a {naming.noun} of {name} have, and why?"
     if len(target.classes) > 2:
         return f"What tells the {len(target.classes)} classes of {name} apart?"
+    if naming.targets and explained not in naming.classes:
+        return f"Which {naming.noun}s of {name} have {naming.target()} = {explained}, and why?"
     return f"Which {naming.noun}s of {name} {naming.being(explained)}, and why?"
 
 
 def answer_of_units(cases: Cases, group: UnitGroup) -> Answer:
     """Answer with the named units that speak for a class, and the graph where the strongest contributes most."""
-    row = group.lines[0].row
-    number = row.graphs[0]
-    panel = next(panel for panel in cases.panels if panel.number == number)
+    row = next((line.row for line in group.lines if not line.contradicted), group.lines[0].row)
+    panel = next(panel for panel in cases.panels if panel.number == row.graphs[0])
     return Answer(group.sentence, cases.highlighted(panel, row.nodes, row.mean >= 0, row.text))
 
 

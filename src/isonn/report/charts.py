@@ -110,12 +110,12 @@ def scatter(
         return ""
     every = [value for point in points for value in point]
     wide, high = (every, every) if diagonal else ([a for a, _ in points], [b for _, b in points] + [0.0])
-    x, y = _Axis(min(wide), max(wide), 44, 350), _Axis(min(high), max(high), 210, 10)
+    x, y = _Axis(min(wide), max(wide), 44, 350), _Axis(min(high), max(high), 210, 20)
     parts = [_open("chart scatter", 360, 250, title), *_grid(x, y, x_name, x.ticks)]
     ends = ((min(wide), min(wide)), (max(wide), max(wide))) if diagonal else ((min(wide), 0.0), (max(wide), 0.0))
     parts.append(f'<path class="line" d="M{"L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in ends)}"/>')
     parts += [f'<circle class="small" cx="{x(a):.1f}" cy="{y(b):.1f}" r="2.5"/>' for a, b in points]
-    parts.append(f'<text class="tick unit" x="352" y="20">{escape(y_name)}</text>')
+    parts.append(f'<text class="tick start" x="44" y="12">{escape(y_name)}</text>')
     return "".join([*parts, "</svg>"])
 
 

@@ -52,7 +52,9 @@ class Holders:
         held = self.held(reason)
         if held is None:
             return ""
-        counts = count_by_class(held, sides_of(self.graphs, naming))[:4]
+        labels = self.graphs.y is not None and self.graphs.y.ndim == 2
+        sides = sides_of(self.graphs, naming, reason.explanation.explained if labels else None)
+        counts = count_by_class(held, sides)[:4]
         of = f" of {len(self.graphs):,} {naming.noun}s searched" if self.sampled else ""
         return ", ".join(f"{n:,} of {all_:,} {side(name)}" for name, n, all_ in counts) + of
 

@@ -24,7 +24,7 @@ from isonn.report.sections.provenance import provenance_section
 from isonn.report.sections.suggestions import suggestions_section
 from isonn.report.sections.templates import matched_templates_section
 from isonn.report.sections.trust import trust_section
-from isonn.report.words import Naming, percent_text
+from isonn.report.words import Naming, count_text, percent_text
 
 #: Default number of graphs on a page.
 FIRST = 20
@@ -60,10 +60,9 @@ def explain_page(
     check_takes(clf, graphs[chosen], source or Path("the model"))
     judged = Judged(clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
     cases = Cases(judged, graphs, chosen, listed, quiet, label)
-    settings = ", ".join(f"{name}={getattr(clf, name)}" for name in ("k", "c", "matching") if hasattr(clf, name))
     facts = [
-        ("model", f"{type(clf).__name__}({settings})" + (f" from {source.name}" if source is not None else "")),
-        ("data", f"{graphs.name}: {len(graphs)} graphs"),
+        ("model", type(clf).__name__ + (f" from {source.name}" if source is not None else "")),
+        ("data", f"{graphs.name}: {count_text(len(graphs), cases.naming.noun)}"),
         ("SHA-256 of the data", graphs.digest),
     ]
     explanations = [cases.explanation(number) for number in chosen]

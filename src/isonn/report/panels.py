@@ -16,7 +16,7 @@ from isonn.report.charts import bar
 from isonn.report.counts import Holders
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph
 from isonn.report.waterfall import waterfall
-from isonn.report.words import Naming, brief, listed, percent_text, reason_words
+from isonn.report.words import CONNECTIONS, Naming, brief, listed, percent_text, reason_words
 from isonn.targets import Labels, Numbers
 
 #: How units that are not deleted are removed.
@@ -295,6 +295,6 @@ def _place(graph: Graph, match: Match, look: Symbols) -> str:
 
 def _nodes(reason: Reason) -> str:
     """Return the nodes of a reason by name; "" if the reason's words already name them."""
-    if reason.graph.kind == "connectomes":
+    if reason.unit.kind in CONNECTIONS:
         return ""
     return listed([brief(name, reason.graph.kind) for name in reason.names])

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 from isonn.errors import IsoNNWarning
+from isonn.experiments.metrics import METRICS
 from isonn.experiments.rows import Row
 from isonn.experiments.tables import failures
 from isonn.graphs.graph import GraphSet
@@ -36,6 +37,9 @@ from isonn.report.sections.provenance import group_facts, provenance_section, tw
 from isonn.report.sections.results import results_section
 from isonn.report.sections.templates import template_cards_section
 from isonn.report.trivial import trivial_tile
+
+#: Metrics of numbers on the first screen, beside the one that is tested.
+MORE = ("mae", "pearson")
 
 
 class ReportPage(NamedTuple):
@@ -147,8 +151,9 @@ def _with_run_tiles(header: Header, rows: Sequence[Row], method: str) -> Header:
     if best is None or trivial is None:
         return header
     about = f"{metric_heading(best)} over all seeds of the run"
+    more = ", ".join(f"{METRICS[name].heading} {best.metrics[name]}" for name in MORE if name in best.metrics)
     tiles = [
-        Tile(method, metric_text(best), about, main=True),
+        Tile(method, metric_text(best), f"{about}; {more}" if more else about, main=True),
         Tile(f"Best trivial method: {trivial.method}", metric_text(trivial), about),
     ]
     return replace(header, tiles=tiles)

@@ -10,14 +10,14 @@ from html import escape
 from isonn.explain.explanation import Explanation
 from isonn.explain.reasons import Reason
 from isonn.report.draw import shortened
-from isonn.report.words import brief, region_names
+from isonn.report.words import CONNECTIONS, brief, region_names
 
 #: Units with bars of their own; the others share one.
 UNITS = 7
 #: Terms of the whole graph with bars of their own.
 TERMS = 2
 #: Size in pixels: the height of a row, and where bars start and end.
-ROW, LEFT, RIGHT, WIDTH = 26, 180, 302, 360
+ROW, LEFT, RIGHT, WIDTH = 26, 205, 325, 384
 #: Characters of a name.
 NAME = 27
 
@@ -119,6 +119,6 @@ def _attributes(svg: str) -> dict[str, str]:
 
 def _name(reason: Reason) -> str:
     """Return a unit in words; of connections, the regions alone."""
-    if reason.unit.kind in ("set", "connection"):
+    if reason.unit.kind in CONNECTIONS:
         return " \u2013 ".join(region_names(reason))
     return brief(reason.text, reason.graph.kind)

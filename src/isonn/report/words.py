@@ -17,6 +17,8 @@ from isonn.report.matrix import suits
 
 #: Maximum number of nodes named per reason.
 NAMED = 12
+#: Kinds of units that are connections of aligned graphs.
+CONNECTIONS = ("set", "connection")
 _NEIGHBOURS = re.compile(r" with \d+ neighbours?")
 
 
@@ -98,7 +100,7 @@ def region_names(reason: Any) -> list[str]:
 def reason_words(reason: Any) -> str:
     """Describe a reason: its formula, or its nodes if they have names or the graph is dense."""
     names = [brief(name, reason.graph.kind) for name in reason.names]
-    if reason.graph.kind == "connectomes":
+    if reason.unit.kind in CONNECTIONS:
         names = region_names(reason)
         rest = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
         return connections([*map(shortened, names[:NAMED]), *rest])

@@ -90,7 +90,7 @@ def units_section(cases: Cases, groups: Sequence[UnitGroup]) -> Section:
     numeric = isinstance(cases.clf.target_, Numbers)
     number = min(len(cases.shown), SAMPLED) if len(groups) > 1 else len(cases.shown)
     content = {"groups": groups, "numeric": numeric, "noun": cases.naming.noun, "number": number}
-    title = f"What speaks for {groups[0].name}" if len(groups) == 1 else "What speaks for each of them"
+    title = f"What speaks for {groups[0].name}" if len(groups) == 1 else f"What speaks for each {cases.naming.word}"
     return Section("units", "What raises and lowers the value" if numeric else title, content, "Reasons")
 
 
