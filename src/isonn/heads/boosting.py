@@ -136,7 +136,8 @@ def _train(counts: csr_array, job: Job, seed: int) -> TreeArrays:
         settings["num_class"] = job.outputs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table = csr_matrix(counts[job.rows])  # LightGBM does not read sparse arrays
+        every = len(job.rows) == counts.shape[0] and bool((np.diff(job.rows) == 1).all())
+        table = csr_matrix(counts if every else counts[job.rows])  # LightGBM does not read sparse arrays
         data = lightgbm.Dataset(table, job.targets, weight=job.weights, params=settings).construct()
         del table  # LightGBM has its own copy
         booster = lightgbm.train(settings, data, ROUNDS)

@@ -109,7 +109,7 @@ class TreesHead(Head):
         scores = np.full((len(distinct.rows), self.trees.outputs), np.nan)
         for i, fold in enumerate(values):
             model = TreeArrays.stack(models[(i + 1) * len(jobs) : (i + 2) * len(jobs)])
-            scores[used[folds == fold]] = model.sums(csr_array(table[folds == fold]))
+            scores[used[folds == fold]] = model.sums(csr_array(table[folds == fold], dtype=np.float64))
         return scores
 
     def _calibrate(self, raw: Floats, targets: NDArray[Any], target: Target, distinct: Distinct) -> None:
@@ -203,7 +203,7 @@ def training_rows(
     return rows
 
 
-def take_columns(counts: csr_array, columns: IntArray) -> csr_array:
+def take_columns(counts: csr_array, columns: IntArray, dtype: Any = np.float64) -> csr_array:
     """Return some columns, given as rising numbers; scipy takes five times as long for a single graph."""
     place = np.full(counts.shape[1], -1, dtype=np.int32)
     place[columns] = np.arange(len(columns))
@@ -211,12 +211,13 @@ def take_columns(counts: csr_array, columns: IntArray) -> csr_array:
     kept = number >= 0
     ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
     shape = counts.shape[0], len(columns)
-    return csr_array((counts.data[kept].astype(np.float64), number[kept], ends), shape=shape)
+    return csr_array((counts.data[kept].astype(dtype), number[kept], ends), shape=shape)
 
 
 def take_cells(counts: csr_array, rows: IntArray, columns: IntArray) -> csr_array:
     """Return some columns of some rows, reading a few rows at a time: a copy of all columns may take gigabytes."""
-    return csr_array(vstack([take_columns(block, columns) for _, block in _in_blocks(counts, rows)], format="csr"))
+    blocks = [take_columns(block, columns, counts.dtype) for _, block in _in_blocks(counts, rows)]
+    return csr_array(vstack(blocks, format="csr"))
 
 
 def screen_columns(counts: csr_array, rows: IntArray | None = None) -> IntArray:

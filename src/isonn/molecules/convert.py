@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ from isonn.processes import run_in_order
 #: Reads an item of a list, with RDKit's log in the second argument. Returns the molecule, or the reason why it cannot
 #: be read, and the text to show.
 Parse = Callable[[Any, list[str]], tuple[Mol | str, str]]
+
+#: Number of molecules of RDKit that are held at a time; each takes tens of kilobytes.
+MOLECULES_AT_ONCE = 512
 
 
 def from_smiles(
@@ -103,11 +107,30 @@ def read_molecules(
     """
     check_mode(standardize)
     parse = parse_smiles if parse is None else parse
+    rows = enumerate(given)
+    pieces: list[GraphSet] = []
+    problems: list[Problem] = []
+    while block := list(islice(rows, MOLECULES_AT_ONCE)):
+        forms, texts, unusable = _parse(block, parse, standardize)
+        problems += unusable
+        if forms:
+            molecules = [form.mol for form in forms]
+            table = {"smiles": np.array(texts, dtype=np.str_), **standard_columns(forms, standardize)}
+            if groups:
+                table["groups"] = np.array([Chem.MolToSmiles(molecule, isomericSmiles=False) for molecule in molecules])
+            pieces.append(_graphs_of(molecules, table, name))
+    return (GraphSet.concat(pieces, name) if pieces else None), problems
+
+
+def _parse(
+    block: Iterable[tuple[int, Any]], parse: Parse, standardize: str
+) -> tuple[list[Standardized], list[str], list[Problem]]:
+    """Return the standard forms of the readable molecules, their texts, and the problems of the others."""
     forms: list[Standardized] = []
     texts: list[str] = []
     problems: list[Problem] = []
     with collected_log() as log:
-        for row, item in enumerate(given):
+        for row, item in block:
             log.clear()
             try:
                 molecule, text = parse(item, log)
@@ -120,14 +143,7 @@ def read_molecules(
             else:
                 forms.append(standard_form(molecule, text, standardize, repeats=isinstance(item, str) and item == text))
                 texts.append(text)
-    if not forms:
-        return None, problems
-    table = {"smiles": np.array(texts, dtype=np.str_)}
-    table |= standard_columns(forms, standardize)
-    molecules = [form.mol for form in forms]
-    if groups:
-        table["groups"] = np.array([Chem.MolToSmiles(molecule, isomericSmiles=False) for molecule in molecules])
-    return _graphs_of(molecules, table, name), problems
+    return forms, texts, problems
 
 
 def canonical_smiles(graphs: GraphSet) -> NDArray[np.str_]:
