@@ -11,7 +11,6 @@ Needs ISONN_DATA/molecules. Every job (a set, a split, a fold) is a line of benc
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import time
@@ -37,14 +36,10 @@ FOLDS = 5
 
 
 def load(name: str) -> tuple[isonn.GraphSet, np.ndarray]:
-    if name != "tox21":
-        graphs = isonn.load(DATA / f"{name}.csv")
-        return graphs, graphs.y
-    with (DATA / "tox21.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    y = np.array([[float(row[label]) if row[label] else np.nan for label in TOX21] for row in rows])
-    known = np.isfinite(y).any(axis=1)
-    return isonn.as_graphset([row["smiles"] for row, kept in zip(rows, known, strict=True) if kept]), y[known]
+    options = {"smiles": "smiles", "target": list(TOX21)} if name == "tox21" else {}
+    graphs = isonn.load(DATA / f"{name}.csv", **options)
+    known = np.isfinite(graphs.y).any(axis=1) if graphs.y.ndim == 2 else np.ones(len(graphs), dtype=bool)
+    return graphs[known], graphs.y[known]
 
 
 def folds(y: np.ndarray, groups: np.ndarray, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
