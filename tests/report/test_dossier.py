@@ -20,6 +20,7 @@ from sklearn.metrics import (
 import isonn
 from isonn.errors import InputError
 from isonn.experiments.validation import BOOTSTRAPS, metrics_of, scramble
+from isonn.graphs.isomorphism import graph_hashes
 from isonn.report.dossier import ABOUT, MISSING, check_about, write_dossier
 from isonn.seeding import numpy_stream
 from isonn.targets import Labels, Numbers, target_from
@@ -106,6 +107,49 @@ def test_every_number_on_the_page_is_in_the_figures(written):
             assert value == f"{exact:.3f}"
             assert interval == f"{low:.3f} to {high:.3f}"
             assert value in page
+
+
+def test_counts_and_limits_in_words_are_those_of_the_data(written):
+    dossier, stored, _, model, graphs = written
+    entries = {entry.heading: entry for chapter in dossier.chapters for entry in chapter.entries}
+    seen = model.seen_in_training(graphs[:140])
+    known, distinct = graphs[:140][seen], len(np.unique(graph_hashes(graphs[:140][seen])))
+    said = entries["6.5 Training set"].text
+    assert f": {len(known)} graphs, of which {len(known) - distinct} repeat others" in said
+    if model.target_.numeric:
+        assert f"from {known.y.min():.4g} to {known.y.max():.4g}, mean {known.y.mean():.4g}." in said
+    else:
+        assert all(f"class {value}: {(known.y == value).sum()}" in said for value in (-1, 1))
+    assert entries["7.5 External set"].text.startswith(f"{140 - len(known)} graphs")
+    assert entries["4.7 Training graphs per descriptor"].text.startswith(f"{len(known) / len(model.templates_):.3g};")
+    found = stored["scrambling"]
+    numbers = [found["value"], np.mean(found["scrambled"]), max(found["scrambled"]), found["p"]]
+    assert all(f"{number:.3f}" in entries["6.10 Scrambled targets"].text for number in numbers)
+    term, low, high = entries["5.4 Limits"].table[1][0]
+    assert (term, float(low), float(high)) == ("nodes", known.sizes.min(), known.sizes.max())
+    present = model.count(known).toarray() > 0
+    names = model.get_feature_names_out()
+    for value, piece, counts in entries["8.3 Pieces that mark each class"].table[1]:
+        columns = [i for i, template in enumerate(model.templates_) if template.text() == piece]
+        group = known.y == int(value) if not model.target_.numeric else np.ones(len(known), dtype=bool)
+        assert any(f"{present[group, i].sum()} of {group.sum()} in" in counts for i in columns), (piece, names[columns])
+
+
+def test_the_named_parts_of_molecules_are_counted_and_averaged():
+    smiles = [f"{'C' * n}{end}" for n in range(2, 14) for end in ("C(=O)O", "CO", "CN", "Cl")]
+    y = np.array([int(text.endswith("(=O)O")) for text in smiles])
+    graphs = isonn.as_graphset(smiles).with_y(y)
+    model = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
+    dossier = write_dossier(model, graphs)
+    (entry,) = [e for chapter in dossier.chapters for e in chapter.entries if e.heading == "8.3 Named parts"]
+    rows = {part: (mean, held) for _, part, mean, held in entry.table[1]}
+    mean, held = rows["carboxylic acid"]
+    assert held == "12 of 48, 12 of them 1"
+    worth = []
+    for text in smiles:
+        e = model.explain(text, label=1)
+        worth += [unit.contribution for unit in e.units if unit.name == "carboxylic acid"]
+    assert mean.startswith(f"{np.mean(worth):+.3f} ")
 
 
 def test_scaffolds_are_held_out_together(written):

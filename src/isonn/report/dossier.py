@@ -23,6 +23,8 @@ from isonn.experiments.validation import BOOTSTRAPS, SCRAMBLED_GRAPHS, Validatio
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.report.page import render, write
+from isonn.report.unit_table import unit_rows
+from isonn.seeding import numpy_stream
 from isonn.targets import as_y
 
 #: The first words of every dossier.
@@ -31,6 +33,8 @@ DRAFT = (
     "computed by isonn from the data named below; entries marked as missing must be written by you."
 )
 MISSING = "to be written by you"
+#: Molecules that are explained for the table of named parts, and parts that are listed for an output.
+EXPLAINED, UNITS = 500, 10
 
 #: What a user may say about a model (--about), with the heading it belongs to.
 ABOUT = {
@@ -329,19 +333,11 @@ class _Writer:
         return Chapter("7. External validation", entries, _FIT)
 
     def _mechanism(self) -> Chapter:
-        rows = []
-        for explained, reasons in self.model.reasons_.items():
-            for reason in reasons[:10]:
-                counts = "; ".join(f"{held} of {of} in {name}" for name, (held, of) in reason.graphs.items())
-                rows.append([str(explained), reason.text, counts])
         entries = [
             self._said("mechanism"),
             Entry("8.2 A priori or a posteriori", "A posteriori: pieces were weighed by the data, then named."),
+            self._units() if self.model.kind_ == "molecules" else self._pieces(),
         ]
-        if rows:
-            first = "column" if self.model.target_.numeric else "class"
-            table = ((first, "piece", "training graphs that have it"), rows)
-            entries.append(Entry("8.3 Pieces that mark each class", "", table))
         if self.alerts:
             alerts = [_alert_row(row) for row in self.alerts]
             columns = ("alert", "SMARTS", "molecules", "of the class", "precision")
@@ -349,6 +345,44 @@ class _Writer:
         return Chapter(
             "8. Mechanistic interpretation", entries, "Principle 5: a mechanistic interpretation, if possible"
         )
+
+    def _units(self) -> Entry:
+        """List the named units with the largest sums of contributions, over a sample of the training molecules."""
+        target, graphs = self.model.target_, self.graphs
+        sample = np.sort(numpy_stream(self.model.seed_, "units").permutation(len(graphs))[:EXPLAINED])
+        explained = [(i, self.model.explain(graphs[i : i + 1], top=0)) for i in sample.tolist()]
+        two = target.exclusive and len(target.classes) == 2
+        names, y = self._output_names(), _targets(graphs)
+        rows = []
+        for column in [1] if two else range(target.outputs):
+            for row in unit_rows(explained, column)[:UNITS]:
+                held = f"{len(row.graphs)} of {len(sample)}"
+                if two:
+                    held += f", {int((y[list(row.graphs)] == target.classes[1]).sum())} of them {names[1]}"
+                rows.append([names[column], row.text, f"{row.mean:+.3f} ({row.low:+.3f} to {row.high:+.3f})", held])
+        words = (
+            f"Contributions of named parts to the score of the model, which saw these molecules, over {len(sample)} "
+            "of them, with 95 % intervals of the mean."
+        )
+        return Entry("8.3 Named parts", words, ((self._column, "part", "mean contribution", "molecules"), rows))
+
+    def _pieces(self) -> Entry:
+        rows = []
+        for explained, reasons in self.model.reasons_.items():
+            for reason in reasons[:UNITS]:
+                counts = "; ".join(f"{held} of {of} in {name}" for name, (held, of) in reason.graphs.items())
+                rows.append([str(explained), reason.text, counts])
+        return Entry(
+            "8.3 Pieces that mark each class", "", ((self._column, "piece", "training graphs that have it"), rows)
+        )
+
+    @property
+    def _column(self) -> str:
+        return "column" if self.model.target_.numeric else "class" if self.model.target_.exclusive else "label"
+
+    def _output_names(self) -> list[str]:
+        names = self.model.label_names_.get("class" if self.model.target_.exclusive else "target", {})
+        return [str(names.get(value, value)) for value in self.model.target_.classes.tolist()]
 
     def _counts(self) -> str:
         y = _targets(self.graphs)
