@@ -18,6 +18,14 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
+def is_path(text: str | Path) -> bool:
+    """Return whether a text names an existing file or folder; a SMILES may be too long for any."""
+    try:
+        return Path(text).expanduser().exists()
+    except (OSError, RuntimeError):  # too long, or the home of an unknown user
+        return False
+
+
 def check_new(path: Path, choose: str = "another name") -> None:
     """Raise `InputError` if the path exists; ``choose`` says what to choose instead, such as "another --out"."""
     if path.exists():

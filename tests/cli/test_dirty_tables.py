@@ -140,6 +140,25 @@ def model(acids, tmp_path):
     return tmp_path / "model"
 
 
+def test_molecules_of_any_kind_and_length_are_predicted_and_explained(model, tmp_path):
+    """One atom, salts, metals, deuterium, an open valence, and 500 atoms, longer than the name of a file may be."""
+    odd = ["C", "[Na+].[Cl-]", "[Fe]", "CC[Hg]CC", "O.O", "[2H]C", "*C", "[He]", "C" * 500]
+    result = run("predict", model, *odd, "--reasons", 1)
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    assert [row["smiles"] for row in rows] == odd
+    assert all(row["predicted"] in ("yes", "no") and not row["problem"] for row in rows)
+    result = run("explain", model, *odd, "--out", tmp_path / "odd.html")
+    assert result.returncode == 0, result.stderr
+    refused(run("predict", model, "x" * 500), "is not the name of a dataset")
+
+
+def test_a_line_above_the_column_names_is_told(tmp_path):
+    rows = [("smiles", "y"), *((smiles, i % 2) for i, smiles in enumerate(ACIDS))]
+    data = write(tmp_path / "title.csv", ("My assay", ""), rows)
+    refused(fit(data, tmp_path / "m"), "has its column names in line 2; delete the line above them")
+
+
 def test_molecules_are_explained_as_they_are_written(model, tmp_path):
     result = run("explain", model, "CCCC(=O)[O-].[Na+]", "CCCO")
     assert result.returncode == 0, result.stderr

@@ -56,7 +56,13 @@ def test_a_family_sums_its_units_and_takes_their_place_in_the_sentence():
     row = rows["basic amine"]
     assert sorted(row.graphs) == [i for i, text in enumerate(smiles) if "N" in text]
     assert set(row.members) == {
-        *("primary aliphatic amine", "secondary aliphatic amine", "tertiary aliphatic amine", "piperidine", "piperazine")
+        *(
+            "primary aliphatic amine",
+            "secondary aliphatic amine",
+            "tertiary aliphatic amine",
+            "piperidine",
+            "piperazine",
+        )
     }
     each = [sum(unit.contribution for unit in e.units if unit.name in row.members) for _, e in explained]
     assert row.mean == pytest.approx(np.mean([worth for worth in each if worth]))

@@ -187,6 +187,7 @@ def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folde
     """Write the dossier of every prediction, a page each."""
     import isonn
     from isonn.cli.reading import graphs_of
+    from isonn.files import is_path
     from isonn.graphs.convert import as_graphset, is_smiles
     from isonn.report.prediction_dossier import facts_of, prediction_dossier
 
@@ -194,7 +195,7 @@ def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folde
     folder.mkdir(parents=True)
     number = 0
     for path in data:
-        alone = not Path(path).expanduser().exists() and is_smiles(path)
+        alone = not is_path(path) and is_smiles(path)
         graphs = as_graphset([path], standardize=clf.standardize_) if alone else graphs_of(path, clf, **options)
         rules, standard = _rules(graphs)
         for i in range(len(graphs)):

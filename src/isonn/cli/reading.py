@@ -58,8 +58,9 @@ def given_graphs(data: Sequence[str], clf: Any, **options: Any) -> GraphSet:
         return graphs_of(data[0], clf, **options)
     import isonn
     from isonn.errors import InputError
+    from isonn.files import is_path
 
-    other = next((text for text in data if Path(text).expanduser().exists()), None)
+    other = next((text for text in data if is_path(text)), None)
     if other is not None:
         raise InputError(f"{other} is a file, and {len(data)} items are given; give one file, or only SMILES")
     if options:
@@ -69,7 +70,9 @@ def given_graphs(data: Sequence[str], clf: Any, **options: Any) -> GraphSet:
 
 def _is_molecule(text: str) -> bool:
     """Return whether a text is a SMILES, and not a path or the name of a dataset."""
-    if Path(text).expanduser().exists() or _is_dataset(text):
+    from isonn.files import is_path
+
+    if is_path(text) or _is_dataset(text):
         return False
     try:
         from isonn.molecules.convert import is_smiles

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -62,9 +61,10 @@ def _one_graph(text: str, number: int, clf: Any) -> Any:
     """Return the graph of a SMILES, or one of a dataset."""
     from isonn.cli.reading import graphs_of
     from isonn.errors import InputError
+    from isonn.files import is_path
     from isonn.graphs.convert import as_graphset
 
-    if clf.kind_ == "molecules" and not Path(text).expanduser().exists():
+    if clf.kind_ == "molecules" and not is_path(text):
         return as_graphset([text], standardize=clf.standardize_)
     graphs = graphs_of(text, clf)
     rows = graphs.table["row"].tolist() if "row" in graphs.table else list(range(len(graphs)))

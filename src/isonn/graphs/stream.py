@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from isonn.errors import InputError
+from isonn.files import is_path
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.datasets.registry import fetch, known, load
 from isonn.graphs.graph import GraphSet
@@ -167,7 +168,7 @@ def _from_path(source: str | os.PathLike[str], at_once: int, options: dict[str, 
         # named datasets are small, and `load` checks their contents
         return GraphStream(lambda: [load(source, **options)], names[source.casefold()], at_once)
     path = Path(source).expanduser()
-    if not path.exists():
+    if not is_path(path):
         path = fetch(str(source))
     return GraphStream(
         lambda: path_pieces(path, at_once, **options),

@@ -102,11 +102,11 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
         return usual[0]
     if any(_is_smiles([name]) for name in names if name not in usual):
         raise DatasetError(f"{path} begins with a molecule instead of column names; add a header line")
+    if not usual and rows and any(cell.strip().casefold() in _USUAL for cell in rows[0]):
+        raise DatasetError(f"{path} has its column names in line 2; delete the line above them")
     candidates = usual or [name for i, name in enumerate(names) if _is_smiles([r[i] for r in rows if len(r) > i])]
     if len(candidates) == 1:
         return candidates[0]
-    if rows and any(cell.strip().casefold() in _USUAL for cell in rows[0]):
-        raise DatasetError(f"{path} has its column names in line 2; delete the line above them")
     columns = ", ".join(map(repr, names))
     if candidates:
         several = " and ".join(map(repr, candidates))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from isonn.errors import DatasetError
+from isonn.files import is_path
 from isonn.graphs.convert import is_smiles, readable_rows
 from isonn.graphs.datasets.registry import find, known, load
 from isonn.graphs.graph import GraphSet
@@ -176,7 +177,7 @@ class GraphSource(Source):
     def key(self) -> str:
         """Return the dataset and its size in bytes."""
         path = Path(self.name).expanduser()
-        return f"{self.name} {size_of(path) if path.exists() else ''}"
+        return f"{self.name} {size_of(path) if is_path(path) else ''}"
 
     def count(self) -> int | None:
         """Return the number of graphs of a folder that is read in parts."""
@@ -216,13 +217,12 @@ def sources_of(data: Sequence[str], clf: Any, at_once: int, **options: Any) -> l
     """
     found: list[Source] = []
     truth = "class" if hasattr(clf, "predict_proba") else "value"
-    unknown = [item for item in data if not Path(item).expanduser().exists() and not _is_dataset(item)]
+    unknown = [item for item in data if not is_path(item) and not _is_dataset(item)]
     # beside a SMILES, other texts are SMILES with an error, unless they are named like files
     smiles = unknown if any(map(is_smiles, unknown)) else []
     smiles = [item for item in smiles if not item.lower().endswith(SUFFIXES)]
     for item in data:
-        path = Path(item).expanduser()
-        tables = _tables(path, options, getattr(clf, "kind_", "") == "molecules")
+        tables = _tables(item, options, getattr(clf, "kind_", "") == "molecules")
         if tables:
             given = {name: options.get(name) for name in ("smiles", "target")}
             found += [TableSource(reader, file, likely=target_names(clf), **given) for reader, file in tables]
@@ -242,9 +242,12 @@ def target_names(clf: Any) -> list[str]:
     return [name for _, name in sorted(clf.label_names_.get("target", {}).items())]
 
 
-def _tables(path: Path, options: dict[str, Any], molecules: bool) -> list[tuple[Reader, Path]]:
+def _tables(item: str, options: dict[str, Any], molecules: bool) -> list[tuple[Reader, Path]]:
     """Return the tables at a path; [] for anything else. A folder of CSV files holds matrices, unless of molecules."""
-    if not path.exists() or (path.is_file() and reader_of(path) is None):
+    if not is_path(item):
+        return []
+    path = Path(item).expanduser()
+    if path.is_file() and reader_of(path) is None:
         return []
     if molecules and path.is_dir():
         files = [(reader_of(file), file) for file in sorted(path.iterdir()) if file.is_file()]

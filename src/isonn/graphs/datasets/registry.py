@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from isonn.errors import DatasetError
+from isonn.files import is_path
 from isonn.graphs.datasets.fetch import OnProgress, download
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import read_path, reader_of
@@ -87,7 +88,8 @@ def _entry_from(row: dict[str, Any]) -> Entry:
 _CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))
 ENTRIES = tuple(map(_entry_from, _CATALOGUE["dataset"]))
 TU_NAMES = frozenset(_CATALOGUE["tu"]["names"].split())
-_BARE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*")
+#: The name of a dataset; a longer word may be a SMILES.
+_BARE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]{,99}")
 
 
 def known() -> tuple[Entry, ...]:
@@ -119,7 +121,7 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
     entry = _entry(name_or_path)
     if entry is None or (entry not in ENTRIES and Path(name_or_path).exists()):
         path = Path(name_or_path).expanduser()
-        if not path.exists():
+        if not is_path(path):
             raise DatasetError(f"there is no dataset and no file {str(path)!r:.100}{_nearest(path.stem)}")
         return read_path(path, **options)
     return read_entry(entry, _fetch(entry, on_progress), **options)
@@ -177,7 +179,7 @@ def _entry(name: str | os.PathLike[str]) -> Entry | None:
 def _named(name: str) -> Entry:
     entry = _entry(name)
     if entry is None:
-        raise DatasetError(f"{name!r} is not the name of a dataset{_nearest(name)}")
+        raise DatasetError(f"{name!r:.100} is not the name of a dataset{_nearest(name)}")
     return entry
 
 

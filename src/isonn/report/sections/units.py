@@ -19,7 +19,7 @@ from isonn.targets import Numbers
 #: Maximum number of units that raise and that lower a score, of those in a sentence, and of classes or labels.
 LISTED, NAMED, OUTPUTS = 12, 3, 30
 #: Units of less than this share of the largest mean contribution are not in the sentence.
-STRONG = 0.2
+STRONG = 0.1
 #: Maximum number of graphs that are explained for every one of several classes or labels.
 SAMPLED = 250
 #: Maximum number of examples per unit.
