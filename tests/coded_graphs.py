@@ -10,6 +10,7 @@ import numpy as np
 
 import isonn
 from isonn.subgraphs.count import count_in_threads
+from isonn.subgraphs.counter import Counter as CompiledCounter
 from isonn.subgraphs.encode import CodedGraphs, Codes
 from isonn.subgraphs.table import join_chunks
 
@@ -95,13 +96,21 @@ def counts_by_definition(given):
     return found
 
 
-def count_tables(given, limit=MANY, **settings):
+def count_table(given, limit=MANY, **settings):
     return join_chunks(count_in_threads(given, limit, **settings))
 
 
-def as_counts(tables):
-    """Tables in the form of `counts_by_definition`."""
-    return {(table.view, table.size): (table.rows, table.counts.toarray()) for table in tables}
+def as_counts(table):
+    """A table in the form of `counts_by_definition`."""
+    counts = np.split(table.counts.toarray(), np.cumsum(list(map(len, table.rows.values())))[:-1], axis=1)
+    return {key: (rows, found) for (key, rows), found in zip(table.rows.items(), counts, strict=True)}
+
+
+def loaded(given, by_code=False, **settings):
+    """A counter that has loaded graphs."""
+    counter = CompiledCounter(tuple(view.sizes for view in given.views), **settings)
+    counter.load(given, by_code)
+    return counter
 
 
 def assert_same_counts(found, expected, rtol=0.0, graphs=None):

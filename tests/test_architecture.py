@@ -25,6 +25,7 @@ LAYERS = [
     {"conformal", "references"},
     {"domain"},
     {"explain"},
+    {"model_files"},
     {"estimator"},
     {"torch_estimator", "audit"},
     {"windows", "subgraphs", "aligned", "baselines"},

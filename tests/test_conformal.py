@@ -269,7 +269,7 @@ def test_a_saved_model_gives_the_same_intervals(fitted, graphs, tmp_path):
     ],
 )
 def test_damaged_scores_are_refused(fitted, tmp_path, name, change):
-    from isonn.estimator import JSON_NAME, TENSORS_NAME, _digest
+    from isonn.model_files import JSON_NAME, TENSORS_NAME, digest_of
 
     folder = tmp_path / "model"
     fitted.save(folder)
@@ -280,7 +280,7 @@ def test_damaged_scores_are_refused(fitted, tmp_path, name, change):
     save_file(tensors, file)
     description = json.loads((folder / JSON_NAME).read_text())
     description["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-    description["digest"] = _digest(description)
+    description["digest"] = digest_of(description)
     (folder / JSON_NAME).write_text(json.dumps(description))
     with pytest.raises(ModelFileError, match="does not describe the weights it holds"):
         isonn.load_model(folder)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import isonn
-from isonn import estimator
+from isonn import model_files
 from isonn.errors import InputError, ModelFileError
 
 
@@ -66,7 +66,7 @@ def labels_of(content, kind):
 )
 def test_a_forged_description_is_refused_before_it_is_used(model, change):
     edit(model, change)
-    edit(model, lambda content: content.update(digest=estimator._digest(content)))
+    edit(model, lambda content: content.update(digest=model_files.digest_of(content)))
     with pytest.raises(ModelFileError, match="does not describe"):
         isonn.load_model(model)
 
@@ -74,7 +74,7 @@ def test_a_forged_description_is_refused_before_it_is_used(model, change):
 def test_a_forged_mean_is_refused_before_it_is_used(mutag, tmp_path):
     isonn.SubgraphRegressor(max_nodes=1, random_state=0).fit(mutag, mutag.sizes).save(tmp_path / "model")
     edit(tmp_path / "model", lambda content: content["target"].update(mean=[[1.0]]))
-    edit(tmp_path / "model", lambda content: content.update(digest=estimator._digest(content)))
+    edit(tmp_path / "model", lambda content: content.update(digest=model_files.digest_of(content)))
     with pytest.raises(ModelFileError, match="does not describe"):
         isonn.load_model(tmp_path / "model")
 

@@ -575,7 +575,7 @@ def forged(tally: Tally) -> None:
     from safetensors.numpy import load_file, save_file
 
     import isonn
-    from isonn.estimator import JSON_NAME, TENSORS_NAME, _digest
+    from isonn.model_files import JSON_NAME, TENSORS_NAME, digest_of
 
     graphs = isonn.load("MUTAG")[:60]
     extremes = (0, -1, 1, 2**31 - 1, -(2**31), np.nan, np.inf, 1e300)
@@ -595,7 +595,7 @@ def forged(tally: Tally) -> None:
                 save_file(tensors, folder / TENSORS_NAME)
                 description = json.loads((folder / JSON_NAME).read_text())
                 description["sha256"] = hashlib.sha256((folder / TENSORS_NAME).read_bytes()).hexdigest()
-                description["digest"] = _digest(description)
+                description["digest"] = digest_of(description)
                 (folder / JSON_NAME).write_text(json.dumps(description))
                 _answers_or_refuses(tally, folder, graphs, f"{head}, case {i}: {value} in {name}")
                 for path, content in kept.items():

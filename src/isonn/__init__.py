@@ -21,7 +21,7 @@ _HOME = {
     "SubgraphClassifier": "isonn.subgraphs.estimators",
     "SubgraphRegressor": "isonn.subgraphs.estimators",
     "SubgraphVectorizer": "isonn.subgraphs.vectorizer",
-    "load_model": "isonn.estimator",
+    "load_model": "isonn.model_files",
 }
 
 __all__ = [
@@ -71,9 +71,9 @@ if TYPE_CHECKING:
         training,
     )
     from isonn.aligned.estimators import AlignedClassifier, AlignedRegressor
-    from isonn.estimator import load_model
     from isonn.graphs import Graph, GraphSet, as_graphset, load
     from isonn.graphs.stream import stream
+    from isonn.model_files import load_model
     from isonn.subgraphs.estimators import SubgraphClassifier, SubgraphRegressor
     from isonn.subgraphs.vectorizer import SubgraphVectorizer
     from isonn.windows.estimators import IsoNNClassifier, IsoNNRegressor

@@ -1,19 +1,16 @@
-"""The base classes of all estimators, following scikit-learn's conventions, and saved models.
+"""The base classes of all estimators, following scikit-learn's conventions.
 
 A method implements two hooks, which receive checked data:
 
 - ``_fit(graphs, targets)``: fit to a `GraphSet`; ``targets`` come from ``self.target_.encode``;
 - ``_answers(graphs)``: probabilities or values, shape (g, outputs), one column per entry of ``target_.classes``.
 
-A method that can be saved adds ``_description()``, ``_tensors()`` and ``_restore(description, tensors)``. A saved model
-is a folder: ``model.safetensors`` holds the numbers, ``model.json`` everything else. It contains no pickle.
+A method that can be saved adds ``_description()``, ``_tensors()`` and ``_restore(description, tensors)``; see
+`isonn.model_files`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import json
 import warnings
 from numbers import Integral
 from pathlib import Path
@@ -21,44 +18,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import estimator_html_repr
 from typing_extensions import Self
 
-import isonn
 from isonn.conformal import Conformal, check_coverage
 from isonn.domain import Assessment, Domain
-from isonn.errors import InputError, IsoNNError, IsoNNWarning, ModelFileError, NotFittedError
-from isonn.files import atomic_directory, check_new
+from isonn.errors import InputError, IsoNNWarning, NotFittedError
 from isonn.graphs.convert import as_graphset, readable_rows, standardization_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import listed
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
+from isonn.model_files import SAVED, TRAINED_ON, as_pairs, as_tuples, write_model
 from isonn.packing import mix64
 from isonn.params import check_sample_weight
-from isonn.targets import Classes, Labels, Numbers, Target, as_y, target_from
-
-FORMAT = "isonn-model-3"
-JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
-#: Formats of earlier versions.
-OLD_FORMATS = {"isonn-model-1": "0.1.0", "isonn-model-2": "0.2.0"}
-#: The tensor with the hashes of the training graphs.
-TRAINED_ON = "trained_on"
-#: Largest size of a description, in bytes.
-MOST_JSON = 2**28
-
-#: The modules of the estimators that can be saved; a model file cannot name any other class.
-SAVED = {
-    "AlignedClassifier": "isonn.aligned.estimators",
-    "AlignedRegressor": "isonn.aligned.estimators",
-    "IsoNNClassifier": "isonn.windows.estimators",
-    "IsoNNRegressor": "isonn.windows.estimators",
-    "SubgraphClassifier": "isonn.subgraphs.estimators",
-    "SubgraphRegressor": "isonn.subgraphs.estimators",
-}
+from isonn.targets import Classes, Labels, Numbers, Target, as_y
 
 
 class GraphEstimator(BaseEstimator):
@@ -135,7 +110,7 @@ class GraphEstimator(BaseEstimator):
         if isinstance(X, GraphStream):
             return np.concatenate([self.predict_interval(chunk, coverage) for chunk in X])
         outputs, signals, _ = self._judge(self._checked(X))
-        return self._interval(conformal, outputs, signals, coverage)
+        return _interval(self.target_, conformal, outputs, signals, coverage)
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Return a set of classes for each graph that contains the true one with probability ``coverage``.
@@ -183,15 +158,9 @@ class GraphEstimator(BaseEstimator):
         outputs, signals, domain = self._judge(graphs)
         answers = self.target_.link(outputs)
         if self.target_.numeric:
-            interval = self._interval(self._conformal, outputs, signals, coverage)
+            interval = _interval(self.target_, self._conformal, outputs, signals, coverage)
             return Assessment(answers, coverage, interval, None, domain)
         return Assessment(answers, coverage, None, self._conformal.sets(answers, coverage, self.target_), domain)
-
-    def _interval(
-        self, conformal: Conformal, outputs: NDArray[np.float64], signals: NDArray[np.float64] | None, coverage: float
-    ) -> NDArray[np.float64]:
-        interval = conformal.interval(outputs, coverage, self.target_, signals)
-        return interval[:, 0] if getattr(self.target_, "single", False) else interval
 
     def save(self, path: str | Path) -> None:
         """Save the model to a new folder, for `isonn.load_model`."""
@@ -209,7 +178,7 @@ class GraphEstimator(BaseEstimator):
             "target": self.target_.describe(),
             "size": self.size_,
             "seed": seed,
-            "label_names": {kind: _pairs(names) for kind, names in self.label_names_.items()},
+            "label_names": {kind: as_pairs(names) for kind, names in self.label_names_.items()},
             "standardize": self.standardize_,
             "details": self._description(),
         }
@@ -300,7 +269,7 @@ class GraphEstimator(BaseEstimator):
     @classmethod
     def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:
         """Restore the parameters of a saved model."""
-        return {name: _frozen(value) for name, value in stored.items()}
+        return {name: as_tuples(value) for name, value in stored.items()}
 
     def _description(self) -> dict[str, Any]:
         """Return what `_restore` needs besides parameters and tensors, as JSON."""
@@ -322,7 +291,7 @@ class GraphEstimator(BaseEstimator):
         if y is None:
             raise InputError(f"{type(self).__name__}.fit needs y; pass it, or a GraphSet that has it")
         targets = self._encode(y, len(graphs))
-        self.size_ = self._room(graphs)
+        self.size_ = _room(getattr(self, "size", None), int(graphs.sizes.max()))
         self.label_names_ = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
         if y is graphs.y:
             self.label_names_["target"] = dict(enumerate(graphs.target_names))
@@ -354,17 +323,6 @@ class GraphEstimator(BaseEstimator):
         given = np.maximum(given / given.mean(), 1e-9)
         return np.asarray(given if weights is None else given * weights)
 
-    def _room(self, graphs: GraphSet) -> int:
-        """Return ``size`` if the method has it, else the number of nodes of the largest training graph."""
-        largest, size = int(graphs.sizes.max()), getattr(self, "size", None)
-        if size is None:
-            return largest
-        if isinstance(size, bool) or not isinstance(size, Integral):
-            raise InputError(f"size={size!r} is not a number of nodes; use an integer >= {largest}, or None")
-        if size < largest:
-            raise InputError(f"size={size!r} is too small for a graph of {largest} nodes; use size={largest} or None")
-        return int(size)
-
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_fitted", False)
 
@@ -383,19 +341,8 @@ class GraphEstimator(BaseEstimator):
                 f"graph {i} of {len(graphs)} has {graphs.sizes[i]} nodes, more than the {self.size_} that this "
                 f"{type(self).__name__} has room for; fit with size={graphs.sizes[i]}, or leave it out"
             )
-        self._check_names(graphs)
+        _check_names(graphs, self.label_names_)
         return graphs
-
-    def _check_names(self, graphs: GraphSet) -> None:
-        """Raise `InputError` if a label code had another name in training."""
-        for kind, names in (("node", graphs.node_label_names), ("edge", graphs.edge_label_names)):
-            known = self.label_names_.get(kind, {})
-            for code, name in names.items():
-                if known.get(code, name) != name:
-                    raise InputError(
-                        f"{kind} label {code!r} is {name!r} in {graphs.name} and was {known[code]!r} in training; "
-                        f"code the labels as in training"
-                    )
 
     def _answers_of(self, X: Any, on_error: str) -> NDArray[np.float64]:
         """Return answers, with NaN for molecules that cannot be read if ``on_error`` is "nan"."""
@@ -524,115 +471,6 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         return tags
 
 
-def load_model(path: str | Path) -> Any:
-    """Load a model written by ``save``; raise `ModelFileError` if it is damaged or has another format version.
-
-    Example:
-        >>> import tempfile
-        >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphClassifier(random_state=0).fit(graphs)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     clf.save(folder + "/model")
-        ...     same = isonn.load_model(folder + "/model")
-        >>> bool((same.predict(graphs) == clf.predict(graphs)).all())
-        True
-    """
-    description, tensors = read_model(Path(path))
-    name = description.get("class")
-    if not isinstance(name, str) or name not in SAVED:
-        raise ModelFileError(f"{path} holds a model of kind {name!r}; this version knows {sorted(SAVED)}")
-    for entry, is_sound in _ENTRIES.items():
-        if entry not in description or not is_sound(description[entry]):
-            raise ModelFileError(f"{path} does not describe a model: its {entry} is not one; save the model again")
-    cls = getattr(importlib.import_module(SAVED[name]), name)
-    try:
-        model: GraphEstimator = cls(**cls._params_from_json(description["params"]))
-        model._check_params()
-        model.target_ = target_from(description["target"])
-        model.size_ = int(description["size"])
-        model.seed_ = description["seed"]
-        model.label_names_ = {kind: dict(pairs) for kind, pairs in description["label_names"].items()}
-        model.standardize_ = description["standardize"]
-        model._trained_on = tensors.pop(TRAINED_ON, None)
-        model._restore(description["details"], tensors)
-    except IsoNNError as error:
-        raise ModelFileError(f"{path} does not describe a model ({error}); save the model again") from error
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, AssertionError) as error:
-        raise ModelFileError(f"{path} does not describe the weights it holds; save the model again") from error
-    model._fitted = True
-    return model
-
-
-#: The entries of a description, checked before anything is built from it; estimators check the details.
-_ENTRIES = {
-    "params": lambda value: isinstance(value, dict) and len(value) < 100,
-    "target": lambda value: isinstance(value, dict),
-    "size": lambda value: type(value) is int and 0 < value < 2**31,
-    "seed": lambda value: type(value) is int and 0 <= value < 2**63,
-    "label_names": lambda value: (
-        isinstance(value, dict) and {"node", "edge"} <= value.keys() <= {"node", "edge", "target", "class"}
-    ),
-    "standardize": lambda value: value in (None, "none", "salts", "full"),
-    "details": lambda value: isinstance(value, dict),
-}
-
-
-def write_model(path: Path, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-    """Write a model folder atomically; raise an error if the path exists."""
-    check_new(path, "another path")
-    try:
-        with atomic_directory(path) as folder:
-            file = folder / TENSORS_NAME
-            save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, file)
-            description = {
-                "format": FORMAT,
-                "isonn": isonn.__version__,
-                **description,
-                "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
-            }
-            description = json.loads(json.dumps(description, default=_plain))
-            description["digest"] = _digest(description)
-            (folder / JSON_NAME).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-    except (OSError, SafetensorError) as error:
-        if path.exists():
-            raise InputError(f"{path} was written by another process meanwhile; choose another path") from error
-        raise ModelFileError(f"{path} cannot be written ({error}); free some space, or choose another path") from error
-
-
-def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read the description and tensors of a model folder, checked against each other."""
-    if not path.is_dir():
-        raise ModelFileError(f"{path} is not a model folder; give one written by save or `isonn fit`")
-    for name in (JSON_NAME, TENSORS_NAME):
-        if not (path / name).is_file():
-            raise ModelFileError(f"{path} holds no {name}; save the model again")
-    if (path / JSON_NAME).stat().st_size > MOST_JSON:
-        raise ModelFileError(f"{path / JSON_NAME} is larger than {MOST_JSON >> 20} MB; save the model again")
-    try:
-        description = json.loads((path / JSON_NAME).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path / JSON_NAME} is damaged ({error}); save the model again") from error
-    found = description.get("format") if isinstance(description, dict) else description
-    if isinstance(found, str) and found in OLD_FORMATS:
-        raise ModelFileError(
-            f"{path} was saved by isonn {OLD_FORMATS[found]}, whose models this version cannot read; fit it again"
-        )
-    if found != FORMAT:
-        raise ModelFileError(
-            f"{path / JSON_NAME} has format {found!r} where {FORMAT!r} is needed; save the model again"
-        )
-    if _digest(description) != description.get("digest"):
-        raise ModelFileError(f"{path / JSON_NAME} was changed after it was saved; save the model again")
-    if hashlib.sha256((path / TENSORS_NAME).read_bytes()).hexdigest() != description.get("sha256"):
-        raise ModelFileError(
-            f"{path / TENSORS_NAME} is not the file {JSON_NAME} was written with; save the model again"
-        )
-    try:
-        return description, load_file(path / TENSORS_NAME)
-    except SafetensorError as error:
-        raise ModelFileError(f"{path / TENSORS_NAME} is damaged ({error}); save the model again") from error
-
-
 def _or_nan(predicted: NDArray[Any], unknown: NDArray[np.bool_]) -> NDArray[Any]:
     """Return predictions with NaN in some rows; whole numbers then become floats, and text objects."""
     if not unknown.any():
@@ -642,28 +480,36 @@ def _or_nan(predicted: NDArray[Any], unknown: NDArray[np.bool_]) -> NDArray[Any]
     return predicted
 
 
-def _digest(description: dict[str, Any]) -> str:
-    """Return the SHA-256 of a description, which detects damage and edits, but not forgery."""
-    content = {name: value for name, value in description.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def _interval(
+    target: Target,
+    conformal: Conformal,
+    outputs: NDArray[np.float64],
+    signals: NDArray[np.float64] | None,
+    coverage: float,
+) -> NDArray[np.float64]:
+    """Return intervals of shape (g, 2), or (g, t, 2) for several columns."""
+    interval = conformal.interval(outputs, coverage, target, signals)
+    return interval[:, 0] if getattr(target, "single", False) else interval
 
 
-def _plain(value: Any) -> Any:
-    """Convert NumPy numbers and arrays, as from a parameter grid, and views to JSON."""
-    if hasattr(value, "as_json"):
-        return value.as_json()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise InputError(f"parameter value {value!r} cannot be saved; use numbers, strings or tuples of them")
+def _room(size: Any, largest: int) -> int:
+    """Return ``size``, or if it is None the number of nodes of the largest training graph."""
+    if size is None:
+        return largest
+    if isinstance(size, bool) or not isinstance(size, Integral):
+        raise InputError(f"size={size!r} is not a number of nodes; use an integer >= {largest}, or None")
+    if size < largest:
+        raise InputError(f"size={size!r} is too small for a graph of {largest} nodes; use size={largest} or None")
+    return int(size)
 
 
-def _frozen(value: Any) -> Any:
-    """Convert lists from JSON back to tuples, at every depth."""
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
-
-
-def _pairs(names: dict[Any, str]) -> list[tuple[Any, str]]:
-    """Convert a dict to pairs, because keys in JSON are strings and these may be numbers."""
-    return [(code.item() if isinstance(code, np.generic) else code, name) for code, name in names.items()]
+def _check_names(graphs: GraphSet, label_names: dict[str, dict[Any, str]]) -> None:
+    """Raise `InputError` if a label code had another name in training."""
+    for kind, names in (("node", graphs.node_label_names), ("edge", graphs.edge_label_names)):
+        trained = label_names.get(kind, {})
+        for code, name in names.items():
+            if trained.get(code, name) != name:
+                raise InputError(
+                    f"{kind} label {code!r} is {name!r} in {graphs.name} and was {trained[code]!r} in training; "
+                    f"code the labels as in training"
+                )

@@ -16,7 +16,7 @@ from isonn.errors import InputError
 LIMITS = {
     "n_jobs": 1024,
     "c": 1_000_000,
-    "n_templates": 1_000_000,
+    "n_templates": 10_000,
     "epochs": 10_000_000,
     "max_subgraphs": 2**53,
     "seeds": 10_000,

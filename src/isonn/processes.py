@@ -7,10 +7,12 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
@@ -44,14 +46,18 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 Run = Callable[[Iterable[Call]], Iterator[Any]]
 
 
-def in_threads(function: Callable[[Any], Any], items: Sequence[Any], jobs: int) -> Iterator[Any]:
+def in_threads(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Iterator[Any]:
     """Yield the results for items in order; no more items than threads are worked on at a time, to save memory."""
-    if jobs == 1 or len(items) < 2:
+    if jobs == 1 or (isinstance(items, Sequence) and len(items) < 2):
         yield from map(function, items)
         return
+    items = iter(items)
     with ThreadPoolExecutor(jobs) as pool:
-        for start in range(0, len(items), jobs):
-            yield from list(pool.map(function, items[start : start + jobs]))
+        running = deque(pool.submit(function, item) for item in islice(items, jobs))
+        while running:
+            result = running.popleft().result()
+            running.extend(pool.submit(function, item) for item in islice(items, 1))
+            yield result
 
 
 def run_in_order(calls: Iterable[Call], jobs: int | Run) -> Iterator[Any]:

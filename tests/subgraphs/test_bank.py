@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from coded_graphs import as_counts, assert_same_counts
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -64,9 +63,6 @@ def test_chunks_on_disk_are_the_tables_in_memory(tmp_path, expected, size):
     same(read_bank(tmp_path), expected)
     assert expected[0].sampled
     assert told == list(range(size, 41, size))
-    for chunk in found:
-        for key in chunk.keys:
-            np.testing.assert_array_equal(chunk.support(key), (chunk.counts(key).toarray() > 0).sum(axis=0))
 
 
 def test_processes_write_to_a_folder_that_is_named_from_where_we_are(tmp_path, expected, monkeypatch):
@@ -142,7 +138,7 @@ def test_a_missing_file_and_a_folder_without_a_bank_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", '{"format": "isonn-bank-4"}', '{"format": "isonn-bank-4", "parts": [1.5]}']
+    "text", ["{", "[]", '{"format": "isonn-bank-5"}', '{"format": "isonn-bank-5", "parts": [1.5]}']
 )
 def test_a_damaged_summary_is_refused_in_a_sentence_and_written_again(tmp_path, text, counted):
     count(tmp_path)

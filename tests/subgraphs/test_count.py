@@ -14,7 +14,7 @@ from coded_graphs import (
     as_counts,
     assert_same_counts,
     coded,
-    count_tables,
+    count_table,
     counts_by_definition,
     labelled,
     row_by_definition,
@@ -38,11 +38,10 @@ def graphs():
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6])
 def test_counts_are_those_of_the_definition_in_every_view(graphs, k):
     given = coded(graphs, (k,), second=(k,))
-    tables = count_tables(given)
-    assert_same_counts(as_counts(tables), counts_by_definition(given))
-    for table in tables:
-        np.testing.assert_array_equal(table.support, (table.counts.toarray() > 0).sum(axis=0))
-        assert (table.graphs, table.support.min(initial=1)) == (len(graphs), 1)
+    table = count_table(given)
+    assert_same_counts(as_counts(table), counts_by_definition(given))
+    np.testing.assert_array_equal(table.support, (table.counts.toarray() > 0).sum(axis=0))
+    assert (table.graphs, table.support.min(initial=1)) == (len(graphs), 1)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -53,7 +52,7 @@ def test_random_graphs_are_counted_by_the_definition(seed):
         for i in range(6)
     ]
     given = coded(graphs, SIZES, second=(2, 4))
-    assert_same_counts(as_counts(count_tables(given)), counts_by_definition(given))
+    assert_same_counts(as_counts(count_table(given)), counts_by_definition(given))
 
 
 @pytest.mark.parametrize(("node_step", "edge_step"), [(2**9, 1), (2**29, 900), (2**29, 1)])
@@ -65,7 +64,7 @@ def test_codes_that_take_several_words_are_counted_alike(graphs, node_step, edge
         edge_codes=small.views[0].edge_codes * edge_step,
     )
     given = replace(small, views=(wide, small.views[1]))
-    assert_same_counts(as_counts(count_tables(given)), counts_by_definition(given))
+    assert_same_counts(as_counts(count_table(given)), counts_by_definition(given))
 
 
 def relabelled(graph, generator):
@@ -89,8 +88,8 @@ def test_relabelling_the_nodes_changes_nothing(graphs, limit):
 @pytest.mark.parametrize("limit", [MANY, 15])
 def test_the_order_of_graphs_changes_the_order_of_rows_only(graphs, limit):
     order = np.random.default_rng(0).permutation(len(graphs))
-    found = as_counts(count_tables(coded([graphs[i] for i in order]), limit))
-    assert_same_counts(found, as_counts(count_tables(coded(graphs), limit)), rtol=1e-12, graphs=order)
+    found = as_counts(count_table(coded([graphs[i] for i in order]), limit))
+    assert_same_counts(found, as_counts(count_table(coded(graphs), limit)), rtol=1e-12, graphs=order)
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
@@ -107,17 +106,17 @@ def test_threads_change_no_count(graphs, n_jobs, monkeypatch):
 @pytest.mark.parametrize("limit", [MANY, 10])
 def test_equal_graphs_have_equal_counts_and_equal_samples(graphs, limit):
     given = coded([graphs[i] for i in (0, 1, 0, 2, 1)])
-    found = as_counts(count_tables(given, limit))
+    found = as_counts(count_table(given, limit))
     for _, counts in found.values():
         np.testing.assert_array_equal(counts[[0, 1]], counts[[2, 4]])
-    for key, (rows, counts) in as_counts(count_tables(given.slice(2, 3), limit)).items():  # without its twin
+    for key, (rows, counts) in as_counts(count_table(given.slice(2, 3), limit)).items():  # without its twin
         held = found[key][1][2] > 0
         np.testing.assert_array_equal(rows, found[key][0][held])
         np.testing.assert_array_equal(counts[0], found[key][1][2][held])
 
 
 def test_graphs_with_more_subgraphs_than_the_limit_are_sampled_and_no_other(graphs):
-    true = {k: counts.sum(axis=1) for (_, k), (_, counts) in as_counts(count_tables(coded(graphs))).items()}
+    true = {k: counts.sum(axis=1) for (_, k), (_, counts) in as_counts(count_table(coded(graphs))).items()}
     (chunk,) = count_in_threads(coded(graphs), limit=10)
     assert set(chunk.sampled) == {(g, k) for k in (3, 4) for g in range(len(graphs)) if true[k][g] > 10}
     for (g, k), share in chunk.sampled.items():
@@ -126,13 +125,13 @@ def test_graphs_with_more_subgraphs_than_the_limit_are_sampled_and_no_other(grap
 
 def test_as_many_subgraphs_as_the_limit_are_listed_and_one_more_are_sampled(graphs):
     given = coded(graphs[1:2], (4,))
-    total = int(as_counts(count_tables(given))[0, 4][1].sum())
+    total = int(as_counts(count_table(given))[0, 4][1].sum())
     assert [bool(count_in_threads(given, limit)[0].sampled) for limit in (total, total - 1)] == [False, True]
 
 
 @pytest.mark.parametrize("graph", [networkx.empty_graph(3), networkx.path_graph(2)], ids=["no edges", "a pair"])
 def test_graphs_without_subgraphs_of_a_size_have_an_empty_table(graph):
-    found = as_counts(count_tables(coded([graph, graph], (1, 3, 4))))
+    found = as_counts(count_table(coded([graph, graph], (1, 3, 4))))
     for k in (3, 4):
         assert (found[0, k][0].shape, found[0, k][1].shape) == ((0, k * (k + 1) // 2), (2, 0))
     np.testing.assert_array_equal(found[0, 1][1], [[len(graph)]] * 2)
@@ -143,15 +142,15 @@ def test_too_many_kinds_of_nodes_or_edges_are_refused_with_a_remedy(graphs):
     (view,) = given.views
     wide = replace(view, edge_codes=view.edge_codes + MAX_EDGE_CODE)
     with pytest.raises(InputError, match=r"more than 4,095; merge rare edge labels, or leave them out with view=Label"):
-        count_tables(replace(given, views=(wide,)))
+        count_table(replace(given, views=(wide,)))
     wide = replace(view, node_codes=view.node_codes + MAX_NODE_CODE)
     with pytest.raises(InputError, match="too many kinds to count; merge rare node labels"):
-        count_tables(replace(given, views=(wide,)))
+        count_table(replace(given, views=(wide,)))
     chain = coded([networkx.path_graph(5000)], (2,), second=(2,))
     codes = (1 + np.arange(4999) % 70, 1 + np.arange(4999) // 70)  # few in each view, many pairs
     views = tuple(replace(view, edge_codes=own) for view, own in zip(chain.views, codes, strict=True))
     with pytest.raises(InputError, match="the edges are of 4,999 kinds, more than 4,095"):
-        count_tables(replace(chain, views=views))
+        count_table(replace(chain, views=views))
 
 
 def test_progress_is_told_in_graphs(graphs):
@@ -181,7 +180,7 @@ def test_listed_samples_weigh_as_much_as_the_counts(graphs):
     given = coded(graphs[1:2], SIZES, second=(3, 4))
     listed = list_subgraphs(given, 12, 5)
     sums = np.bincount(listed.piece, listed.weights)
-    counts = as_counts(count_tables(given, 12, seed=5))
+    counts = as_counts(count_table(given, 12, seed=5))
     assert (listed.weights != 1).any()
     for (view, k), (rows, count) in counts.items():
         mine = np.flatnonzero((listed.rows[:, 0] == view) & (listed.rows[:, 1] == k))

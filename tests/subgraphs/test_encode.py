@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from coded_graphs import as_counts, assert_same_counts, count_tables
+from coded_graphs import as_counts, assert_same_counts, count_table
 from rich_graphs import rich_graphs
 
 import isonn
@@ -48,7 +48,7 @@ def test_a_code_means_the_label_and_the_numbers_of_its_node_or_edge():
 def test_a_template_reads_as_the_row_it_equals():
     graphs = few_values(rich_graphs())
     encoding = encoding_of(graphs, ALL, DegreesView())
-    for (view, k), (rows, _) in as_counts(count_tables(encoding.encode(graphs))).items():
+    for (view, k), (rows, _) in as_counts(count_table(encoding.encode(graphs))).items():
         for row in rows[:5]:
             template = encoding.template(view, k, row.astype(np.int64), {})
             look = encoding.views[view]
@@ -90,7 +90,7 @@ def test_relabelled_graphs_have_equal_counts():
     graphs = rich_graphs()
     views = (ALL, RefinedView(node_attributes=True), DegreesView())
     before, after = (encoding_of(given, *views).encode(given) for given in (graphs, graphs.relabelled(1)))
-    assert_same_counts(as_counts(count_tables(before)), as_counts(count_tables(after)))
+    assert_same_counts(as_counts(count_table(before)), as_counts(count_table(after)))
 
 
 def test_a_label_never_seen_is_no_label_and_said_once_with_its_number(mutag):

@@ -8,6 +8,7 @@ import pytest
 from coded_graphs import PLANTED, planted
 
 import isonn
+from isonn.subgraphs.count import count_in_threads
 from isonn.subgraphs.features import SumFeatures
 from isonn.subgraphs.table import join_chunks
 from isonn.subgraphs.terms import LARGEST_DEVIATION, SIZE_WEIGHT, NumberTerms, SizeTerms, size_counts, term_table
@@ -21,33 +22,35 @@ def graphs():
     return planted()
 
 
-def tables_of(graphs, *cuts):
+def table_of(graphs, *cuts):
     """The vectorizer and the counts of graphs, in one or several chunks."""
     vectorizer = isonn.SubgraphVectorizer(3).fit(graphs)
     bounds = zip((0, *cuts), (*cuts, len(graphs)), strict=True)
-    return vectorizer, join_chunks([vectorizer._count_in_memory(graphs[a:b])[0] for a, b in bounds])
+    coded = [vectorizer.encoding_.encode(graphs[a:b]) for a, b in bounds]
+    return vectorizer, join_chunks([count_in_threads(chunk)[0] for chunk in coded])
 
 
 @pytest.mark.parametrize("transform", ["norm", "log", "count"])
 def test_features_are_those_of_the_docstring(graphs, transform):
-    vectorizer, tables = tables_of(graphs)
+    vectorizer, table = table_of(graphs)
     sizes = term_table(graphs, "graphs")
-    vocabulary, _ = Vocabulary.learn(tables, 2, EVERY)
-    features = SumFeatures.learn(vocabulary, tables, sizes, EVERY, transform)
+    vocabulary, counted = Vocabulary.learn(table, 2, EVERY)
+    features = SumFeatures.learn(vocabulary, counted, sizes, EVERY, transform)
     expected = []
-    for table in tables:  # two views of three sizes each
-        counts = table.counts.toarray().astype(float)
+    for number in range(6):  # two views of three sizes each
+        inside = table.block == number
+        counts, often = table.counts.toarray().astype(float)[:, inside], table.support[inside] >= 2
         values = counts if transform == "count" else np.log1p(counts)
         norms = np.linalg.norm(values, axis=1, keepdims=True)
         norms = np.where(norms > 0, norms, 1)  # a graph without any piece of this size
         divisor = norms if transform == "norm" else np.sqrt((norms**2).mean())
         if transform == "count":  # each column by itself
-            divisor = np.sqrt((counts**2).mean(axis=0)) * (table.support >= 2).sum()
-        expected.append((values / divisor)[:, table.support >= 2] / np.sqrt(3 * (2 + SIZE_WEIGHT)))
+            divisor = np.sqrt((counts**2).mean(axis=0)) * often.sum()
+        expected.append((values / divisor)[:, often] / np.sqrt(3 * (2 + SIZE_WEIGHT)))
     expected.append(SizeTerms.learn(sizes, 2).features(sizes))
-    found = features.of(tables, sizes)
+    found = features.of(counted, sizes)
     assert found.shape == (PLANTED, features.columns)
-    np.testing.assert_allclose(found.toarray(), np.hstack(expected), rtol=1e-12)
+    np.testing.assert_allclose(found.toarray(), np.hstack(expected), rtol=1e-10)
     np.testing.assert_allclose(features.of(vectorizer.count(graphs[3:5]), sizes[3:5]).toarray(), found[3:5].toarray())
 
 
@@ -55,22 +58,20 @@ def test_features_are_those_of_the_docstring(graphs, transform):
 @pytest.mark.parametrize("double", [10, 1_000_000])
 def test_features_from_chunks_are_those_from_memory(graphs, transform, double, monkeypatch):
     monkeypatch.setattr("isonn.subgraphs.table.DOUBLE_ENTRIES", double)
-    (_, whole), (_, chunks) = tables_of(graphs), tables_of(graphs, 3, 17)
+    (_, whole), (_, chunks) = table_of(graphs), table_of(graphs, 3, 17)
     sizes, found = term_table(graphs, "graphs"), []
-    for tables in (whole, chunks):
-        vocabulary, places = Vocabulary.learn(tables, 2, EVERY)
-        features = SumFeatures.learn(vocabulary, tables, sizes, EVERY, transform)
-        found.append(features.of(tables, sizes, places))
+    for table in (whole, chunks):
+        vocabulary, counted = Vocabulary.learn(table, 2, EVERY)
+        found.append(SumFeatures.learn(vocabulary, counted, sizes, EVERY, transform).of(counted, sizes))
         assert found[-1].dtype == (np.float32 if double == 10 else np.float64)
-        np.testing.assert_array_equal(features.of(tables, sizes).toarray(), found[-1].toarray())
     np.testing.assert_allclose(found[0].toarray(), found[1].toarray(), rtol=1e-6)
 
 
 def test_each_view_and_the_size_have_their_weight(graphs):
-    _, tables = tables_of(graphs)
-    vocabulary, _ = Vocabulary.learn(tables, 1, EVERY)  # all pieces are templates
+    _, table = table_of(graphs)
+    vocabulary, counted = Vocabulary.learn(table, 1, EVERY)  # all pieces are templates
     sizes = term_table(graphs, "graphs")
-    squares = SumFeatures.learn(vocabulary, tables, sizes, EVERY).of(tables, sizes).power(2)
+    squares = SumFeatures.learn(vocabulary, counted, sizes, EVERY).of(counted, sizes).power(2)
     first = len(vocabulary)
     halfway = next(block.first for block in vocabulary.blocks if block.view == 1)
     shares = [squares[:, a:b].sum(axis=1).mean() for a, b in ((0, halfway), (halfway, first), (first, None))]
@@ -78,12 +79,12 @@ def test_each_view_and_the_size_have_their_weight(graphs):
 
 
 def test_standardised_features_have_equal_deviations(graphs):
-    _, tables = tables_of(graphs)
-    vocabulary, _ = Vocabulary.learn(tables, 3, EVERY)
+    _, table = table_of(graphs)
+    vocabulary, counted = Vocabulary.learn(table, 3, EVERY)
     plain = SumFeatures(vocabulary, np.ones(len(vocabulary)), "log", SizeTerms.empty(), NumberTerms.empty())
     sizes = term_table(graphs, "graphs")
-    features, found = plain.standardised(plain.of(tables, sizes))
-    np.testing.assert_allclose(features.of(tables, sizes).toarray(), found.toarray(), rtol=1e-12)
+    features, found = plain.standardised(plain.of(counted, sizes))
+    np.testing.assert_allclose(features.of(counted, sizes).toarray(), found.toarray(), rtol=1e-12)
     deviation = found.toarray().std(axis=0)
     np.testing.assert_allclose(deviation[deviation > 1e-6], 1 / np.sqrt(len(vocabulary)), rtol=1e-6)
 
@@ -134,8 +135,8 @@ def test_repeats_of_graphs_change_no_scale(graphs):
     once = np.arange(2 * PLANTED) < PLANTED
     found = []
     for some, distinct in ((graphs, EVERY), (twice, once)):
-        _, tables = tables_of(some)
-        vocabulary, _ = Vocabulary.learn(tables, 2, distinct)
-        found.append(SumFeatures.learn(vocabulary, tables, term_table(some, "graphs"), distinct, "log"))
+        _, table = table_of(some)
+        vocabulary, counted = Vocabulary.learn(table, 2, distinct)
+        found.append(SumFeatures.learn(vocabulary, counted, term_table(some, "graphs"), distinct, "log"))
     np.testing.assert_allclose(found[1].scales, found[0].scales, rtol=1e-12)
     np.testing.assert_allclose(found[1].size.mean, found[0].size.mean, rtol=1e-12)

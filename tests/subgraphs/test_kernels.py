@@ -12,11 +12,19 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from coded_graphs import MANY, SIZES, as_counts, assert_same_counts, coded, count_tables, counts_by_definition, labelled
+from coded_graphs import (
+    MANY,
+    SIZES,
+    as_counts,
+    assert_same_counts,
+    coded,
+    count_table,
+    counts_by_definition,
+    labelled,
+    loaded,
+)
 
 from isonn.subgraphs import counter as module
-from isonn.subgraphs.count import counter_of
-from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs, Codes
 
 
@@ -28,45 +36,70 @@ def graphs():
 
 def test_a_hash_where_everything_collides_changes_nothing(graphs):
     given = coded(graphs, SIZES, second=(3,))
-    strong = counter_of(given, MANY)
-    weak = Counter(
-        given.node_offsets,
-        given.edges + given.node_offsets[np.repeat(np.arange(len(given)), np.diff(given.edge_offsets)), None],
-        np.stack([view.node_codes for view in given.views]),
-        np.stack([view.edge_codes for view in given.views]),
-        tuple(view.sizes for view in given.views),
-        MANY,
-        weak_hash=True,
-    )
-    for one, other in zip(strong.count(), weak.count(), strict=True):
+    strong, weak = loaded(given), loaded(given, weak_hash=True)
+    for one, other in zip(strong.count(MANY), weak.count(MANY), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(strong.columns, weak.columns)
 
 
 def test_tables_that_grow_lose_no_count():
     given = coded([labelled(24, 0.25, seed, labels=20) for seed in range(5)], (1, 2, 3), second=(3,))
-    counter = counter_of(given, MANY)
-    counter.count()
+    counter = loaded(given)
+    counter.count(MANY)
     assert len(counter.columns) > 1025  # the room at first
-    assert_same_counts(as_counts(count_tables(given)), counts_by_definition(given))
+    assert_same_counts(as_counts(count_table(given)), counts_by_definition(given))
 
 
 @pytest.mark.parametrize("pause", [0, 7])
 def test_a_search_that_is_left_and_taken_up_again_counts_the_same(graphs, pause, monkeypatch):
     given = coded(graphs, (1, 2, 3, 4, 5), second=(2, 4))
-    whole = as_counts(count_tables(given, 200))
+    whole = as_counts(count_table(given, 200))
     monkeypatch.setattr(module, "PAUSE", pause)
-    assert_same_counts(as_counts(count_tables(given, 200)), whole)
+    assert_same_counts(as_counts(count_table(given, 200)), whole)
 
 
 def test_twins_are_the_graphs_that_are_equal_node_by_node_in_every_view(graphs):
     given = coded([graphs[i] for i in (0, 1, 0, 2, 1)])
-    assert counter_of(given, MANY).twins.tolist() == [0, 1, 0, 3, 1]
+    assert loaded(given).twins.tolist() == [0, 1, 0, 3, 1]
     given = coded([graphs[0]] * 3, (1, 2, 3), second=(3,))
     given.views[1].node_codes[given.node_offsets[1]] += 1
     given.views[0].edge_codes[given.edge_offsets[2]] += 1
-    assert counter_of(given, MANY).twins.tolist() == [0, 1, 2]
-    assert_same_counts(as_counts(count_tables(given)), counts_by_definition(given))
+    assert loaded(given).twins.tolist() == [0, 1, 2]
+    assert_same_counts(as_counts(count_table(given)), counts_by_definition(given))
+
+
+def test_a_counter_that_is_used_again_counts_as_a_new_one(graphs, monkeypatch):
+    parts = [coded(graphs[a:b], SIZES, second=(3,)) for a, b in ((0, 2), (2, 3), (1, 4))]
+    parts[1].views[0].node_codes[:] += 40  # needs more bits
+    parts[2].views[1].edge_codes[:] += 1
+    for most, rounds in ((module.MOST_ENTRIES, [1, 2, 2]), (1, [1, 2, 3])):
+        monkeypatch.setattr(module, "MOST_ENTRIES", most)
+        counter = loaded(parts[0])
+        for given, expected in zip(parts, rounds, strict=True):
+            counter.load(given, by_code=True)
+            assert pieces(counter) == pieces(loaded(given, by_code=True))
+            assert counter.round == expected
+
+
+def pieces(counter):
+    """How often each graph has each piece, by graph, view, size and codes."""
+    ends, columns, counts, _ = counter.count(MANY)
+    owner = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    rows = zip(owner.tolist(), map(tuple, counter.rows(columns).tolist()), strict=True)
+    return dict(zip(rows, counts.tolist(), strict=True))
+
+
+def test_templates_have_the_first_columns(graphs):
+    given = coded(graphs, SIZES, second=(3,))
+    table = count_table(given)
+    templates = [(view, size, rows[::2]) for (view, size), rows in table.rows.items()]
+    counter = loaded(given, templates=templates)
+    counter.count(MANY)
+    rows = counter.rows(np.arange(len(counter.columns)))
+    first = [tuple(map(int, (view, size, *row))) for view, size, of in templates for row in of]
+    width = rows.shape[1]
+    assert [tuple(row) for row in rows[: len(first)].tolist()] == [(*r, *[0] * (width - len(r))) for r in first]
+    assert len(np.unique(rows, axis=0)) == len(rows) == len(table.support)
 
 
 def star(n, leaves):
@@ -77,7 +110,7 @@ def star(n, leaves):
 
 def test_a_hub_of_fifty_thousand_neighbours_is_sampled_in_bounded_memory():
     tracemalloc.start()
-    found = as_counts(count_tables(star(100_000, 50_000), limit=1000))
+    found = as_counts(count_table(star(100_000, 50_000), limit=1000))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200 * 2**20

@@ -140,7 +140,7 @@ def test_counts_of_triangles_are_learned_exactly():
     made = [networkx.gnp_random_graph(12, p, seed=i) for i, p in enumerate(np.linspace(0.1, 0.7, 80))]
     y = np.array([sum(networkx.triangles(graph).values()) / 3 for graph in made])
     reg = model_of("number", max_nodes=4).fit(made[::2], y[::2])
-    assert reg.features_.transform == "count"
+    assert reg._model.features.transform == "count"
     assert reg.score(made[1::2], y[1::2]) > 0.999
 
 

@@ -86,10 +86,10 @@ def fit(
         int | None, option(SUBGRAPHS, "Nodes of the largest subgraphs, 1 to 6.", default="6, fewer for dense graphs")
     ] = None,
     templates: Annotated[
-        str | None,
+        int | None,
         option(
             SUBGRAPHS,
-            "Keep a short list of this many subgraphs, or auto for the fewest with nearly the same score.",
+            "Keep a short list of this many subgraphs.",
             default="all",
         ),
     ] = None,

@@ -37,8 +37,6 @@ def model_facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
     templates = getattr(model, "templates_", None)
     if templates is not None:
         facts.update(templates=len(templates))
-    if getattr(model, "coverage_", None) is not None:
-        facts.update(coverage=model.coverage_)
     return facts
 
 
@@ -61,8 +59,6 @@ def sentences(facts: dict[str, Any]) -> list[str]:
         lines.append(f"{facts['epochs']} epochs in {facts['seconds']:.1f} s, last loss {facts['loss']:.4f}")
     if "templates" in facts:
         lines.append(f"{facts['templates']:,} templates")
-    if "coverage" in facts:
-        lines.append(f"they cover {facts['coverage']:.0%} of the edges that matter most to the full vocabulary")
     unit = facts["predicts"].get("unit", "")
     if "held_out" in facts:
         lines.append(f"held out: {scores_text(facts['held_out'], unit)} (isonn evaluate DATA compares methods)")

@@ -22,7 +22,7 @@ def given(also: Sequence[str] | None = None, **settings: Any) -> dict[str, Any]:
     if settings.get("layers") is not None and not settings.get("k") is settings.get("c") is None:
         raise InputError("--layers replaces --k and --c; give one or the other")
     chosen = {name: value for name, value in settings.items() if value is not None}
-    for name, parse in (("k", parse_sizes), ("layers", parse_layers), ("n_templates", parse_templates)):
+    for name, parse in (("k", parse_sizes), ("layers", parse_layers)):
         if name in chosen:
             chosen[name] = parse(chosen[name])
     if "," in chosen.get("view", ""):
@@ -76,18 +76,6 @@ def parse_layers(text: str) -> tuple[tuple[int, int], ...]:
             )
         layers.append((int(c), int(k)))
     return tuple(layers)
-
-
-def parse_templates(text: str) -> int | str:
-    """Parse the length of a short list, or "auto"."""
-    if text == "auto":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(
-            f"--templates {text!r} is not a number of templates; write a number such as 32, or auto"
-        ) from None
 
 
 def only_size(sizes: tuple[int, ...]) -> int:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from isonn.errors import InputError
-from isonn.estimator import load_model
 from isonn.experiments.jobs import Job
 from isonn.experiments.methods import build
 from isonn.experiments.metrics import target_kind
@@ -20,6 +19,7 @@ from isonn.experiments.protocols import find_protocol
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
 from isonn.graphs.splits import Fold, grouped_folds
+from isonn.model_files import load_model
 from isonn.report.runs import Group
 from isonn.report.words import Naming
 from isonn.seeding import derive_seed

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import IsoNNWarning
-from isonn.estimator import load_model
 from isonn.graphs.io.registry import LISTED, Problem
 from isonn.graphs.io.target_column import TargetReading, plain_number, unit_of, yes_or_no
+from isonn.model_files import load_model
 from isonn.packing import Floats
 from isonn.processes import limit_threads
 from isonn.screening.columns import EXTRAS

@@ -35,7 +35,7 @@ from isonn.subgraphs.count import count_chunk
 from isonn.subgraphs.encode import CodedGraphs, Encoding
 from isonn.subgraphs.table import Key
 
-FORMAT = "isonn-bank-4"
+FORMAT = "isonn-bank-5"
 SUMMARY = "bank.json"
 
 
@@ -141,17 +141,13 @@ class FileChunk:
         return list(self.widths)
 
     def rows(self, key: Key) -> IntArray:
-        """Return the distinct subgraphs."""
-        return _read(self.path, key, "regions")[0]
+        """Return the distinct subgraphs of one view and size."""
+        return _read(self.path, f"{key[0]}.{key[1]}.rows")[0]
 
-    def counts(self, key: Key) -> csr_array:
+    def counts(self) -> csr_array:
         """Return their counts."""
-        columns = _read(self.path, key, "data", "indices", "indptr")
-        return csr_array(tuple(columns), shape=(self.graphs, self.widths[key]))
-
-    def support(self, key: Key) -> IntArray:
-        """Return the number of graphs that contain each of them."""
-        return np.bincount(_read(self.path, key, "indices")[0], minlength=self.widths[key])
+        columns = _read(self.path, "data", "indices", "indptr")
+        return csr_array(tuple(columns), shape=(self.graphs, sum(self.widths.values())))
 
 
 def _unwritable(folder: Path, error: OSError, kept: int) -> IsoNNError:
@@ -216,16 +212,13 @@ def _count_to_file(graphs: CodedGraphs | None, path: Path, key: str, limits: Lim
     if graphs is None:
         return
     chunk = count_chunk(graphs, limits.max_subgraphs, limits.seed)
-    tensors: dict[str, NDArray[Any]] = {}
-    for (view, size), (rows, counts) in chunk.tables.items():
-        tensors[f"{view}.{size}.regions"] = rows
-        for column in ("data", "indices", "indptr"):
-            tensors[f"{view}.{size}.{column}"] = getattr(counts, column)
+    tensors: dict[str, NDArray[Any]] = {f"{view}.{k}.rows": rows for (view, k), rows in chunk.distinct.items()}
+    tensors |= {column: getattr(chunk.table, column) for column in ("data", "indices", "indptr")}
     header = {
         "format": FORMAT,
         "key": key,
         "graphs": str(len(graphs)),
-        "widths": json.dumps([[view, size, len(rows)] for (view, size), (rows, _) in chunk.tables.items()]),
+        "widths": json.dumps([[view, k, len(rows)] for (view, k), rows in chunk.distinct.items()]),
         "sampled": json.dumps([[int(graph), int(k), share] for (graph, k), share in chunk.sampled.items()]),
         "sha256": json.dumps({name: _digest(tensor) for name, tensor in tensors.items()}),
     }
@@ -273,12 +266,11 @@ def _check_format(path: Path, found: object) -> None:
         )
 
 
-def _read(path: Path, key: Key, *columns: str) -> list[NDArray[Any]]:
+def _read(path: Path, *names: str) -> list[NDArray[Any]]:
     """Read and check some arrays of a chunk."""
     try:
         with safe_open(path, "numpy") as file:
             digests = json.loads(_header(path)["sha256"])
-            names = [f"{key[0]}.{key[1]}.{column}" for column in columns]
             tensors = {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError) as error:
         raise _damaged(path) from error

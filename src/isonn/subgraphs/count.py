@@ -11,16 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
-from isonn.errors import InputError, IsoNNWarning
+from isonn.errors import IsoNNWarning
 from isonn.packing import Floats, IntArray
 from isonn.progress import Report, silent
-from isonn.subgraphs.counter import Counter, counts_by_group, joint_codes
+from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs
-from isonn.subgraphs.kernels import MAX_EDGE_CODE, MAX_NODE_CODE
 from isonn.subgraphs.sample import Sample, sample_subgraphs
-from isonn.subgraphs.table import Counted, Key, MemoryChunk, compact, smallest_type
+from isonn.subgraphs.table import Key, MemoryChunk, compact, smallest_type
 
 #: Number of nodes below which another thread costs more than it saves.
 NODES_PER_BLOCK = 2**14
@@ -64,30 +63,37 @@ def count_in_threads(
 
 def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None) -> MemoryChunk:
     """Count the subgraphs of some graphs; after another thread sets ``stop``, it ends within a second."""
-    counter = counter_of(graphs, limit, by_code=True)
-    stops, columns, counts, skipped = counter.count(stop=stop)
-    owner = np.repeat(np.arange(len(graphs), dtype=np.int32), np.diff(stops, prepend=0))
-    more, sampled = _sampled_counts(graphs, counter, skipped, limit, seed)
-    if more:
-        owner = np.concatenate([owner, *(part[0].astype(np.int32) for part in more)])
-        columns = np.concatenate([columns, *(part[1] for part in more)])
-        counts = np.concatenate([counts, *(part[2] for part in more)])
+    counter = Counter(tuple(view.sizes for view in graphs.views))
+    counter.load(graphs, by_code=True)
+    counts, sampled = counts_of(counter, graphs, limit, seed, stop)
     # columns are ordered by view, size and code, so that each view and size is a run of them
-    met = np.flatnonzero(np.bincount(columns, minlength=len(counter.columns)))  # sampling may leave unused columns
+    met = np.flatnonzero(np.bincount(counts.indices, minlength=counts.shape[1]))  # samples may leave unused columns
     order = met[np.lexsort(counter.columns[met].T[::-1])]
-    rows, places = counter.rows(order), np.empty(len(counter.columns), dtype=np.int32)
+    places = np.empty(counts.shape[1], dtype=np.int32)
     places[order] = np.arange(len(order))
-    keys = [(number, k) for number, view in enumerate(graphs.views) for k in view.sizes]
-    numbers = np.zeros((len(graphs.views), graphs.sizes[-1] + 1), dtype=np.int64)
-    numbers[tuple(np.transpose(keys))] = np.arange(len(keys))
-    group_of = numbers[rows[:, 0], rows[:, 1]]
-    bounds = np.searchsorted(group_of, np.arange(len(keys) + 1))
-    tables = counts_by_group(owner, places[columns], counts, group_of, len(keys), len(graphs))
-    counted: dict[Key, Counted] = {}
-    for key, table, (start, end) in zip(keys, tables, itertools.pairwise(bounds), strict=True):
-        codes = rows[start:end, 2 : 2 + key[1] * (key[1] + 1) // 2]
-        counted[key] = Counted(smallest_type(codes), compact(csr_array(table, shape=(len(graphs), end - start))))
-    return MemoryChunk(len(graphs), counted, sampled)
+    table = csr_array((counts.data, places[counts.indices], counts.indptr), shape=(len(graphs), len(order)))
+    table.sort_indices()
+    rows = counter.rows(order)
+    distinct: dict[Key, IntArray] = {}
+    for number, view in enumerate(graphs.views):
+        for k in view.sizes:
+            inside = (rows[:, 0] == number) & (rows[:, 1] == k)
+            distinct[number, k] = smallest_type(rows[inside, 2 : 2 + k * (k + 1) // 2])
+    return MemoryChunk(distinct, compact(table), sampled)
+
+
+def counts_of(
+    counter: Counter, graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None
+) -> tuple[csr_array, dict[Key, float]]:
+    """Return how often each graph that a counter has loaded contains each of its columns, and the shares sampled."""
+    ends, columns, counts, skipped = counter.count(limit, stop=stop)
+    more, sampled = _sampled_counts(graphs, counter, skipped, limit, seed)
+    shape = len(graphs), len(counter.columns)
+    table = csr_array((counts, columns, np.concatenate([[0], ends])), shape=shape)
+    if more:
+        owner, column, weight = (np.concatenate(parts) for parts in zip(*more, strict=True))
+        table = csr_array(table + coo_array((weight, (owner, column)), shape=shape))
+    return table, sampled
 
 
 #: Graph, column and weight of sampled subgraphs.
@@ -139,8 +145,9 @@ class Listed:
 def list_subgraphs(graph: CodedGraphs, limit: int, seed: int) -> Listed:
     """List the subgraphs of a single graph with their nodes, in one pass."""
     widest = graph.sizes[-1]
-    counter = counter_of(graph, limit)
-    _, _, _, skipped = counter.count(emit=True)
+    counter = Counter(tuple(view.sizes for view in graph.views))
+    counter.load(graph)
+    _, _, _, skipped = counter.count(limit, emit=True)
     nodes, columns = [counter.found_nodes.astype(np.int64)], [counter.found_columns.astype(np.int64)]
     weights = [np.ones(len(columns[0]))]
     smallest = min((size for _, size in skipped), default=widest + 1)
@@ -156,40 +163,6 @@ def list_subgraphs(graph: CodedGraphs, limit: int, seed: int) -> Listed:
     every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell after a small piece is marked
     distinct, piece = np.unique(np.concatenate(columns), return_inverse=True)
     return Listed(every, piece.reshape(-1), np.concatenate(weights), counter.rows(distinct).astype(np.int64))
-
-
-def counter_of(graphs: CodedGraphs, limit: int, by_code: bool = False) -> Counter:
-    """Create the compiled counter of coded graphs."""
-    _check_codes(graphs)
-    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
-    ends = graphs.edges + graphs.node_offsets[owner, None]
-    codes = [view.edge_codes for view in graphs.views]
-    if len(ends) and ((ends[:, 0] > ends[:, 1]).any() or (np.diff(ends[:, 0]) < 0).any() or _unsorted(ends)):
-        ends = np.sort(ends, axis=1)
-        order = np.lexsort((ends[:, 1], ends[:, 0]))
-        ends, codes = ends[order], [column[order] for column in codes]
-    node_codes = np.stack([view.node_codes for view in graphs.views])
-    sizes = tuple(view.sizes for view in graphs.views)
-    return Counter(graphs.node_offsets, ends, node_codes, np.stack(codes), sizes, limit, by_code=by_code)
-
-
-def _check_codes(graphs: CodedGraphs) -> None:
-    """Raise `InputError` if nodes or edges are of more kinds than the compiled loops can tell apart."""
-    largest = [int(view.edge_codes.max(initial=0)) for view in graphs.views]
-    if np.prod(largest, dtype=np.float64) > MAX_EDGE_CODE:  # the views are coded together
-        kinds = joint_codes(np.stack([view.edge_codes for view in graphs.views]))[1].shape[1]
-        if max(*largest, kinds) > MAX_EDGE_CODE:
-            raise InputError(
-                f"the edges are of {max(*largest, kinds):,} kinds, more than {MAX_EDGE_CODE:,}; merge rare edge "
-                "labels, or leave them out with view=LabelsView(edge_labels=False)"
-            )
-    if any(view.node_codes.max(initial=0) > MAX_NODE_CODE for view in graphs.views):
-        raise InputError("the nodes are of too many kinds to count; merge rare node labels")
-
-
-def _unsorted(ends: IntArray) -> bool:
-    step = np.diff(ends, axis=0)
-    return bool(((step[:, 0] == 0) & (step[:, 1] <= 0)).any())
 
 
 def _blocks(graphs: CodedGraphs, n_jobs: int) -> list[tuple[int, int]]:
@@ -215,8 +188,9 @@ def affordable_size(sample: CodedGraphs, graphs: int) -> int:
         sample: some of the graphs, coded for the largest of SIZES.
         graphs: number of all graphs.
     """
-    counter = counter_of(sample, TOO_DENSE, by_code=True)
-    _, columns, counts, skipped = counter.count()
+    counter = Counter(tuple(view.sizes for view in sample.views))
+    counter.load(sample, by_code=True)
+    _, columns, counts, skipped = counter.count(TOO_DENSE)
     rows = counter.rows(columns)
     first = rows[:, 0] == 0  # each subgraph has a column in every view
     by_size = np.bincount(rows[first, 1], counts[first], minlength=SIZES[-1] + 1)

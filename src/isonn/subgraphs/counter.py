@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.errors import InputError
 from isonn.graphs.cycles import adjacency_of
-from isonn.packing import IntArray, bits_of, merge_equal
+from isonn.packing import IntArray, merge_equal
 from isonn.progress import announce
+from isonn.subgraphs.encode import CodedGraphs
 from isonn.subgraphs.kernels import (
     COLUMNS,
     COLUMNS_FULL,
@@ -20,7 +24,9 @@ from isonn.subgraphs.kernels import (
     JOINT,
     JOINT_FULL,
     LISTED,
+    MAX_EDGE_CODE,
     MAX_K,
+    MAX_NODE_CODE,
     OUTPUT_FULL,
     PAUSE,
     SIZE_BITS,
@@ -37,77 +43,104 @@ from isonn.subgraphs.kernels import (
     find_twins,
     insert_columns,
     insert_entries,
-    sort_counts,
+    pack_rows,
     unpack,
 )
+
+#: Number of entries beyond which the tables start anew, about 300 MB.
+MOST_ENTRIES = 2**21
 
 
 class Counter:
     """Tables of the subgraphs found so far, and the loops that fill them.
 
+    Graphs are loaded and counted, again and again; columns keep their numbers, and `round` rises when they do not.
+
     Args:
-        node_offsets: where the nodes of each graph start, ``(g + 1,)``.
-        ends: edges (smaller, larger) of nodes numbered over all graphs, sorted, ``(m, 2)``.
-        node_codes, edge_codes: codes by view, ``(views, nodes)`` and ``(views, m)``. Edge codes start at 1, and at most
-            MAX_EDGE_CODE different columns of them are allowed.
         sizes: sizes of the subgraphs to count, by view.
-        limit: subgraphs per size (above 2) and graph above which `count` leaves them to a sampler.
+        templates: view, size and canonical rows of subgraphs that get the first columns.
         weak_hash: use one bucket for everything, to test collisions.
-        by_code: number the nodes of each graph by their codes, so that the nodes of equal subgraphs are more often
-            visited in the same order: a third fewer entries for proteins, half as many for molecules. Nodes are then
-            listed in another order, so `explain` does without.
 
     Attributes:
+        round: how often the tables started anew, because codes need more bits, or because they were full.
         found_nodes, found_columns: the nodes and column of each subgraph, after ``count(emit=True)``.
     """
 
     def __init__(
         self,
-        node_offsets: IntArray,
-        ends: IntArray,
-        node_codes: IntArray,
-        edge_codes: IntArray,
         sizes: tuple[tuple[int, ...], ...],
-        limit: int,
+        templates: Sequence[tuple[int, int, IntArray]] = (),
         weak_hash: bool = False,
-        by_code: bool = False,
     ) -> None:
-        self.limit, self.k = limit, max(k for view in sizes for k in view)
-        nodes, node_meaning = joint_codes(node_codes)
-        edges, edge_meaning = joint_codes(edge_codes)
+        self.sizes, self.k, self.round = sizes, max(k for view in sizes for k in view), 0
+        self._templates = templates
+        self._weak = np.uint64(0 if weak_hash else 2**64 - 1)
+        self._largest = [max((int(rows[:, :k].max(initial=0)) for _, k, rows in templates), default=0)]
+        self._largest += [max((int(rows[:, k:].max(initial=0)) for _, k, rows in templates), default=0)]
+        self._tables: Any = None
+
+    def load(self, graphs: CodedGraphs, by_code: bool = False) -> None:
+        """Take the graphs to count.
+
+        Args:
+            graphs: the graphs. At most MAX_EDGE_CODE combinations of edge codes are allowed.
+            by_code: number the nodes of each graph by their codes, so that the nodes of equal subgraphs are more often
+                visited in the same order: a third fewer entries for proteins, half as many for molecules. Nodes are
+                then listed in another order, so `explain` does without.
+        """
+        ends, edge_codes = _sorted_edges(graphs)
+        codes = np.stack([view.node_codes for view in graphs.views]), edge_codes
+        largest = [int(column.max(initial=0)) for column in codes]
+        if largest[0] > MAX_NODE_CODE:
+            raise InputError("the nodes are of too many kinds to count; merge rare node labels")
+        full = self._tables is not None and int(self._tables.used[JOINT]) > MOST_ENTRIES
+        if self._tables is None or full or any(map(operator.gt, largest, self._largest)):
+            self._start([max(pair) for pair in zip(largest, self._largest, strict=True)], len(graphs.node_offsets))
+        if not self._number_codes(codes):  # together with those of earlier graphs
+            self._start(self._largest, len(graphs.node_offsets))
+            if not self._number_codes(codes):
+                raise InputError(
+                    f"the edges are of {max(largest[1], len(self._joint[1])):,} kinds, more than {MAX_EDGE_CODE:,}; "
+                    "merge rare edge labels, or leave them out with view=LabelsView(edge_labels=False)"
+                )
+        nodes, edges = (joint.numbers for joint in self._joint)
+        self._meaning = self._new_meaning()
+        offsets = graphs.node_offsets
         self._places: IntArray | None = None
-        if by_code and node_meaning.size:
-            order, self._places = _by_code(node_offsets, nodes, node_meaning)
+        if by_code and len(nodes):
+            order, self._places = _by_code(offsets, nodes, self._meaning.nodes)
             nodes = nodes[order]
             ends = np.sort(self._places[ends], axis=1)
             sorted_edges = np.argsort(ends[:, 0] * len(order) + ends[:, 1])
             ends, edges = ends[sorted_edges], edges[sorted_edges]
         self._graphs = Graphs(
             # a copy, because numba compiles the loops again for arrays that are read-only, as those of a GraphSet are
-            np.array(node_offsets, dtype=np.int64),
-            *adjacency_of(int(node_offsets[-1]), ends),
+            np.array(offsets, dtype=np.int64),
+            *adjacency_of(int(offsets[-1]), ends),
             nodes,
             edges + np.int32(1),  # 0: no edge
-            np.arange(len(node_offsets) - 1),
+            np.arange(len(offsets) - 1),
         )
-        self._meaning = _meaning(node_meaning, edge_meaning, sizes)
-        self._tables = self._new_tables(len(sizes), weak_hash)
         if len(self.twins) > 1:
             slots = np.full(1 << (2 * len(self.twins)).bit_length(), -1, dtype=np.int64)
             find_twins(self._graphs, slots, np.zeros(len(self.twins), dtype=np.uint64))
 
-    def _new_tables(self, views: int, weak_hash: bool) -> Tables:
-        # small tables for a few graphs, because `explain` counts one at a time; a node adds a few new subgraphs
-        size = 1 << max(10, min(16, len(self._graphs.node_codes).bit_length()))
+    def _start(self, largest: list[int], graphs: int) -> None:
+        """Empty all tables, for codes up to the largest ones, and give the templates the first columns."""
+        self._largest, self.round = largest, self.round + 1
+        self._joint = JointCodes(len(self.sizes)), JointCodes(len(self.sizes))
+        views, templates = len(self.sizes), sum(len(rows) for _, _, rows in self._templates)
+        # small tables for a few graphs, because `explain` counts one at a time
+        size = 1 << max(10, min(16, 4 + graphs.bit_length()), templates.bit_length())
         # bits of a packed row; codes are not split between words
-        bits = [views.bit_length() + SIZE_BITS, bits_of(self._meaning.nodes), bits_of(self._meaning.edges)]
+        bits = [views.bit_length() + SIZE_BITS, *(max(1, code.bit_length()) for code in largest)]
         room, words = 64 - bits[0], 1
         for width in [bits[1]] * self.k + [bits[2]] * (self.k * (self.k - 1) // 2):
             words, room = (words, room - width) if room >= width else (words + 1, 64 - width)
         used = np.zeros(6, dtype=np.int64)
         used[ENTRIES] = views  # entry v stands for "no node yet" in view v
         used[JOINT] = 1  # and entry 0 in all of them
-        return Tables(
+        self._tables = Tables(
             joint=np.zeros((2 * size, 3), dtype=np.uint64),
             views=np.zeros((size + 1, views), dtype=np.int64),
             entries=np.zeros((2 * size, 3), dtype=np.uint64),
@@ -117,8 +150,31 @@ class Counter:
             slots=np.full(2 * size, -1, dtype=np.int32),
             bits=np.array(bits),
             used=used,
-            weak=np.uint64(0 if weak_hash else 2**64 - 1),
+            weak=self._weak,
         )
+        for view, k, rows in self._templates:
+            start = int(used[COLUMNS])
+            pack_rows(view, k, rows.astype(np.int32), self._tables.bits, self._tables.columns[start:])
+            used[COLUMNS] += len(rows)
+        if templates:
+            insert_columns(templates, self._tables.columns, self._tables.slots, self._weak)
+
+    def _number_codes(self, codes: tuple[NDArray[Any], NDArray[Any]]) -> bool:
+        """Number the combinations of codes; return whether edges are of few enough kinds."""
+        for joint, columns in zip(self._joint, codes, strict=True):
+            joint.number(columns)
+        return bool(max(codes[1].max(initial=0), len(self._joint[1])) <= MAX_EDGE_CODE)
+
+    def _new_meaning(self) -> Meaning:
+        nodes, edges = (joint.meaning for joint in self._joint)
+        wanted = np.zeros((len(self.sizes), MAX_K + 1), dtype=np.bool_)
+        for view, sizes in enumerate(self.sizes):
+            wanted[view, list(sizes)] = True
+        finest = [
+            len(np.unique(of_nodes)) == len(of_nodes) and len(np.unique(of_edges)) == len(of_edges)
+            for of_nodes, of_edges in zip(nodes, edges, strict=True)
+        ]
+        return Meaning(nodes, np.ascontiguousarray(np.pad(edges, ((0, 0), (1, 0)))), wanted, np.array(finest))
 
     @property
     def twins(self) -> IntArray:
@@ -138,11 +194,12 @@ class Counter:
         return rows
 
     def count(
-        self, emit: bool = False, stop: threading.Event | None = None
+        self, limit: int, emit: bool = False, stop: threading.Event | None = None
     ) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int32], list[tuple[int, int]]]:
-        """Count the subgraphs of all graphs; raise KeyboardInterrupt once ``stop`` is set.
+        """Count the subgraphs of the loaded graphs; raise KeyboardInterrupt once ``stop`` is set.
 
         Args:
+            limit: subgraphs per size (above 2) and graph above which they are left to a sampler.
             emit: also keep the nodes and column of each subgraph of the last graph.
 
         Returns:
@@ -157,7 +214,7 @@ class Counter:
         listed_nodes, listed_columns = np.empty((room, self.k), dtype=np.int32), np.empty(room, dtype=np.int32)
         output = Output(columns, counts, np.zeros(graphs, dtype=np.int64), listed_nodes, listed_columns)
         search, scratch = self._new_search(), _new_scratch(self._tables.columns.shape[1])
-        used, limits = self._tables.used, (self.limit, PAUSE)
+        used, limits = self._tables.used, (limit, PAUSE)
         used[WRITTEN] = used[LISTED] = 0
         skipped: list[tuple[int, int]] = []
         graph = 0
@@ -227,17 +284,6 @@ class Counter:
         return search
 
 
-def _meaning(nodes: NDArray[np.int32], edges: NDArray[np.int32], sizes: tuple[tuple[int, ...], ...]) -> Meaning:
-    wanted = np.zeros((len(sizes), MAX_K + 1), dtype=np.bool_)
-    for view, wanted_sizes in enumerate(sizes):
-        wanted[view, list(wanted_sizes)] = True
-    finest = [
-        len(np.unique(of_nodes)) == len(of_nodes) and len(np.unique(of_edges)) == len(of_edges)
-        for of_nodes, of_edges in zip(nodes, edges, strict=True)
-    ]
-    return Meaning(nodes, np.ascontiguousarray(np.pad(edges, ((0, 0), (1, 0)))), wanted, np.array(finest))
-
-
 def _new_scratch(words: int) -> Scratch:
     """Allocate scratch memory; compiling this would take a second."""
     return Scratch(
@@ -260,14 +306,49 @@ def _longer(array: NDArray[Any]) -> NDArray[Any]:
     return longer
 
 
-def joint_codes(codes: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return one code, from 0, for each distinct column of ``(views, n)`` codes, and these columns."""
-    if not codes.shape[1]:
-        return np.zeros(0, dtype=np.int32), np.zeros((len(codes), 0), dtype=np.int32)
-    if len(codes) == 1 and codes.max() <= codes.shape[1]:
-        return codes[0].astype(np.int32), np.arange(codes.max() + 1, dtype=np.int32)[None]
-    number, place = merge_equal(iter(codes.astype(np.int64)))
-    return number.astype(np.int32), np.ascontiguousarray(codes[:, place], dtype=np.int32)
+class JointCodes:
+    """One code, from 0, for each combination of the codes of all views; known combinations keep theirs.
+
+    Attributes:
+        numbers: the joint code of each node or edge numbered last.
+    """
+
+    def __init__(self, views: int) -> None:
+        self._known: dict[tuple[int, ...], int] = {}
+        self._views = views
+        self.numbers: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def meaning(self) -> NDArray[np.int32]:
+        """The code of each combination in each view, ``(views, codes)``."""
+        return np.array(list(self._known), dtype=np.int32).reshape(-1, self._views).T.copy()
+
+    def number(self, codes: NDArray[Any]) -> None:
+        """Number the columns of codes, ``(views, n)``."""
+        if not codes.shape[1]:
+            self.numbers = np.zeros(0, dtype=np.int32)
+            return
+        number, place = merge_equal(iter(codes.astype(np.int64)))
+        known = self._known
+        joint = [known.setdefault(tuple(column), len(known)) for column in codes[:, place].T.tolist()]
+        self.numbers = np.array(joint, dtype=np.int32)[number]
+
+
+def _sorted_edges(graphs: CodedGraphs) -> tuple[IntArray, IntArray]:
+    """Return edges (smaller, larger) of nodes numbered over all graphs, sorted, and their codes by view."""
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
+    ends = graphs.edges + graphs.node_offsets[owner, None]
+    codes = np.stack([view.edge_codes for view in graphs.views])
+    step = np.diff(ends, axis=0)
+    rises = (step[:, 0] > 0) | ((step[:, 0] == 0) & (step[:, 1] > 0))
+    if (ends[:, 0] < ends[:, 1]).all() and rises.all():
+        return ends, codes
+    ends = np.sort(ends, axis=1)
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    return ends[order], codes[:, order]
 
 
 def _by_code(node_offsets: IntArray, codes: NDArray[np.int32], meaning: NDArray[np.int32]) -> tuple[IntArray, IntArray]:
@@ -280,21 +361,3 @@ def _by_code(node_offsets: IntArray, codes: NDArray[np.int32], meaning: NDArray[
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
     return order, places
-
-
-def counts_by_group(
-    owner: NDArray[np.int32],
-    column: NDArray[np.int32],
-    counts: NDArray[Any],
-    group_of: IntArray,
-    groups: int,
-    graphs: int,
-) -> list[tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32]]]:
-    """Return data, indices and indptr of one CSR table per group; see `sort_counts`."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=len(group_of)))])
-    indptr = np.zeros((groups, graphs + 1), dtype=np.int32)
-    indices, data = np.empty(len(column), dtype=np.int32), np.empty_like(counts)
-    if len(column):
-        sort_counts(owner, column, counts, starts, group_of, graphs, indptr, indices, data)
-    bounds = np.concatenate([[0], np.cumsum(indptr[:, -1].astype(np.int64))])
-    return [(data[a:b], indices[a:b], own) for a, b, own in zip(bounds[:-1], bounds[1:], indptr, strict=True)]

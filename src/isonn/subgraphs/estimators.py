@@ -3,106 +3,49 @@
 from __future__ import annotations
 
 import importlib
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, vstack
 from typing_extensions import Self
 
-from isonn.domain import Domain, Neighbour, distances
-from isonn.errors import InputError, IsoNNWarning, naming_the_extra
+from isonn.domain import Domain
+from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
-from isonn.explain.explanation import Explanation, explain_matched
+from isonn.explain.explanation import explain_matched
 from isonn.explain.reasons import ClassReason
 from isonn.explain.suggest import Suggestion, suggest
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphs, as_graphset, as_one_graph, standardization_of
 from isonn.graphs.graph import Graph, GraphSet
-from isonn.graphs.stream import GraphStream, as_stream
-from isonn.heads import (
-    Distinct,
-    Head,
-    Inputs,
-    LinearHead,
-    StackedHead,
-    TreesHead,
-    get_head,
-    held_out_loss,
-    join_groups,
-    prefers_logarithm,
-)
+from isonn.graphs.stream import as_stream
+from isonn.heads import Head, LinearHead, get_head, join_groups
 from isonn.heads.boosting import trained_by
-from isonn.heads.scores import Scores, held_out_scores
-from isonn.heads.trees import training_rows
+from isonn.heads.head import below, prefixed
+from isonn.heads.scores import Scores
 from isonn.params import check_class_weight, check_count, check_plain
-from isonn.processes import in_threads, limit_threads
 from isonn.seeding import derive_seed, resolve_seed
-from isonn.subgraphs.count import list_subgraphs
-from isonn.subgraphs.encode import Encoding
-from isonn.subgraphs.explain import GraphTerms, SubgraphMatches
-from isonn.subgraphs.features import COUNT, LOG, NORM, SumFeatures
-from isonn.subgraphs.marks import Mark, class_marks, presence_by_class
-from isonn.subgraphs.select import auto_size, short_list
+from isonn.subgraphs.explain import SubgraphMatches
+from isonn.subgraphs.marks import ClassMarks
+from isonn.subgraphs.model import SubgraphModel
 from isonn.subgraphs.survey import Survey, directed_error, directed_graph
-from isonn.subgraphs.table import CountTable, tell_apart
-from isonn.subgraphs.terms import NumberTerms, SizeTerms, term_table, terms_of
-from isonn.subgraphs.trust import Assessed, Trust, examples_of, unknown_nodes
+from isonn.subgraphs.terms import term_table, terms_of
+from isonn.subgraphs.training import Training, fit_model
+from isonn.subgraphs.trust import Trust, examples_of
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks
 from isonn.subgraphs.views import View, view_param_from_json
-from isonn.subgraphs.vocabulary import Block, Vocabulary
-from isonn.targets import Numbers, Target, as_y
-
-#: A graph is unusual if more than this share of its pieces of up to four nodes is unknown (larger pieces often are, in
-#: small sets). A warning appears if most graphs are.
-STRANGE, STRANGE_NODES = 0.5, 4
-#: Number of training graphs used to measure the coverage of a short list.
-COVERAGE_GRAPHS = 100
-
-#: The features of a model, and its head.
-Model = tuple[SumFeatures, Head]
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """The training graphs of a fit.
-
-    Attributes:
-        survey: what a pass over them found.
-        y, targets: as given, and encoded.
-        weights: of the graphs, or None.
-        digests: equal for equal graphs.
-        groups: equal for graphs that are held out together.
-    """
-
-    survey: Survey
-    y: NDArray[Any]
-    targets: NDArray[Any]
-    weights: NDArray[np.float64] | None
-    digests: NDArray[np.uint64]
-    groups: NDArray[np.int64]
-
-    @property
-    def distinct(self) -> NDArray[np.bool_]:
-        """The first of equal graphs with a weight above 0."""
-        rows = np.arange(len(self.groups)) if self.weights is None else np.flatnonzero(self.weights > 0)
-        distinct = np.zeros(len(self.groups), dtype=bool)
-        distinct[rows[np.unique(self.digests[rows], return_index=True)[1]]] = True
-        return distinct
-
-    def inputs(self, features: csr_array, counts: csr_array) -> Inputs:
-        """Return features and counts with what graphs are equal and stay together."""
-        return Inputs(features, counts, self.digests, self.groups)
+from isonn.targets import as_y
 
 
 class SubgraphEstimator(GraphEstimator):
     """The common base of the classifier and the regressor: a vectorizer, features and a head."""
 
     max_nodes: int | str
-    n_templates: int | str | None
+    n_templates: int | None
     view: str | View | Sequence[str | View]
     head: str
     min_support: int
@@ -112,20 +55,13 @@ class SubgraphEstimator(GraphEstimator):
     random_state: Any
     verbose: int
 
-    vectorizer_: SubgraphVectorizer
-    features_: SumFeatures
-    head_: Head
     seed_: int
-    coverage_: float
     held_out_score_: Scores | None
+    _model: SubgraphModel
+    _marks: ClassMarks
     _held_out_columns: list[Scores]
-    kind_: str
     _calibration: NDArray[np.float64] | None
     _trust: Trust | None = None
-    _presence: NDArray[np.int32]
-    _graphs_by_class: NDArray[np.int64]
-    _marks: list[Mark]
-    _examples: list[str]
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
@@ -143,43 +79,46 @@ class SubgraphEstimator(GraphEstimator):
         self._check_params()
         self._fitted = False
         self.seed_ = resolve_seed(self.random_state)
-        graphs = as_stream(X)
-        self.vectorizer_ = self._vectorizer()
-        survey = self.vectorizer_.survey(graphs)
-        training = self._training(survey, y, groups, sample_weight)
-        with self.vectorizer_.tables(graphs, survey) as tables:
-            digests = tell_apart(survey.hashes, tables, self.vectorizer_.sampled_)
-            training = replace(training, digests=digests, groups=join_groups(digests, groups))
-            inputs = self._fit_head(tables, training, graphs)
-        self._warn_of_repeats(inputs, training, graphs.name)
-        linear = self._linear_head(inputs, training)
-        self._learn_trust(inputs, training, linear, graphs)
-        self._mark_classes(inputs, training, linear)
+        graphs, vectorizer = as_stream(X), self._vectorizer()
+        survey = vectorizer.survey(graphs)
+        training = self._training(survey, y, groups, sample_weight, graphs.name)
+        cluster = graphs.workers if callable(graphs.workers) else None
+        with vectorizer.table(graphs, survey) as table, trained_by(cluster):
+            training = training.tell_apart(table, vectorizer.sampled_, groups)
+            self._model, training, inputs = fit_model(vectorizer, table, training, self.head, self.n_templates)
+        training.warn_of_repeats(inputs)
+        self.target_, head = training.target, self.head_
+        # a short list is chosen on all graphs, so its held-out errors would be too small
+        held_out = head.held_out if self.n_templates is None else None
+        self.held_out_score_, self._held_out_columns = training.scores(held_out)
+        self._calibration = None if self.target_.numeric else getattr(head, "calibration", None)
+        linear = getattr(head, "linear", head)
+        if not isinstance(linear, LinearHead):
+            linear = training.fit_linear(inputs)
+        self._trust = None
+        if held_out is not None:
+            describe = examples_of(self.keep_examples, inputs, training, graphs, vectorizer.vocabulary_)
+            self._trust = Trust.learn(inputs, held_out, training, linear.coef, describe)
+        self._conformal = None if self._trust is None else self._trust.conformal
+        self._marks = ClassMarks.learn(inputs, linear, training, vectorizer, bool(self.keep_examples), self.seed_)
         self._remember(survey.hashes)
         self._fitted = True
         return self
 
     def transform(self, X: Any) -> csr_array:
         """Return the features of the linear head, sparse, one row per graph."""
-        chunks = in_chunks(self._checked(X))
-        features = [self._inputs(chunk, self.vectorizer_.count(chunk)).features for chunk in chunks]
-        return csr_array(vstack(features, format="csr"))
+        chunks, features = in_chunks(self._checked(X)), self._model.features
+        tables = [features.of(self.vectorizer_.count(chunk), term_table(chunk, self.kind_)) for chunk in chunks]
+        return csr_array(vstack(tables, format="csr"))
 
     def count(self, X: Any) -> csr_array:
         """Return how often each graph contains each template, sparse, shape (g, templates)."""
-        graphs = self._checked(X)
-        return self.vectorizer_.transform(graphs)
+        return self.vectorizer_.transform(self._checked(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a unique name for each column of `transform`: what its template requires, then the size terms."""
         self._require_fit()
-        names = [name for terms in terms_of(self.kind_) for name in terms.names]
-        number = dict.fromkeys(names, 0)
-        columns = []
-        for term in self.features_.term_of.tolist():
-            number[names[term]] += 1  # a term and its steps
-            columns.append(f"{names[term]} {number[names[term]]}")
-        return np.array([*self.vectorizer_.get_feature_names_out(), *columns], dtype=object)
+        return np.array(self._model.feature_names(), dtype=object)
 
     def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Any:
         """Explain the prediction for a graph by reasons, matches with contributions, and importances.
@@ -204,13 +143,12 @@ class SubgraphEstimator(GraphEstimator):
         """
         self._require_fit()
         graphs = as_graphs(X, self.standardize_)
-        explained = [self._explain(graphs[i : i + 1], label, top) for i in range(len(graphs))]
+        explained = []
+        for graph in (graphs[i : i + 1] for i in range(len(graphs))):
+            matched = self._matched_graph(graph)
+            explanation = explain_matched(matched, self.target_, label, top, self.label_names_)
+            explained.append(replace(explanation, assess=partial(self.assess, graph)))
         return explained[0] if len(explained) == 1 else explained
-
-    def _explain(self, graph: GraphSet, label: Any, top: int | None) -> Explanation:
-        """Explain the prediction for a set of one graph."""
-        explanation = explain_matched(self._matched_graph(graph), self.target_, label, top, self.label_names_)
-        return replace(explanation, assess=lambda: self.assess(graph))
 
     def suggest(self, X: Any, goal: Any, *, label: Any = None, steps: int = 2, top: int = 10) -> list[Suggestion]:
         """Return small edits of one graph that move its prediction to a goal, each re-scored by the model.
@@ -236,10 +174,49 @@ class SubgraphEstimator(GraphEstimator):
         self._require_fit()
         return suggest(self, X, goal, label=label, steps=steps, top=top)
 
+    def domain(self, X: Any) -> Domain:
+        """Return whether the model knows such graphs: verdict, distance, unseen pieces and the nearest known graphs.
+
+        Args:
+            X: graphs.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[graphs.sizes < 20])
+            >>> clf.domain(graphs[graphs.sizes == 28]).verdict.tolist()
+            ['out', 'out', 'out']
+        """
+        self._require_fit()
+        if self._trust is None:
+            raise InputError(
+                f"this {type(self).__name__} has no held-out errors, which domain needs; {self._no_errors()}"
+            )
+        return self._judge(self._checked(X))[2]
+
+    def unseen_share(self, X: Any) -> NDArray[np.float64]:
+        """Return the share of each graph's subgraphs that no training graph has, shape (g,); high if it is unusual."""
+        chunks, vectorizer = in_chunks(self._checked(X)), self.vectorizer_
+        return np.concatenate([vectorizer.vocabulary_.unseen(vectorizer.count(chunk)) for chunk in chunks])
+
+    @property
+    def vectorizer_(self) -> SubgraphVectorizer:
+        """The fitted vectorizer."""
+        self._require_fit()
+        return self._model.vectorizer
+
+    @property
+    def head_(self) -> Head:
+        """The fitted head."""
+        return self._model.head
+
+    @property
+    def kind_(self) -> str:
+        """The kind of the training graphs, such as "molecules"."""
+        return self._model.kind
+
     @property
     def templates_(self) -> Sequence[Template]:
         """The templates, in feature order."""
-        self._require_fit()
         return self.vectorizer_.templates_
 
     @property
@@ -275,50 +252,22 @@ class SubgraphEstimator(GraphEstimator):
     @property
     def max_nodes_(self) -> int:
         """Nodes of the largest templates."""
-        self._require_fit()
         return max(block.size for block in self.vectorizer_.vocabulary_.blocks)
 
     @property
     def sampled_(self) -> dict[int, float]:
         """The training graphs whose subgraphs were sampled, with the share sampled."""
-        self._require_fit()
         return self.vectorizer_.sampled_
 
     @property
     def reasons_(self) -> dict[Any, list[ClassReason]]:
         """The pieces that mark each class in the training graphs, by class, strongest first."""
-        self._require_fit()
-        templates, classes = self.templates_, self.target_.classes.tolist()
-        reasons: dict[Any, list[ClassReason]] = {value: [] for value in classes}
-        rows = ["all graphs"] if self.target_.numeric else classes
-        for mark in self._marks:
-            template = templates[mark.column]
-            counts = zip(rows, self._presence[:, mark.column].tolist(), self._graphs_by_class.tolist(), strict=True)
-            reasons[classes[mark.output]].append(
-                ClassReason(
-                    classes[mark.output],
-                    template.text(),
-                    template,
-                    mark.column,
-                    mark.effect,
-                    mark.alike,
-                    {value: (held, of) for value, held, of in counts},
-                    mark.weight,
-                    tuple(self._examples[i] for i in mark.examples) if self._examples else (),
-                )
-            )
-        return reasons
-
-    def unseen_share(self, X: Any) -> NDArray[np.float64]:
-        """Return the share of each graph's subgraphs that no training graph has, shape (g,); high if it is unusual."""
-        chunks = in_chunks(self._checked(X))
-        vectorizer = self.vectorizer_
-        return np.concatenate([vectorizer.vocabulary_.unseen(vectorizer.count(chunk)) for chunk in chunks])
+        return self._marks.reasons(self.templates_, self.target_)
 
     def _check_params(self) -> None:
         check_plain(self.get_params(deep=False))
         self._vectorizer().check_params()
-        if self.n_templates is not None and self.n_templates != "auto":
+        if self.n_templates is not None:
             check_count("n_templates", self.n_templates)
         get_head(self.head)
         if self.keep_examples not in (False, True, "smiles"):
@@ -341,9 +290,9 @@ class SubgraphEstimator(GraphEstimator):
             verbose=self.verbose,
         )
 
-    def _training(self, survey: Survey, y: Any, groups: Any, sample_weight: Any) -> Training:
+    def _training(self, survey: Survey, y: Any, groups: Any, sample_weight: Any, name: str) -> Training:
         """Encode the targets, and keep what later predictions need to know about the training graphs."""
-        self.size_, self.label_names_, self.kind_ = survey.largest, survey.names_for(y), survey.kind
+        self.size_, self.label_names_ = survey.largest, survey.names_for(y)
         self.standardize_ = standardization_of(survey.sample) if survey.kind == "molecules" else None
         y = survey.y if y is None else y
         if y is None:
@@ -352,391 +301,75 @@ class SubgraphEstimator(GraphEstimator):
         weights = self._weights(sample_weight, targets)
         if weights is not None:
             weights = np.where(weights > 1e-9 * weights.max(), weights, 0.0)
-        together = join_groups(survey.hashes, groups)
-        return Training(survey, as_y(y, len(survey)), targets, weights, survey.hashes, together)
-
-    def _fit_head(self, tables: Sequence[CountTable], training: Training, graphs: GraphStream) -> Inputs:
-        """Learn templates, features and head; return the inputs of the training graphs."""
-        distinct = training.distinct
-        places = self.vectorizer_.learn(tables, graphs.name, distinct)
-        vocabulary, terms, seed = self.vectorizer_.vocabulary_, training.survey.terms, derive_seed(self.seed_, "head")
-
-        self.features_ = SumFeatures.learn(vocabulary, tables, terms, distinct, NORM)
-        rows = self._rows_with_counts(training, seed)
-        counts = _with_terms(vocabulary.counts(tables, places, rows), self.features_, terms, rows)
-        inputs = training.inputs(self.features_.of(tables, terms, places), counts)
-        if isinstance(self.target_, Numbers):
-            training = self._choose_scale(inputs, training, seed)
-        if self.target_.numeric:
-            # held-out data decide whether features are divided by their norm, and whether they are logarithms
-            least = held_out_loss(inputs, training.targets, self.target_, training.weights, seed)
-            for transform in (LOG, COUNT):
-                sums = SumFeatures.learn(vocabulary, tables, terms, distinct, transform)
-                other = training.inputs(sums.of(tables, terms, places), counts)
-                loss = held_out_loss(other, training.targets, self.target_, training.weights, seed)
-                if loss < least:
-                    self.features_, inputs, least = sums, other, loss
-        if self.n_templates is not None:
-            inputs = self._shorten(tables, inputs, training, graphs)
-        with trained_by(graphs.workers if callable(graphs.workers) else None):
-            self.head_ = get_head(self.head)().fit(inputs, training.targets, self.target_, training.weights, seed)
-        self._calibration = None if self.target_.numeric else getattr(self.head_, "calibration", None)
-        # a short list is chosen on all graphs, so its held-out score would be too good
-        self.held_out_score_, self._held_out_columns = (
-            (None, []) if self.n_templates is not None else self._held_out_scores(training)
-        )
-        self._training_targets = training.targets
-        return inputs
-
-    def _rows_with_counts(self, training: Training, seed: int) -> NDArray[np.bool_] | None:
-        """Return the training graphs whose counts the head reads, None for all: sums read features, trees a sample."""
-        head, none = get_head(self.head), csr_array((len(training.y), 0))
-        if head.additive:
-            return np.zeros(len(training.y), dtype=bool)
-        if head not in (StackedHead, TreesHead):
-            return None
-        return training_rows(training.inputs(none, none), training.targets, self.target_, training.weights, seed)
-
-    def _warn_of_repeats(self, inputs: Inputs, training: Training, name: str) -> None:
-        """Warn if equal graphs have different targets, which no model can predict."""
-        distinct = Distinct.of(inputs, training.weights)
-        if number := distinct.disagreeing(training.targets):
-            warnings.warn(
-                f"{number} of {len(distinct.rows)} distinct graphs of {name} occur more than once, with different "
-                f"targets; check them, or merge repeats before fitting",
-                IsoNNWarning,
-                stacklevel=3,
-            )
-
-    def _choose_scale(self, inputs: Inputs, training: Training, seed: int) -> Training:
-        """Learn numbers as logarithms where held-out data prefer it."""
-        logs = prefers_logarithm(inputs, training.y, training.weights, seed)
-        if logs.any():
-            self.target_ = Numbers.fit(training.y, logs)
-            training = replace(training, targets=self.target_.encode(training.y))
-        return training
-
-    def _shorten(self, tables: Sequence[CountTable], inputs: Inputs, training: Training, graphs: GraphStream) -> Inputs:
-        """Replace the vocabulary by a short list; return the inputs of its templates."""
-        before, target = self.features_, self.target_
-        wanted = _as_numbers(training.targets, target)
-        full = LinearHead().fit(inputs, training.targets, target, training.weights, derive_seed(self.seed_, "head"))
-        every = replace(
-            before,
-            scales=np.ones(len(before.vocabulary)),
-            transform=LOG,
-            size=SizeTerms.empty(),
-            further=NumberTerms.empty(),
-        )
-        features = every.of(tables, training.survey.terms)
-        count = self.n_templates
-        with limit_threads(1, "blas"):  # with hundreds of small systems, threads would wait for each other
-            if count == "auto":
-                count = auto_size(features, wanted, self._losses(full, training.targets), training.digests)
-            assert isinstance(count, (int, np.integer))
-            chosen = np.sort(short_list(features, wanted, int(count)))
-        kept = replace(every, vocabulary=every.vocabulary.keep(chosen), scales=every.scales[chosen])
-        self.features_, features = kept.standardised(csr_array(features[:, chosen]))
-        self.vectorizer_.vocabulary_ = self.features_.vocabulary
-        short = training.inputs(features, csr_array(inputs.counts[:, chosen]))
-        head = LinearHead().fit(short, training.targets, target, training.weights, derive_seed(self.seed_, "head"))
-        some = replace(next(iter(graphs)), name=graphs.name)
-        self.coverage_ = self._coverage(some, (before, full), (self.features_, head))
-        return short
-
-    def _held_out_scores(self, training: Training) -> tuple[Scores | None, list[Scores]]:
-        """Return the scores of the held-out predictions for the training graphs, and those of several columns."""
-        if self.head_.held_out is None:
-            return None, []
-        rows = np.isfinite(self.head_.held_out).any(axis=1)
-        if not rows.any():
-            return None, []
-        answers = self.target_.link(np.nan_to_num(self.head_.held_out[rows]))
-        return held_out_scores(self.target_, self.target_.decode(training.targets[rows]), answers)
-
-    def _losses(self, head: LinearHead, targets: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the squared leave-one-out error of each graph, for targets from `_as_numbers`."""
-        wanted = _as_numbers(targets, self.target_)
-        guess = head.held_out
-        if not self.target_.numeric:
-            guess = self.target_.link(np.nan_to_num(guess))
-        return np.asarray(np.nan_to_num((wanted - guess) ** 2).mean(axis=1))
-
-    def _coverage(self, graphs: GraphSet, full: Model, short: Model) -> float:
-        """Return the share of important edges that the short list covers with the same sign, on a few training graphs.
-
-        The important edges of a graph are the tenth with the largest importance in the full vocabulary.
-        """
-        covered = total = 0
-        for i in range(min(len(graphs), COVERAGE_GRAPHS)):
-            by_full = explain_matched(self._matches(graphs[i : i + 1], full), self.target_, None, 0)
-            by_short = explain_matched(self._matches(graphs[i : i + 1], short), self.target_, by_full.explained, 0)
-            rows, columns = np.nonzero(np.triu(graphs[i].adjacency != 0, 1))
-            if not len(rows):
-                continue
-            value = by_full.edge_importance[rows, columns]
-            top = np.argsort(-np.abs(value), kind="stable")[: max(1, len(rows) // 10)]
-            covered += int((np.sign(value[top]) == np.sign(by_short.edge_importance[rows[top], columns[top]])).sum())
-            total += len(top)
-        return covered / total if total else 1.0
-
-    def _linear_head(self, inputs: Inputs, training: Training) -> LinearHead:
-        """Return the linear part of the head, fitted now if the head has none."""
-        linear = getattr(self.head_, "linear", self.head_)
-        if isinstance(linear, LinearHead):
-            return linear
-        seed = derive_seed(self.seed_, "head")
-        return LinearHead().fit(inputs, self._training_targets, self.target_, training.weights, seed)
-
-    def _learn_trust(self, inputs: Inputs, training: Training, linear: LinearHead, graphs: GraphStream) -> None:
-        """Learn from held-out outputs how wrong predictions are, and for which graphs."""
-        self._trust = self._conformal = None
-        # a short list is chosen on all graphs, so its held-out errors would be too small
-        if self.head_.held_out is None or self.n_templates is not None:
-            return
-        describe = None
-        if self.keep_examples:
-            names = self._example_names(training, graphs)
-            describe = examples_of(inputs.features, names, _values_of(training.y), self.features_.vocabulary)
-        self._trust = Trust.learn(
-            inputs,
-            self.head_.held_out,
-            self._training_targets,
+        return Training(
+            survey,
+            name,
+            as_y(y, len(survey)),
+            targets,
             self.target_,
-            training.weights,
-            linear.coef,
-            training.survey.terms,
-            describe,
+            weights,
+            survey.hashes,
+            join_groups(survey.hashes, groups),
+            derive_seed(self.seed_, "head"),
         )
-        self._conformal = None if self._trust is None else self._trust.conformal
-
-    def _example_names(self, training: Training, graphs: GraphStream) -> NDArray[Any]:
-        """Return the id, number or SMILES of every training graph, as ``keep_examples`` asks for."""
-        if self.keep_examples != "smiles":
-            return np.arange(len(training.groups)) if training.survey.ids is None else training.survey.ids
-        chunks = list(graphs) if self.kind_ == "molecules" else []
-        if not chunks or any("smiles" not in chunk.table for chunk in chunks):
-            raise InputError("keep_examples='smiles' needs molecules given as SMILES; use keep_examples=True for ids")
-        return np.concatenate([chunk.table["smiles"] for chunk in chunks])
-
-    def _mark_classes(self, inputs: Inputs, training: Training, linear: LinearHead) -> None:
-        """Find the templates behind ``reasons_``."""
-        vocabulary, encoding, targets = self.features_.vocabulary, self.vectorizer_.encoding_, self._training_targets
-        del self._training_targets
-        self._presence, self._graphs_by_class = presence_by_class(
-            inputs.features, targets, self.target_, len(vocabulary)
-        )
-        labelled = [np.full(len(block), encoding.views[block.view].labelled) for block in vocabulary.blocks]
-        self._marks = class_marks(inputs.features, linear, targets, self.target_, np.concatenate(labelled), self.seed_)
-        shown = {i for mark in self._marks for i in mark.examples} if self.keep_examples else set()
-        ids = np.arange(len(targets)) if training.survey.ids is None else training.survey.ids
-        self._examples = [str(ids[i]) if i in shown else "" for i in range(len(targets))] if shown else []
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
-        """Return the answers of the head, read by ``n_jobs`` threads; warn if most graphs are unusual."""
+        return self.target_.link(self._model.outputs_in_threads(graphs, self.n_jobs))
 
-        def read(chunk: GraphSet, vectorizer: SubgraphVectorizer) -> tuple[NDArray[np.float64], int]:
-            tables = vectorizer.count(chunk)
-            unseen = vectorizer.vocabulary_.unseen(tables, STRANGE_NODES)
-            return self.head_.outputs(self._inputs(chunk, tables)), int((unseen > STRANGE).sum())
-
-        outputs, strange = zip(*self._in_chunks(read, graphs), strict=True)
-        self.vectorizer_.warn_of_unseen(graphs, sum(strange) if sum(strange) > len(graphs) / 2 else 0)
-        return self.target_.link(np.concatenate(outputs))
-
-    def _judge(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Domain | None]:
+    def _judge(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Domain]:
         assert self._trust is not None
-        assessed = self._assess(graphs, self._trust)
-        signals = self._trust.references.signals(assessed.near) if self.target_.numeric else None
-        return assessed.outputs, signals, self._domain_of(graphs, assessed, self._trust)
-
-    def _assess(self, graphs: GraphSet, trust: Trust) -> Assessed:
-        """Return outputs with what intervals and the domain need, counting once."""
-
-        def read(chunk: GraphSet, vectorizer: SubgraphVectorizer) -> Assessed:
-            tables = vectorizer.count(chunk)
-            terms = term_table(chunk, self.kind_)
-            inputs = self._inputs(chunk, tables, terms)
-            near = trust.references.nearest(trust.references.sketch(inputs.features))
-            unknown = unknown_nodes(tables, vectorizer.vocabulary_)
-            shared = trust.shared(inputs.features, near)
-            return Assessed(self.head_.outputs(inputs), near, terms, unknown, shared)
-
-        return Assessed.join(list(self._in_chunks(read, graphs)))
-
-    def domain(self, X: Any) -> Domain:
-        """Return whether the model knows such graphs: verdict, distance, unseen pieces and the nearest known graphs.
-
-        Args:
-            X: graphs.
-
-        Example:
-            >>> graphs = isonn.load("MUTAG")
-            >>> clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[graphs.sizes < 20])
-            >>> clf.domain(graphs[graphs.sizes == 28]).verdict.tolist()
-            ['out', 'out', 'out']
-        """
-        self._require_fit()
-        if self._trust is None:
-            raise InputError(
-                f"this {type(self).__name__} has no held-out errors, which domain needs; {self._no_errors()}"
-            )
-        domain = self._judge(self._checked(X))[2]
-        assert domain is not None
-        return domain
-
-    def _domain_of(self, graphs: GraphSet, assessed: Assessed, trust: Trust) -> Domain:
-        distance = distances(trust.references, assessed.near)
-        names = [name for terms in terms_of(self.kind_) for name in terms.names]
-        piece_names: dict[int, str] = {}
-
-        def name_of(column: int) -> str:
-            if column not in piece_names:
-                piece_names[column] = self.templates_[column].text()
-            return piece_names[column]
-
-        def neighbours_of(i: int) -> list[Neighbour]:
-            if trust.examples is None:
-                return []
-            near = assessed.near
-            return trust.examples.neighbours(near.similarity[i], near.reference[i], assessed.shared[i], name_of)
-
-        return Domain(
-            trust.limits.verdicts(distance, assessed.terms, assessed.unknown),
-            distance,
-            trust.limits.outside(assessed.terms, names),
-            lambda i: self.vectorizer_.unseen_pieces(graphs[i : i + 1], STRANGE_NODES),
-            neighbours_of,
-        )
+        return self._trust.judge(self._model, graphs, self.target_.numeric, self.n_jobs)
 
     def _no_errors(self) -> str:
         if self.n_templates is not None:
             return "a short list is chosen on all graphs, so fit with n_templates=None"
         return "give more training graphs or groups, or use head='auto'"
 
-    def _in_chunks(self, read: Callable[[GraphSet, SubgraphVectorizer], Any], graphs: GraphSet) -> Iterator[Any]:
-        """Yield what ``read`` returns for a few graphs at a time, in ``n_jobs`` threads."""
-        chunks = in_chunks(graphs, self.n_jobs)
-        # a thread for each chunk, or several threads for the only one
-        vectorizer = self.vectorizer_.with_jobs(1 if len(chunks) > 1 else self.n_jobs)
-        return in_threads(lambda chunk: read(chunk, vectorizer), chunks, self.n_jobs)
-
-    def _inputs(
-        self, graphs: GraphSet, tables: Sequence[CountTable], terms: NDArray[np.float64] | None = None
-    ) -> Inputs:
-        terms = term_table(graphs, self.kind_) if terms is None else terms
-        places = self.features_.vocabulary.places(tables)
-        features = self.features_.of(tables, terms, places)
-        if self.head_.additive:  # sums read features alone
-            return Inputs(features, csr_array(features.shape))
-        counts = self.features_.vocabulary.counts(tables, places)
-        return Inputs(features, _with_terms(counts, self.features_, terms))
-
     def _matched_graph(self, X: Any) -> SubgraphMatches:
         graphs = self._checked(as_one_graph(X, self.standardize_))
         self.vectorizer_.warn_of_unseen(graphs)
-        matched = self._matches(graphs, (self.features_, self.head_))
+        matched = self._model.matches(graphs, self.target_)
         matched.predict = self._answer
         return matched
 
     def _answer(self, graph: Graph) -> NDArray[np.float64]:
         """Return the answers for an edited graph, without the warnings of `predict`."""
-        graphs = as_graphset([graph])
-        outputs = self.head_.outputs(self._inputs(graphs, self.vectorizer_.count(graphs)))
-        return np.asarray(self.target_.link(outputs)[0])
-
-    def _matches(self, graphs: GraphSet, model: Model) -> SubgraphMatches:
-        """Match a model with a set of one graph."""
-        features, head = model
-        vectorizer = self.vectorizer_.with_vocabulary(features.vocabulary)
-        listed = list_subgraphs(vectorizer.encoding_.encode(graphs), self.max_subgraphs, vectorizer.cut_seed)
-        columns = vectorizer.columns_of(listed.rows)
-        terms = graph_terms(graphs, self.kind_)
-        matches = SubgraphMatches(
-            graphs[0], vectorizer.templates_, features, head, self.target_, listed, columns, terms
-        )
-        matches.reads = {*vectorizer.encoding_.labels, *vectorizer.encoding_.levels}
-        return matches
+        return np.asarray(self.target_.link(self._model.outputs(as_graphset([graph])))[0])
 
     @classmethod
     def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:
         return {**super()._params_from_json(stored), "view": view_param_from_json(stored["view"])}
 
     def _description(self) -> dict[str, Any]:
+        errors = [] if self._calibration is None else self._calibration.tolist()
         return {
-            "encoding": self.vectorizer_.encoding_.as_json(),
-            "blocks": [[block.view, block.size] for block in self.features_.vocabulary.blocks],
-            "transform": self.features_.transform,
-            "kind": self.kind_,
-            "head": self.head_.name,
-            "sampled": sorted(self.sampled_.items()),
-            "marks": [list(astuple(mark)) for mark in self._marks],
-            "examples": self._examples,
+            **self._model.describe(),
+            **self._marks.describe(),
             "neighbours": None if self._trust is None else self._trust.describe(),
             "held_out_score": self.held_out_score_,
             "held_out_columns": self._held_out_columns,
-            "calibration": None if self._calibration is None else _as_json(self._calibration),
-            "coverage": getattr(self, "coverage_", None),
+            "calibration": [error if np.isfinite(error) else None for error in errors],
         }
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
-        tensors: dict[str, NDArray[Any]] = {
-            "scales": self.features_.scales,
-            "presence": self._presence,
-            "graphs_by_class": self._graphs_by_class,
-        }
-        for i, block in enumerate(self.features_.vocabulary.blocks):
-            tensors[f"rows.{i}"], tensors[f"seen.{i}"] = block.rows, block.seen
-        parts: dict[str, Any] = {"head": self.head_, "size": self.features_.size, "further": self.features_.further}
-        if self._trust is not None:
-            parts["trust"] = self._trust
-        for prefix, part in parts.items():
-            tensors.update({f"{prefix}.{name}": tensor for name, tensor in part.tensors().items()})
-        return tensors
+        trust = {} if self._trust is None else prefixed("trust", self._trust.tensors())
+        return self._model.tensors() | prefixed("marks", self._marks.tensors()) | trust
 
     def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-        encoding = Encoding.from_json(details["encoding"])
-        vocabulary = _restored_vocabulary(encoding, details["blocks"], tensors)
-
-        def below(prefix: str) -> dict[str, NDArray[Any]]:
-            return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-
-        size, further = SizeTerms.restore(below("size.")), NumberTerms.restore(below("further."))
-        scales = tensors["scales"].astype(np.float64)
-        if details["transform"] not in (NORM, LOG, COUNT):
-            raise ValueError(f"{details['transform']!r} is not a transform")
-        self.features_ = SumFeatures(vocabulary, scales, details["transform"], size, further)
-        self.kind_ = str(details["kind"])
-        self.vectorizer_ = self._vectorizer()
-        self.vectorizer_.seed_, self.vectorizer_.encoding_, self.vectorizer_.vocabulary_ = (
-            self.seed_,
-            encoding,
-            vocabulary,
-        )
-        self.vectorizer_.label_names_ = {kind: self.label_names_[kind] for kind in ("node", "edge")}
-        self.vectorizer_.sampled_ = {int(graph): float(share) for graph, share in details["sampled"]}
-        self.head_ = get_head(details["head"]).restore(below("head."))
-        self._presence, self._graphs_by_class = tensors["presence"], tensors["graphs_by_class"]
-        self._marks = [Mark(*mark) for mark in details["marks"]]
-        self._examples = list(details["examples"])
+        vectorizer = self._vectorizer()
+        vectorizer.seed_ = self.seed_
+        vectorizer.label_names_ = {kind: self.label_names_[kind] for kind in ("node", "edge")}
+        self._model = SubgraphModel.restore(details, tensors, vectorizer, self.target_.outputs)
+        self._marks = ClassMarks.restore(details, below("marks", tensors))
         self.held_out_score_ = details["held_out_score"]
         self._held_out_columns = [dict(scores) for scores in details["held_out_columns"]]
-        errors = details["calibration"]
-        self._calibration = None if errors is None else np.array(errors, dtype=np.float64)
+        self._calibration = np.array(details["calibration"], dtype=np.float64) if details["calibration"] else None
         if self._calibration is not None and self._calibration.shape != self.target_.classes.shape:
             raise ValueError("each class has one calibration error")
-        if details["coverage"] is not None:
-            self.coverage_ = float(details["coverage"])
-        linear = getattr(self.head_, "linear", self.head_).coefficients()
-        if scales.shape != (len(vocabulary),) or (
-            linear is not None and linear[0].shape != (self.target_.outputs, self.features_.columns)
-        ):
-            raise ValueError("weights and vocabulary differ in size")
-        if "trust.limits.low" in tensors:
+        if trust := below("trust", tensors):
             terms = sum(len(group.names) for group in terms_of(self.kind_))
-            self._trust = Trust.restore(
-                below("trust."), details["neighbours"], self.target_, self.features_.columns, terms
-            )
+            columns = self._model.features.columns
+            self._trust = Trust.restore(trust, details["neighbours"], self.target_, columns, terms)
             self._conformal = self._trust.conformal
 
 
@@ -753,7 +386,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         max_nodes: nodes of the largest templates, 1 to 6. "auto" takes up to six if the graphs have few enough
             subgraphs, as molecules do, and four for dense graphs.
         n_templates: number of templates. None uses the whole vocabulary, a number keeps a short list of at most that
-            length, and "auto" keeps the shortest list within one standard error of the whole vocabulary.
+            length.
         view: the information that nodes and edges carry: one or several names from `isonn.subgraphs.views.VIEWS`, or
             `View` objects such as ``LabelsView(edge_labels=False)``. "auto" uses labels together with labels refined by
             degree and cycles; for molecules, elements and labels.
@@ -776,7 +409,6 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         weights_: the weights of sums and logic. calibration_: the expected calibration error of each class.
         held_out_score_: metrics of predictions for the training graphs by models that saw neither the graph nor an
             equal one nor its group; None for a short list. held_out_by_target_: the same for each of several labels.
-        coverage_: for a short list, the share of the whole vocabulary's important edges that it covers.
         sampled_: training graphs whose subgraphs were sampled, with the share sampled.
 
     Example:
@@ -790,7 +422,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
     def __init__(
         self,
         max_nodes: int | str = "auto",
-        n_templates: int | str | None = None,
+        n_templates: int | None = None,
         *,
         view: str | View | Sequence[str | View] = "auto",
         head: str = "auto",
@@ -873,7 +505,7 @@ class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
     def __init__(
         self,
         max_nodes: int | str = "auto",
-        n_templates: int | str | None = None,
+        n_templates: int | None = None,
         *,
         view: str | View | Sequence[str | View] = "auto",
         head: str = "auto",
@@ -901,67 +533,3 @@ class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
             "alerts warn of a class, and this model predicts numbers; use reasons_ for the pieces that raise or lower "
             "them, or fit classes, such as values above a threshold"
         )
-
-
-def _restored_vocabulary(encoding: Encoding, keys: Sequence[Any], tensors: dict[str, NDArray[Any]]) -> Vocabulary:
-    """Return the templates of a saved model; raise ValueError if they do not fit its encoding."""
-    blocks: list[Block] = []
-    first = 0
-    for i, (view, size) in enumerate(keys):
-        rows = tensors[f"rows.{i}"]
-        if not 0 <= view < len(encoding.views) or size not in encoding.sizes[view]:
-            raise ValueError(f"the encoding has no block {i}")
-        if rows.shape[1:] != (size * (size + 1) // 2,) or rows.dtype.kind not in "iu":
-            raise ValueError(f"the rows of block {i} have shape {rows.shape}")
-        blocks.append(Block(int(view), int(size), rows, first, tensors[f"seen.{i}"].astype(np.uint64)))
-        first += len(rows)
-    return Vocabulary(tuple(blocks))
-
-
-def _values_of(y: NDArray[Any]) -> list[Any]:
-    """Return targets as JSON, with None for NaN."""
-    return [_without_nan(value) for value in y.tolist()]
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_nan(entry) for entry in value]
-    return None if isinstance(value, float) and value != value else value
-
-
-def _as_json(numbers: NDArray[np.float64]) -> list[float | None]:
-    """Return numbers with None for NaN, which JSON does not have."""
-    return [float(number) if np.isfinite(number) else None for number in numbers]
-
-
-def _as_numbers(targets: NDArray[Any], target: Target) -> NDArray[np.float64]:
-    """Return targets as columns of numbers, one per class."""
-    if target.exclusive:
-        return np.asarray(targets[:, None] == np.arange(len(target.classes)), dtype=np.float64)
-    return np.asarray(targets, dtype=np.float64)
-
-
-def _with_terms(
-    counts: csr_array, features: SumFeatures, terms: NDArray[np.float64], rows: NDArray[np.bool_] | None = None
-) -> csr_array:
-    """Return counts of templates with the terms of the graphs to their right, for the trees; of some rows or of all."""
-    if not features.size.columns:  # a short list
-        return counts
-    table = features.further.filled(terms).astype(counts.dtype)
-    if rows is not None:
-        table[~rows] = 0
-    return csr_array(hstack([counts, csr_array(table)], format="csr"))
-
-
-def graph_terms(graphs: GraphSet, kind: str) -> GraphTerms:
-    """Return the terms of a set of one graph."""
-    groups = terms_of(kind)
-    starts = np.cumsum([0, *(len(terms.names) for terms in groups)])
-    places = [start + np.arange(terms.shared) for start, terms in zip(starts, groups, strict=False)]
-    values, per_node = zip(*(terms.of_graph(graphs) for terms in groups), strict=True)
-    return GraphTerms(
-        [name for terms in groups for name in terms.names],
-        np.concatenate(values),
-        np.concatenate(places).astype(np.int64),
-        np.concatenate(per_node),
-    )

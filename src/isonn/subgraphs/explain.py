@@ -16,25 +16,9 @@ from isonn.graphs.graph import Graph
 from isonn.heads import Head, Inputs
 from isonn.packing import Floats, IntArray
 from isonn.subgraphs.count import Listed
-from isonn.subgraphs.features import NORM, SumFeatures, transformed
+from isonn.subgraphs.features import COUNT, NORM, SumFeatures
+from isonn.subgraphs.terms import GraphTerms
 from isonn.targets import Target
-
-
-@dataclass(frozen=True, eq=False)
-class GraphTerms:
-    """The terms of one graph.
-
-    Attributes:
-        names: their names.
-        values: their values, ``(terms,)``.
-        places, per_node: numbers of the terms that are sums over nodes, and the value of each node for them,
-            ``(places, n)``.
-    """
-
-    names: Sequence[str]
-    values: Floats
-    places: IntArray
-    per_node: Floats
 
 
 class SubgraphMatches(MatchedGraph):
@@ -261,7 +245,7 @@ class SubgraphMatches(MatchedGraph):
         return Inputs(_beside(*none, self._features.term_features(terms), p), _beside(*none, terms, p))
 
     def _inputs(self, counts: Floats) -> Inputs:
-        values = transformed(counts[:, self._held], self._features.transform)
+        values = counts[:, self._held] if self._features.transform == COUNT else np.log1p(counts[:, self._held])
         if self._features.transform == NORM:
             block = np.zeros((len(self._blocks), len(self._features.vocabulary.blocks)))
             block[np.arange(len(self._blocks)), self._blocks] = 1.0

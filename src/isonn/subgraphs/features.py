@@ -14,7 +14,7 @@ so the contribution of each occurrence to the score is exact (`isonn.subgraphs.e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from isonn.packing import Floats
-from isonn.subgraphs.table import CountTable, precision, stack_rows
+from isonn.heads.head import below, prefixed
+from isonn.packing import Floats, IntArray
+from isonn.subgraphs.table import precision, stack_rows
 from isonn.subgraphs.terms import SIZE_WEIGHT, NumberTerms, SizeTerms
-from isonn.subgraphs.vocabulary import Vocabulary, moved
+from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary, moved
 
 #: How a count becomes a feature: its logarithm divided by the norm of all logarithms, its logarithm, or the count.
 NORM, LOG, COUNT = "norm", "log", "count"
@@ -53,7 +54,7 @@ class SumFeatures:
     def learn(
         cls,
         vocabulary: Vocabulary,
-        tables: Sequence[CountTable],
+        counted: PlacedCounts,
         terms: Floats,
         distinct: NDArray[np.bool_],
         transform: str = NORM,
@@ -61,25 +62,25 @@ class SumFeatures:
         """Learn the scale of each block from the training graphs.
 
         Args:
+            vocabulary: the templates.
+            counted: the counts of the training graphs.
             terms: their `term_table`.
             distinct: the first of equal graphs; repeats do not count.
+            transform: how a count becomes a feature.
         """
         views = [block.view for block in vocabulary.blocks]
+        sizes = list(map(len, vocabulary.blocks))
         count = len(set(views))
-        scales = []
-        for table, block in zip(tables, vocabulary.blocks, strict=True):
-            scale = 1 / np.sqrt(views.count(block.view) * (count + SIZE_WEIGHT))
-            if transform == COUNT:
-                mean_square = _squares(table, distinct)[block.find(table.rows) >= 0] / max(1, int(distinct.sum()))
-                scales.append(scale / (len(block) * np.sqrt(np.maximum(mean_square, 1e-24))))
-                continue
-            if transform == LOG:
-                values = (_transformed(counts, transform, np.float64) for counts in table.chunks())
-                squares = np.concatenate([_norms(chunk) ** 2 for chunk in values])
-                scale /= max(np.sqrt(np.mean(squares[distinct])), 1e-12)
-            scales.append(np.full(len(block), scale))
+        scale = np.array([1 / np.sqrt(views.count(view) * (count + SIZE_WEIGHT)) for view in views])
+        if transform == LOG:
+            norms = [_norms(counts, _logs(counts.data), counted.block, len(views)) for counts in counted.chunks()]
+            scale /= np.maximum(np.sqrt(np.mean(np.concatenate(norms)[distinct] ** 2, axis=0)), 1e-12)
+        scales = np.repeat(scale, sizes)
+        if transform == COUNT:
+            mean_square = _squares(counted, distinct)[counted.place >= 0] / max(1, int(distinct.sum()))
+            scales /= np.repeat(sizes, sizes) * np.sqrt(np.maximum(mean_square, 1e-24))
         size, further = SizeTerms.learn(terms[distinct], count), NumberTerms.learn(terms[distinct], count)
-        return cls(vocabulary, np.concatenate(scales), transform, size, further)
+        return cls(vocabulary, scales, transform, size, further)
 
     @property
     def columns(self) -> int:
@@ -95,43 +96,61 @@ class SumFeatures:
         """Return the features to the right of the templates, dense."""
         return np.concatenate([self.size.features(terms), self.further.features(terms)], axis=1)
 
-    def of(
-        self,
-        tables: Sequence[CountTable],
-        terms: Floats,
-        places: Sequence[NDArray[np.integer]] | None = None,
-    ) -> csr_array:
+    def of(self, counted: PlacedCounts, terms: Floats) -> csr_array:
         """Return the features of graphs, ``(g, columns)``.
 
         Counts are read chunk by chunk, so that memory holds little more than the features.
 
         Args:
-            tables: the counts of the graphs.
+            counted: the counts of the graphs.
             terms: their `term_table`.
-            places: `Vocabulary.places`, if they are known.
         """
-        places = self.vocabulary.places(tables) if places is None else places
-        room = sum(int(table.support[place >= 0].sum()) for table, place in zip(tables, places, strict=True))
-        room += len(terms) * (self.columns - len(self.vocabulary))
-        return stack_rows(self._chunks(tables, places, terms, precision(room)), len(terms), room)
+        room = counted.entries + len(terms) * (self.columns - len(self.vocabulary))
+        return stack_rows(self._chunks(counted, terms, precision(room)), len(terms), room)
 
-    def _chunks(
-        self, tables: Sequence[CountTable], places: Sequence[NDArray[np.integer]], terms: Floats, dtype: np.dtype[Any]
-    ) -> Iterator[csr_array]:
-        done = 0
-        for chunk in zip(*(table.chunks() for table in tables), strict=True):
-            columns = []
-            for counts, block, place in zip(chunk, self.vocabulary.blocks, places, strict=True):
-                values, scales = _transformed(counts, self.transform, dtype), self.scales[block.columns]
-                if self.transform == NORM and len(scales):  # one scale for the whole block
-                    columns.append(moved(_scaled(values, scales[0] / _norms(values)), place, len(block)))
-                else:
-                    columns.append(moved(values, place, len(block)))
-                    columns[-1].data *= scales.astype(dtype)[columns[-1].indices]
-            graphs = columns[0].shape[0]
-            columns.append(csr_array(self.term_features(terms[done : done + graphs]).astype(dtype)))
-            done += graphs
-            yield csr_array(hstack(columns, format="csr"))
+    def _chunks(self, counted: PlacedCounts, terms: Floats, dtype: np.dtype[Any]) -> Iterator[csr_array]:
+        blocks, done = self.vocabulary.blocks, 0
+        scale = np.array([self.scales[block.first] if len(block) else 0.0 for block in blocks])  # of a whole block
+        for counts in counted.chunks():
+            values = counts.data.astype(dtype) if self.transform == COUNT else _logs(counts.data).astype(dtype)
+            if self.transform == NORM:
+                factors = scale / _norms(counts, values, counted.block, len(blocks))
+                values *= factors.astype(dtype).ravel()[_cells(counts, counted.block, len(blocks))]
+            table = moved(counts, values, counted.place, len(self.vocabulary))
+            if self.transform != NORM:
+                table.data *= self.scales.astype(dtype)[table.indices]
+            rest = csr_array(self.term_features(terms[done : done + counts.shape[0]]).astype(dtype))
+            done += counts.shape[0]
+            yield csr_array(hstack([table, rest], format="csr"))
+
+    def with_terms(self, counts: csr_array, terms: Floats, rows: NDArray[np.bool_] | None = None) -> csr_array:
+        """Return counts of templates with the terms of the graphs to their right, for the trees.
+
+        Args:
+            counts: of the templates, ``(g, p)``.
+            terms: `term_table` of the graphs.
+            rows: the graphs whose terms are wanted; None for all.
+        """
+        if not self.size.columns:  # a short list
+            return counts
+        table = self.further.filled(terms).astype(counts.dtype)
+        if rows is not None:
+            table[~rows] = 0
+        return csr_array(hstack([counts, csr_array(table)], format="csr"))
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays by name."""
+        terms = prefixed("size", self.size.tensors()) | prefixed("further", self.further.tensors())
+        return {"scales": self.scales, **terms}
+
+    @classmethod
+    def restore(cls, vocabulary: Vocabulary, transform: str, tensors: dict[str, NDArray[Any]]) -> SumFeatures:
+        """Restore the conversion from its `tensors`; raise ValueError if they are invalid."""
+        size, further = SizeTerms.restore(below("size", tensors)), NumberTerms.restore(below("further", tensors))
+        scales = tensors["scales"].astype(np.float64)
+        if transform not in (NORM, LOG, COUNT) or scales.shape != (len(vocabulary),):
+            raise ValueError(f"there are {scales.shape} scales for {len(vocabulary)} templates, or no {transform!r}")
+        return cls(vocabulary, scales, transform, size, further)
 
     def standardised(self, features: csr_array) -> tuple[SumFeatures, csr_array]:
         """Divide every feature by its deviation; return the new conversion and features, for short lists."""
@@ -141,35 +160,40 @@ class SumFeatures:
         return replace(self, scales=self.scales * scale), csr_array(features.multiply(scale[None, :]))
 
 
-def transformed(counts: NDArray[Any], transform: str) -> NDArray[Any]:
-    """Return counts or their logarithms."""
-    return counts if transform == COUNT else np.log1p(counts)
+#: The logarithms of small counts plus one, because computing them takes longer than looking them up.
+LOGS = np.log1p(np.arange(1024.0))
 
 
-def _transformed(counts: csr_array, transform: str, dtype: Any) -> csr_array:
-    data = transformed(counts.data.astype(dtype), transform)
-    return csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+def _logs(counts: NDArray[Any]) -> Floats:
+    """Return the logarithms of counts plus one."""
+    if counts.dtype.kind in "iu" and counts.max(initial=0) < len(LOGS):
+        return np.asarray(LOGS[counts])
+    return np.log1p(counts.astype(np.float64))
 
 
-def _squares(table: CountTable, rows: NDArray[np.bool_]) -> Floats:
+def _cells(counts: csr_array, block: IntArray, blocks: int) -> IntArray:
+    """Return the number of graph and block of every entry: graph times blocks, plus the block."""
+    start = np.arange(counts.shape[0]) * blocks
+    return np.asarray(np.repeat(start, np.diff(counts.indptr)) + block[counts.indices])
+
+
+def _norms(counts: csr_array, values: Floats, block: IntArray, blocks: int) -> Floats:
+    """Return the norm of each graph's values in each block, 1 for none, ``(g, blocks)``.
+
+    Squares are rounded to 2**-36. Sums of up to 2**17 are then exact, so that the order of subgraphs, which depends on
+    the graphs counted before, does not change the last digit.
+    """
+    squares = np.rint(values.astype(np.float64) ** 2 * 2.0**36)
+    sums = np.bincount(_cells(counts, block, blocks), squares, counts.shape[0] * blocks) * 2.0**-36
+    return np.where(sums > 0, np.sqrt(sums), 1.0).reshape(-1, blocks)
+
+
+def _squares(counted: PlacedCounts, rows: NDArray[np.bool_]) -> Floats:
     """Return the sum of squared counts of each subgraph over some of the graphs, ``(d,)``."""
-    squares, done = np.zeros(len(table.rows)), 0
-    for counts in table.chunks():
+    squares, done = np.zeros(len(counted.place)), 0
+    for counts in counted.chunks():
         kept = np.repeat(rows[done : done + counts.shape[0]], np.diff(counts.indptr))
         values = counts.data[kept].astype(np.float64)
         squares += np.bincount(counts.indices[kept], values**2, minlength=len(squares))
         done += counts.shape[0]
     return squares
-
-
-def _norms(logs: csr_array) -> Floats:
-    """Return the norm of each row, 1 for an empty one."""
-    each = csr_array((logs.data.astype(np.float64) ** 2, logs.indices, logs.indptr), shape=logs.shape)
-    squares = each @ np.ones(logs.shape[1])
-    return np.where(squares > 0, np.sqrt(squares), 1.0)
-
-
-def _scaled(rows: csr_array, factors: Floats) -> csr_array:
-    """Multiply every row by its factor."""
-    factor = np.repeat(factors, np.diff(rows.indptr)).astype(rows.dtype)
-    return csr_array((rows.data * factor, rows.indices, rows.indptr), shape=rows.shape)

@@ -269,6 +269,16 @@ def _pack(row, bits, words):  # type: ignore[no-untyped-def]
 
 
 @compiled()
+def pack_rows(view, size, rows, bits, packed):  # type: ignore[no-untyped-def]
+    """Pack canonical rows of one view and size."""
+    row = np.zeros(2 + rows.shape[1], np.int32)
+    row[0], row[1] = view, size
+    for n in range(len(rows)):
+        row[2:] = rows[n]
+        _pack(row, bits, packed[n])
+
+
+@compiled()
 def unpack(packed, bits, rows):  # type: ignore[no-untyped-def]
     """Write the rows of codes, padded with 0, that `_pack` packed."""
     for n in range(len(packed)):
@@ -672,38 +682,3 @@ def find_twins(graphs, slots, hashes):  # type: ignore[no-untyped-def]
             i = (i + np.uint64(1)) & mask
         if twins[g] == g:
             slots[np.int64(i)] = g
-
-
-@compiled()
-def sort_counts(owner, column, counts, starts, group_of, graphs, indptr, indices, data):  # type: ignore[no-untyped-def]
-    """Sort counts into one CSR table per group, by rows and columns.
-
-    Args:
-        owner, column, counts: graph, column and value of each count.
-        starts: where the counts of each column start, ``(columns + 1,)``.
-        group_of: the group of each column; a group is a run of columns.
-        indptr: output, ``(groups, graphs + 1)``.
-        indices, data: output, group by group; columns are numbered within their group.
-    """
-    fill = starts[:-1].copy()
-    rows = np.empty(len(owner), dtype=np.int32)
-    values = np.empty_like(counts)
-    for j in range(len(owner)):
-        i = fill[column[j]]
-        fill[column[j]] = i + 1
-        rows[i], values[i] = owner[j], counts[j]
-        indptr[group_of[column[j]], owner[j] + 1] += 1
-    for group in range(len(indptr)):
-        for g in range(graphs):
-            indptr[group, g + 1] += indptr[group, g]
-    first, offset, group = 0, 0, 0
-    place = indptr[0].copy()
-    for c in range(len(group_of)):
-        if group_of[c] != group:
-            first, offset, group = c, starts[c], group_of[c]
-            for g in range(graphs + 1):
-                place[g] = indptr[group, g]
-        for j in range(starts[c], starts[c + 1]):
-            i = offset + place[rows[j]]
-            place[rows[j]] += 1
-            indices[i], data[i] = c - first, values[j]

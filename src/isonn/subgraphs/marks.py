@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.special import expit
 
-from isonn.heads import LinearHead
+from isonn.explain.reasons import ClassReason
+from isonn.explain.template import Template
+from isonn.heads import Inputs, LinearHead
+from isonn.packing import IntArray
 from isonn.seeding import numpy_stream
+from isonn.subgraphs.training import Training
+from isonn.subgraphs.vectorizer import SubgraphVectorizer
 from isonn.targets import Target
 
 #: Number of graphs whose features are read at a time.
@@ -37,6 +42,82 @@ class Mark:
     alike: int
     weight: float
     examples: Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMarks:
+    """The templates that mark each class, and how many training graphs have each template.
+
+    Attributes:
+        marks: the facts of each reason.
+        presence: number of training graphs with each template, by class; one row for numbers.
+        graphs: number of training graphs, by class.
+        examples: the ids of the training graphs that are examples, "" for others; empty if they are not kept.
+    """
+
+    marks: Sequence[Mark]
+    presence: NDArray[np.int32]
+    graphs: IntArray
+    examples: Sequence[str]
+
+    @classmethod
+    def learn(
+        cls,
+        inputs: Inputs,
+        head: LinearHead,
+        training: Training,
+        vectorizer: SubgraphVectorizer,
+        keep_examples: bool,
+        seed: int,
+    ) -> ClassMarks:
+        """Find them in the training graphs."""
+        blocks, encoding = vectorizer.vocabulary_.blocks, vectorizer.encoding_
+        labelled = np.concatenate([np.full(len(block), encoding.views[block.view].labelled) for block in blocks])
+        target, targets = training.target, training.targets
+        presence, graphs = presence_by_class(inputs.features, targets, target, len(labelled))
+        marks = class_marks(inputs.features, head, targets, target, labelled, seed)
+        shown = {i for mark in marks for i in mark.examples} if keep_examples else set()
+        ids = training.survey.graph_ids
+        return cls(
+            marks, presence, graphs, [str(ids[i]) if i in shown else "" for i in range(len(ids))] if shown else []
+        )
+
+    def reasons(self, templates: Sequence[Template], target: Target) -> dict[Any, list[ClassReason]]:
+        """Return the reasons of each class, strongest first."""
+        classes = target.classes.tolist()
+        reasons: dict[Any, list[ClassReason]] = {value: [] for value in classes}
+        rows = ["all graphs"] if target.numeric else classes
+        for mark in self.marks:
+            template, value = templates[mark.column], classes[mark.output]
+            counts = zip(rows, self.presence[:, mark.column].tolist(), self.graphs.tolist(), strict=True)
+            reasons[value].append(
+                ClassReason(
+                    value,
+                    template.text(),
+                    template,
+                    mark.column,
+                    mark.effect,
+                    mark.alike,
+                    {row: (held, of) for row, held, of in counts},
+                    mark.weight,
+                    tuple(self.examples[i] for i in mark.examples) if self.examples else (),
+                )
+            )
+        return reasons
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is not in `tensors`, as JSON."""
+        return {"marks": [list(astuple(mark)) for mark in self.marks], "examples": self.examples}
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by name."""
+        return {"presence": self.presence, "graphs": self.graphs}
+
+    @classmethod
+    def restore(cls, stored: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> ClassMarks:
+        """Restore what `describe` and `tensors` returned."""
+        marks = [Mark(*mark) for mark in stored["marks"]]
+        return cls(marks, tensors["presence"], tensors["graphs"], list(stored["examples"]))
 
 
 def presence_by_class(

@@ -78,6 +78,11 @@ class Survey:
                     pass  # reading in order has the error message
             return _joined(_in_order(graphs, views), graphs, report)
 
+    @property
+    def graph_ids(self) -> NDArray[Any]:
+        """The id of each graph, or its number."""
+        return np.arange(len(self)) if self.ids is None else self.ids
+
     def names_for(self, y: Any) -> dict[str, dict[Any, str]]:
         """Return the names; a ``y`` that does not come from the graphs has none."""
         return {

@@ -1,7 +1,7 @@
-"""`CountTable`: how often each graph contains each distinct subgraph of one view and size.
+"""`CountTable`: how often each graph contains each distinct subgraph.
 
-Graphs are counted in chunks. The tables of a chunk are in memory (`Chunk`), or in a file of a folder, so that a stopped
-run does not count them again (`isonn.subgraphs.bank`). `join_chunks` joins them without copying the counts.
+Graphs are counted in chunks. A chunk is in memory (`MemoryChunk`), or in a file of a folder, so that a stopped run does
+not count it again (`isonn.subgraphs.bank`). `join_chunks` joins them without copying the counts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +25,8 @@ ROWS_AT_ONCE = 2**20
 DOUBLE_ENTRIES = 2**25
 
 
-class Counted(NamedTuple):
-    """The distinct subgraphs of one view and size in some graphs.
-
-    Attributes:
-        rows: canonical rows, sorted, ``(d, k + k*(k-1)/2)``: node codes, then edge codes in the order of the upper
-            triangle.
-        counts: how often each graph contains each of them, ``(g, d)``.
-    """
-
-    rows: IntArray
-    counts: csr_array
-
-
 class Chunk(Protocol):
-    """The tables of a run of graphs, in memory or in a file."""
+    """The distinct subgraphs of a run of graphs and their counts, in memory or in a file."""
 
     @property
     def keys(self) -> Sequence[Key]:
@@ -53,63 +40,60 @@ class Chunk(Protocol):
         """Return the number of graphs."""
 
     def rows(self, key: Key) -> IntArray:
-        """Return `Counted.rows`."""
+        """Return the distinct subgraphs of one view and size as canonical rows, sorted, ``(d, k + k*(k-1)/2)``.
 
-    def counts(self, key: Key) -> csr_array:
-        """Return `Counted.counts`."""
+        A row has node codes, then edge codes in the order of the upper triangle.
+        """
 
-    def support(self, key: Key) -> IntArray:
-        """Return the number of graphs that contain each subgraph."""
+    def counts(self) -> csr_array:
+        """Return how often each graph contains each of them; columns are in the order of keys, then of rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryChunk:
-    """Tables in memory."""
+    """A chunk in memory."""
 
-    graphs: int
-    tables: dict[Key, Counted]
+    distinct: dict[Key, IntArray]
+    table: csr_array
     sampled: dict[Key, float]
 
     def __len__(self) -> int:
-        return self.graphs
+        return int(self.table.shape[0])
 
     @property
     def keys(self) -> Sequence[Key]:
         """The views and sizes."""
-        return list(self.tables)
+        return list(self.distinct)
 
     def rows(self, key: Key) -> IntArray:
-        """Return the distinct subgraphs."""
-        return self.tables[key].rows
+        """Return the distinct subgraphs of one view and size."""
+        return self.distinct[key]
 
-    def counts(self, key: Key) -> csr_array:
+    def counts(self) -> csr_array:
         """Return their counts."""
-        return self.tables[key].counts
-
-    def support(self, key: Key) -> IntArray:
-        """Return the number of graphs that contain each of them."""
-        rows, counts = self.tables[key]
-        return np.bincount(counts.indices, minlength=len(rows))
+        return self.table
 
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """The distinct subgraphs of one view and size in some graphs, and their counts.
+    """The distinct subgraphs of some graphs, and their counts.
 
     Attributes:
-        view, size: number of the view, and nodes of a subgraph.
-        rows: canonical rows, sorted, ``(d, width)``.
+        rows: canonical rows, sorted, by view and size; columns are numbered in this order.
         graphs: number of graphs.
         support: number of graphs that contain each subgraph, ``(d,)``.
-        chunks: returns `counts` in runs of graphs, which may be read from disk.
+        chunks: returns the counts in runs of graphs, ``(g, d)``, which may be read from disk.
     """
 
-    view: int
-    size: int
-    rows: IntArray
+    rows: dict[Key, IntArray]
     graphs: int
     support: IntArray
     chunks: Callable[[], Iterable[csr_array]]
+
+    @property
+    def block(self) -> IntArray:
+        """The number of the view and size of each subgraph, ``(d,)``."""
+        return np.repeat(np.arange(len(self.rows)), list(map(len, self.rows.values())))
 
     @property
     def counts(self) -> csr_array:
@@ -120,7 +104,7 @@ class CountTable:
         """Return the number of some of the graphs that contain each subgraph, ``(d,)``."""
         if rows.all():
             return self.support
-        support, done = np.zeros(len(self.rows), dtype=np.int64), 0
+        support, done = np.zeros(len(self.support), dtype=np.int64), 0
         for counts in self.chunks():
             kept = np.repeat(rows[done : done + counts.shape[0]], np.diff(counts.indptr))
             support += np.bincount(counts.indices[kept], minlength=len(support))
@@ -128,16 +112,14 @@ class CountTable:
         return support
 
 
-def tell_apart(
-    hashes: NDArray[np.uint64], tables: Sequence[CountTable], sampled: Collection[int] = ()
-) -> NDArray[np.uint64]:
+def tell_apart(hashes: NDArray[np.uint64], table: CountTable, sampled: Collection[int] = ()) -> NDArray[np.uint64]:
     """Return `graph_hashes`, changed where graphs with equal hashes have different counts.
 
     Weisfeiler-Lehman hashes of regular graphs are all equal, their counts are not.
 
     Args:
         hashes: of the graphs, ``(g,)``.
-        tables: their counts.
+        table: their counts.
         sampled: graphs whose counts are random, so that they differ for equal graphs; their hashes stay.
     """
     _, number, often = np.unique(hashes, return_inverse=True, return_counts=True)
@@ -147,51 +129,51 @@ def tell_apart(
     rows = np.flatnonzero(compared)
     if not len(rows):
         return hashes
-    sums = np.zeros(len(hashes), dtype=np.uint64)
-    for table in tables:
-        pieces, done = row_hashes(table.rows) + np.uint64(16 * table.view + table.size), 0
-        for counts in table.chunks():
-            inside = rows[(rows >= done) & (rows < done + counts.shape[0])]
-            some = counts[inside - done]
-            bits = some.data.astype(np.float64).view(np.uint64)
-            owner = np.repeat(inside, np.diff(some.indptr))
-            np.add.at(sums, owner, mix64(mix64(pieces[some.indices]) ^ bits))
-            done += counts.shape[0]
+    pieces = np.concatenate([row_hashes(codes) + np.uint64(16 * view + k) for (view, k), codes in table.rows.items()])
+    sums, done = np.zeros(len(hashes), dtype=np.uint64), 0
+    for counts in table.chunks():
+        inside = rows[(rows >= done) & (rows < done + counts.shape[0])]
+        some = counts[inside - done]
+        bits = some.data.astype(np.float64).view(np.uint64)
+        owner = np.repeat(inside, np.diff(some.indptr))
+        np.add.at(sums, owner, mix64(mix64(pieces[some.indices]) ^ bits))
+        done += counts.shape[0]
     smallest, largest = np.full(len(often), sums.max()), np.zeros(len(often), dtype=np.uint64)
     np.minimum.at(smallest, number[rows], sums[rows])
     np.maximum.at(largest, number[rows], sums[rows])
     different = rows[(smallest != largest)[number[rows]]]
-    found = hashes.copy()
-    found[different] = mix64(hashes[different] ^ mix64(sums[different]))
-    return found
+    changed = hashes.copy()
+    changed[different] = mix64(hashes[different] ^ mix64(sums[different]))
+    return changed
 
 
-def join_chunks(chunks: Sequence[Chunk]) -> list[CountTable]:
-    """Join the tables of runs of graphs; counts are read when needed, chunk by chunk.
+def join_chunks(chunks: Sequence[Chunk]) -> CountTable:
+    """Join runs of graphs; counts are read when needed, chunk by chunk.
 
     Counts from several chunks are float32 (exact up to 2**24), or float64 if any are estimates.
     """
-    graphs = sum(map(len, chunks))
+    rows: dict[Key, IntArray] = {}
+    places: list[list[NDArray[np.int32]]] = [[] for _ in chunks]
+    width = 0
+    for key in chunks[0].keys:
+        rows[key], merged = merge_rows(chunk.rows(key) for chunk in chunks)
+        for place, found in zip(places, merged, strict=True):
+            place.append(found + np.int32(width))
+        width += len(rows[key])
     dtype = np.float64 if any(chunk.sampled for chunk in chunks) else np.float32
 
-    def table(key: Key) -> CountTable:
-        if len(chunks) == 1:  # its rows are distinct and sorted
-            rows = chunks[0].rows(key)
-            return CountTable(*key, rows, graphs, chunks[0].support(key), lambda: [chunks[0].counts(key)])
-        rows, places = merge_rows(chunk.rows(key) for chunk in chunks)
-        support = np.zeros(len(rows), dtype=np.int64)
+    def read() -> Iterator[csr_array]:
         for chunk, place in zip(chunks, places, strict=True):
-            support[place] += chunk.support(key)
+            counts = chunk.counts()
+            if len(chunks) > 1:
+                data = counts.data.astype(dtype), np.concatenate(place)[counts.indices], counts.indptr
+                counts = csr_array(data, shape=(len(chunk), width))
+            yield counts
 
-        def read() -> Iterator[csr_array]:
-            for chunk, place in zip(chunks, places, strict=True):
-                counts = chunk.counts(key)
-                data = counts.data.astype(dtype), place[counts.indices], counts.indptr
-                yield csr_array(data, shape=(len(chunk), len(rows)))
-
-        return CountTable(*key, rows, graphs, support, read)
-
-    return [table(key) for key in chunks[0].keys]
+    support = np.zeros(width, dtype=np.int64)
+    for counts in read():
+        support += np.bincount(counts.indices, minlength=width)
+    return CountTable(rows, sum(map(len, chunks)), support, read)
 
 
 def join_sampled(chunks: Sequence[Chunk]) -> dict[Key, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.graphs.graph import GraphSet
-from isonn.packing import Floats
+from isonn.packing import Floats, IntArray
 
 #: Weight of the size terms, and of further terms; a view has weight 1.
 SIZE_WEIGHT = 0.3
@@ -76,6 +77,37 @@ def terms_of(kind: str) -> list[Terms]:
 def term_table(graphs: GraphSet, kind: str) -> Floats:
     """Return all terms of graphs, ``(g, terms)``."""
     return np.concatenate([terms.table(graphs) for terms in terms_of(kind)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTerms:
+    """The terms of one graph.
+
+    Attributes:
+        names: their names.
+        values: their values, ``(terms,)``.
+        places, per_node: numbers of the terms that are sums over nodes, and the value of each node for them,
+            ``(places, n)``.
+    """
+
+    names: Sequence[str]
+    values: Floats
+    places: IntArray
+    per_node: Floats
+
+
+def graph_terms(graphs: GraphSet, kind: str) -> GraphTerms:
+    """Return the terms of a set of one graph."""
+    groups = terms_of(kind)
+    starts = np.cumsum([0, *(len(terms.names) for terms in groups)])
+    places = [start + np.arange(terms.shared) for start, terms in zip(starts, groups, strict=False)]
+    values, per_node = zip(*(terms.of_graph(graphs) for terms in groups), strict=True)
+    return GraphTerms(
+        [name for terms in groups for name in terms.names],
+        np.concatenate(values),
+        np.concatenate(places).astype(np.int64),
+        np.concatenate(per_node),
+    )
 
 
 def size_counts(graphs: GraphSet) -> NDArray[np.float32]:

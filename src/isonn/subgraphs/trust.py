@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.conformal import Conformal
-from isonn.domain import SHARED, SHOWN, Examples, Limits, distances, strongest_pieces
+from isonn.domain import SHARED, SHOWN, Domain, Examples, Limits, Neighbour, distances, strongest_pieces
+from isonn.errors import InputError
+from isonn.graphs.graph import GraphSet
+from isonn.graphs.stream import GraphStream
 from isonn.heads import Distinct, Inputs
 from isonn.heads.head import below, prefixed
-from isonn.packing import Floats, IntArray, row_hashes
+from isonn.packing import Floats, IntArray
+from isonn.processes import in_threads
 from isonn.references import SIGNALS, Near, References, held_out_errors, learn_references
-from isonn.subgraphs.table import CountTable
+from isonn.subgraphs.model import STRANGE_NODES, SubgraphModel
+from isonn.subgraphs.terms import term_table, terms_of
+from isonn.subgraphs.training import Training
+from isonn.subgraphs.vectorizer import in_chunks
 from isonn.subgraphs.vocabulary import Vocabulary
 from isonn.targets import Target
 
@@ -64,28 +72,22 @@ class Trust:
     def learn(
         cls,
         inputs: Inputs,
-        outputs: Floats,
-        targets: NDArray[Any],
-        target: Target,
-        weights: Floats | None,
+        held_out: Floats,
+        training: Training,
         coef: Floats,
-        terms: Floats,
         describe: Callable[[IntArray, Floats], Examples] | None = None,
     ) -> Trust | None:
         """Learn from held-out outputs; return None if there are none.
 
         Args:
             inputs: features of the training graphs.
-            outputs: their held-out outputs, shape (g, outputs).
-            targets: from ``target.encode``.
-            target: the kind of target.
-            weights: of the graphs.
+            held_out: their held-out outputs, shape (g, outputs).
+            training: the training graphs.
             coef: the weights of features in the linear head, shape (outputs, p).
-            terms: whole-graph terms, shape (g, terms).
             describe: returns examples for rows of the training graphs, given the weight of each column.
         """
-        distinct = Distinct.of(inputs, weights)
-        errors = held_out_errors(outputs, targets, target)
+        distinct, target, targets = Distinct.of(inputs, training.weights), training.target, training.targets
+        errors = held_out_errors(held_out, targets, target)
         if not np.isfinite(errors[distinct.graph >= 0]).any():
             return None
         size = np.abs(coef).max(axis=0)
@@ -95,10 +97,46 @@ class Trust:
         signals = None
         if target.numeric:
             signals = references.signals(learned.near)[np.searchsorted(learned.graphs, graph)]
-        conformal = Conformal.fit(outputs[rows], targets[rows], target, graph, distinct.groups[graph], signals)
-        limits = Limits.fit(distances(references, learned.near), learned.errors, terms[distinct.graph >= 0])
+        conformal = Conformal.fit(held_out[rows], targets[rows], target, graph, distinct.groups[graph], signals)
+        terms = training.survey.terms[distinct.graph >= 0]
+        limits = Limits.fit(distances(references, learned.near), learned.errors, terms)
         examples = None if describe is None else describe(distinct.rows[learned.members], size)
         return cls(conformal, references, limits, examples)
+
+    def judge(
+        self, model: SubgraphModel, graphs: GraphSet, numeric: bool, n_jobs: int
+    ) -> tuple[Floats, Floats | None, Domain]:
+        """Return outputs, signals of difficulty (for numbers) and the domain of graphs, counting once."""
+
+        def read(chunk: GraphSet) -> Assessed:
+            counted, terms = model.vectorizer.count(chunk), term_table(chunk, model.kind)
+            inputs = model.inputs(counted, terms)
+            near = self.references.nearest(self.references.sketch(inputs.features))
+            unknown = model.features.vocabulary.unknown_nodes(counted)
+            return Assessed(model.head.outputs(inputs), near, terms, unknown, self.shared(inputs.features, near))
+
+        assessed = Assessed.join(list(in_threads(read, in_chunks(graphs, n_jobs), n_jobs)))
+        signals = self.references.signals(assessed.near) if numeric else None
+        return assessed.outputs, signals, self._domain(model, graphs, assessed)
+
+    def _domain(self, model: SubgraphModel, graphs: GraphSet, assessed: Assessed) -> Domain:
+        vectorizer, near, examples = model.vectorizer, assessed.near, self.examples
+        distance = distances(self.references, near)
+        names = [name for terms in terms_of(model.kind) for name in terms.names]
+        name_of = lru_cache(maxsize=None)(lambda column: vectorizer.templates_[column].text())
+
+        def neighbours_of(i: int) -> list[Neighbour]:
+            if examples is None:
+                return []
+            return examples.neighbours(near.similarity[i], near.reference[i], assessed.shared[i], name_of)
+
+        return Domain(
+            self.limits.verdicts(distance, assessed.terms, assessed.unknown),
+            distance,
+            self.limits.outside(assessed.terms, names),
+            lambda i: vectorizer.unseen_pieces(graphs[i : i + 1], STRANGE_NODES),
+            neighbours_of,
+        )
 
     def shared(self, features: csr_array, near: Near) -> NDArray[np.int32]:
         """Return the columns of strong pieces that graphs share with their nearest references."""
@@ -151,33 +189,42 @@ class Trust:
         )
 
 
-def unknown_nodes(tables: Sequence[CountTable], vocabulary: Vocabulary) -> IntArray:
-    """Return 2 for graphs with a node that is unseen in every view, 1 in some view, else 0, shape (g,)."""
-    single = [pair for pair in zip(tables, vocabulary.blocks, strict=True) if pair[1].size == 1]
-    views = np.zeros(tables[0].graphs, dtype=np.int64)
-    for table, block in single:
-        new = ~np.isin(row_hashes(table.rows), block.seen)
-        views += np.asarray(table.counts @ new.astype(np.float64)) > 0
-    return np.where(views == 0, 0, np.where(views == len(single), 2, 1)) if single else views
-
-
 def examples_of(
-    features: csr_array, names: NDArray[Any], values: Sequence[Any], vocabulary: Vocabulary
-) -> Callable[[IntArray, Floats], Examples]:
-    """Return a function that describes rows of the training graphs as examples.
+    keep: bool | str, inputs: Inputs, training: Training, graphs: GraphStream, vocabulary: Vocabulary
+) -> Callable[[IntArray, Floats], Examples] | None:
+    """Return a function that describes rows of the training graphs as examples; None if none are kept.
 
     Args:
-        features: of all training graphs, shape (g, p).
-        names, values: ids or SMILES, and true values as JSON, of all training graphs.
+        keep: ``keep_examples`` of the estimator.
+        inputs: features of all training graphs.
+        training: the training graphs.
+        graphs: the same, to read their SMILES.
         vocabulary: the pieces. Pieces of fewer than three nodes say little about what two graphs share.
     """
+    if not keep:
+        return None
+    names, values = training.survey.graph_ids if keep is True else _smiles_of(graphs, training), training.y.tolist()
     least = min(3, max(block.size for block in vocabulary.blocks))
-    eligible = np.zeros(features.shape[1], dtype=bool)
+    eligible = np.zeros(inputs.features.shape[1], dtype=bool)
     for block in vocabulary.blocks:
         eligible[block.columns] = block.size >= least
 
     def describe(rows: IntArray, weights: Floats) -> Examples:
-        strongest = strongest_pieces(csr_array(features[rows]), weights, eligible)
-        return Examples([str(names[i]) for i in rows], [values[i] for i in rows], strongest)
+        strongest = strongest_pieces(csr_array(inputs.features[rows]), weights, eligible)
+        return Examples([str(names[i]) for i in rows], [_without_nan(values[i]) for i in rows], strongest)
 
     return describe
+
+
+def _smiles_of(graphs: GraphStream, training: Training) -> NDArray[Any]:
+    chunks = list(graphs) if training.survey.kind == "molecules" else []
+    if not chunks or any("smiles" not in chunk.table for chunk in chunks):
+        raise InputError("keep_examples='smiles' needs molecules given as SMILES; use keep_examples=True for ids")
+    return np.concatenate([chunk.table["smiles"] for chunk in chunks])
+
+
+def _without_nan(value: Any) -> Any:
+    """Return a target as JSON, with None for NaN."""
+    if isinstance(value, list):
+        return [_without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and value != value else value

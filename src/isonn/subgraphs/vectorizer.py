@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +24,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
 from isonn.packing import IntArray, row_hashes
 from isonn.params import check_count, check_subgraph_size
+from isonn.processes import in_threads
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Limits, bank_folder, count_to_folder
 from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, list_subgraphs, warn_of_samples
@@ -32,7 +32,7 @@ from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import Survey
 from isonn.subgraphs.table import Chunk, CountTable, join_chunks, join_sampled, tell_apart
 from isonn.subgraphs.views import View, views_of
-from isonn.subgraphs.vocabulary import Templates, Vocabulary
+from isonn.subgraphs.vocabulary import PlacedCounts, Templates, Vocabulary
 
 #: Number of graphs counted together when they are transformed.
 GRAPHS_AT_ONCE = 4096
@@ -121,11 +121,11 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         graphs = as_stream(X)
         self.check_params()
         survey = self.survey(graphs)
-        with self.tables(graphs, survey) as tables:
-            digests = tell_apart(survey.hashes, tables, self.sampled_)
+        with self.table(graphs, survey) as table:
+            digests = tell_apart(survey.hashes, table, self.sampled_)
             distinct = np.zeros(len(survey), dtype=bool)
             distinct[np.unique(digests, return_index=True)[1]] = True
-            self.learn(tables, graphs.name, distinct)
+            self.learn(table, graphs.name, distinct)
         return self
 
     def transform(self, X: Any) -> csr_array:
@@ -135,9 +135,10 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
         """
         self._require_fit()
-        chunks = X if isinstance(X, GraphStream) else in_chunks(as_graphset(X))
-        counts = [self.vocabulary_.counts(self.count(chunk)) for chunk in chunks]
-        return csr_array(vstack(counts, format="csr"))
+        parts = X if isinstance(X, GraphStream) else [as_graphset(X)]
+        chunks = (chunk for graphs in parts for chunk in in_chunks(graphs, self.n_jobs))
+        counts = in_threads(lambda chunk: self.vocabulary_.counts(self.count(chunk)), chunks, self.n_jobs)
+        return csr_array(vstack(list(counts), format="csr"))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a unique name for each column that says everything its template requires.
@@ -220,11 +221,13 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         return survey
 
     @contextmanager
-    def tables(self, graphs: GraphStream, survey: Survey) -> Iterator[list[CountTable]]:
+    def table(self, graphs: GraphStream, survey: Survey) -> Iterator[CountTable]:
         """Count the subgraphs of the training graphs: in memory, or in a folder for a stream."""
         chunks: Sequence[Chunk]
         if graphs.whole is not None and graphs.bank is None:
-            chunks = self._count_in_memory(graphs.whole)
+            coded = self.encoding_.encode(graphs.whole)
+            with progress.bar("counting", len(coded), show=self.verbose > 0) as report:
+                chunks = count_in_threads(coded, self.max_subgraphs, self.cut_seed, self.n_jobs, report)
             yield self._joined(chunks, graphs.name)
             return
         with bank_folder(graphs.bank) as folder:
@@ -239,34 +242,20 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
                 )
             yield self._joined(chunks, graphs.name)
 
-    def learn(self, tables: Sequence[CountTable], name: str, distinct: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
-        """Choose the templates among the subgraphs of distinct graphs; return the places of the tables' rows."""
-        if not any(len(table.rows) for table in tables):
+    def learn(self, table: CountTable, name: str, distinct: NDArray[np.bool_]) -> PlacedCounts:
+        """Choose the templates among the subgraphs of distinct graphs; return the counts with their columns."""
+        if not len(table.support):
             raise self._nothing_to_count(name)
-        self.vocabulary_, places = Vocabulary.learn(tables, self.min_support, distinct)
+        self.vocabulary_, counted = Vocabulary.learn(table, self.min_support, distinct)
         if not len(self.vocabulary_):
             raise InputError(
                 f"no subgraph occurs in {self.min_support} different graphs of {name}; use a lower min_support"
             )
-        return places
+        return counted
 
-    def count(self, graphs: GraphSet) -> list[CountTable]:
+    def count(self, graphs: GraphSet) -> PlacedCounts:
         """Count the subgraphs of new graphs."""
-        return join_chunks(self._count_in_memory(graphs))
-
-    def with_vocabulary(self, vocabulary: Vocabulary) -> Self:
-        """Return a vectorizer with the same encoding and other templates."""
-        if vocabulary is self.vocabulary_:
-            return self
-        other = copy(self)
-        other.vocabulary_ = vocabulary
-        return other
-
-    def with_jobs(self, n_jobs: int) -> Self:
-        """Return the vectorizer with another number of threads."""
-        other = copy(self)
-        other.n_jobs = n_jobs
-        return other
+        return self.vocabulary_.count(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed)
 
     def columns_of(self, rows: IntArray) -> IntArray:
         """Return the column of each distinct piece of `list_subgraphs`, or -1."""
@@ -328,15 +317,28 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         row = np.array(codes[: size * (size + 1) // 2])
         return self.encoding_.template(view, size, row, self.label_names_).text()
 
+    def describe(self) -> dict[str, Any]:
+        """Return what was learned and is not in `tensors`, as JSON."""
+        return {
+            "encoding": self.encoding_.as_json(),
+            "blocks": [[block.view, block.size] for block in self.vocabulary_.blocks],
+            "sampled": sorted(self.sampled_.items()),
+        }
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the rows of the templates."""
+        return self.vocabulary_.tensors()
+
+    def restore(self, stored: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+        """Restore what `describe` and `tensors` returned; raise ValueError if it is invalid."""
+        self.encoding_ = Encoding.from_json(stored["encoding"])
+        self.vocabulary_ = Vocabulary.restore(self.encoding_, stored["blocks"], tensors)
+        self.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
+
     @property
     def cut_seed(self) -> int:
         """The seed of samples."""
         return derive_seed(self.seed_, "cut")
-
-    def _count_in_memory(self, graphs: GraphSet) -> Sequence[Chunk]:
-        coded = self.encoding_.encode(graphs)
-        with progress.bar("counting", len(graphs), show=self.verbose > 0) as report:
-            return count_in_threads(coded, self.max_subgraphs, self.cut_seed, self.n_jobs, report)
 
     def _nothing_to_count(self, name: str) -> InputError:
         return InputError(
@@ -344,7 +346,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             "a larger max_nodes or view='auto'"
         )
 
-    def _joined(self, chunks: Sequence[Chunk], name: str) -> list[CountTable]:
+    def _joined(self, chunks: Sequence[Chunk], name: str) -> CountTable:
         self.sampled_ = warn_of_samples(join_sampled(chunks), sum(map(len, chunks)), name)
         return join_chunks(chunks)
 
@@ -362,7 +364,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
 
 def in_chunks(graphs: GraphSet, jobs: int = 1) -> list[GraphSet]:
     """Return the graphs a few thousand at a time, and if there are enough of them at least as many chunks as jobs."""
-    size = min(GRAPHS_AT_ONCE, max(GRAPHS_AT_ONCE // 8, -(-len(graphs) // jobs)))
+    size = min(GRAPHS_AT_ONCE, max(64, -(-len(graphs) // jobs)))
     if len(graphs) <= size:
         return [graphs]
     return [graphs[start : start + size] for start in range(0, len(graphs), size)]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.packing import Floats, IntArray, row_hashes
-from isonn.subgraphs.encode import Encoding
+from isonn.subgraphs.count import counts_of
+from isonn.subgraphs.counter import Counter
+from isonn.subgraphs.encode import CodedGraphs, Encoding
 from isonn.subgraphs.table import CountTable, precision, stack_rows
 
 #: Maximum number of columns of a vocabulary: 16 GB of weights and tables.
@@ -54,7 +56,7 @@ class Block:
         place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
         return np.where(keys[place] == wanted, place, -1)
 
-    def has_seen(self, rows: IntArray) -> NDArray[np.bool_]:
+    def has_seen(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which rows occur in a training graph."""
         if not len(self.seen):
             return np.zeros(len(rows), dtype=bool)
@@ -72,6 +74,27 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
+class PlacedCounts:
+    """Counts of subgraphs, with the column of each subgraph in a vocabulary.
+
+    Attributes:
+        graphs: number of graphs.
+        entries: number of counts of templates.
+        place: the column of each subgraph, rising, or -1 if it is no template, ``(d,)``.
+        block: the number of its view and size, ``(d,)``.
+        unseen: which of them no training graph has, ``(d,)``.
+        chunks: returns the counts in runs of graphs, ``(g, d)``, sorted by column.
+    """
+
+    graphs: int
+    entries: int
+    place: NDArray[np.int32]
+    block: IntArray
+    unseen: NDArray[np.bool_]
+    chunks: Callable[[], Iterable[csr_array]]
+
+
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
     """All templates of a model, in blocks of one view and size."""
 
@@ -80,24 +103,67 @@ class Vocabulary:
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"blocks": self.blocks}  # without the counters
+
     @classmethod
-    def learn(
-        cls, tables: Sequence[CountTable], min_support: int, distinct: NDArray[np.bool_]
-    ) -> tuple[Vocabulary, list[NDArray[np.int32]]]:
-        """Take every subgraph that at least ``min_support`` training graphs contain; return also their `places`.
+    def learn(cls, table: CountTable, min_support: int, distinct: NDArray[np.bool_]) -> tuple[Vocabulary, PlacedCounts]:
+        """Take every subgraph that at least ``min_support`` training graphs contain; return also their counts.
 
         Args:
             distinct: the first of equal graphs, ``(g,)``; repeats do not count.
         """
-        supports = [table.support_in(distinct) for table in tables]
-        _check_columns(tables, supports, min_support)
-        blocks, places, first = [], [], 0
-        for table, support in zip(tables, supports, strict=True):
-            kept, seen = support >= min_support, np.sort(row_hashes(table.rows))
-            blocks.append(Block(table.view, table.size, np.ascontiguousarray(table.rows[kept]), first, seen))
-            places.append(np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32))
-            first += len(blocks[-1])
-        return cls(tuple(blocks)), places
+        support, number = table.support_in(distinct), table.block
+        _check_columns(table, support, min_support)
+        kept, blocks, first = support >= min_support, [], 0
+        for i, ((view, size), rows) in enumerate(table.rows.items()):
+            templates = np.ascontiguousarray(rows[kept[number == i]])
+            blocks.append(Block(view, size, templates, first, np.sort(row_hashes(rows))))
+            first += len(templates)
+        place = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        entries, unseen = int(table.support[kept].sum()), np.zeros(len(kept), dtype=bool)
+        return cls(tuple(blocks)), PlacedCounts(table.graphs, entries, place, number, unseen, table.chunks)
+
+    @property
+    def sizes(self) -> tuple[tuple[int, ...], ...]:
+        """The sizes of the templates of each view."""
+        views = 1 + max(block.view for block in self.blocks)
+        return tuple(tuple(block.size for block in self.blocks if block.view == view) for view in range(views))
+
+    @cached_property
+    def counters(self) -> list[TemplateCounter]:
+        """Counters of its templates that no thread uses now; they keep what they found in earlier graphs."""
+        return []
+
+    def count(self, graphs: CodedGraphs, limit: int, seed: int) -> PlacedCounts:
+        """Count the subgraphs of new graphs; see `isonn.subgraphs.count.count_in_threads` for the arguments."""
+        try:
+            counter = self.counters.pop()
+        except IndexError:
+            counter = TemplateCounter(self)
+        counted = counter.count(graphs, limit, seed)
+        self.counters.append(counter)
+        return counted
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the rows of all blocks."""
+        rows = {f"rows.{i}": block.rows for i, block in enumerate(self.blocks)}
+        return rows | {f"seen.{i}": block.seen for i, block in enumerate(self.blocks)}
+
+    @classmethod
+    def restore(cls, encoding: Encoding, keys: Sequence[Any], tensors: dict[str, NDArray[Any]]) -> Vocabulary:
+        """Restore the blocks of some views and sizes from `tensors`; raise ValueError if they do not fit."""
+        blocks: list[Block] = []
+        first = 0
+        for i, (view, size) in enumerate(keys):
+            rows = tensors[f"rows.{i}"]
+            if not 0 <= view < len(encoding.views) or size not in encoding.sizes[view]:
+                raise ValueError(f"the encoding has no block {i}")
+            if rows.shape[1:] != (size * (size + 1) // 2,) or rows.dtype.kind not in "iu":
+                raise ValueError(f"the rows of block {i} have shape {rows.shape}")
+            blocks.append(Block(int(view), int(size), rows, first, tensors[f"seen.{i}"].astype(np.uint64)))
+            first += len(rows)
+        return cls(tuple(blocks))
 
     def block_of(self, column: int) -> Block:
         """Return the block of the template in a column."""
@@ -112,58 +178,82 @@ class Vocabulary:
             first += len(inside)
         return Vocabulary(tuple(blocks))
 
-    def places(self, tables: Sequence[CountTable]) -> list[IntArray]:
-        """Return, for the rows of each block's table, the position of the template in its block, or -1."""
-        by_key = {(table.view, table.size): table for table in tables}
-        return [block.find(by_key[block.view, block.size].rows) for block in self.blocks]
-
-    def counts(
-        self,
-        tables: Sequence[CountTable],
-        places: Sequence[NDArray[np.integer]] | None = None,
-        rows: NDArray[np.bool_] | None = None,
-    ) -> csr_array:
-        """Return how often each graph contains each template, ``(g, len(self))``.
+    def counts(self, counted: PlacedCounts, rows: NDArray[np.bool_] | None = None) -> csr_array:
+        """Return how often each graph contains each template, sparse, ``(g, templates)``.
 
         Args:
-            tables: the counts of all subgraphs, which are read chunk by chunk.
-            places: `places`, if they are known.
+            counted: the counts of all subgraphs, which are read chunk by chunk.
             rows: the graphs whose counts are wanted, ``(g,)``; the rows of others stay empty.
         """
         if rows is not None and not rows.any():
             return csr_array((len(rows), len(self)))
-        places = self.places(tables) if places is None else places
-        room = sum(int(table.support[place >= 0].sum()) for table, place in zip(tables, places, strict=True))
-        return stack_rows(self._chunks(tables, places, rows, precision(room)), tables[0].graphs, room)
 
-    def _chunks(
-        self,
-        tables: Sequence[CountTable],
-        places: Sequence[NDArray[np.integer]],
-        rows: NDArray[np.bool_] | None,
-        dtype: np.dtype[Any],
-    ) -> Iterator[csr_array]:
-        done = 0
-        for chunk in zip(*(table.chunks() for table in tables), strict=True):
-            graphs = chunk[0].shape[0]
-            kept = None if rows is None else rows[done : done + graphs]
-            columns = [
-                moved(counts if kept is None else _only(counts, kept), place, len(block))
-                for counts, place, block in zip(chunk, places, self.blocks, strict=True)
-            ]
-            done += graphs
-            yield csr_array(hstack(columns, format="csr"), dtype=dtype)
+        def read() -> Iterator[csr_array]:
+            done = 0
+            for counts in counted.chunks():
+                kept = None if rows is None else rows[done : done + counts.shape[0]]
+                table = counts if kept is None else _only(counts, kept)
+                yield moved(table, table.data.astype(precision(counted.entries)), counted.place, len(self))
+                done += counts.shape[0]
 
-    def unseen(self, tables: Sequence[CountTable], largest: int = 6) -> Floats:
+        return stack_rows(read(), counted.graphs, counted.entries)
+
+    def unseen(self, counted: PlacedCounts, largest: int = 6) -> Floats:
         """Return the share of each graph's subgraphs, up to a size, that no training graph contains, shape (g,)."""
-        total, strange = np.zeros(tables[0].graphs), np.zeros(tables[0].graphs)
-        for table, block in zip(tables, self.blocks, strict=True):
-            if block.size > largest:
-                continue
-            counts = table.counts.astype(np.float64)
-            total += np.asarray(counts.sum(axis=1))
-            strange += np.asarray(counts @ (~block.has_seen(table.rows)).astype(np.float64))
-        return np.asarray(strange / np.maximum(total, 1))
+        small = np.array([block.size <= largest for block in self.blocks])[counted.block]
+        shares = []
+        for counts in counted.chunks():
+            both = np.stack([small, small & counted.unseen], axis=1).astype(np.float64)
+            total, strange = (counts @ both).T
+            shares.append(strange / np.maximum(total, 1))
+        return np.concatenate(shares)
+
+    def unknown_nodes(self, counted: PlacedCounts) -> IntArray:
+        """Return 2 for graphs with a node that is unseen in every view, 1 in some view, else 0, shape (g,)."""
+        single = [number for number, block in enumerate(self.blocks) if block.size == 1]
+        new = np.stack([counted.unseen & (counted.block == number) for number in single], axis=1) if single else None
+        if new is None:
+            return np.zeros(counted.graphs, dtype=np.int64)
+        views = np.concatenate([((counts @ new.astype(np.float64)) > 0).sum(axis=1) for counts in counted.chunks()])
+        return np.where(views == 0, 0, np.where(views == len(single), 2, 1))
+
+
+class TemplateCounter:
+    """A counter whose first columns are the templates of a vocabulary.
+
+    It keeps the subgraphs of earlier graphs, so that new graphs are mostly looked up.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._counter = Counter(vocabulary.sizes, [(b.view, b.size, b.rows) for b in vocabulary.blocks])
+        self._round = -1
+
+    def count(self, graphs: CodedGraphs, limit: int, seed: int) -> PlacedCounts:
+        """Count the subgraphs of graphs."""
+        counter, p = self._counter, len(self._vocabulary)
+        counter.load(graphs, by_code=True)
+        counts, _ = counts_of(counter, graphs, limit, seed)
+        counts.sort_indices()
+        if self._round != counter.round:  # the counter started anew
+            self._round = counter.round
+            self._block = np.repeat(np.arange(len(self._vocabulary.blocks)), list(map(len, self._vocabulary.blocks)))
+            self._unseen = np.zeros(p, dtype=bool)
+        self._judge_new(np.arange(len(self._block), counts.shape[1]))
+        place = np.full(counts.shape[1], -1, dtype=np.int32)
+        place[:p] = np.arange(p)
+        return PlacedCounts(len(graphs), counts.nnz, place, self._block, self._unseen, lambda: [counts])
+
+    def _judge_new(self, columns: IntArray) -> None:
+        """Find block and novelty of subgraphs that are no templates."""
+        rows = self._counter.rows(columns)
+        block, unseen = np.zeros(len(columns), dtype=np.int64), np.zeros(len(columns), dtype=bool)
+        for number, of in enumerate(self._vocabulary.blocks):
+            inside = np.flatnonzero((rows[:, 0] == of.view) & (rows[:, 1] == of.size))
+            block[inside] = number
+            unseen[inside] = ~of.has_seen(rows[inside, 2 : 2 + of.size * (of.size + 1) // 2])
+        self._block = np.concatenate([self._block, block])
+        self._unseen = np.concatenate([self._unseen, unseen])
 
 
 class Templates(Sequence[Template]):
@@ -191,12 +281,12 @@ class Templates(Sequence[Template]):
         return f"Templates({len(self)}: {words})"
 
 
-def moved(rows: csr_array, place: NDArray[np.integer], width: int) -> csr_array:
-    """Move columns to their positions, dropping those at -1; positions keep the order of columns."""
-    new = place[rows.indices]
+def moved(table: csr_array, data: NDArray[Any], place: NDArray[np.integer], width: int) -> csr_array:
+    """Return other numbers in the columns of a table that have a place, at that place, in the same order."""
+    new = place[table.indices]
     kept = new >= 0
-    ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
-    return csr_array((rows.data[kept], new[kept].astype(np.int32, copy=False), ends), shape=(rows.shape[0], width))
+    ends = np.concatenate([[0], np.cumsum(kept)])[table.indptr]
+    return csr_array((data[kept], new[kept], ends), shape=(table.shape[0], width))
 
 
 def _only(counts: csr_array, rows: NDArray[np.bool_]) -> csr_array:
@@ -206,25 +296,22 @@ def _only(counts: csr_array, rows: NDArray[np.bool_]) -> csr_array:
     return csr_array((counts.data[kept], counts.indices[kept], ends), shape=counts.shape)
 
 
-def _check_columns(tables: Sequence[CountTable], supports: Sequence[IntArray], min_support: int) -> None:
+def _check_columns(table: CountTable, support: IntArray, min_support: int) -> None:
     """Raise `InputError` if the vocabulary would have too many columns, with settings that would fit."""
+    sizes = np.array([size for _, size in table.rows])[table.block]
 
-    def columns(least: int, max_nodes: int | None = None) -> int:
-        kept = [
-            support
-            for table, support in zip(tables, supports, strict=True)
-            if max_nodes is None or table.size <= max_nodes
-        ]
-        return sum(int((support >= least).sum()) for support in kept)
+    def columns(least: int, max_nodes: int) -> int:
+        return int(((support >= least) & (sizes <= max_nodes)).sum())
 
-    total = columns(min_support)
+    largest = int(sizes.max(initial=0))
+    total = columns(min_support, largest)
     if total <= MAX_COLUMNS:
         return
-    support = min_support + 1
-    while columns(support) > MAX_COLUMNS:
-        support *= 2
-    fitting = [table.size for table in tables if columns(min_support, table.size) <= MAX_COLUMNS]
+    least = min_support + 1
+    while columns(least, largest) > MAX_COLUMNS:
+        least *= 2
+    fitting = [size for size in range(1, largest) if columns(min_support, size) <= MAX_COLUMNS]
     smaller = f"max_nodes={max(fitting)}, or " if fitting else ""
     raise InputError(
-        f"the vocabulary has {total:,} subgraphs, more than {MAX_COLUMNS:,}; use {smaller}min_support={support}"
+        f"the vocabulary has {total:,} subgraphs, more than {MAX_COLUMNS:,}; use {smaller}min_support={least}"
     )

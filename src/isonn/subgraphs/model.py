@@ -1,0 +1,122 @@
+"""`SubgraphModel`: from graphs to the outputs of a fitted model, and to the matches that explain them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from isonn.graphs.graph import GraphSet
+from isonn.heads import Head, Inputs, get_head
+from isonn.heads.head import below, prefixed
+from isonn.packing import Floats
+from isonn.processes import in_threads
+from isonn.subgraphs.count import list_subgraphs
+from isonn.subgraphs.explain import SubgraphMatches
+from isonn.subgraphs.features import SumFeatures
+from isonn.subgraphs.terms import graph_terms, term_table, terms_of
+from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks
+from isonn.subgraphs.vocabulary import PlacedCounts
+from isonn.targets import Target
+
+#: A graph is unusual if more than this share of its pieces of up to four nodes is unknown (larger pieces often are, in
+#: small sets). A warning appears if most graphs are.
+STRANGE, STRANGE_NODES = 0.5, 4
+
+
+@dataclass(frozen=True, eq=False)
+class SubgraphModel:
+    """A vectorizer, the conversion of its counts to features, and a head.
+
+    Attributes:
+        vectorizer: counts subgraphs.
+        features: the features of sums.
+        head: reads features and counts.
+        kind: the kind of the graphs, which has its own terms.
+    """
+
+    vectorizer: SubgraphVectorizer
+    features: SumFeatures
+    head: Head
+    kind: str
+
+    def inputs(self, counted: PlacedCounts, terms: Floats) -> Inputs:
+        """Return what the head reads, given the counts of graphs and their `term_table`."""
+        features = self.features.of(counted, terms)
+        if self.head.additive:  # sums read features alone
+            return Inputs(features, csr_array(features.shape))
+        return Inputs(features, self.features.with_terms(self.features.vocabulary.counts(counted), terms))
+
+    def outputs(self, graphs: GraphSet) -> Floats:
+        """Return the outputs of the head, shape (g, outputs)."""
+        return self.head.outputs(self.inputs(self.vectorizer.count(graphs), term_table(graphs, self.kind)))
+
+    def outputs_in_threads(self, graphs: GraphSet, n_jobs: int) -> Floats:
+        """Return the outputs; warn if most graphs are unusual."""
+
+        def read(chunk: GraphSet) -> tuple[Floats, int]:
+            counted = self.vectorizer.count(chunk)
+            unseen = self.features.vocabulary.unseen(counted, STRANGE_NODES)
+            outputs = self.head.outputs(self.inputs(counted, term_table(chunk, self.kind)))
+            return outputs, int((unseen > STRANGE).sum())
+
+        outputs, strange = zip(*in_threads(read, in_chunks(graphs, n_jobs), n_jobs), strict=True)
+        self.vectorizer.warn_of_unseen(graphs, sum(strange) if sum(strange) > len(graphs) / 2 else 0)
+        return np.concatenate(outputs)
+
+    def matches(self, graphs: GraphSet, target: Target) -> SubgraphMatches:
+        """Return the templates in a set of one graph, with their contributions."""
+        vectorizer = self.vectorizer
+        listed = list_subgraphs(vectorizer.encoding_.encode(graphs), vectorizer.max_subgraphs, vectorizer.cut_seed)
+        columns = vectorizer.columns_of(listed.rows)
+        terms = graph_terms(graphs, self.kind)
+        templates = vectorizer.templates_
+        matches = SubgraphMatches(graphs[0], templates, self.features, self.head, target, listed, columns, terms)
+        matches.reads = {*vectorizer.encoding_.labels, *vectorizer.encoding_.levels}
+        return matches
+
+    def feature_names(self) -> list[str]:
+        """Return a unique name for each feature: what its template requires, then terms and their steps."""
+        names = [name for terms in terms_of(self.kind) for name in terms.names]
+        number = dict.fromkeys(names, 0)
+        columns = []
+        for term in self.features.term_of.tolist():
+            number[names[term]] += 1  # a term and its steps
+            columns.append(f"{names[term]} {number[names[term]]}")
+        return [*self.vectorizer.get_feature_names_out(), *columns]
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is not in `tensors`, as JSON."""
+        return {
+            **self.vectorizer.describe(),
+            "transform": self.features.transform,
+            "kind": self.kind,
+            "head": self.head.name,
+        }
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays by name."""
+        tensors = prefixed("vectorizer", self.vectorizer.tensors()) | prefixed("features", self.features.tensors())
+        return tensors | prefixed("head", self.head.tensors())
+
+    @classmethod
+    def restore(
+        cls, stored: dict[str, Any], tensors: dict[str, NDArray[Any]], vectorizer: SubgraphVectorizer, outputs: int
+    ) -> SubgraphModel:
+        """Restore what `describe` and `tensors` returned; raise ValueError if it is invalid.
+
+        Args:
+            stored, tensors: what they returned.
+            vectorizer: with the parameters of the saved one.
+            outputs: number of outputs.
+        """
+        vectorizer.restore(stored, below("vectorizer", tensors))
+        features = SumFeatures.restore(vectorizer.vocabulary_, stored["transform"], below("features", tensors))
+        head = get_head(stored["head"]).restore(below("head", tensors))
+        linear = getattr(head, "linear", head).coefficients()
+        if linear is not None and linear[0].shape != (outputs, features.columns):
+            raise ValueError("weights and vocabulary differ in size")
+        return cls(vectorizer, features, head, str(stored["kind"]))
