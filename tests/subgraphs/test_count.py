@@ -24,9 +24,10 @@ from coded_graphs import (
 import isonn
 from isonn.errors import InputError
 from isonn.subgraphs import count as counting
-from isonn.subgraphs.count import count_in_threads, list_subgraphs
+from isonn.subgraphs.count import count_in_threads
 from isonn.subgraphs.kernels import MAX_EDGE_CODE, MAX_NODE_CODE
 from isonn.subgraphs.table import join_chunks, join_sampled
+from isonn.subgraphs.vocabulary import Vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -159,11 +160,26 @@ def test_progress_is_told_in_graphs(graphs):
     assert told == [(len(graphs), "graphs cut")]
 
 
+def list_pieces(given, limit, seed):
+    """The pieces of one graph, half of which are templates."""
+    table = count_table(given, limit, seed=seed)
+    some = replace(table, rows={key: rows[::2] for key, rows in table.rows.items()})
+    some = replace(some, support=np.ones(sum(map(len, some.rows.values())), dtype=np.int64))
+    vocabulary, _ = Vocabulary.learn(some, 1, np.ones(1, dtype=bool))
+    listed = vocabulary.list_pieces(given, limit, seed)
+    codes = [(block.view, block.size, *row) for block in vocabulary.blocks for row in block.rows.tolist()]
+    for row, column in zip(listed.rows.tolist(), listed.columns.tolist(), strict=True):
+        k = row[1]
+        assert codes.index(tuple(row[: 2 + k * (k + 1) // 2])) == column if column >= 0 else tuple(row) not in codes
+    assert (listed.columns >= 0).sum() == len(vocabulary)
+    return listed
+
+
 @pytest.mark.parametrize("sizes", [(1, 2, 3, 4), (2, 5)])
 def test_listed_subgraphs_are_all_connected_sets_once_each_with_their_row(graphs, sizes):
     for graph in graphs:
         given = coded([graph], sizes)
-        listed = list_subgraphs(given, MANY, 0)
+        listed = list_pieces(given, MANY, 0)
         edges = list(map(tuple, given.edges.tolist()))
         kinds = dict(zip(edges, given.views[0].edge_codes.tolist(), strict=True))
         expected = {nodes for k in sizes for nodes in subsets_by_definition(len(graph), edges, k)}
@@ -178,7 +194,7 @@ def test_listed_subgraphs_are_all_connected_sets_once_each_with_their_row(graphs
 
 def test_listed_samples_weigh_as_much_as_the_counts(graphs):
     given = coded(graphs[1:2], SIZES, second=(3, 4))
-    listed = list_subgraphs(given, 12, 5)
+    listed = list_pieces(given, 12, 5)
     sums = np.bincount(listed.piece, listed.weights)
     counts = as_counts(count_table(given, 12, seed=5))
     assert (listed.weights != 1).any()

@@ -7,7 +7,6 @@ import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,27 +124,14 @@ def _sampled_counts(
     return more, shares
 
 
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """All subgraphs of one graph, in every view.
+def list_subgraphs(counter: Counter, graph: CodedGraphs, limit: int, seed: int) -> tuple[IntArray, IntArray, Floats]:
+    """List the subgraphs of a single graph in every view.
 
-    Attributes:
-        nodes: nodes of each subgraph, padded with -1, ``(R, k)``.
-        piece: the number of its distinct piece, ``(R,)``.
-        weights: number of subgraphs it stands for; 1 unless they were sampled.
-        rows: view, size and canonical codes of each distinct piece, ``(d, 2 + width)``.
+    Returns:
+        The nodes of each subgraph, padded with -1, ``(R, k)``, its column of the counter, and the number of subgraphs
+        that it stands for, which is 1 unless they were sampled.
     """
-
-    nodes: IntArray
-    piece: IntArray
-    weights: Floats
-    rows: IntArray
-
-
-def list_subgraphs(graph: CodedGraphs, limit: int, seed: int) -> Listed:
-    """List the subgraphs of a single graph with their nodes, in one pass."""
     widest = graph.sizes[-1]
-    counter = Counter(tuple(view.sizes for view in graph.views))
     counter.load(graph)
     _, _, _, skipped = counter.count(limit, emit=True)
     nodes, columns = [counter.found_nodes.astype(np.int64)], [counter.found_columns.astype(np.int64)]
@@ -161,8 +147,7 @@ def list_subgraphs(graph: CodedGraphs, limit: int, seed: int) -> Listed:
                 weights.append(sample.weights)
     every = np.concatenate(nodes)
     every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell after a small piece is marked
-    distinct, piece = np.unique(np.concatenate(columns), return_inverse=True)
-    return Listed(every, piece.reshape(-1), np.concatenate(weights), counter.rows(distinct).astype(np.int64))
+    return every, np.concatenate(columns), np.concatenate(weights)
 
 
 def _blocks(graphs: CodedGraphs, n_jobs: int) -> list[tuple[int, int]]:

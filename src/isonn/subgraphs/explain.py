@@ -15,9 +15,9 @@ from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.heads import Head, Inputs
 from isonn.packing import Floats, IntArray
-from isonn.subgraphs.count import Listed
 from isonn.subgraphs.features import COUNT, NORM, SumFeatures
 from isonn.subgraphs.terms import GraphTerms
+from isonn.subgraphs.vocabulary import Listed
 from isonn.targets import Target
 
 
@@ -42,7 +42,6 @@ class SubgraphMatches(MatchedGraph):
         head: the head.
         target: the kind of prediction.
         listed: all subgraphs of the graph.
-        columns: the column of each distinct piece of ``listed``, or -1.
         terms: the terms of the graph.
     """
 
@@ -57,20 +56,14 @@ class SubgraphMatches(MatchedGraph):
         head: Head,
         target: Target,
         listed: Listed,
-        columns: IntArray,
         terms: GraphTerms,
     ) -> None:
         self.graph, self.templates, self.target = graph, templates, target
         self._features, self._head, self._terms = features, head, terms
         self._piece, self._weights = listed.piece, listed.weights
         self._counts = np.bincount(listed.piece, listed.weights, minlength=len(listed.rows)).astype(np.float64)
-        keys = np.array([(block.view, block.size) for block in features.vocabulary.blocks], dtype=np.int64)
-        numbers = np.zeros(keys.max(axis=0) + 1, dtype=np.int64)
-        numbers[tuple(keys.T)] = np.arange(len(keys))
-        self._blocks = numbers[listed.rows[:, 0], listed.rows[:, 1]]
-        # the pieces that are templates, in the order of their columns
-        pieces = np.flatnonzero(columns >= 0)
-        self._held = pieces[np.argsort(columns[pieces])]
+        self._blocks, columns = listed.block, listed.columns
+        self._held = np.flatnonzero(columns >= 0)  # the pieces that are templates, in the order of their columns
         self._columns = columns[self._held]
         self._term_features = features.term_features(terms.values[None])
         self._filled = features.further.filled(terms.values[None])

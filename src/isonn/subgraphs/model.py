@@ -14,7 +14,6 @@ from isonn.heads import Head, Inputs, get_head
 from isonn.heads.head import below, prefixed
 from isonn.packing import Floats
 from isonn.processes import in_threads
-from isonn.subgraphs.count import list_subgraphs
 from isonn.subgraphs.explain import SubgraphMatches
 from isonn.subgraphs.features import SumFeatures
 from isonn.subgraphs.terms import graph_terms, term_table, terms_of
@@ -70,11 +69,8 @@ class SubgraphModel:
     def matches(self, graphs: GraphSet, target: Target) -> SubgraphMatches:
         """Return the templates in a set of one graph, with their contributions."""
         vectorizer = self.vectorizer
-        listed = list_subgraphs(vectorizer.encoding_.encode(graphs), vectorizer.max_subgraphs, vectorizer.cut_seed)
-        columns = vectorizer.columns_of(listed.rows)
-        terms = graph_terms(graphs, self.kind)
-        templates = vectorizer.templates_
-        matches = SubgraphMatches(graphs[0], templates, self.features, self.head, target, listed, columns, terms)
+        listed, terms, templates = vectorizer.list_pieces(graphs), graph_terms(graphs, self.kind), vectorizer.templates_
+        matches = SubgraphMatches(graphs[0], templates, self.features, self.head, target, listed, terms)
         matches.reads = {*vectorizer.encoding_.labels, *vectorizer.encoding_.levels}
         return matches
 

@@ -22,17 +22,16 @@ from isonn.explain.text import template_name
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
-from isonn.packing import IntArray, row_hashes
 from isonn.params import check_count, check_subgraph_size
 from isonn.processes import in_threads
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import Limits, bank_folder, count_to_folder
-from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, list_subgraphs, warn_of_samples
+from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, warn_of_samples
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import Survey
 from isonn.subgraphs.table import Chunk, CountTable, join_chunks, join_sampled, tell_apart
 from isonn.subgraphs.views import View, views_of
-from isonn.subgraphs.vocabulary import PlacedCounts, Templates, Vocabulary
+from isonn.subgraphs.vocabulary import Listed, PlacedCounts, Templates, Vocabulary
 
 #: Number of graphs counted together when they are transformed.
 GRAPHS_AT_ONCE = 4096
@@ -171,9 +170,8 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             (72, 72)
         """
         self._require_fit()
-        coded = self.encoding_.encode(as_one_graph(graph))
-        listed = list_subgraphs(coded, self.max_subgraphs, self.cut_seed)
-        columns = self.columns_of(listed.rows)[listed.piece]
+        listed = self.list_pieces(as_one_graph(graph))
+        columns = listed.columns[listed.piece]
         return [
             Occurrence(column, tuple(node for node in nodes if node >= 0), weight)
             for column, nodes, weight in zip(
@@ -257,14 +255,9 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         """Count the subgraphs of new graphs."""
         return self.vocabulary_.count(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed)
 
-    def columns_of(self, rows: IntArray) -> IntArray:
-        """Return the column of each distinct piece of `list_subgraphs`, or -1."""
-        columns = np.full(len(rows), -1, dtype=np.int64)
-        for block in self.vocabulary_.blocks:
-            inside = np.flatnonzero((rows[:, 0] == block.view) & (rows[:, 1] == block.size))
-            place = block.find(rows[inside, 2 : 2 + block.size * (block.size + 1) // 2])
-            columns[inside] = np.where(place >= 0, place + block.first, -1)
-        return columns
+    def list_pieces(self, graphs: GraphSet) -> Listed:
+        """List the subgraphs of a set of one graph."""
+        return self.vocabulary_.list_pieces(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed)
 
     def warn_of_unseen(self, graphs: GraphSet, strange: int = 0) -> None:
         """Warn once about labels never seen in training, and about graphs of mostly unseen subgraphs.
@@ -291,14 +284,8 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
 
         Pieces that contain a smaller one are left out.
         """
-        listed = list_subgraphs(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed)
-        new = np.zeros(len(listed.rows), dtype=bool)
-        for block in self.vocabulary_.blocks:
-            if block.size <= largest:
-                inside = np.flatnonzero((listed.rows[:, 0] == block.view) & (listed.rows[:, 1] == block.size))
-                codes = listed.rows[inside, 2 : 2 + block.size * (block.size + 1) // 2]
-                new[inside] = ~np.isin(row_hashes(codes), block.seen)
-        rows = np.flatnonzero(new[listed.piece])
+        listed = self.list_pieces(graphs)
+        rows = np.flatnonzero((listed.unseen & (listed.rows[:, 1] <= largest))[listed.piece])
         rows = rows[np.lexsort((rows, listed.rows[listed.piece[rows], 1]))]
         pieces: list[UnseenPiece] = []
         for row in rows.tolist():

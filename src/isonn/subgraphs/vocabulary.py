@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ from scipy.sparse import csr_array
 from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.packing import Floats, IntArray, row_hashes
-from isonn.subgraphs.count import counts_of
+from isonn.subgraphs.count import counts_of, list_subgraphs
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs, Encoding
 from isonn.subgraphs.table import CountTable, precision, stack_rows
@@ -48,29 +49,12 @@ class Block:
         """The columns of its templates."""
         return slice(self.first, self.first + len(self))
 
-    def find(self, rows: IntArray) -> IntArray:
-        """Return the position of each row among the templates, or -1 for other rows."""
-        if not len(self.rows) or not len(rows):
-            return np.full(len(rows), -1, dtype=np.int64)
-        keys, wanted = self._keys, self._as_keys(rows)
-        place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
-        return np.where(keys[place] == wanted, place, -1)
-
     def has_seen(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which rows occur in a training graph."""
         if not len(self.seen):
             return np.zeros(len(rows), dtype=bool)
         wanted = row_hashes(rows)
         return np.asarray(self.seen[np.searchsorted(self.seen, wanted).clip(max=len(self.seen) - 1)] == wanted)
-
-    @cached_property
-    def _keys(self) -> NDArray[Any]:
-        return self._as_keys(self.rows)
-
-    def _as_keys(self, rows: IntArray) -> NDArray[Any]:
-        """Return rows as byte strings that sort like the rows: big-endian, nonnegative."""
-        wide = np.ascontiguousarray(rows.astype(">i4" if self.rows.dtype.itemsize <= 4 else ">i8"))
-        return wide.view(f"V{wide.shape[1] * wide.itemsize}").ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +76,28 @@ class PlacedCounts:
     block: IntArray
     unseen: NDArray[np.bool_]
     chunks: Callable[[], Iterable[csr_array]]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """All subgraphs of one graph, in every view.
+
+    Attributes:
+        nodes: nodes of each subgraph, padded with -1, ``(R, k)``.
+        piece: the number of its distinct piece, ``(R,)``.
+        weights: number of subgraphs it stands for; 1 unless they were sampled.
+        rows: view, size and canonical codes of each distinct piece, ``(d, 2 + width)``.
+        columns: the column of each distinct piece in the vocabulary, or -1, ``(d,)``.
+        block, unseen: as in `PlacedCounts`, ``(d,)``.
+    """
+
+    nodes: IntArray
+    piece: IntArray
+    weights: Floats
+    rows: NDArray[np.int32]
+    columns: IntArray
+    block: IntArray
+    unseen: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,15 +141,25 @@ class Vocabulary:
         """Counters of its templates that no thread uses now; they keep what they found in earlier graphs."""
         return []
 
-    def count(self, graphs: CodedGraphs, limit: int, seed: int) -> PlacedCounts:
-        """Count the subgraphs of new graphs; see `isonn.subgraphs.count.count_in_threads` for the arguments."""
+    @contextmanager
+    def _counter(self) -> Iterator[TemplateCounter]:
+        """Lend a counter to this thread."""
         try:
             counter = self.counters.pop()
         except IndexError:
             counter = TemplateCounter(self)
-        counted = counter.count(graphs, limit, seed)
-        self.counters.append(counter)
-        return counted
+        yield counter
+        self.counters.append(counter)  # not after an error, which may leave it in the middle of a graph
+
+    def count(self, graphs: CodedGraphs, limit: int, seed: int) -> PlacedCounts:
+        """Count the subgraphs of new graphs; see `isonn.subgraphs.count.count_in_threads` for the arguments."""
+        with self._counter() as counter:
+            return counter.count(graphs, limit, seed)
+
+    def list_pieces(self, graph: CodedGraphs, limit: int, seed: int) -> Listed:
+        """List the subgraphs of one graph."""
+        with self._counter() as counter:
+            return counter.list_pieces(graph, limit, seed)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the rows of all blocks."""
@@ -235,20 +251,43 @@ class TemplateCounter:
         counter.load(graphs, by_code=True)
         counts, _ = counts_of(counter, graphs, limit, seed)
         counts.sort_indices()
-        if self._round != counter.round:  # the counter started anew
-            self._round = counter.round
-            self._block = np.repeat(np.arange(len(self._vocabulary.blocks)), list(map(len, self._vocabulary.blocks)))
-            self._unseen = np.zeros(p, dtype=bool)
-        self._judge_new(np.arange(len(self._block), counts.shape[1]))
+        self._judge_new()
         place = np.full(counts.shape[1], -1, dtype=np.int32)
         place[:p] = np.arange(p)
         return PlacedCounts(len(graphs), counts.nnz, place, self._block, self._unseen, lambda: [counts])
 
-    def _judge_new(self, columns: IntArray) -> None:
-        """Find block and novelty of subgraphs that are no templates."""
-        rows = self._counter.rows(columns)
-        block, unseen = np.zeros(len(columns), dtype=np.int64), np.zeros(len(columns), dtype=bool)
-        for number, of in enumerate(self._vocabulary.blocks):
+    def list_pieces(self, graph: CodedGraphs, limit: int, seed: int) -> Listed:
+        """List the subgraphs of one graph: templates in the order of columns, then others as they occur."""
+        nodes, columns, weights = list_subgraphs(self._counter, graph, limit, seed)
+        self._judge_new()
+        distinct, first, piece = np.unique(columns, return_index=True, return_inverse=True)
+        p = len(self._vocabulary)
+        order = np.argsort(np.where(distinct < p, distinct, p + first))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        distinct = distinct[order]
+        return Listed(
+            nodes,
+            place[piece.reshape(-1)],
+            weights,
+            self._counter.rows(distinct),
+            np.where(distinct < p, distinct, -1),
+            self._block[distinct],
+            self._unseen[distinct],
+        )
+
+    def _judge_new(self) -> None:
+        """Find block and novelty of the subgraphs that are new in the counter."""
+        counter, blocks = self._counter, self._vocabulary.blocks
+        if self._round != counter.round:  # it started anew
+            self._round = counter.round
+            self._block = np.repeat(np.arange(len(blocks)), list(map(len, blocks)))
+            self._unseen = np.zeros(len(self._block), dtype=bool)
+        if len(self._block) == len(counter.columns):
+            return
+        rows = counter.rows(np.arange(len(self._block), len(counter.columns)))
+        block, unseen = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=bool)
+        for number, of in enumerate(blocks):
             inside = np.flatnonzero((rows[:, 0] == of.view) & (rows[:, 1] == of.size))
             block[inside] = number
             unseen[inside] = ~of.has_seen(rows[inside, 2 : 2 + of.size * (of.size + 1) // 2])
