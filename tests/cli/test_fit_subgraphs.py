@@ -97,7 +97,6 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(measured, tmp_path):
     refused(run(*fit, "--view", "colours"), "colours", "labels")
     refused(run(*fit, "--head", "mlp"), "head='mlp' is unknown", "'linear'")
     refused(run(*fit, "--templates", 0), "n_templates=0")
-    refused(run(*fit, "--templates", "few"), "'few' is not a valid int")
     refused(run(*fit, "--max-nodes", 7), "max_nodes=7 is not valid; use 1 to 6")
     refused(run(*fit, "--c", 2), "--c is not an option of SubgraphClassifier")
     refused(run("fit", measured, "--out", tmp_path / "m", "--classes"), "measurements such as", "regressor")
