@@ -53,8 +53,8 @@ _LARGE = "Large data"
 #: Methods that can be saved, with the prefix of their estimators' names.
 _ESTIMATORS = {"isonn-subgraph": "Subgraph", "isonn": "IsoNN", "isonn-aligned": "Aligned"}
 #: Parameters of estimators that have an option of their own; others are given with --set.
-_OPTIONS = ("max_nodes", "n_templates", "view", "head", "keep_examples", "class_weight", "k", "c", "layers", "matching")
-_OPTIONS += ("epochs", "harmonize", "shuffles")
+_OPTIONS = {"max_nodes", "n_templates", "view", "head", "keep_examples", "class_weight", "k", "c", "layers", "matching"}
+_OPTIONS |= {"epochs", "harmonize", "shuffles"}
 
 
 def fit(
