@@ -183,7 +183,7 @@ def explained(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest.TempP
     from isonn.report.page import write
 
     path = tmp_path_factory.mktemp("explained") / "mutag.html"
-    write(path, explain_page(clf, mutag, range(10), listed=6, quiet=True)[0])
+    write(path, explain_page(clf, mutag, range(10), quiet=True)[0])
     return path
 
 

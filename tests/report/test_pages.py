@@ -115,7 +115,7 @@ def test_half_a_run_has_a_page_that_says_so(run, tmp_path: Path):
 def test_without_its_data_or_a_model_the_numbers_are_still_there(run, tmp_path: Path):
     text = report_page(run[0], quiet=True).text
     assert "give the file of its graphs" in text
-    assert 'class="results"' in text
+    assert '<table class="results ' in text
     folder = Path(shutil.copytree(run[0], tmp_path / "trivial"))
     for file in (folder / "jobs").glob("*.json"):
         if json.loads(file.read_text())["job"]["method"] == "isonn":

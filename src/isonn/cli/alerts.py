@@ -60,22 +60,22 @@ def alerts(
     classes = {str(value): value for value in (clf.multilabel_ and targets_of(clf)) or clf.classes_.tolist()}
     if label is not None and label not in classes:
         raise InputError(f"--label {label} is not a class of the model; use one of {', '.join(classes)}")
-    found = clf.alerts(graphs, label=None if label is None else classes[label], top=top, min_support=min_support)
+    chosen = clf.alerts(graphs, label=None if label is None else classes[label], top=top, min_support=min_support)
     if html is not None:
-        found.to_html(html, compare)
+        chosen.to_html(html, compare)
     if out is not None:
-        found.to_csv(out, compare)
+        chosen.to_csv(out, compare)
     if as_json:
-        facts = {"class": found.label, "base": found.base, "rule": found.rule, "alerts": found.rows(compare)}
+        facts = {"class": chosen.label, "base": chosen.base, "rule": chosen.rule, "alerts": chosen.rows(compare)}
         if compare:
-            facts["toxicophores"] = [row._asdict() for row in found.comparison]
+            facts["toxicophores"] = [row._asdict() for row in chosen.comparison]
         print(json.dumps(facts, indent=1))
         return
     if out is None:
-        found.to_csv(sys.stdout, compare)
+        chosen.to_csv(sys.stdout, compare)
     elif html is None:
-        print(found)
-    print(found.sentence(), file=sys.stderr)
+        print(chosen)
+    print(chosen.sentence(), file=sys.stderr)
     if compare:
-        missed = ", ".join(found.missed_toxicophores()) or "none"
+        missed = ", ".join(chosen.missed_toxicophores()) or "none"
         print(f"Published toxicophores that go with the class here, but have no alert: {missed}.", file=sys.stderr)

@@ -47,7 +47,7 @@ def findings(
 
     import isonn
     from isonn.connectomes import brain_page, save_figures
-    from isonn.connectomes import findings as found_by
+    from isonn.connectomes import findings as find
     from isonn.connectomes.figures import write_pdf
     from isonn.errors import InputError
     from isonn.files import check_new
@@ -65,24 +65,24 @@ def findings(
         None if data is None else graphs_of(data, clf, **reading(target=target, select=select, join_case=join_case))
     )
     named = {str(value): value for value in clf.target_.classes.tolist()}
-    found = found_by(clf, named.get(label, label) if label else None, atlas=atlas, top=top, data=graphs)
+    result = find(clf, named.get(label, label) if label else None, atlas=atlas, top=top, data=graphs)
     if figures is not None:
-        save_figures(found, figures)
+        save_figures(result, figures)
     if out is None:
-        facts = {"about": found.about, "score": found.score, "confounding": found.confounding}
-        lists: dict[str, list[Any]] = {"subnetworks": found.subnetworks, "connections": found.connections}
-        rows = {name: [_plain(asdict(one)) for one in ones] for name, ones in lists.items()}
-        print(json.dumps({**facts, **rows}, indent=1) if as_json else found)
+        facts = {"about": result.about, "score": result.score, "confounding": result.confounding}
+        lists: dict[str, list[Any]] = {"subnetworks": result.subnetworks, "connections": result.connections}
+        rows = {name: [_plain(asdict(finding)) for finding in entries] for name, entries in lists.items()}
+        print(json.dumps({**facts, **rows}, indent=1) if as_json else result)
     elif out.suffix == ".csv":
         assert sets is not None
-        found.to_csv(out)
-        found.to_csv(sets, what="subnetworks")
+        result.to_csv(out)
+        result.to_csv(sets, what="subnetworks")
     elif out.suffix == ".html":
-        brain_page(found, out)
+        brain_page(result, out)
     else:
-        write_pdf(found, out)
+        write_pdf(result, out)
     if out is not None:
-        print(f"{len(found.subnetworks)} sets and {len(found.connections)} connections in {out}")
+        print(f"{len(result.subnetworks)} sets and {len(result.connections)} connections in {out}")
 
 
 def _plain(row: dict[str, object]) -> dict[str, object]:

@@ -80,41 +80,41 @@ def reproduce(
     asked = None if methods is None else resolve_methods(methods)
     n_jobs = processes(jobs if jobs is not None else spec.jobs)
     names = spec.datasets if datasets is None else _names(datasets)
-    found = load_datasets(names, download=not stored)
+    loaded = load_datasets(names, download=not stored)
     default = spec.name if chosen == spec.protocol else f"{spec.name}-{chosen}"
     folder = out if out is not None else Path("runs") / default
 
     unfinished: list[str] = []
     if stored:
         store = _existing(folder)
-        parts = stored_parts(spec, found, asked, chosen, number, store)
+        parts = stored_parts(spec, loaded, asked, chosen, number, store)
         say_set_aside(store)
         unfinished = _unfinished(parts)
     else:
-        parts = plan_study(spec, found, asked, chosen, number)
-        error = nothing_to_run(parts, found)
+        parts = plan_study(spec, loaded, asked, chosen, number)
+        error = nothing_to_run(parts, loaded)
         if error is not None:
             raise error
         store = Store(folder)
         planned = list({job.id: job for part in parts for job in part.jobs}.values())  # figures may share jobs
-        run_missing(spec.name, planned, found.graphs, store, n_jobs, scheduler)
-    shown = [(part, part_rows(part, store, spec, found)) for part in parts]
+        run_missing(spec.name, planned, loaded.graphs, store, n_jobs, scheduler)
+    shown = [(part, part_rows(part, store, spec, loaded)) for part in parts]
     about = {"name": chosen, "about": rules.about}
-    written = write_json(store.folder / "results.json", _summary(spec, shown, found, about, number))
+    written = write_json(store.folder / "results.json", _summary(spec, shown, loaded, about, number))
     write_text(store.folder / "results.csv", _csv(shown))
     over = f"{over_seeds(number)} or as many as are finished" if stored else over_seeds(number)
-    foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, found), *unfinished]
+    foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, loaded), *unfinished]
     command = _command(experiment, datasets, methods, number, protocol)
-    write_text(store.folder / "results.md", _markdown(spec, shown, found, foot, command))
+    write_text(store.folder / "results.md", _markdown(spec, shown, loaded, foot, command))
     plots = _plots(shown, store.folder)
     if as_json:
         sys.stdout.write(written)
     else:
-        _print(spec, shown, found, foot)
+        _print(spec, shown, loaded, foot)
         typer.echo(f"Results: {store.folder / 'results.md'}, .csv, .json; one file per job in {store.folder / 'jobs'}.")
         if plots:
             typer.echo(f"Plots: {', '.join(map(str, plots))}, and .svg.")
-    public = set() if stored else set(found.absent) - found.private
+    public = set() if stored else set(loaded.absent) - loaded.private
     if public or any(row.finished < row.jobs for _, rows in shown for row in rows):
         raise typer.Exit(1)
 
@@ -160,7 +160,7 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _summary(spec: Spec, shown: Shown, found: Datasets, protocol: Mapping[str, str], seeds: int) -> dict[str, Any]:
+def _summary(spec: Spec, shown: Shown, loaded: Datasets, protocol: Mapping[str, str], seeds: int) -> dict[str, Any]:
     from isonn.experiments.study import about
 
     return {
@@ -168,8 +168,8 @@ def _summary(spec: Spec, shown: Shown, found: Datasets, protocol: Mapping[str, s
         "title": spec.title,
         "protocol": protocol,
         "seeds": seeds,
-        "datasets": [about(graphs) for graphs in found.graphs.values()],
-        "absent": dict(found.absent),
+        "datasets": [about(graphs) for graphs in loaded.graphs.values()],
+        "absent": dict(loaded.absent),
         "rows": [{"part": part.name, **row.as_dict()} for part, rows in shown for row in rows],
         "left_out": {f"{name} on {part.dataset}": why for part, _ in shown for name, why in part.left_out.items()},
     }
@@ -190,7 +190,7 @@ def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
     return list(figures.values())
 
 
-def _notes(shown: Shown, found: Datasets) -> list[str]:
+def _notes(shown: Shown, loaded: Datasets) -> list[str]:
     """Return the notes below the tables."""
     from isonn.experiments.findings import findings
     from isonn.experiments.methods import METHODS
@@ -206,21 +206,21 @@ def _notes(shown: Shown, found: Datasets) -> list[str]:
         f"{name} on {part.dataset} is left out: {why}." for part, _ in shown for name, why in part.left_out.items()
     ]
     stored = {row.dataset for row in rows if row.finished}
-    notes += [f"{name}: {why}." for name, why in found.absent.items() if name not in stored]
+    notes += [f"{name}: {why}." for name, why in loaded.absent.items() if name not in stored]
     gone = dict.fromkeys(row.method for row in rows if row.method not in METHODS)
     if gone:
         notes.append(f"Rows of isonn 0.1 or 0.2, of methods that isonn no longer has: {', '.join(gone)}.")
     return [*notes, *remarks(rows), *failures(rows)]
 
 
-def _heading(part: Part, found: Datasets) -> str:
+def _heading(part: Part, loaded: Datasets) -> str:
     from isonn.experiments.study import about
 
-    if part.dataset not in found.graphs:
+    if part.dataset not in loaded.graphs:
         if part.jobs:
             return f"{part.dataset}: stored results; the data is not here"
-        return f"{part.dataset}: {'data not public' if part.dataset in found.private else 'not loaded'}"
-    return dataset_sentence(about(found.graphs[part.dataset]))
+        return f"{part.dataset}: {'data not public' if part.dataset in loaded.private else 'not loaded'}"
+    return dataset_sentence(about(loaded.graphs[part.dataset]))
 
 
 #: Columns that a study of running time leaves out.
@@ -232,7 +232,7 @@ def _besides(parts: Iterable[Part]) -> tuple[str, ...]:
     return _NOT_TIME if all(part.sweep is not None and part.sweep.measure == "seconds" for part in parts) else ()
 
 
-def _markdown(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str], command: str) -> str:
+def _markdown(spec: Spec, shown: Shown, loaded: Datasets, foot: Sequence[str], command: str) -> str:
     from isonn.experiments.tables import markdown
 
     text = [f"# {spec.title}", f"`{command}`"]
@@ -243,7 +243,7 @@ def _markdown(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str], co
             text += [f"## {title}", f"![{title}]({part.sweep.name}.svg)"]
         if rows:
             level = "#" * (2 if part.sweep is None else 3)
-            text += [f"{level} {part.dataset}", _heading(part, found), markdown(rows, _besides([part]))]
+            text += [f"{level} {part.dataset}", _heading(part, loaded), markdown(rows, _besides([part]))]
     text.append("\n".join(f"- {note}" for note in foot))
     return "\n\n".join(paragraph.strip() for paragraph in text) + "\n"
 
@@ -259,7 +259,7 @@ def _plots(shown: Shown, folder: Path) -> list[Path]:
         return []
 
 
-def _print(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str]) -> None:
+def _print(spec: Spec, shown: Shown, loaded: Datasets, foot: Sequence[str]) -> None:
     typer.echo(spec.title)
     title = ""
     for part, rows in shown:
@@ -267,7 +267,7 @@ def _print(spec: Spec, shown: Shown, found: Datasets, foot: Sequence[str]) -> No
             title = part.sweep.title
             typer.echo(f"\n{title}")
         if rows:
-            typer.echo(f"\n{_heading(part, found)}")
+            typer.echo(f"\n{_heading(part, loaded)}")
             print_rows(rows)
     for sentence in foot:
         typer.echo(sentence)

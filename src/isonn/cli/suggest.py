@@ -41,19 +41,20 @@ def suggest(
         raise InputError(f"{model} holds a {type(clf).__name__}, which makes no suggestions; use a subgraph model")
     given = _one_graph(graph, number, clf)
     predicted = clf.predict(given)[0]
-    found = clf.suggest(given, read_goal(clf, goal, predicted), label=label, steps=steps, top=top)
+    suggestions = clf.suggest(given, read_goal(clf, goal, predicted), label=label, steps=steps, top=top)
     if as_json:
-        print(json.dumps([_facts(one) for one in found], indent=1))
+        print(json.dumps([_facts(suggestion) for suggestion in suggestions], indent=1))
         return
     numeric = clf.target_.numeric
     print(f"now predicted: {predicted:.3g}" if numeric else f"now predicted: {predicted}")
-    for one in found:
-        answer = f"{one.answer:.3g}" if numeric else f"{100 * one.answer:.1f} %"
-        similar = "" if one.similarity is None else f"  similarity {one.similarity:.2f}"
-        missed = "" if one.reached else "  (does not reach the goal)"
-        domain = "" if one.verdict in (None, "in") else f"  ({one.verdict})"
-        print(f"{answer:>8}{similar}  {one.text}{f': {one.smiles}' if one.smiles else ''}{domain}{missed}")
-    if not found:
+    for suggestion in suggestions:
+        answer = f"{suggestion.answer:.3g}" if numeric else f"{100 * suggestion.answer:.1f} %"
+        similar = "" if suggestion.similarity is None else f"  similarity {suggestion.similarity:.2f}"
+        missed = "" if suggestion.reached else "  (does not reach the goal)"
+        domain = "" if suggestion.verdict in (None, "in") else f"  ({suggestion.verdict})"
+        structure = f": {suggestion.smiles}" if suggestion.smiles else ""
+        print(f"{answer:>8}{similar}  {suggestion.text}{structure}{domain}{missed}")
+    if not suggestions:
         print("no small edit moves the prediction to the goal")
 
 
@@ -74,18 +75,17 @@ def _one_graph(text: str, number: int, clf: Any) -> Any:
     return graphs[place : place + 1]
 
 
-def _facts(one: Any) -> dict[str, Any]:
-    once = one.graph.edges[:, 0] < one.graph.edges[:, 1]
-    structure = (
-        {"smiles": one.smiles} if one.smiles else {"nodes": one.graph.n, "edges": one.graph.edges[once].tolist()}
-    )
+def _facts(suggestion: Any) -> dict[str, Any]:
+    graph, smiles = suggestion.graph, suggestion.smiles
+    once = graph.edges[:, 0] < graph.edges[:, 1]
+    structure = {"smiles": smiles} if smiles else {"nodes": graph.n, "edges": graph.edges[once].tolist()}
     return {
-        "edits": one.edits,
+        "edits": suggestion.edits,
         **structure,
-        "predicted": one.predicted,
-        "answer": one.answer,
-        "reached": one.reached,
-        "change": one.change,
-        "similarity": one.similarity,
-        "verdict": one.verdict,
+        "predicted": suggestion.predicted,
+        "answer": suggestion.answer,
+        "reached": suggestion.reached,
+        "change": suggestion.change,
+        "similarity": suggestion.similarity,
+        "verdict": suggestion.verdict,
     }

@@ -20,7 +20,7 @@ from isonn.report.counts import Holders
 from isonn.report.draw import Mark, draw_graph, shortened, symbols
 from isonn.report.header import Example
 from isonn.report.judged import Judged
-from isonn.report.panels import FEW, Panel, Style, panel_of
+from isonn.report.panels import Panel, panel_of
 from isonn.report.words import Naming, has_target
 from isonn.targets import Numbers
 
@@ -38,7 +38,6 @@ class Cases:
         judged: the models of the page and the graphs that each explains.
         graphs: the whole set, which may include graphs that the models were fitted to.
         shown: numbers of the graphs that have a panel, in this order.
-        listed: number of matches to list for each.
         quiet: hide the progress bar.
         label: the class or column to explain; None explains the predicted one.
 
@@ -53,13 +52,12 @@ class Cases:
         judged: Judged,
         graphs: GraphSet,
         shown: Sequence[int],
-        listed: int = FEW,
         quiet: bool = False,
         label: Any = None,
     ) -> None:
         self.judged, self.clf, self.graphs, self.shown = judged, judged.clf, graphs, list(shown)
         self.naming, self.look = Naming.of(graphs), symbols(graphs)
-        self._style, self._quiet, self._room = Style(self.look, self.naming, listed), quiet, KEPT
+        self._quiet, self._room = quiet, KEPT
         self._model = {int(number): model for model, numbers in judged.shown for number in numbers}
         self._label = label
         self._explanations: dict[int, Explanation] = {}
@@ -89,7 +87,8 @@ class Cases:
         with bar("explaining graphs", len(self.shown), show=not self._quiet) as report:
             for done, number in enumerate(self.shown, start=1):
                 explanation = self.explanation(number)
-                made.append(panel_of(explanation, number, self.name(number), self._style, self._truth(number), holders))
+                truth = self._truth(number)
+                made.append(panel_of(explanation, number, self.name(number), self.naming, self.look, truth, holders))
                 report(done, f"graph {number}")
         self._warn_once()
         return made

@@ -168,8 +168,8 @@ def find_drawer(kind: str) -> Drawer:
         try:
             importlib.import_module(_LATER[kind])
         except ImportError:  # without the extra, a plain drawing is better than none
-            return _own(_PLAIN)
-    return _DRAWERS[kind] if kind in _DRAWERS else _own(_PLAIN)
+            return _built_in(_PLAIN)
+    return _DRAWERS[kind] if kind in _DRAWERS else _built_in(_PLAIN)
 
 
 def drawer_of(graph: Graph) -> Drawer:
@@ -178,10 +178,10 @@ def drawer_of(graph: Graph) -> Drawer:
         return find_drawer(graph.kind)
     from isonn.report.matrix import suits
 
-    return _own(_MATRIX if suits(graph) else _PLAIN)
+    return _built_in(_MATRIX if suits(graph) else _PLAIN)
 
 
-def _own(name: str) -> Drawer:
+def _built_in(name: str) -> Drawer:
     """Return one of the two built-in drawers."""
     importlib.import_module("isonn.report.matrix" if name == _MATRIX else "isonn.report.node_link")
     return _DRAWERS[name]
@@ -200,7 +200,7 @@ def draw_graph(graph: Graph, **options: Any) -> Drawing:
 
 def draw_template(template: Template, kind: str = "", **options: Any) -> Drawing:
     """Draw a template like the graphs it was learned from; the options are those of `Drawer.draw_template`."""
-    return (find_drawer(kind) if kind else _own(_PLAIN)).draw_template(template, **options)
+    return (find_drawer(kind) if kind else _built_in(_PLAIN)).draw_template(template, **options)
 
 
 def describe(graph: Graph) -> str:
@@ -295,7 +295,7 @@ def standalone_style() -> str:
     colours = dict(re.findall(r"(--[\w-]+): ([^;]+);", page[: page.index("@media")]))
     rules = (files("isonn.report") / "html" / "drawing.css").read_text(encoding="utf-8")
     while "var(" in rules:
-        rules = re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], rules)
+        rules = re.sub(r"var\((--[\w-]+)\)", lambda match: colours[match[1]], rules)
     return f".isonn {{ background: {colours['--bg']}; font-family: sans-serif; }}\n{rules}"
 
 
@@ -343,13 +343,13 @@ def symbols_of(
     labels: NDArray[Any] | None, names: Mapping[Any, str] | None = None, edge_names: Mapping[Any, str] | None = None
 ) -> Symbols:
     """Create the symbols of some labels; the same labels always get the same text and colour."""
-    nodes, known, full = {}, dict(names or {}), {}
+    nodes, given, full = {}, dict(names or {}), {}
     if labels is not None:
         for number, label in enumerate(sorted(set(labels.tolist()), key=lambda value: (str(type(value)), value))):
-            name = str(known.get(label, label))
+            name = str(given.get(label, label))
             text = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
             nodes[label] = (text, f"el{name}" if name in ELEMENTS else f"k{number % COLOURS}")
-            if label in known:
+            if label in given:
                 full[label] = name
     bonds = {label: _BONDS[name] for label, name in (edge_names or {}).items() if name in _BONDS}
     return Symbols(nodes, bonds, full)

@@ -18,7 +18,7 @@ from isonn.report.draw import shortened, symbols_of
 from isonn.report.header import Example, Header, Tile
 from isonn.report.judged import Judged, check_takes, training_words
 from isonn.report.page import render_page, require_jinja2
-from isonn.report.panels import MANY, Panel, Style, panel_of
+from isonn.report.panels import Panel, panel_of
 from isonn.report.sections.gallery import gallery_section
 from isonn.report.sections.provenance import provenance_section
 from isonn.report.sections.suggestions import suggestions_section
@@ -36,7 +36,6 @@ def explain_page(
     graphs: GraphSet,
     numbers: Sequence[int] | None = None,
     source: Path | None = None,
-    listed: int = MANY,
     quiet: bool = False,
     label: Any = None,
     suggest: str | None = None,
@@ -47,7 +46,6 @@ def explain_page(
         clf: a fitted model.
         numbers: which graphs; None uses the first few.
         source: file of the model.
-        listed: number of matches to list for each graph.
         quiet: hide the progress bar.
         label: the class or column to explain; None explains the predicted one.
         suggest: the goal of edits to show, as text; "" means the other of two classes, None shows none.
@@ -59,7 +57,7 @@ def explain_page(
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
     judged = Judged(clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
-    cases = Cases(judged, graphs, chosen, listed, quiet, label)
+    cases = Cases(judged, graphs, chosen, quiet, label)
     facts = [
         ("model", type(clf).__name__ + (f" from {source.name}" if source is not None else "")),
         ("data", f"{graphs.name}: {count_text(len(graphs), cases.naming.noun)}"),
@@ -83,7 +81,7 @@ def page_of_explanation(explanation: Explanation) -> str:
     graph, naming = explanation.graph, Naming.of_explanation(explanation)
     look = symbols_of(graph.node_labels, explanation.label_names, explanation.edge_label_names)
     name = shortened(graph.id or "")
-    panel = panel_of(explanation, 0, name or f"This {naming.noun}", Style(look, naming, MANY))
+    panel = panel_of(explanation, 0, name or f"This {naming.noun}", naming, look)
     header = _header_of_graph(panel, name or f"this {naming.noun}")
     sections = [gallery_section([panel], graph, look), trust_section([explanation], [panel.name], naming, look)]
     return render_page(f"{panel.title}: explained by isonn", header, sections)

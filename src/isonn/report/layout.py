@@ -22,7 +22,7 @@ Points = NDArray[np.float64]
 _STEPS = 100
 #: Largest ring drawn as a regular polygon.
 _RING = 8
-#: Space between unconnected parts of a graph, in bonds.
+#: Space between unconnected components of a graph, in bonds.
 _GAP = 1.6
 
 
@@ -42,10 +42,11 @@ def layout(graph: Graph) -> Points:
     place[order] = np.arange(graph.n)
     links = {(min(a, b), max(a, b)) for a, b in place[graph.edges].tolist() if a != b}
     whole = igraph.Graph(n=graph.n, edges=sorted(links))
-    parts = sorted(whole.connected_components(), key=lambda part: (-len(part), part[0]))
+    components = sorted(whole.connected_components(), key=lambda component: (-len(component), component[0]))
     placed = np.zeros((graph.n, 2))
-    for part, points in zip(parts, _packed([_connected(whole.induced_subgraph(part)) for part in parts]), strict=True):
-        placed[part] = points
+    points = _packed([_connected(whole.induced_subgraph(component)) for component in components])
+    for component, positions in zip(components, points, strict=True):
+        placed[component] = positions
     placed -= (placed.max(axis=0) + placed.min(axis=0)) / 2
     return placed[place]
 
@@ -179,16 +180,16 @@ def _signed(points: Points) -> Points:
     return points
 
 
-def _packed(parts: list[Points]) -> list[Points]:
-    """Arrange parts in rows about as wide as the page."""
-    boxes = [(part.min(axis=0), np.ptp(part, axis=0) + _GAP) for part in parts]
+def _packed(components: list[Points]) -> list[Points]:
+    """Arrange components in rows about as wide as the page."""
+    boxes = [(component.min(axis=0), np.ptp(component, axis=0) + _GAP) for component in components]
     area = sum(float(size.prod()) for _, size in boxes)
     width = max(max(float(size[0]) for _, size in boxes), math.sqrt(1.6 * area))
     placed = []
     x = y = tallest = 0.0
-    for part, (corner, size) in zip(parts, boxes, strict=True):
+    for component, (corner, size) in zip(components, boxes, strict=True):
         if x + size[0] > width + 1e-9 and x > 0:
             x, y, tallest = 0.0, y + tallest, 0.0
-        placed.append(part - corner + (x, y))
+        placed.append(component - corner + (x, y))
         x, tallest = x + float(size[0]), max(tallest, float(size[1]))
     return placed

@@ -79,10 +79,10 @@ class NodeLinkDrawer(Drawer):
     def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """Draw a template, with labels in its nodes or else their numbers."""
         look = symbols or Symbols()
-        graph, known = template_graph(template), _known(template, look)
-        texts = None if known else template_texts(template)
+        graph, labelled = template_graph(template), _has_symbols(template, look)
+        texts = None if labelled else template_texts(template)
         loops = bool((graph.edges[:, 0] == graph.edges[:, 1]).any())  # they look out from behind their node
-        plan = _Plan(graph, look if known else Symbols(), texts, None, MARGIN if loops else NARROW)
+        plan = _Plan(graph, look if labelled else Symbols(), texts, None, MARGIN if loops else NARROW)
         title = title or f"Template of {template.k} nodes, {len(graph.edges) // 2} edges"
         return Drawing(_svg(plan, title, (), (), None, None, (), False), plan.box, "", self.name)
 
@@ -103,7 +103,7 @@ def template_texts(template: Template) -> list[str]:
     return [str(node) for node in range(template.k)]
 
 
-def _known(template: Template, look: Symbols) -> bool:
+def _has_symbols(template: Template, look: Symbols) -> bool:
     labels = template.node_labels
     return labels is not None and all(label in look.nodes for label in labels.tolist())
 
@@ -278,16 +278,16 @@ def _around(graph: Graph, starts: Sequence[int]) -> NDArray[np.int64]:
     for a, b in graph.edges.tolist():
         near.setdefault(a, []).append(b)
         near.setdefault(b, []).append(a)
-    found: dict[int, None] = dict.fromkeys(starts or [max(near, key=lambda node: len(near[node]), default=0)])
-    queue = list(found)
+    nearest: dict[int, None] = dict.fromkeys(starts or [max(near, key=lambda node: len(near[node]), default=0)])
+    queue = list(nearest)
     for node in queue:
         for other in sorted(near.get(node, ())):
-            if other not in found:
-                found[other] = None
+            if other not in nearest:
+                nearest[other] = None
                 queue.append(other)
-        if len(found) >= AROUND:
+        if len(nearest) >= AROUND:
             break
-    return np.sort(np.array(list(found)[:AROUND]))
+    return np.sort(np.array(list(nearest)[:AROUND]))
 
 
 def matrix_graph(

@@ -25,8 +25,8 @@ REMOVED = {
     "connection": "With this connection as in a mean graph",
     "window": "Without its matches",
 }
-#: Number of matches listed for a graph of a gallery, and on a page of single graphs.
-FEW, MANY = 8, 40
+#: Number of matches listed for a graph.
+LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -135,31 +135,29 @@ def _called(noun: str, name: str) -> str:
     return f"{noun.capitalize()} {name}" if name.isdecimal() else name
 
 
-@dataclass(frozen=True)
-class Style:
-    """The look of all panels of a page: of labels, the names of classes, and how many matches are listed."""
-
-    look: Symbols
-    naming: Naming
-    listed: int = FEW
-
-
 def panel_of(
-    explanation: Explanation, number: int, name: str, style: Style, truth: Any = None, holders: Holders | None = None
+    explanation: Explanation,
+    number: int,
+    name: str,
+    naming: Naming,
+    look: Symbols,
+    truth: Any = None,
+    holders: Holders | None = None,
 ) -> Panel:
     """Convert an explanation to a panel.
 
     Args:
         number: number of the graph on its page.
         name: its name.
+        naming, look: the names of classes, and the look of labels, of all panels of a page.
         truth: its class or value, or None.
         holders: counts the graphs that contain a reason; None omits the counts.
     """
-    naming, target, column = style.naming, explanation.target, explanation.column
+    target, column = explanation.target, explanation.column
     numeric = isinstance(target, Numbers)
     predicted = _answer_text(explanation, explanation.probabilities, naming)
     # units tell more than matches, where they add up
-    matches = [] if explanation.exact else _chosen(explanation.matches, style.listed)
+    matches = [] if explanation.exact else explanation.matches[:LISTED]
     right = None if truth is None or numeric or isinstance(target, Labels) else bool(truth == explanation.label)
     return Panel(
         number=number,
@@ -172,9 +170,9 @@ def panel_of(
         score=explanation.score,
         base=explanation.base,
         count=explanation.count,
-        drawing=_drawing(explanation, matches, f"{_called(naming.noun, name)}: ", predicted, style),
+        drawing=_drawing(explanation, matches, f"{_called(naming.noun, name)}: ", predicted, look),
         reasons=_reason_rows(explanation, naming, holders),
-        matches=tuple(_match_row(explanation, match, style.look) for match in matches),
+        matches=tuple(_match_row(explanation, match, look) for match in matches),
         about=describe(explanation.graph),
         explained=naming.target(explanation.explained) if numeric else naming.class_(explanation.explained),
         certainty=_certainty(explanation, predicted, naming),
@@ -186,13 +184,13 @@ def panel_of(
     )
 
 
-def _drawing(explanation: Explanation, matches: Sequence[Match], name: str, predicted: str, style: Style) -> Drawing:
+def _drawing(explanation: Explanation, matches: Sequence[Match], name: str, predicted: str, look: Symbols) -> Drawing:
     """Draw a graph with its reasons and listed matches, which the page highlights."""
     reasons = explanation.reasons
     strongest = f"; strongest reason: {reason_words(reasons[0])}" if reasons else ""
     return draw_graph(
         explanation.graph,
-        symbols=style.look,
+        symbols=look,
         title=f"{name}{describe(explanation.graph)}, predicted {predicted}{strongest}",
         marks=[*reason_marks(reasons), *(Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches)],
         shown=range(min(1, len(reasons))),
@@ -271,19 +269,6 @@ def _flips(explanation: Explanation, answers: NDArray[np.float64], naming: Namin
 def _match_row(explanation: Explanation, match: Match, look: Symbols) -> MatchRow:
     place = _place(explanation.graph, match, look)
     return MatchRow(match.template, place, match.contribution, match.distance)
-
-
-def _chosen(matches: Sequence[Match], listed: int) -> list[Match]:
-    """Return the strongest matches, with a third of them reserved for templates that would be missing otherwise."""
-    first = list(matches[: listed - listed // 3])
-    seen = {match.template for match in first}
-    for match in matches[len(first) :]:
-        if len(first) == listed:
-            break
-        if match.template not in seen:
-            seen.add(match.template)
-            first.append(match)
-    return first
 
 
 def _place(graph: Graph, match: Match, look: Symbols) -> str:

@@ -40,7 +40,7 @@ def plot_sweep(sweep: Sweep, rows: Sequence[Row], folder: Path) -> Path | None:
     Returns:
         The PNG file, or None if there is nothing to draw.
     """
-    drawn = [row for row in rows if _known(sweep, row)]
+    drawn = [row for row in rows if _can_be_drawn(sweep, row)]
     if not drawn:
         return None
     matplotlib = _matplotlib()
@@ -90,13 +90,13 @@ def _draw(sweep: Sweep, rows: Sequence[Row]) -> Figure:
 
 
 def _accuracies(axis: Axes, sweep: Sweep, rows: Sequence[Row]) -> None:
-    for style, (name, own) in enumerate(_lines(rows, ("method",)).items()):
-        x = [_x(sweep, row) for row in own]
-        means = [row.accuracy.mean for row in own if row.accuracy is not None]
-        sds = [math.nan if row.accuracy.sd is None else row.accuracy.sd for row in own if row.accuracy is not None]
+    for style, (name, of_line) in enumerate(_lines(rows, ("method",)).items()):
+        x = [_x(sweep, row) for row in of_line]
+        means = [row.accuracy.mean for row in of_line if row.accuracy is not None]
+        sds = [math.nan if row.accuracy.sd is None else row.accuracy.sd for row in of_line if row.accuracy is not None]
         look = _look(style)
         axis.errorbar(x, means, yerr=sds, capsize=3, label=name, **look)
-        for row, at in zip(own, x, strict=True):
+        for row, at in zip(of_line, x, strict=True):
             values = [] if row.accuracy is None else list(row.accuracy.by_seed.values())
             axis.plot([at] * len(values), values, ".", color=look["color"], alpha=0.35, markersize=4)
     _paper(axis, sweep, rows[0].dataset, f"the paper's best {sweep.vary}")
@@ -107,8 +107,8 @@ def _accuracies(axis: Axes, sweep: Sweep, rows: Sequence[Row]) -> None:
 
 
 def _losses(axis: Axes, sweep: Sweep, rows: Sequence[Row]) -> None:
-    for style, (name, own) in enumerate(_lines(rows, ("method",)).items()):
-        for row in own:
+    for style, (name, of_line) in enumerate(_lines(rows, ("method",)).items()):
+        for row in of_line:
             loss = row.loss or ()
             axis.plot(range(1, len(loss) + 1), loss, color=_look(style)["color"], label=name)
             if row.settled is not None:
@@ -130,8 +130,8 @@ def _titled(rows: Sequence[Row]) -> str:
 def _times(axis: Axes, sweep: Sweep, rows: Sequence[Row]) -> None:
     several = len({row.dataset for row in rows}) > 1
     key = ("dataset", "method") if several and len({row.method for row in rows}) > 1 else ("dataset",)
-    for style, (name, own) in enumerate(_lines(rows, key if several else ("method",)).items()):
-        axis.plot([_x(sweep, row) for row in own], [_seconds(row) for row in own], label=name, **_look(style))
+    for style, (name, of_line) in enumerate(_lines(rows, key if several else ("method",)).items()):
+        axis.plot([_x(sweep, row) for row in of_line], [_seconds(row) for row in of_line], label=name, **_look(style))
     seconds = [_seconds(row) for row in rows]
     per_epoch = all("epochs" in row.settings for row in rows)
     axis.set(xlabel=sweep.vary, ylabel=f"seconds per {'epoch' if per_epoch else 'fit'}")
@@ -147,7 +147,7 @@ def _times(axis: Axes, sweep: Sweep, rows: Sequence[Row]) -> None:
 def _lines(rows: Sequence[Row], key: tuple[str, ...]) -> dict[str, list[Row]]:
     lines: dict[str, list[Row]] = {}
     for row in rows:
-        lines.setdefault(", ".join(getattr(row, part) for part in key), []).append(row)
+        lines.setdefault(", ".join(getattr(row, name) for name in key), []).append(row)
     return lines
 
 
@@ -169,7 +169,7 @@ def _seconds(row: Row) -> float:
     return (row.fit_seconds or 0.0) / float(row.settings.get("epochs", 1))
 
 
-def _known(sweep: Sweep, row: Row) -> bool:
+def _can_be_drawn(sweep: Sweep, row: Row) -> bool:
     if sweep.measure == "loss":
         return row.loss is not None
     return (row.accuracy if sweep.measure == "accuracy" else row.fit_seconds) is not None

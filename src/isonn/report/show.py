@@ -171,7 +171,7 @@ def _figure(svg: str, text: str) -> str:
 
 def _thumbnail(drawing: Drawing) -> str:
     head, _, rest = drawing.svg.partition(">")
-    sized = " ".join(part for part in head.split(" ") if not part.startswith(("width=", "height=")))
+    sized = " ".join(word for word in head.split(" ") if not word.startswith(("width=", "height=")))
     return f'{sized} width="130" height="100">{rest}'
 
 

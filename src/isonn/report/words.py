@@ -119,13 +119,13 @@ def short_names(names: Sequence[str]) -> list[str]:
     """
     if len(names) < 2:
         return list(names)
-    parts = [re.split(r"(?<=[_ .:-])", name) for name in names]
+    split = [re.split(r"(?<=[_ .:-])", name) for name in names]
     shared = 0
-    while all(len(part) > shared + 1 for part in parts) and len({part[shared] for part in parts}) == 1:
+    while all(len(words) > shared + 1 for words in split) and len({words[shared] for words in split}) == 1:
         shared += 1
-    if shared and any("".join(part[shared:]).isdecimal() for part in parts):
+    if shared and any("".join(words[shared:]).isdecimal() for words in split):
         shared -= 1  # a number alone says too little
-    return ["".join(part[shared:]) for part in parts]
+    return ["".join(words[shared:]) for words in split]
 
 
 def listed(names: Sequence[str]) -> str:
