@@ -27,8 +27,8 @@ def confound_columns(
         if missing and missing[0] in targets:
             raise InputError(f"confound {missing[0]!r} is the target, so nothing would be left to find; leave it out")
         if missing:
-            known = ", ".join(map(str, table)) or "none"
-            raise InputError(f"confound {missing[0]!r} is not a column of the graphs; their columns are: {known}")
+            columns = ", ".join(map(str, table)) or "none"
+            raise InputError(f"confound {missing[0]!r} is not a column of the graphs; their columns are: {columns}")
         return {name: table[name] for name in names}
     values = np.asarray(confounds)
     if values.ndim not in (1, 2) or values.dtype.kind not in "biufUO":

@@ -55,12 +55,12 @@ def twin_groups(graphs: GraphSet | Iterable[Graph]) -> IntArray:
 
     first = np.arange(len(graphs))  # the first graph in the group of each graph
     for members in buckets.values():
-        found: list[_Structure] = []
+        distinct: list[_Structure] = []
         for i in members if len(members) > 1 else []:
-            own = _Structure(i, graphs[i], colours[graphs.node_offsets[i] : graphs.node_offsets[i + 1]])
-            twin = next((other for other in found if own.equals(other)), None)
+            structure = _Structure(i, graphs[i], colours[graphs.node_offsets[i] : graphs.node_offsets[i + 1]])
+            twin = next((other for other in distinct if structure.equals(other)), None)
             if twin is None:
-                found.append(own)
+                distinct.append(structure)
             else:
                 first[i] = twin.number
     return np.unique(first, return_inverse=True)[1].astype(np.int64)
@@ -84,15 +84,15 @@ class _Structure:
     def equals(self, other: _Structure) -> bool:
         if self.graph.is_directed() != other.graph.is_directed() or self.plain != other.plain:
             return False
-        own, others = _numbered(self.colours, other.colours)
-        if sorted(own) != sorted(others):
+        colours, others = _numbered(self.colours, other.colours)
+        if sorted(colours) != sorted(others):
             return False
         if self.plain:
-            return bool(self.graph.isomorphic_bliss(other.graph, color1=own, color2=others))
+            return bool(self.graph.isomorphic_bliss(other.graph, color1=colours, color2=others))
         edges, other_edges = _numbered(self.weights, other.weights)
         return bool(
             self.graph.isomorphic_vf2(
-                other.graph, color1=own, color2=others, edge_color1=edges, edge_color2=other_edges
+                other.graph, color1=colours, color2=others, edge_color1=edges, edge_color2=other_edges
             )
         )
 

@@ -81,17 +81,17 @@ def _spread(group: IntArray, code: IntArray, counts: IntArray, n_folds: int, dra
     order = order[np.argsort(-held[order].std(axis=1), kind="stable")]
     fold, full = np.empty(len(held), dtype=np.int64), np.zeros((n_folds, len(counts)))
     here = np.eye(n_folds)[:, :, None]
-    for one in order:
-        tried = full + here * held[one]  # what every fold holds if the group joins the first, the second, ...
+    for number in order:
+        tried = full + here * held[number]  # what every fold holds if the group joins the first, the second, ...
         spreads = (tried / counts).std(axis=1).mean(axis=1).tolist()
         sizes = full.sum(axis=1).tolist()
         best = 0
-        for number in range(1, n_folds):
-            alike = abs(spreads[number] - spreads[best]) <= 1e-8 + 1e-5 * spreads[best]  # as np.isclose
-            if spreads[number] < spreads[best] or (alike and sizes[number] < sizes[best]):
-                best = number
-        fold[one] = best
-        full[best] += held[one]
+        for other in range(1, n_folds):
+            alike = abs(spreads[other] - spreads[best]) <= 1e-8 + 1e-5 * spreads[best]  # as np.isclose
+            if spreads[other] < spreads[best] or (alike and sizes[other] < sizes[best]):
+                best = other
+        fold[number] = best
+        full[best] += held[number]
     return fold
 
 
@@ -124,8 +124,8 @@ def _check(n_folds: int, counts: NDArray[np.int64], classes: NDArray[Any]) -> No
     if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
         raise InputError(f"n_folds={n_folds!r} is not a valid number of folds; use an integer >= 2")
     if len(classes) < 2:
-        found = f"all {counts.sum()} graphs are of class {classes[0]}" if len(classes) else "y is empty"
-        raise InputError(f"{found}; a classifier needs graphs of at least two classes")
+        problem = f"all {counts.sum()} graphs are of class {classes[0]}" if len(classes) else "y is empty"
+        raise InputError(f"{problem}; a classifier needs graphs of at least two classes")
     if counts.min() < n_folds:
         rare = int(counts.argmin())
         raise InputError(

@@ -58,8 +58,8 @@ class GraphStream:
 
         If a part raises `isonn.errors.DatasetError`, iterate over the stream: it can read more, and has better errors.
         """
-        found = None if self._parts is None else self._parts(self.at_once)
-        return None if found is None else [_Changed(part, partial(replace, name=self.name)) for part in found]
+        unread = None if self._parts is None else self._parts(self.at_once)
+        return None if unread is None else [_Changed(part, partial(replace, name=self.name)) for part in unread]
 
     def __iter__(self) -> Iterator[GraphSet]:
         waiting: list[GraphSet] = []

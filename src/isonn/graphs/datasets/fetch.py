@@ -59,9 +59,9 @@ def download(
         ) from error
     try:
         archive = room / "download"
-        known = _read(checksums).get(name)
+        trusted = _read(checksums).get(name)
         _receive(url, archive, name, target, on_progress, timeout)
-        digest = _checked(archive, url, name, known, checksums)
+        digest = _checked(archive, url, name, trusted, checksums)
         ready = _unpack(archive, room / "unpacked", url) if url.endswith(".zip") else archive
         if verify is not None:
             verify(ready)
@@ -127,13 +127,13 @@ def _receive(url: str, file: Path, name: str, target: Path, on_progress: OnProgr
             answer.close()
 
 
-def _checked(file: Path, url: str, name: str, known: str | None, checksums: Path) -> str:
+def _checked(file: Path, url: str, name: str, trusted: str | None, checksums: Path) -> str:
     import pooch
 
     digest = str(pooch.file_hash(str(file)))
-    if known not in (None, digest):
+    if trusted not in (None, digest):
         raise DatasetError(
-            f"{url} changed: its SHA-256 is {digest:.12}..., and was {known:.12}... at first; if you trust the new "
+            f"{url} changed: its SHA-256 is {digest:.12}..., and was {trusted:.12}... at first; if you trust the new "
             f"file, delete {name} from {checksums} and fetch again"
         )
     return digest

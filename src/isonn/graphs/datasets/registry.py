@@ -172,7 +172,7 @@ def _entry(name: str | os.PathLike[str]) -> Entry | None:
             return entry
     if not _BARE_WORD.fullmatch(name):
         return None
-    exact = next((known for known in TU_NAMES if known.casefold() == name.casefold()), None)
+    exact = next((listed for listed in TU_NAMES if listed.casefold() == name.casefold()), None)
     return replace(tu_entry(name), url=None) if exact is None else tu_entry(exact)
 
 

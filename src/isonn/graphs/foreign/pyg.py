@@ -38,9 +38,9 @@ def from_pyg(
                 f"0 to {n - 1}; correct edge_index or num_nodes"
             )
     present = attribute_names(data.keys() for data in graphs)
-    own = present - _EDGE_KEYS - _GRAPH_KEYS
-    texts = {key for key in own if all(isinstance(getattr(data, key, None), str) for data in graphs)}
-    label = choose_attribute("node", label_from, own - texts, usual="x")
+    of_nodes = present - _EDGE_KEYS - _GRAPH_KEYS
+    texts = {key for key in of_nodes if all(isinstance(getattr(data, key, None), str) for data in graphs)}
+    label = choose_attribute("node", label_from, of_nodes - texts, usual="x")
     edge_label = choose_attribute("edge", edge_label_from, (present & _EDGE_KEYS) - {"edge_weight"}, usual="edge_attr")
     node_labels, node_attributes = _features([getattr(data, label or "", None) for data in graphs], sizes, label or "x")
     if label != "x" and "x" in present:

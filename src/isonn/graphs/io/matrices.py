@@ -68,8 +68,8 @@ def read_matrices(path: str | os.PathLike[str]) -> GraphSet:
 
 def _read_npz(path: Path) -> GraphSet:
     arrays = read_arrays(path)
-    known = {"adjacency", "labels", "fold", "names", "ids"}
-    if "adjacency" not in arrays or ("labels" not in arrays and set(arrays) - known):
+    usual = {"adjacency", "labels", "fold", "names", "ids"}
+    if "adjacency" not in arrays or ("labels" not in arrays and set(arrays) - usual):
         raise DatasetError(
             f"{path} holds the arrays {', '.join(sorted(arrays))[:100] or 'none'}; "
             f"save it with adjacency (g, n, n) and labels (g,)"
@@ -122,8 +122,8 @@ def _read_mat(path: Path) -> GraphSet:
     }
     cubes = sorted(key for key, value in arrays.items() if value.ndim == 3)
     if len(cubes) != 1:
-        found = ", ".join(f"{key} {getattr(v, 'shape', '')}" for key, v in sorted(contents.items()) if key[:2] != "__")
-        raise DatasetError(f"{path} holds {found[:100] or 'nothing'}; give one 3-D array of numbers, (n, n, g)")
+        listed = ", ".join(f"{key} {getattr(v, 'shape', '')}" for key, v in sorted(contents.items()) if key[:2] != "__")
+        raise DatasetError(f"{path} holds {listed[:100] or 'nothing'}; give one 3-D array of numbers, (n, n, g)")
     adjacency = _graphs_first(path, cubes[0], arrays[cubes[0]])
     vectors = {key: value.reshape(-1) for key, value in arrays.items() if value.ndim < 3 and value.size > 1}
     fitting = sorted(key for key, value in vectors.items() if value.size == len(adjacency) and 1 in arrays[key].shape)

@@ -65,9 +65,9 @@ class SavedReader(Reader):
             with zipfile.ZipFile(path) as archive:
                 about = json.loads(archive.read(_DESCRIPTION))
             if about.get("format") != FORMAT or about.get("version") != VERSION:
-                found = f"{about.get('format')!r:.40} version {about.get('version')!r:.20}"
+                written = f"{about.get('format')!r:.40} version {about.get('version')!r:.20}"
                 raise DatasetError(
-                    f"{path} has the format {found}; this version of isonn reads {FORMAT!r} version {VERSION}"
+                    f"{path} has the format {written}; this version of isonn reads {FORMAT!r} version {VERSION}"
                 )
             for column, (shape, values) in about["objects"].items():
                 array = np.empty(len(values), dtype=object)
@@ -176,11 +176,11 @@ def room(path: Path) -> tuple[int, int]:
 def check_room(path: Path, numbers: int, size: int, most_numbers: int, most_bytes: int) -> None:
     """Raise `DatasetError` if an array is too large for its file."""
     if numbers > most_numbers or size > most_bytes:
-        found, limit, unit = (
+        unpacked, limit, unit = (
             (numbers, most_numbers, "numbers") if numbers > most_numbers else (size, most_bytes, "bytes")
         )
         raise DatasetError(
-            f"{path} unpacks to {found:.4g} {unit}, above the limit of {limit} for a file of its size; if this is "
+            f"{path} unpacks to {unpacked:.4g} {unit}, above the limit of {limit} for a file of its size; if this is "
             f"right, save it without compression"
         )
 

@@ -87,7 +87,7 @@ def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], N
     width = max(map(len, rows), default=0)
     columns, index = _edges_of(rows, width)
     if columns and index and columns != index and not (_counted(columns) or _counted(index)):
-        at = next(i for i, (one, two) in enumerate(zip(columns, index, strict=True)) if one != two)
+        at = next(i for i, names in enumerate(zip(columns, index, strict=True)) if len(set(names)) > 1)
         raise DatasetError(
             f"{path} calls column {at} {columns[at]!r:.60} and row {at} {index[at]!r:.60}; use one order for both"
         )

@@ -71,7 +71,7 @@ def tu_parts(folder: Path, at_once: int, target: str | None = None) -> list[Part
             if paths[what].exists():
                 before = bounds["A" if what == "edge_labels" else "graph_indicator"][1]
                 bounds[what] = _starts_of_lines(paths[what], before), before
-        ends = {what: [*own[0][1:], paths[what].stat().st_size] for what, own in bounds.items()}
+        ends = {what: [*starts[1:], paths[what].stat().st_size] for what, (starts, _) in bounds.items()}
     except (ValueError, OSError):
         return None  # blank lines, text or a missing file: tu_pieces has the error message
     labels = {what: Labels(paths[f"{what}_labels"]) for what in ("node", "edge")}
