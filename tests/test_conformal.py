@@ -208,7 +208,7 @@ def test_a_label_without_negatives_is_in_every_set_and_says_so(graphs):
     y = np.column_stack([graphs.sizes > 17, np.ones(len(graphs))]).astype(float)
     with pytest.warns(IsoNNWarning, match="column 1 of y is 1"):
         model = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs[:60], y[:60])
-    with pytest.warns(IsoNNWarning, match="there are 0, so every set holds label 1 absent"):
+    with pytest.warns(IsoNNWarning, match="there are 0, so every set holds absence of label 1"):
         assert model.predict_set(graphs[100:103])[:, 1, 0].all()
 
 
@@ -243,6 +243,8 @@ def test_aligned_models_have_both(numbers):
     )
     result = model.predict_interval(matrices[50:]) if numbers else model.predict_set(matrices[50:])
     assert result.shape == (10, 2)
+    with pytest.raises(InputError, match="domain needs a Subgraph model"):
+        model.domain(matrices[50:])
     if numbers:
         np.testing.assert_allclose(result.mean(axis=1), model.predict(matrices[50:]))
         assert np.mean((result[:, 0] <= y[50:]) & (y[50:] <= result[:, 1])) >= 0.6

@@ -20,6 +20,7 @@ training graphs, or, with ``groups``, that new groups are drawn like theirs.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,17 +157,20 @@ class Conformal:
             expected = expected + np.einsum("gsc,cs->gc", signals, self.difficulty[:, 1:])
         return expected
 
-    def sets(self, answers: Floats, coverage: float, target: Target) -> NDArray[np.bool_]:
+    def sets(
+        self, answers: Floats, coverage: float, target: Target, names: Mapping[Any, str] | None = None
+    ) -> NDArray[np.bool_]:
         """Return which classes the sets hold, shape (g, classes), or for labels (g, labels, 2): absent, present.
 
         Args:
             answers: probabilities, shape (g, outputs).
             coverage: between 0 and 1.
             target: the kind of target.
+            names: of labels, for a warning.
         """
         quantiles = np.array([scores.quantile(coverage) for scores in self.scores])
         if np.isinf(quantiles).any():
-            self._warn_of_classes(quantiles, coverage, target)
+            self._warn_of_classes(quantiles, coverage, target, names or {})
         if target.exclusive:
             return np.asarray(1 - answers <= quantiles + 1e-12)
         both = np.stack([answers, 1 - answers], axis=-1)
@@ -180,13 +184,14 @@ class Conformal:
             stacklevel=5,
         )
 
-    def _warn_of_classes(self, quantiles: Floats, coverage: float, target: Target) -> None:
+    def _warn_of_classes(self, quantiles: Floats, coverage: float, target: Target, names: Mapping[Any, str]) -> None:
         i = int(np.isinf(quantiles).argmax())
         if target.exclusive:
-            name = f"class {target.classes[i]!s}"
+            held = f"class {target.classes[i]!s}"
         else:
-            name = f"label {target.classes[i // 2]!s} {'present' if i % 2 else 'absent'}"
-        self._warn(self.scores[i].groups, coverage, f"every set holds {name}")
+            label = target.classes.tolist()[i // 2]
+            held = f"{'presence' if i % 2 else 'absence'} of label {names.get(label, label)}"
+        self._warn(self.scores[i].groups, coverage, f"every set holds {held}")
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the scores as arrays."""

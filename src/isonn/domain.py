@@ -306,25 +306,25 @@ class Examples:
         return cls(names, values, pieces.astype(np.int32))
 
     def neighbours(
-        self, similarity: Floats, reference: IntArray, shared: NDArray[np.int32], name_of: Callable[[int], str]
+        self, similarity: Floats, reference: IntArray, columns: NDArray[Any], name_of: Callable[[int], str]
     ) -> list[Neighbour]:
         """Return the nearest references of a graph.
 
         Args:
             similarity, reference: of the nearest, nearest first, shape (k,).
-            shared: columns of the pieces shared with the first `SHOWN`, -1 to fill up, shape (SHOWN, SHARED).
+            columns: of the graph's pieces.
             name_of: returns the name of a column.
         """
-        nearest = zip(similarity.tolist(), reference.tolist(), shared.tolist(), strict=False)
+
+        def shared_with(row: int) -> tuple[str, ...]:
+            pieces = self.pieces[row]
+            return tuple(name_of(int(i)) for i in pieces[np.isin(pieces, columns)][:SHARED])
+
         return [
-            Neighbour(self.names[row], self.values[row], alike, partial(_named, columns, name_of))
-            for alike, row, columns in nearest
+            Neighbour(self.names[row], self.values[row], alike, partial(shared_with, row))
+            for alike, row in zip(similarity[:SHOWN].tolist(), reference[:SHOWN].tolist(), strict=True)
             if alike > 0
         ]
-
-
-def _named(columns: Sequence[int], name_of: Callable[[int], str]) -> tuple[str, ...]:
-    return tuple(name_of(i) for i in columns if i >= 0)
 
 
 #: Number of strongest pieces that are kept of an example.

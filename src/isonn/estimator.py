@@ -134,7 +134,7 @@ class GraphEstimator(BaseEstimator):
             (38, 2)
         """
         conformal, coverage = self._require_conformal(False), check_coverage(coverage)
-        return conformal.sets(self._all_answers(X), coverage, self.target_)
+        return conformal.sets(self._all_answers(X), coverage, self.target_, self.label_names_.get("target"))
 
     def assess(self, X: Any, coverage: float = 0.9) -> Assessment:
         """Predict graphs with intervals or sets and their domain in one pass, as far as the model has them.
@@ -160,7 +160,15 @@ class GraphEstimator(BaseEstimator):
         if self.target_.numeric:
             interval = _interval(self.target_, self._conformal, outputs, signals, coverage)
             return Assessment(answers, coverage, interval, None, domain)
-        return Assessment(answers, coverage, None, self._conformal.sets(answers, coverage, self.target_), domain)
+        sets = self._conformal.sets(answers, coverage, self.target_, self.label_names_.get("target"))
+        return Assessment(answers, coverage, None, sets, domain)
+
+    def domain(self, X: Any) -> Domain:
+        """Return whether the model knows such graphs; subgraph models do, others raise `InputError`."""
+        raise InputError(
+            f"domain needs a Subgraph model, whose pieces tell which graphs it knows, and this is a "
+            f"{type(self).__name__}; predict_interval and predict_set of Aligned models say how sure a prediction is"
+        )
 
     def save(self, path: str | Path) -> None:
         """Save the model to a new folder, for `isonn.load_model`."""

@@ -46,7 +46,7 @@ def dossier(
         raise InputError(f"--out {out} must end in .html or .json")
     said = {} if about is None else _read_about(about)
     clf = isonn.load_model(model)
-    if not hasattr(clf, "domain"):
+    if not isinstance(clf, (isonn.SubgraphClassifier, isonn.SubgraphRegressor)):
         raise InputError(f"a dossier needs a subgraph model, and {model} holds a {type(clf).__name__}; fit one")
     if clf.n_templates is not None:
         raise InputError(f"{model} is a short list, which was chosen on all graphs; fit it without --templates")

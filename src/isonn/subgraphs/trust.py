@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.conformal import Conformal
-from isonn.domain import SHARED, SHOWN, Domain, Examples, Limits, Neighbour, distances, strongest_pieces
+from isonn.domain import Domain, Examples, Limits, Neighbour, distances, strongest_pieces
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
@@ -38,25 +38,21 @@ class Assessed:
         near: the nearest references.
         terms: whole-graph terms, shape (g, terms).
         unknown: 2 for graphs with a node that is unseen in every view, 1 in some view, else 0, shape (g,).
-        shared: columns of pieces that a graph shares with its nearest references, -1 to fill up, shape (g, SHOWN,
-            SHARED); empty without examples.
+        pieces: columns of the pieces of each graph, for the names of those that it shares with its neighbours.
     """
 
     outputs: Floats
     near: Near
     terms: Floats
     unknown: IntArray
-    shared: NDArray[np.int32]
+    pieces: list[NDArray[Any]]
 
     @classmethod
     def join(cls, parts: Sequence[Assessed]) -> Assessed:
         """Join the graphs of several chunks."""
         near = Near(*(np.concatenate([getattr(p.near, name) for p in parts]) for name in ("similarity", "reference")))
-        rest = {
-            name: np.concatenate([getattr(p, name) for p in parts])
-            for name in ("outputs", "terms", "unknown", "shared")
-        }
-        return cls(near=near, **rest)
+        rest = {name: np.concatenate([getattr(p, name) for p in parts]) for name in ("outputs", "terms", "unknown")}
+        return cls(near=near, pieces=[columns for part in parts for columns in part.pieces], **rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +109,9 @@ class Trust:
             inputs = model.inputs(counted, terms)
             near = self.references.nearest(self.references.sketch(inputs.features))
             unknown = model.features.vocabulary.unknown_nodes(counted)
-            return Assessed(model.head.outputs(inputs), near, terms, unknown, self.shared(inputs.features, near))
+            features = inputs.features
+            pieces = np.split(features.indices, features.indptr[1:-1]) if self.examples is not None else []
+            return Assessed(model.head.outputs(inputs), near, terms, unknown, pieces)
 
         assessed = Assessed.join(list(in_threads(read, in_chunks(graphs, n_jobs), n_jobs)))
         signals = self.references.signals(assessed.near) if numeric else None
@@ -128,7 +126,7 @@ class Trust:
         def neighbours_of(i: int) -> list[Neighbour]:
             if examples is None:
                 return []
-            return examples.neighbours(near.similarity[i], near.reference[i], assessed.shared[i], name_of)
+            return examples.neighbours(near.similarity[i], near.reference[i], assessed.pieces[i], name_of)
 
         return Domain(
             self.limits.verdicts(distance, assessed.terms, assessed.unknown),
@@ -137,23 +135,6 @@ class Trust:
             lambda i: vectorizer.unseen_pieces(graphs[i : i + 1], STRANGE_NODES),
             neighbours_of,
         )
-
-    def shared(self, features: csr_array, near: Near) -> NDArray[np.int32]:
-        """Return the columns of strong pieces that graphs share with their nearest references."""
-        graphs, width = features.shape
-        found = np.full((graphs, SHOWN, SHARED), -1, dtype=np.int32)
-        if self.examples is None:
-            return found[:, :0]
-        owner = np.repeat(np.arange(graphs, dtype=np.int64), np.diff(features.indptr))
-        present = np.sort(owner * width + features.indices, kind="stable")  # fast, because it is sorted already
-        wanted = self.examples.pieces[near.reference[:, :SHOWN]].astype(np.int64)  # (g, shown, PIECES)
-        keys = np.arange(graphs)[:, None, None] * width + wanted
-        place = np.minimum(np.searchsorted(present, keys), max(len(present) - 1, 0))
-        both = (wanted >= 0) & (present[place] == keys) if len(present) else np.zeros(wanted.shape, dtype=bool)
-        rank = np.where(both, np.cumsum(both, axis=2) - 1, SHARED)
-        i, j, k = np.nonzero(rank < SHARED)
-        found[i, j, rank[i, j, k]] = wanted[i, j, k]
-        return found
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name."""
