@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -90,6 +91,32 @@ def test_several_scores_are_fitted(folder, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "held out: r " in done.stdout
     assert "change with iq" in run("findings", tmp_path / "scores", "--label", "iq").stdout
+    done = run("predict", tmp_path / "scores", folder)  # compared with the columns of the model, not with the group
+    assert done.stdout.splitlines()[0].endswith("memory,iq,predicted memory,predicted iq")
+    assert "for iq" in done.stderr
+
+
+def test_runs_are_averaged_and_gaps_dropped_by_options(folder, tmp_path):
+    study = tmp_path / "study"
+    shutil.copytree(folder, study)
+    matrices = {}
+    for file in sorted(study.glob("*_relmat.npy")):
+        matrix = np.load(file)
+        np.fill_diagonal(matrix, np.nan)
+        matrices[file] = matrix
+        file.unlink()
+        for run_number in (1, 2):
+            np.save(file.with_name(file.name.replace("_relmat", f"_run-{run_number}_relmat")), matrix)
+    first = next(iter(matrices))
+    gap = matrices[first].copy()
+    gap[3] = gap[:, 3] = np.nan
+    np.save(first.with_name(first.name.replace("_relmat", "_run-1_relmat")), gap)
+    refused = run("fit", study, "--runs", "average", "--out", tmp_path / "m", "--shuffles", 9)
+    assert refused.returncode == 2
+    assert "missing='drop' (--missing drop)" in refused.stderr
+    done = run("fit", study, "--runs", "average", "--missing", "drop", "--out", tmp_path / "m", "--shuffles", 9)
+    assert done.returncode == 0, done.stderr
+    assert "40 graphs" in done.stdout
 
 
 def test_confounds_need_the_aligned_model(folder, tmp_path):
@@ -107,6 +134,9 @@ def test_evaluate_leaves_the_papers_model_out_and_takes_confounds(folder, tmp_pa
     done = run(*arguments, "--methods", "isonn-aligned,nbs,cpm,size,majority", "--confounds", "age")
     assert done.returncode == 0, done.stderr
     assert "Confounds are not regressed out by size." in done.stdout
+    done = run(*arguments, "--methods", "edges,cpm,size", "--harmonize", "site")
+    assert done.returncode == 0, done.stderr
+    assert "Sites are not harmonised by size." in done.stdout
     assert "--confounds has no effect" in run(*arguments, "--methods", "size", "--confounds", "age").stderr
     from isonn.experiments.methods import default_methods
 

@@ -12,6 +12,7 @@ from isonn.aligned.effects import Moments, false_discovery
 from isonn.connectomes import (
     Atlas,
     Connectivity,
+    Subnetwork,
     brain_page,
     findings,
     from_matrices,
@@ -169,7 +170,10 @@ def test_a_model_of_an_array_takes_an_atlas_in_its_order(tmp_path, study):
     atlas = Atlas([f"area {i}" for i in range(20)], study.coordinates, ["a", "b"] * 10)
     brain_page(clf, tmp_path / "page.html", atlas=atlas)
     assert "<iframe" in (tmp_path / "page.html").read_text()
-    assert findings(clf, atlas=atlas).connections[0].network_1 in ("a", "b")
+    found = findings(clf, atlas=atlas)
+    assert found.connections[0].network_1 in ("a", "b")
+    assert set(found.subnetworks[0].regions.split(" + ")) == {f"area {i}" for i in study.regions}
+    assert {found.connections[0].region_1, found.connections[0].region_2} <= set(atlas.names.tolist())
 
 
 def test_stability_keeps_the_sessions_of_a_subject_together(study):
@@ -195,6 +199,18 @@ def test_figures_are_written_in_every_format(tmp_path, study):
     assert all((tmp_path / "figures" / name).read_bytes() == content for name, content in again.items())
     with pytest.raises(InputError, match="format 'gif' is unknown"):
         save_figures(found, tmp_path, ["gif"])
+
+
+def test_a_page_says_if_no_set_is_significant(tmp_path):
+    noise = planted_connectomes(n_regions=20, planted="none", seed=0).graphs
+    found = findings(isonn.AlignedClassifier(**FAST).fit(noise), "patient")
+    line = Subnetwork("region 1 + region 2 + region 3", weight=0.4, p_value=0.21)
+    for p_value, words in (
+        (0.21, "No set of regions is significant at p ≤ 0.05; the best is"),
+        (0.01, "The strongest"),
+    ):
+        brain_page(replace(found, subnetworks=[replace(line, p_value=p_value)]), tmp_path / f"{p_value}.html")
+        assert words in (tmp_path / f"{p_value}.html").read_text(encoding="utf-8")
 
 
 def test_a_saved_model_keeps_its_findings(tmp_path, study):

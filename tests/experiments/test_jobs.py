@@ -17,8 +17,9 @@ import torch
 from threadpoolctl import threadpool_info
 
 from isonn.baselines import DegreeHistogramClassifier, MajorityClassifier
+from isonn.connectomes import from_matrices
 from isonn.errors import InputError
-from isonn.experiments.jobs import Job, permuted, plan, run_job, thinned
+from isonn.experiments.jobs import Job, _permuted, permuted, plan, run_job, thinned
 from isonn.experiments.protocols import find_protocol
 from isonn.graphs import GraphSet
 
@@ -263,3 +264,18 @@ def test_permuted_jobs_learn_from_other_targets_on_the_same_folds(graphs: GraphS
     assert plain["test"] == one["test"] == two["test"]
     assert len({result["metrics"]["brier"] for result in (plain, one, two)}) == 3
     assert "audit" not in one
+
+
+def test_sessions_of_a_subject_are_permuted_as_a_block() -> None:
+    draw = np.random.default_rng(0)
+    y = np.repeat(np.arange(20) % 2, 2)
+    study = from_matrices(draw.normal(size=(40, 5, 5)), y, directed=True, check=False)
+    study = replace(study, table={"subject": np.repeat(np.arange(20), 2)})
+    jobs = permuted(plan(study, ["majority", "graph-size"], {}, "fair:subject", 1), 3)
+    for job in jobs:
+        folds = find_protocol(job.protocol).split(study, job.seed)
+        targets = _permuted(study, find_protocol(job.protocol), folds, np.random.default_rng(job.permutation)).y
+        np.testing.assert_array_equal(targets[::2], targets[1::2])
+        assert (targets != y).any()
+        for _, test in folds:
+            assert sorted(targets[test]) == sorted(y[test])

@@ -26,8 +26,10 @@ from isonn.cli.options import (
     K,
     Layers,
     Matching,
+    Missing,
     Numbers,
     Quiet,
+    Runs,
     Scheduler,
     Select,
     Settings,
@@ -117,6 +119,8 @@ def evaluate(
     confounds: Confounds = None,
     harmonize: Harmonize = None,
     select: Select = None,
+    runs: Runs = None,
+    missing: Missing = None,
     join_case: JoinCase = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -150,7 +154,7 @@ def evaluate(
         _check_settings(names, fixed)
     chosen = _protocol(protocol, split, group, test)
     n_jobs = processes(jobs)
-    options = reading(smiles, target, select=select, join_case=join_case)
+    options = reading(smiles, target, select=select, runs=runs, missing=missing, join_case=join_case)
     options |= reading(standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
     source = Source(data, options, test, numbers, _names(confounds))
     graphs = source.load()

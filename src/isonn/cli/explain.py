@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Model, Quiet, Select, SmilesColumn, TrueColumns
+from isonn.cli.options import AsJson, Missing, Model, Quiet, Runs, Select, SmilesColumn, TrueColumns
 from isonn.cli.reading import given_graphs, label_of, reading
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def explain(
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
     select: Select = None,
+    runs: Runs = None,
+    missing: Missing = None,
     suggest: Annotated[
         bool, typer.Option("--suggest", help="Show small edits that move each prediction to --goal.")
     ] = False,
@@ -67,7 +69,7 @@ def explain(
         check_new(out)
     clf = isonn.load_model(model)
     explained = label_of(clf, label)
-    graphs = given_graphs(data, clf, **reading(smiles, target, select=select))
+    graphs = given_graphs(data, clf, **reading(smiles, target, select=select, runs=runs, missing=missing))
     wanted = (goal or "") if suggest else None
     text, shown = explain_page(clf, graphs, graph, model, quiet=as_json or out is None, label=explained, suggest=wanted)
     if out is not None:

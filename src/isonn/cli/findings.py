@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, JoinCase, Model, Quiet, Select, TrueColumns
+from isonn.cli.options import AsJson, JoinCase, Missing, Model, Quiet, Runs, Select, TrueColumns
 from isonn.cli.reading import graphs_of, reading
 
 
@@ -34,6 +34,8 @@ def findings(
     top: Annotated[int, typer.Option(help="Largest number of connections.")] = 50,
     target: TrueColumns = None,
     select: Select = None,
+    runs: Runs = None,
+    missing: Missing = None,
     join_case: JoinCase = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -61,9 +63,8 @@ def findings(
     clf = isonn.load_model(model)
     if not hasattr(clf, "connections_"):
         raise InputError(f"{model} holds a {type(clf).__name__}; findings need a model of --method isonn-aligned")
-    graphs = (
-        None if data is None else graphs_of(data, clf, **reading(target=target, select=select, join_case=join_case))
-    )
+    options = reading(target=target, select=select, runs=runs, missing=missing, join_case=join_case)
+    graphs = None if data is None else graphs_of(data, clf, **options)
     named = {str(value): value for value in clf.target_.classes.tolist()}
     result = find(clf, named.get(label, label) if label else None, atlas=atlas, top=top, data=graphs)
     if figures is not None:

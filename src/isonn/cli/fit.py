@@ -30,8 +30,10 @@ from isonn.cli.options import (
     K,
     Layers,
     Matching,
+    Missing,
     Numbers,
     Quiet,
+    Runs,
     Select,
     Settings,
     SkipBad,
@@ -145,6 +147,8 @@ def fit(
     ] = None,
     shuffles: Annotated[int | None, option(CONNECTOMES, "Shuffles for p-values.", default="99")] = None,
     select: Select = None,
+    runs: Runs = None,
+    missing: Missing = None,
     join_case: JoinCase = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -179,7 +183,7 @@ def fit(
         random_state=seed,
         verbose=int(not as_json),
     )
-    options = reading(smiles, target, select=select, join_case=join_case)
+    options = reading(smiles, target, select=select, runs=runs, missing=missing, join_case=join_case)
     options |= reading(standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
     if numbers is not None and takes_option(data, "numbers"):
         options["numbers"] = numbers

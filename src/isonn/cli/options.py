@@ -109,6 +109,17 @@ Harmonize = Annotated[
 Select = Annotated[str | None, option(CONNECTOMES, "Entities of the files to read: 'desc=denoised task=rest'.")]
 JoinCase = Annotated[bool, option(CONNECTOMES, "Classes that differ only in case are one class.", "--join-case")]
 
+Runs = Annotated[
+    str | None,
+    option(
+        CONNECTOMES, "A graph for every run (rows), or the mean of the runs of a session (average).", default="rows"
+    ),
+]
+Missing = Annotated[
+    str | None,
+    option(CONNECTOMES, "NaN in a matrix: error, or drop the region from this subject.", default="error"),
+]
+
 Jobs = Annotated[int | None, option(RUNNING, "Number of processes.", default="one per core")]
 Scheduler = Annotated[
     str | None,

@@ -17,8 +17,10 @@ from isonn.cli.options import (
     Censored,
     Changes,
     Jobs,
+    Missing,
     Model,
     Quiet,
+    Runs,
     Scheduler,
     Select,
     SmilesColumn,
@@ -56,6 +58,8 @@ def predict(
     values: Values = None,
     changes: Changes = None,
     select: Select = None,
+    runs: Runs = None,
+    missing: Missing = None,
     reasons: Annotated[
         int | None,
         typer.Option(help="Add the strongest reasons of each prediction, at most this many.", rich_help_panel=COLUMNS),
@@ -149,7 +153,7 @@ def predict(
     added |= {name: check_coverage(coverage) if wanted else None for name, wanted in trust.items()}
     for new in filter(None, (dossier, changes)):
         check_new(new)
-    options = reading(smiles, target, censored=censored, values=values, select=select)
+    options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
     with ExitStack() as stack:
         path = out
         if path is None:  # print nothing yet, because the last line of the data may be unusable

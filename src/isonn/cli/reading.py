@@ -31,12 +31,12 @@ def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
     """Read DATA whole, for a fitted model: graphs with or without a target; warn about unusable rows."""
     import isonn
     from isonn.errors import DatasetError, IsoNNWarning
-    from isonn.graphs.io.registry import check_options, left_out, option_names
+    from isonn.graphs.io.registry import check_options, left_out, option_names, with_likely
     from isonn.graphs.stream import AT_ONCE
 
     reader = _reader(data)
     if reader is None or not reader.keeps_rows:
-        return isonn.load(data, **options)
+        return isonn.load(data, **with_likely(data, targets_of(clf), options))
     check_options(reader, options)
     if clf.standardize_ is not None and "standardize" in option_names(reader):
         options = {"standardize": clf.standardize_, **options}

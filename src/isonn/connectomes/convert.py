@@ -347,7 +347,7 @@ def _absent(
             a, b = (int(place) for place in np.unravel_index(int(left.argmax()), left.shape))
             raise InputError(
                 f"{_who(i, ids)} has {matrix[a, b]} between {_region(a, atlas)} and {_region(b, atlas)}; replace it "
-                f"with a number, or give missing='drop' to leave the region out of this subject"
+                f"with a number, or give missing='drop' (--missing drop) to leave the region out of this subject"
             )
         while left.any():  # the region with most gaps, until none is left
             worst = int((left | left.T).sum(axis=1).argmax())
@@ -358,7 +358,7 @@ def _absent(
         regions = ", ".join(_region(int(region), atlas) for region in np.flatnonzero(absent[first])[:3])
         raise InputError(
             f"{_who(first, ids)} has no signal (NaN) in {int(absent[first].sum())} regions: {regions}; {some} of "
-            f"{len(stack)} subjects have such regions; give missing='drop' to leave them out of these subjects"
+            f"{len(stack)} subjects have such regions; give missing='drop' (--missing drop) to leave them out there"
         )
     if absent.all(axis=1).any():
         raise InputError(f"{_who(int(absent.all(axis=1).argmax()), ids)} has no signal in any region; leave it out")

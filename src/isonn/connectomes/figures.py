@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import Atlas
-from isonn.connectomes.findings import Findings
+from isonn.connectomes.findings import Findings, Subnetwork
 from isonn.errors import InputError, naming_the_extra
 from isonn.files import atomic_file
 from isonn.report.words import short_names
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = "RdBu_r"
-RED, BLUE, INK = "#b2182b", "#2166ac", "#30363d"
+RED, BLUE, INK, DOTS = "#b2182b", "#2166ac", "#30363d", "#8b949e"
 #: Connections below this share of the strongest are not drawn in the brain and the chord.
 FAINT = 0.1
 #: More regions than this are not named at the matrix; their networks are.
@@ -77,7 +77,7 @@ def draw_figures(found: Findings) -> dict[str, Figure]:
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
-        figures = {"matrix": matrix_figure(found.weights, found.atlas or Atlas(found.names))}
+        figures = {"matrix": matrix_figure(found.weights, found.atlas or Atlas(found.names), _unit(found))}
         if found.connections and found.atlas is not None and found.atlas.coordinates is not None:
             figures["brain"] = brain_figure(found, found.atlas)
         if found.connections and found.atlas is not None and found.atlas.networks is not None:
@@ -180,8 +180,9 @@ def brain_figure(found: Findings, atlas: Atlas) -> Figure:
             edge_kwargs={"linewidth": 1.5},
             colorbar=True,
             figure=figure,
-            axes=(0.0, 0.0, 1.0, 1.0),
+            axes=(0.0, 0.0, 0.97, 1.0),
         )
+    figure.text(0.985, 0.5, _unit(found), rotation=90, ha="center", va="center", fontsize=8)
     return figure
 
 
@@ -216,11 +217,15 @@ def chord_figure(found: Findings, atlas: Atlas) -> Figure:
     pairs = [(i, j) for i in range(len(names)) for j in range(i, len(names)) if size[i, j] > 0]
     for i, j in sorted(pairs, key=lambda pair: size[pair]):
         ends = []
-        for one in (i, j):
-            begin = starts[one] + used[one]
-            used[one] += size[i, j] * scale[one] / (2 if i == j else 1)
-            ends.append((begin, starts[one] + used[one]))
+        for network in (i, j):
+            begin = starts[network] + used[network]
+            used[network] += size[i, j] * scale[network] / (2 if i == j else 1)
+            ends.append((begin, starts[network] + used[network]))
         _ribbon(axes, ends, RED if total[i, j] > 0 else BLUE)
+    lowest = min(text.get_window_extent().y0 for text in axes.texts)
+    below = float(axes.transData.inverted().transform((0, lowest))[1]) - 0.08
+    legend = f"width: sum of |{_unit(found)}|\nred: positive in sum, blue: negative"
+    axes.text(0, min(below, -1.1), legend, ha="center", va="top", fontsize=7)
     return figure
 
 
@@ -270,7 +275,7 @@ def values_figure(found: Findings) -> Figure:
     rows = -(-len(sets) // columns)
     figure, _ = _figure(2.4 * columns + 0.4, 2.5 * rows, axes=False)
     draw = np.random.default_rng(0)
-    for number, one in enumerate(sets):
+    for number, subnetwork in enumerate(sets):
         axes = figure.add_subplot(rows, columns, number + 1)
         values = found.values[:, number]
         if found.groups.dtype.kind in "fiu":
@@ -279,12 +284,13 @@ def values_figure(found: Findings) -> Figure:
             slope, start = np.polyfit(found.groups[known].astype(float), values[known], 1)
             ends = np.array([np.nanmin(found.groups), np.nanmax(found.groups)])
             axes.plot(ends, slope * ends + start, color=RED if slope > 0 else BLUE, linewidth=1.2)
+            axes.set_xlabel(_cut(found.target))
         else:
             _strips(axes, found.groups, values, draw)
         if number % columns == 0:
             axes.set_ylabel("mean connection")
         axes.spines[["top", "right"]].set_visible(False)
-        axes.set_title(_title(one.regions), fontsize=6)
+        axes.set_title(_title(subnetwork), fontsize=6)
     figure.tight_layout()
     return figure
 
@@ -292,10 +298,10 @@ def values_figure(found: Findings) -> Figure:
 def _strips(axes: Axes, groups: NDArray[Any], values: NDArray[np.float64], draw: np.random.Generator) -> None:
     names = np.unique(groups).tolist()
     for place, name in enumerate(names):
-        own = values[groups == name]
-        axes.scatter(place + draw.uniform(-0.18, 0.18, len(own)), own, s=7, color=INK, alpha=0.55, linewidths=0)
-        error = own.std(ddof=1) / np.sqrt(len(own)) * 1.96 if len(own) > 1 else 0.0
-        axes.errorbar(place, own.mean(), error, color=RED, marker="_", markersize=18, capsize=3, linewidth=1.4)
+        group = values[groups == name]
+        axes.scatter(place + draw.uniform(-0.18, 0.18, len(group)), group, s=7, color=DOTS, linewidths=0)
+        error = group.std(ddof=1) / np.sqrt(len(group)) * 1.96 if len(group) > 1 else 0.0
+        axes.errorbar(place, group.mean(), error, color="black", marker="_", markersize=18, capsize=3, linewidth=1.4)
     axes.set_xticks(range(len(names)), [_cut(str(name), 14) for name in names])
     axes.set_xlim(-0.6, len(names) - 0.4)
 
@@ -321,10 +327,17 @@ def _figure(width: float, height: float, axes: bool = True) -> tuple[Figure, Any
     return figure, figure.add_subplot(1, 1, 1) if axes else None
 
 
-def _title(regions: str) -> str:
-    names = regions.split(" + ")
+def _unit(found: Findings) -> str:
+    """Return what the weights of the findings are."""
+    return "contribution of one deviation" if found.effect_name else "contribution to the score"
+
+
+def _title(subnetwork: Subnetwork) -> str:
+    names = subnetwork.regions.split(" + ")
     lines = [_cut(name, 34) for name in names[:3]]
-    return "\n".join([*lines, *([f"and {len(names) - 3} more"] if len(names) > 3 else [])])
+    lines += [f"and {len(names) - 3} more"] if len(names) > 3 else []
+    known = subnetwork.p_value == subnetwork.p_value
+    return "\n".join([*lines, *([f"p = {subnetwork.p_value:.2g}"] if known else [])])
 
 
 def _cut(name: str, most: int = 24) -> str:

@@ -108,6 +108,7 @@ class Findings:
         atlas: names, networks and coordinates of the regions, if known.
         score: how well the model predicts held-out graphs.
         confounding: what each confound explains of the target and of the model's held-out score.
+        target: the class or the score they speak for; "" for one subject.
         groups, values: the class or number of each graph and the mean connection of each sub-network in it, shape
             (graphs, sub-networks), if data was given.
 
@@ -132,6 +133,7 @@ class Findings:
     atlas: Atlas | None = None
     score: dict[str, float] = field(default_factory=dict)
     confounding: list[dict[str, Any]] = field(default_factory=list)
+    target: str = ""
     groups: NDArray[Any] | None = None
     values: NDArray[np.float64] | None = None
 
@@ -205,22 +207,21 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
     if isinstance(source, Explanation):
         return _of_subject(source, None if atlas is None else as_atlas(atlas), top)
     model = aligned_model(source)
-    known = _model_atlas(model, atlas)
-    column = _column(model, label)
-    view = _View(model, column)
-    names, weights = model.region_names_, view.matrix()
-    found = Findings(
-        f"connections that {_speak(model, column)}",
-        view.connections(weights, names, known, top),
+    view = _View(model, _column(model, label), _model_atlas(model, atlas))
+    weights = view.matrix()
+    result = Findings(
+        f"connections that {'change with' if model.target_.numeric else 'speak for'} {view.name}",
+        view.connections(weights, top),
         view.subnetworks(),
         weights,
-        names,
+        view.names,
         effect_name="r" if model.target_.numeric else "d",
-        atlas=known,
+        atlas=view.atlas,
         score=dict(model.held_out_score_),
         confounding=[line for line in model.confounding_ if line["target"] == view.column_name],
+        target=view.name,
     )
-    return found if data is None else _with_values(found, model, column, data)
+    return result if data is None else _with_values(result, model, view.label, data)
 
 
 def stability(
@@ -305,12 +306,14 @@ def aligned_model(source: Any) -> Any:
 class _View:
     """What a model says about one class or column: signs are turned for the first of two classes."""
 
-    def __init__(self, model: Any, column: int) -> None:
-        self.model, self.label = model, column
+    def __init__(self, model: Any, label: int, atlas: Atlas | None) -> None:
+        self.model, self.label, self.atlas = model, label, atlas
+        self.names = model.region_names_ if atlas is None else atlas.names.tolist()
         two = model.target_.exclusive and len(model.target_.classes) == 2
-        self.column, self.turn = (0, 1 if column == 1 else -1) if two else (column, 1)
+        self.column, self.turn = (0, 1 if label == 1 else -1) if two else (label, 1)
         self.column_name = column_names(model.target_, model.label_names_)[self.column]
-        self.said = _said(model, column)
+        value = model.target_.classes[label]
+        self.name = str(model.label_names_.get("class", {}).get(value, value)) if two else self.column_name
 
     def margin(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the effect on the score of the class, of changes of outputs, shape (..., outputs)."""
@@ -323,51 +326,54 @@ class _View:
 
     def direction(self, sign: float) -> str:
         """Return the direction in words."""
-        stronger = "stronger" if sign > 0 else "weaker"
-        return f"{stronger} {self.said}" if sign else ""
+        if not sign:
+            return ""
+        how = f"with higher {self.name}" if self.model.target_.numeric else f"in {self.name}"
+        return f"{'stronger' if sign > 0 else 'weaker'} {how}"
 
     def subnetworks(self) -> list[Subnetwork]:
         """Return the sets of this column, the smallest p-value first."""
         model, sets = self.model, []
         geometry = model.model_.geometry
         for number in np.flatnonzero(model.owner_ == self.column).tolist():
-            one = model.model_.sets[number]
-            inside = geometry.inside(one.nodes)
-            effect, low, high, share = model.effects_[:, number].tolist()
-            low, high = (low, high) if self.turn > 0 else (-high, -low)
+            regions = model.model_.sets[number]
+            inside = geometry.inside(regions.nodes)
+            effect, low, high = self._turned(model.effects_[:3, number])
             sets.append(
                 Subnetwork(
-                    " + ".join(model.templates_[number].texts or ()),
+                    " + ".join(self.names[node] for node in regions.nodes),
                     # the pattern has the sign of the connections, which is negative for a set of weaker ones
-                    float(self.margin(model.model_.coef[:, number])) * one.sign,
+                    float(self.margin(model.model_.coef[:, number])) * regions.sign,
                     float(model.p_values_[number]),
-                    share,
-                    self.direction(self.turn * one.sign),
+                    float(model.effects_[3, number]),
+                    self.direction(self.turn * regions.sign),
                     self.turn * float(model.difference_[self.column, inside].mean()),
-                    self.turn * effect,
+                    effect,
                     low,
                     high,
                 )
             )
-        return sorted(sets, key=lambda one: (one.p_value, -abs(one.weight)))
+        return sorted(sets, key=lambda line: (line.p_value, -abs(line.weight)))
 
-    def connections(
-        self, weights: NDArray[np.float64], names: list[str], atlas: Atlas | None, top: int
-    ) -> list[Connection]:
+    def _turned(self, effect: NDArray[np.float64]) -> list[float]:
+        """Return an effect and its interval as the class sees them."""
+        value, low, high = effect.tolist()
+        return [value, low, high] if self.turn > 0 else [-value, -high, -low]
+
+    def connections(self, weights: NDArray[np.float64], top: int) -> list[Connection]:
         """Return the strongest connections with their statistics."""
         model, numbers = self.model, self.model.model_.geometry.numbers
         lines = []
-        for a, b, line in _strongest(weights, names, atlas, model.layout_.directed, top):
+        for a, b, line in _strongest(weights, self.names, self.atlas, model.layout_.directed, top):
             at = numbers[a, b]
-            effect, low, high = model.connection_effects_[:, self.column, at].tolist()
-            low, high = (low, high) if self.turn > 0 else (-high, -low)
+            effect, low, high = self._turned(model.connection_effects_[:, self.column, at])
             t = self.turn * float(model.statistics_[self.column, at])
             lines.append(
                 replace(
                     line,
                     direction=self.direction(np.sign(t)),
                     difference=self.turn * float(model.difference_[self.column, at]),
-                    effect=self.turn * effect,
+                    effect=effect,
                     low=low,
                     high=high,
                     t=t,
@@ -397,34 +403,7 @@ def in_order(atlas: Atlas, names: Sequence[str]) -> Atlas:
     if unknown:
         raise InputError(f"region {unknown[0]!r} is not in the atlas; give the atlas the model was fitted with")
     order = np.array([place[name] for name in names])
-    return Atlas(
-        atlas.names[order],
-        None if atlas.coordinates is None else atlas.coordinates[order],
-        None if atlas.networks is None else atlas.networks[order],
-    )
-
-
-def _speak(model: Any, column: int) -> str:
-    if model.target_.numeric:
-        return f"change with {_target_name(model, column)}"
-    return f"speak for {_class_name(model, column)}"
-
-
-def _said(model: Any, column: int) -> str:
-    if model.target_.numeric:
-        return f"with higher {_target_name(model, column)}"
-    return f"in {_class_name(model, column)}"
-
-
-def _target_name(model: Any, column: int) -> str:
-    name = model.label_names_.get("target", {}).get(column)
-    return str(name) if name is not None else "the target" if len(model.target_.classes) == 1 else f"column {column}"
-
-
-def _class_name(model: Any, column: int) -> str:
-    value = model.target_.classes[column]
-    kind = "class" if model.target_.exclusive else "target"
-    return str(model.label_names_.get(kind, {}).get(value, value))
+    return atlas[order]
 
 
 def _with_values(found: Findings, model: Any, column: int, data: Any) -> Findings:

@@ -26,6 +26,8 @@ ATLASES = ("atlas.csv", "atlas.tsv", "regions.csv", "regions.tsv", "labels.txt",
 SUFFIXES = (".npy", ".csv", ".tsv", ".mat")
 SUBJECTS = ("participant_id", "subject", "id")
 PHENOTYPE = "phenotype"
+#: Columns that are the target if none is named.
+TARGETS = ("group", "diagnosis", "dx", "class", "label", "y")
 
 
 class ConnectomeReader(Reader):
@@ -58,6 +60,7 @@ class ConnectomeReader(Reader):
         diagonal: bool = False,
         directed: bool = False,
         connectivity: str = "correlation",
+        likely: Sequence[str] = (),
     ) -> GraphSet:
         """Read the subjects in the order of their ids.
 
@@ -69,6 +72,7 @@ class ConnectomeReader(Reader):
             atlas, missing, join_case, diagonal, directed: as in `isonn.connectomes.from_matrices`.
             connectivity: conversion of time series: a ``kind`` of `isonn.connectomes.Connectivity`, except "tangent",
                 which learns from subjects and belongs in a pipeline.
+            likely: the columns that a model was fitted to; they are the target if every subject has them.
         """
         if connectivity == "tangent":
             raise InputError(
@@ -84,9 +88,10 @@ class ConnectomeReader(Reader):
         if source is None:
             source = next((path / name for name in ATLASES if (path / name).is_file()), None)
         matrices, names = _read_all(scans, source)
-        if target is None:
-            guesses = ("group", "diagnosis", "dx", "class", "label", "y")
-            target = next((name for name in columns if name.lower() in guesses), None)
+        if target is None and likely:
+            target = likely if all(name in columns and _complete(columns[name]) for name in likely) else None
+        elif target is None:
+            target = next((name for name in columns if name.lower() in TARGETS), None)
         series = not all(len(matrix) == matrix.shape[1] for matrix in matrices)
         if series:
             matrices = list(Connectivity(connectivity).fit_transform(matrices).dense(dtype=np.float64))
@@ -238,6 +243,10 @@ def _tables(folder: Path) -> dict[str, NDArray[Any]]:
                 gap: Any = np.nan if numeric else "n/a"
                 columns[name] = np.array([values[row[one]] if one in row else gap for one in ids])
     return columns
+
+
+def _complete(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "f" or not np.isin(values, ("", "n/a")).any()
 
 
 def _rows(columns: Mapping[str, NDArray[Any]], scans: Sequence[Scan]) -> dict[str, NDArray[Any]]:

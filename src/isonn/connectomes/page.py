@@ -22,6 +22,8 @@ from isonn.errors import InputError, naming_the_extra
 from isonn.explain.explanation import Explanation
 from isonn.files import atomic_file
 
+#: Largest family-wise p-value of a finding.
+SIGNIFICANT = 0.05
 #: Policy that allows no requests, not even by nilearn's code.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
@@ -75,8 +77,12 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
         body.append(f'<iframe title="Interactive brain with the decisive connections" srcdoc="{inner}"></iframe>')
     body.append(_subnetworks(found))
     if "values" in figures:
-        body.append("<h2>Values by subject</h2><p>A dot is the mean connection of a sub-network in one subject.</p>")
-        body.append(_picture(figures["values"], "Mean connection of each sub-network, by subject"))
+        body.append(
+            "<h2>Values by graph</h2><p>A dot is the mean connection of a sub-network in one graph, before confounds "
+            "are removed; bars are means with 95 % intervals. Graphs that chose a set flatter it: judge by the effects "
+            "above.</p>"
+        )
+        body.append(_picture(figures["values"], "Mean connection of each sub-network, by graph"))
     if "chord" in figures:
         body.append("<h2>Between networks</h2><p>Wider ribbons carry more weight; red is positive, blue negative.</p>")
         body.append(_picture(figures["chord"], "Networks on a circle, with ribbons for their connections"))
@@ -179,7 +185,10 @@ def _answer(found: Findings, source: Any) -> str:
         facts.append("" if first.p_value != first.p_value else f"p = {first.p_value:.2g} over all sets")
         facts.append("" if first.share != first.share else f"found in {first.share:.0%} of folds")
         extra = ", ".join(fact for fact in facts if fact)
-        said.append(f"The strongest finding is the sub-network {first.regions}{f' ({extra})' if extra else ''}.")
+        begin = "The strongest finding is the sub-network"
+        if first.p_value > SIGNIFICANT:
+            begin = f"No set of regions is significant at p ≤ {SIGNIFICANT}; the best is"
+        said.append(f"{begin} {first.regions}{f' ({extra})' if extra else ''}.")
     elif found.connections:
         line = found.connections[0]
         said.append(

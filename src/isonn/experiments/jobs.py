@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.aligned.exchange import Exchange, as_groups
 from isonn.audit import relabelling
 from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphClassifier, GraphEstimator
@@ -193,7 +194,7 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     if job.share != 1:
         train = _thin(train, _y(graphs), job)
     if job.permutation:
-        graphs = _permuted(graphs, folds, numpy_stream(job.seed, "permutation", job.permutation))
+        graphs = _permuted(graphs, protocol, folds, numpy_stream(job.seed, "permutation", job.permutation))
     said: list[str] = []
     with _one_thread(), _collecting_warnings(said):
         begin = time.perf_counter()
@@ -258,16 +259,20 @@ def _thin(train: IntArray, y: NDArray[Any], job: Job) -> IntArray:
     return np.sort(np.concatenate(kept))
 
 
-def _permuted(graphs: GraphSet, folds: Sequence[Fold], generator: np.random.Generator) -> GraphSet:
-    """Permute the targets within each test part, so that folds keep their class proportions."""
+def _permuted(graphs: GraphSet, protocol: Protocol, folds: Sequence[Fold], generator: np.random.Generator) -> GraphSet:
+    """Permute the targets within each test part, so that folds keep their class proportions.
+
+    Graphs that belong together, such as the sessions of a subject, are exchanged as a block if they have one target,
+    and among themselves if not.
+    """
     part = np.full(len(graphs), -1)
     for number, (_, test) in enumerate(folds):
         part[test] = number
-    y = np.array(_y(graphs))
-    for number in np.unique(part):
-        own = np.flatnonzero(part == number)
-        y[own] = y[generator.permutation(own)]
-    return graphs.with_y(y)
+    y = _y(graphs)
+    groups = as_groups(None if protocol.name == "column" else protocol.column or None, graphs)
+    columns = y if y.dtype.kind == "f" else np.unique(y, return_inverse=True)[1].reshape(y.shape)
+    exchange = Exchange.of(groups, columns.reshape(len(y), -1).astype(np.float64), part)
+    return graphs.with_y(y[exchange.draw(2, generator, len(y))[:, 1]])
 
 
 def target_names(graphs: GraphSet) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from isonn.files import is_path
 from isonn.graphs.convert import is_smiles, readable_rows
 from isonn.graphs.datasets.registry import find, known, load
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import Problem, Reader, check_options, datasets_at, reader_of, size_of
+from isonn.graphs.io.registry import Problem, Reader, check_options, datasets_at, reader_of, size_of, with_likely
 from isonn.graphs.io.tables import SUFFIXES
 from isonn.graphs.io.tu_graphs import UnsortedError
 from isonn.graphs.stream import stream
@@ -233,7 +233,7 @@ def sources_of(data: Sequence[str], clf: Any, at_once: int, **options: Any) -> l
             else:
                 found.append(SmilesSource([item]))
         else:
-            found.append(GraphSource(item, options, truth, at_once))
+            found.append(GraphSource(item, with_likely(item, target_names(clf), options), truth, at_once))
     return found
 
 

@@ -341,6 +341,13 @@ def option_names(reader: Reader) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
+def with_likely(data: str, names: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+    """Return options with ``likely``, the columns that a model was fitted to, if the format of DATA looks for them."""
+    path = Path(data).expanduser()
+    reader = reader_of(path) if names and "target" not in options and path.exists() else None
+    return options if reader is None or "likely" not in option_names(reader) else {**options, "likely": list(names)}
+
+
 def check_options(reader: Reader, options: dict[str, Any]) -> None:
     """Raise `InputError` for options unknown to the format."""
     parameters = inspect.signature(reader.read).parameters.values()
