@@ -118,8 +118,8 @@ class MatchedGraph(ABC):
     #: The columns of graphs that the model reads.
     reads: Collection[str] = ("node_labels", "edge_labels")
 
-    #: The model's answers for another graph, shape (outputs,); None if it can only leave out matches.
-    predict: Callable[[Graph], NDArray[np.float64]] | None = None
+    #: The model's answers for other graphs, shape (g, outputs); None if it can only leave out matches.
+    predict: Callable[[Sequence[Graph]], NDArray[np.float64]] | None = None
 
     @abstractmethod
     def logits(self) -> Logits:
@@ -191,7 +191,7 @@ class MatchedGraph(ABC):
         if self.predict is None or unit.matches:
             return self.target.link(self.logits_without(np.array(unit.matches, dtype=np.int64)))
         rest = delete_unit(self.graph, unit)
-        return None if rest is None else self.predict(rest)
+        return None if rest is None else self.predict([rest])[0]
 
     def padding_logits(self) -> Logits:
         """Return the outputs without any input that is not a node of the graph, shape (outputs,)."""

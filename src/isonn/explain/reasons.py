@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.explain.text import piece_text
-from isonn.explain.units import REST, Unit
+from isonn.explain.units import REST, Unit, delete_unit
 from isonn.graphs.graph import Graph, GraphSet
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ class Reason:
 
     def found_in(self, graphs: GraphSet) -> NDArray[np.bool_]:
         """Return which of the graphs contain the piece, including node and edge labels, shape (g,)."""
-        piece = _igraph_of(self.graph, self.nodes)
-        return np.array([_contains(_igraph_of(graph), piece) for graph in graphs])
+        return PieceSearch(graphs).holders(self.graph, self.nodes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,6 +175,17 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
     return [Reason(unit, explanation) for unit in units if abs(unit.contribution) >= least]
 
 
+def predict_without(reasons: Sequence[Reason]) -> None:
+    """Compute `Reason.without` for reasons of one model at once, several times faster than one by one."""
+    predict = reasons[0].explanation.source.predict if reasons else None
+    if predict is None:
+        return
+    deleted = [(reason, delete_unit(reason.graph, reason.unit)) for reason in reasons if not reason.unit.matches]
+    rest = [(reason, graph) for reason, graph in deleted if graph is not None]
+    for (reason, _), answers in zip(rest, predict([graph for _, graph in rest]) if rest else (), strict=True):
+        vars(reason)["without"] = answers  # where the cached property keeps it
+
+
 def _windows(explanation: Explanation) -> list[Unit]:
     """Return disjoint windows of the paper's models, strongest first, each with all matches inside it."""
     found, n = explanation.source.occurrences, explanation.graph.n
@@ -194,32 +204,46 @@ def _windows(explanation: Explanation) -> list[Unit]:
     return units
 
 
-def _igraph_of(graph: Graph, nodes: Sequence[int] | None = None) -> tuple[Any, dict[str, list[str]]]:
-    """Convert a graph (or a piece of it) to igraph, with node and edge labels as text."""
-    import igraph
+class PieceSearch:
+    """Finds pieces of graphs in a set of graphs, including node and edge labels."""
 
-    chosen = list(range(graph.n)) if nodes is None else list(nodes)
-    place = {node: i for i, node in enumerate(chosen)}
-    edges, labels = [], []
-    for number, (a, b) in enumerate(graph.edges.tolist()):
-        if a < b and a in place and b in place:
-            edges.append((place[a], place[b]))
-            labels.append("" if graph.edge_labels is None else str(graph.edge_labels[number]))
-    names = [""] * len(chosen) if graph.node_labels is None else [str(graph.node_labels[v]) for v in chosen]
-    return igraph.Graph(n=len(chosen), edges=edges), {"node": names, "edge": labels}
+    def __init__(self, graphs: GraphSet) -> None:
+        self._codes: dict[str, int] = {"": 0}
+        self._wholes = [self._coloured(graph) for graph in graphs]
+        self._counts = np.zeros((len(graphs), len(self._codes)), dtype=np.int64)
+        for row, (_, colours, links) in zip(self._counts, self._wholes, strict=True):
+            np.add.at(row, colours, 1)
+            np.add.at(row, links, 1)
 
+    def holders(self, graph: Graph, nodes: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which of the graphs contain a piece of a graph, shape (g,)."""
+        piece, colours, links = self._coloured(graph, nodes)
+        needed = np.bincount([*colours, *links], minlength=self._counts.shape[1])
+        holding = np.zeros(len(self._wholes), dtype=bool)
+        if len(needed) > self._counts.shape[1]:  # a label that no graph has
+            return holding
+        for i in np.flatnonzero((self._counts >= needed).all(axis=1)).tolist():
+            whole, of_nodes, of_links = self._wholes[i]
+            holding[i] = whole.subisomorphic_vf2(
+                piece, color1=of_nodes, color2=colours, edge_color1=of_links, edge_color2=links
+            )
+        return holding
 
-def _contains(whole: tuple[Any, dict[str, list[str]]], piece: tuple[Any, dict[str, list[str]]]) -> bool:
-    codes: dict[str, dict[str, int]] = {"node": {}, "edge": {}}
+    def _coloured(self, graph: Graph, nodes: Sequence[int] | None = None) -> tuple[Any, list[int], list[int]]:
+        """Convert a graph (or a piece of it) to igraph, with a number for the label of each node and each edge."""
+        import igraph
 
-    def colour(kind: str, labels: dict[str, list[str]]) -> list[int]:
-        return [codes[kind].setdefault(label, len(codes[kind])) for label in labels[kind]]
-
-    if whole[0].vcount() < piece[0].vcount() or whole[0].ecount() < piece[0].ecount():
-        return False
-    colours = [colour(kind, labels) for kind in ("node", "edge") for labels in (whole[1], piece[1])]
-    return bool(
-        whole[0].subisomorphic_vf2(
-            piece[0], color1=colours[0], color2=colours[1], edge_color1=colours[2], edge_color2=colours[3]
+        chosen = list(range(graph.n)) if nodes is None else list(nodes)
+        place = {node: i for i, node in enumerate(chosen)}
+        edges, links = [], []
+        for number, (a, b) in enumerate(graph.edges.tolist()):
+            if a < b and a in place and b in place:
+                edges.append((place[a], place[b]))
+                links.append("edge" if graph.edge_labels is None else f"edge {graph.edge_labels[number]}")
+        labels = ["node"] * len(chosen)
+        if graph.node_labels is not None:
+            labels = [f"node {graph.node_labels[node]}" for node in chosen]
+        colours, codes = (
+            [self._codes.setdefault(text, len(self._codes)) for text in texts] for texts in (labels, links)
         )
-    )
+        return igraph.Graph(n=len(chosen), edges=edges), colours, codes

@@ -14,6 +14,7 @@ from scipy.sparse import csc_array
 from isonn.errors import IsoNNWarning
 from isonn.explain.explanation import Explanation
 from isonn.explain.matched import Occurrences
+from isonn.explain.reasons import Reason, predict_without
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
 from isonn.report.counts import Holders
@@ -26,6 +27,8 @@ from isonn.targets import Numbers
 
 #: Numbers of explanations kept in memory, about a gigabyte; beyond that an explanation is computed again if needed.
 KEPT = 2**27
+#: Number of graphs whose reasons are deleted and predicted at once.
+AT_ONCE = 100
 
 
 class Cases:
@@ -85,13 +88,24 @@ class Cases:
         train = self.judged.train
         holders, made = Holders(self.graphs[train]) if len(train) else None, []
         with bar("explaining graphs", len(self.shown), show=not self._quiet) as report:
-            for done, number in enumerate(self.shown, start=1):
-                explanation = self.explanation(number)
-                truth = self._truth(number)
-                made.append(panel_of(explanation, number, self.name(number), self.naming, self.look, truth, holders))
-                report(done, f"graph {number}")
+            for start in range(0, len(self.shown), AT_ONCE):
+                numbers = self.shown[start : start + AT_ONCE]
+                explanations = [self.explanation(number) for number in numbers]
+                self._predict_without_reasons(numbers, explanations)
+                for number, explanation in zip(numbers, explanations, strict=True):
+                    name, truth = self.name(number), self._truth(number)
+                    made.append(panel_of(explanation, number, name, self.naming, self.look, truth, holders))
+                report(len(made), f"graph {numbers[-1]}")
         self._warn_once()
         return made
+
+    def _predict_without_reasons(self, numbers: Sequence[int], explanations: Sequence[Explanation]) -> None:
+        """Predict some graphs without each of their reasons, at once for each model."""
+        by_model: dict[int, list[Reason]] = {}
+        for number, explanation in zip(numbers, explanations, strict=True):
+            by_model.setdefault(id(self._model[number]), []).extend(explanation.reasons)
+        for reasons in by_model.values():
+            predict_without(reasons)
 
     @cached_property
     def predictions(self) -> tuple[NDArray[np.int64], NDArray[Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.reasons import Reason
+from isonn.explain.reasons import PieceSearch, Reason
 from isonn.graphs.edit import induced
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.layout import canonical_order
@@ -36,6 +36,7 @@ class Holders:
             every = np.linspace(0, len(graphs) - 1, COUNTED).astype(np.int64)
         self.graphs = graphs[every]
         self.sampled = len(graphs) > COUNTED
+        self._search = PieceSearch(self.graphs)
         self._held: dict[Any, NDArray[np.bool_]] = {}
 
     def held(self, reason: Reason) -> NDArray[np.bool_] | None:
@@ -44,7 +45,7 @@ class Holders:
             return None
         key = piece_key(reason.graph, reason.nodes)
         if key not in self._held:
-            self._held[key] = np.asarray(reason.found_in(self.graphs))
+            self._held[key] = self._search.holders(reason.graph, reason.nodes)
         return self._held[key]
 
     def words(self, reason: Reason, naming: Naming) -> str:

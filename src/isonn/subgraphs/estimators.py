@@ -329,12 +329,12 @@ class SubgraphEstimator(GraphEstimator):
         graphs = self._checked(as_one_graph(X, self.standardize_))
         self.vectorizer_.warn_of_unseen(graphs)
         matched = self._model.matches(graphs, self.target_)
-        matched.predict = self._answer
+        matched.predict = self._answers_for_edited
         return matched
 
-    def _answer(self, graph: Graph) -> NDArray[np.float64]:
-        """Return the answers for an edited graph, without the warnings of `predict`."""
-        return np.asarray(self.target_.link(self._model.outputs(as_graphset([graph])))[0])
+    def _answers_for_edited(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
+        """Return the answers for edited graphs, shape (g, outputs), without the warnings of `predict`."""
+        return self.target_.link(self._model.outputs(as_graphset(list(graphs))))
 
     @classmethod
     def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:
