@@ -6,8 +6,9 @@ Time series and the interactive brain need nilearn (extra ``connectomes``); the 
 from isonn.connectomes.atlas import Atlas, as_atlas
 from isonn.connectomes.convert import from_matrices
 from isonn.connectomes.figures import save_figures
-from isonn.connectomes.findings import Connection, Findings, Subnetwork, findings, stability
+from isonn.connectomes.findings import Connection, Findings, Subnetwork, findings
 from isonn.connectomes.page import brain_page, matrix_svg
+from isonn.connectomes.stability import stability
 from isonn.connectomes.synthetic import PlantedConnectomes, planted_connectomes, planted_series
 from isonn.connectomes.timeseries import Connectivity
 

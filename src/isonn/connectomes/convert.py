@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.connectomes.atlas import Atlas, as_atlas
+from isonn.connectomes.participants import (
+    ID_COLUMNS,
+    class_values,
+    ids_of,
+    read_participants,
+    rows_of,
+    target_columns,
+    target_values,
+    unique_ids,
+)
 from isonn.connectomes.quality import warn_of_problems
-from isonn.errors import InputError, IsoNNWarning
+from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.text import read_table
 
-#: Columns with the ids of subjects.
-ID_COLUMNS = ("participant_id", "participant", "subject_id", "subject", "sub_id", "id", "file", "filename")
 #: Matrices are symmetric if their halves differ by less than this share of the largest weight.
 ASYMMETRY = 1e-6
 #: Larger studies, in cells, are stored in fewer bytes: edges as 16-bit numbers, and weights as they are given.
@@ -73,35 +77,35 @@ def from_matrices(
     """
     if missing not in ("error", "drop"):
         raise InputError(f"missing={missing!r} is unknown; use 'error' or 'drop'")
-    known = None if atlas is None else as_atlas(atlas)
-    called = None if ids is None else _ids(ids)
-    stack, names = _stack(matrices, known, discard_diagonal, called)
+    regions = None if atlas is None else as_atlas(atlas)
+    called = None if ids is None else unique_ids(ids)
+    stack, names = _stack(matrices, regions, discard_diagonal, called)
     g, n = len(stack), stack.shape[1]
-    if known is None and names is not None:
-        known = Atlas(names)
-    if known is not None and len(known) != n:
+    if regions is None and names is not None:
+        regions = Atlas(names)
+    if regions is not None and len(regions) != n:
         raise InputError(
-            f"the atlas names {len(known)} regions, but the matrices have {n}; give the atlas they were made with"
+            f"the atlas names {len(regions)} regions, but the matrices have {n}; give the atlas they were made with"
         )
     if called is not None and len(called) != g:
         raise InputError(f"{len(called)} ids for {g} matrices; give one per matrix")
     table: dict[str, NDArray[Any]] = {}
     if participants is not None:
         columns = read_participants(participants)
-        rows = _rows_of(columns, called, g)
-        called = called if called is not None else _ids_of(columns)
+        rows = rows_of(columns, called, g)
+        called = called if called is not None else ids_of(columns)
         table = {column: values[rows] for column, values in columns.items() if column not in ID_COLUMNS}
     targets = target_columns(target, table)
     if targets:
-        y = _targets(targets, {column: table.pop(column) for column in targets}, called, join_case)
+        y = target_values(targets, {column: table.pop(column) for column in targets}, called, join_case)
     elif y is not None:
-        y = _classes(np.asarray(y), "y", join_case)
+        y = class_values(np.asarray(y), "y", join_case)
     if not directed:
         _check_symmetric(stack, called)
     if check:
-        warn_of_problems(stack, lambda i: _who(i, called), lambda i: _region(i, known))
-    absent = _absent(stack, known, called, missing)
-    graphs = _graphs(stack, absent, known, diagonal, directed)
+        warn_of_problems(stack, lambda i: _who(i, called), lambda i: _region(i, regions))
+    absent = _absent(stack, regions, called, missing)
+    graphs = _graphs(stack, absent, regions, diagonal, directed)
     return replace(
         graphs,
         y=y,
@@ -111,143 +115,6 @@ def from_matrices(
         kind="connectomes",
         target_names=targets,
     )
-
-
-def target_columns(target: str | Sequence[str] | None, table: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns to predict, from their names or "memory,iq"."""
-    if target is None:
-        return ()
-    given = [target] if isinstance(target, str) else target
-    names = [part.strip() for name in given for part in ([name] if name in table else name.split(","))]
-    missing = [column for column in names if column not in table]
-    if missing:
-        raise InputError(
-            f"target={missing[0]!r} is not a column of participants; its columns are {', '.join(table) or 'none'}"
-        )
-    return tuple(names)
-
-
-def _targets(
-    names: Sequence[str], columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, join_case: bool
-) -> NDArray[Any]:
-    """Return y: one class or number per subject, or a column for each target."""
-    for column, values in columns.items():
-        _check_target(values, column, ids)
-    if len(names) == 1:
-        return _classes(columns[names[0]], names[0], join_case)
-    text = next((column for column, values in columns.items() if values.dtype.kind not in "iuf"), None)
-    if text is not None:
-        raise InputError(f"{text} holds text, but several targets must be numbers; give {text} alone")
-    return np.column_stack([columns[column].astype(np.float64) for column in names])
-
-
-def _classes(values: NDArray[Any], column: str, join_case: bool) -> NDArray[Any]:
-    """Strip class names; refuse names that differ only in case, or join them."""
-    if values.ndim != 1 or not all(isinstance(value, str) for value in values.tolist()):
-        return values
-    stripped = np.array([value.strip() for value in values.tolist()], dtype=np.str_)
-    first: dict[str, str] = {}
-    for value in stripped.tolist():
-        other = first.setdefault(value.casefold(), value)
-        if other != value and not join_case:
-            raise InputError(
-                f"{column} holds {other!r} and {value!r}, which differ only in case; correct them, or join them with "
-                f"join_case=True (--join-case)"
-            )
-    return np.array([first[value.casefold()] for value in stripped.tolist()], dtype=np.str_)
-
-
-def read_participants(source: Any) -> dict[str, NDArray[Any]]:
-    """Read a table of subjects by column; numeric columns become numbers, "n/a" becomes NaN.
-
-    Args:
-        source: a file such as participants.tsv, a pandas DataFrame, or a dict of columns.
-    """
-    if isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        if not path.is_file():
-            raise InputError(f"{path} does not exist; check the path")
-        rows = read_table(path)
-        if len(rows) < 2:
-            raise InputError(f"{path} has no subjects; give a header and a row per subject")
-        wrong = next((number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])), None)
-        if wrong is not None:
-            raise InputError(f"row {wrong} of {path} does not have the {len(rows[0])} cells of the header; correct it")
-        return {name: _values([row[i] for row in rows[1:]]) for i, name in enumerate(rows[0])}
-    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
-        columns = {str(name): _values(source[name].tolist()) for name in source.columns}
-        if not set(columns) & set(ID_COLUMNS) and source.index.dtype.kind == "O":
-            columns = {ID_COLUMNS[0]: np.array([str(value) for value in source.index]), **columns}
-        return columns
-    if isinstance(source, Mapping):
-        columns = {str(name): _values(list(values)) for name, values in source.items()}
-        lengths = {len(values) for values in columns.values()}
-        if len(lengths) > 1:
-            raise InputError(f"columns of participants have {sorted(lengths)} rows; give every column the same number")
-        return columns
-    raise InputError(
-        f"participants={source!r:.60} is not a table; give participants.tsv, a DataFrame or a dict of columns"
-    )
-
-
-def _values(cells: Sequence[Any]) -> NDArray[Any]:
-    """Return a column as integers, numbers or text."""
-    gaps = [cell is None or str(cell).strip().lower() in ("", "n/a", "na", "nan", "none") for cell in cells]
-    try:
-        numbers = np.array([np.nan if gap else float(cell) for cell, gap in zip(cells, gaps, strict=True)])
-    except (TypeError, ValueError):
-        return np.array(["n/a" if gap else str(cell) for cell, gap in zip(cells, gaps, strict=True)], dtype=np.str_)
-    if not any(gaps) and (numbers == np.rint(numbers)).all() and (np.abs(numbers) < 2**53).all():
-        return numbers.astype(np.int64)
-    return numbers
-
-
-def _ids(ids: Iterable[Any]) -> NDArray[np.str_]:
-    called = np.array([str(one) for one in ids], dtype=np.str_)
-    values, counts = np.unique(called, return_counts=True)
-    if (counts > 1).any():
-        raise InputError(f"id '{values[counts > 1][0]}' occurs {counts.max()} times; give every subject its own id")
-    return called
-
-
-def _ids_of(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.str_] | None:
-    column = next((name for name in ID_COLUMNS if name in columns), None)
-    return None if column is None else _ids(columns[column])
-
-
-def _rows_of(columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, g: int) -> NDArray[np.int64]:
-    """Return the row of each subject."""
-    known = _ids_of(columns)
-    length = len(next(iter(columns.values()), ()))
-    if ids is None or known is None:
-        if length != g:
-            raise InputError(
-                f"participants has {length} rows for {g} matrices; give ids, and a column participant_id with them"
-            )
-        return np.arange(g)
-    row = {one: number for number, one in enumerate(known.tolist())}
-    without = [one for one in ids.tolist() if one not in row]
-    if without:
-        raise InputError(
-            f"subject {without[0]!r} has no row in participants ({len(without)} of {g} have none); add the rows, or "
-            f"leave the subjects out"
-        )
-    unused = sorted(set(row) - set(ids.tolist()))
-    if unused:
-        warnings.warn(
-            f"{len(unused)} rows of participants have no matrix and are left out, the first is {unused[0]!r}",
-            IsoNNWarning,
-            stacklevel=4,
-        )
-    return np.array([row[one] for one in ids.tolist()], dtype=np.int64)
-
-
-def _check_target(y: NDArray[Any], target: str, ids: NDArray[np.str_] | None) -> None:
-    gaps = np.isnan(y) if y.dtype.kind == "f" else np.asarray(y == "n/a")
-    if gaps.any() and y.dtype.kind != "f":
-        i = int(gaps.argmax())
-        who = i if ids is None else repr(str(ids[i]))
-        raise InputError(f"subject {who} has no {target}; leave the subject out, or fill the cell")
 
 
 def _stack(
@@ -379,14 +246,14 @@ def _graphs(
     at = 0
     for i, matrix in enumerate(stack):
         here = np.flatnonzero(~absent[i])
-        own = matrix if len(here) == n else matrix[np.ix_(here, here)]
+        cells = matrix if len(here) == n else matrix[np.ix_(here, here)]
         if not directed:
-            own = (own + own.T) / 2  # halves that differ by rounding
+            cells = (cells + cells.T) / 2  # halves that differ by rounding
         if not diagonal:
-            own = np.where(np.eye(len(own), dtype=bool), 0, own)  # also if the diagonal is infinite or NaN
-        row, column = np.nonzero(own)
+            cells = np.where(np.eye(len(cells), dtype=bool), 0, cells)  # also if the diagonal is infinite or NaN
+        row, column = np.nonzero(cells)
         end = at + len(row)
-        edges[at:end, 0], edges[at:end, 1], weights[at:end] = row, column, own[row, column]
+        edges[at:end, 0], edges[at:end, 1], weights[at:end] = row, column, cells[row, column]
         counts[i], at = len(row), end
     edges, weights = edges[:at], weights[:at]
     edges.flags.writeable = weights.flags.writeable = False  # so that the set does not copy them

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
 
 from isonn.aligned.estimators import column_names
 from isonn.connectomes.atlas import Atlas, as_atlas
@@ -19,11 +17,8 @@ from isonn.errors import InputError
 from isonn.explain.explanation import Explanation
 from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
-from isonn.graphs.graph import GraphSet
 from isonn.report.words import short_names
 
-#: A fold finds a sub-network if one of its sets shares at least this part of the regions (Jaccard).
-SAME = 0.6
 NAN = float("nan")
 
 
@@ -144,7 +139,7 @@ class Findings:
         rows: Sequence[Any] = self.connections if what == "connections" else self.subnetworks
         kind = Connection if what == "connections" else Subnetwork
         with atomic_file(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, [one.name for one in fields(kind)])
+            writer = csv.DictWriter(file, [column.name for column in fields(kind)])
             writer.writeheader()
             for row in rows:
                 cells = asdict(row)
@@ -157,11 +152,11 @@ class Findings:
             self,
             names=list(short.values()),
             connections=[
-                replace(one, region_1=short[one.region_1], region_2=short[one.region_2]) for one in self.connections
+                replace(line, region_1=short[line.region_1], region_2=short[line.region_2]) for line in self.connections
             ],
             subnetworks=[
-                replace(one, regions=" + ".join(short[name] for name in one.regions.split(" + ")))
-                for one in self.subnetworks
+                replace(line, regions=" + ".join(short[name] for name in line.regions.split(" + ")))
+                for line in self.subnetworks
             ],
         )
 
@@ -173,15 +168,14 @@ class Findings:
 
     def __str__(self) -> str:
         lines, short = [self.about], self.shortened()
-        for one in short.subnetworks[:5]:
-            facts = [one.direction, self.effect_text(one), "" if one.p_value != one.p_value else f"p {one.p_value:.2g}"]
-            facts.append(f"in {one.share:.0%} of folds" if one.share == one.share else "")
-            lines.append(f"  {one.weight:+.2f}  {one.regions}{_in_brackets(facts)}")
-        for line in short.connections[:10]:
-            facts = [line.direction, self.effect_text(line)]
-            facts.append("" if line.p_fwer != line.p_fwer else f"p {line.p_fwer:.2g}")
-            facts.append(f"{line.share:.0%} of folds" if self.folds else "")
-            lines.append(f"  {line.weight:+.2f}  {line.region_1} - {line.region_2}{_in_brackets(facts)}")
+        for line in short.subnetworks[:5]:
+            facts = [line.direction, self.effect_text(line), _p_text(line.p_value)]
+            facts.append(f"in {line.share:.0%} of folds" if line.share == line.share else "")
+            lines.append(f"  {line.weight:+.2f}  {line.regions}{_in_brackets(facts)}")
+        for pair in short.connections[:10]:
+            facts = [pair.direction, self.effect_text(pair), _p_text(pair.p_fwer)]
+            facts.append(f"{pair.share:.0%} of folds" if self.folds else "")
+            lines.append(f"  {pair.weight:+.2f}  {pair.region_1} - {pair.region_2}{_in_brackets(facts)}")
         return "\n".join(lines)
 
 
@@ -222,77 +216,6 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
         target=view.name,
     )
     return result if data is None else _with_values(result, model, view.label, data)
-
-
-def stability(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    cv: Any = 5,
-    label: Any = None,
-    atlas: Any = None,
-    top: int = 50,
-    groups: Any = None,
-) -> Findings:
-    """Return the findings of a model, with the share of folds that find each one.
-
-    The model is fitted to all graphs, and again without each fold.
-
-    Args:
-        estimator: an `AlignedClassifier` or `AlignedRegressor`, or a pipeline that ends with one, fitted or not; it is
-            cloned.
-        X, y: the graphs and their targets; for a pipeline, what it takes.
-        cv: folds, as in scikit-learn.
-        label, atlas, top: as in `findings`.
-        groups: the subject of each graph; the graphs of a subject stay in one fold, and `fit` gets the groups.
-
-    Example:
-        >>> from isonn.connectomes import planted_connectomes
-        >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)
-        >>> clf = isonn.AlignedClassifier(shuffles=9, random_state=0)
-        >>> found = stability(clf, study.graphs, label="patient", cv=3)
-        >>> print(f"{found.subnetworks[0].share:.0%} of folds")
-        100% of folds
-    """
-    steps = getattr(estimator, "steps", None)
-    samples = list(X) if steps is not None and not isinstance(X, GraphSet) else as_graphset(X)
-    y = getattr(samples, "y", None) if y is None else np.asarray(y)
-    if y is None:
-        raise InputError("stability needs y; pass it, or a GraphSet that has it")
-    if isinstance(groups, str):
-        groups = as_graphset(X).table[groups]
-
-    def fitted(rows: NDArray[np.int64]) -> Findings:
-        part = samples[rows] if isinstance(samples, GraphSet) else [samples[i] for i in rows]
-        prefix = "" if steps is None else f"{steps[-1][0]}__"
-        given = {} if groups is None else {f"{prefix}groups": np.asarray(groups)[rows]}
-        return findings(clone(estimator).fit(part, y[rows], **given), label, atlas=atlas, top=top)
-
-    whole = fitted(np.arange(len(y)))
-    if groups is not None and isinstance(cv, int):
-        from sklearn.model_selection import GroupKFold
-
-        cv = GroupKFold(cv)
-    splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(np.zeros(len(y)), y, groups))
-    connections, sets = np.zeros(len(whole.connections)), np.zeros(len(whole.subnetworks))
-    for train, _ in splits:
-        part = fitted(train)
-        signs = {(one.region_1, one.region_2): np.sign(one.weight) for one in part.connections}
-        for i, line in enumerate(whole.connections):
-            connections[i] += signs.get((line.region_1, line.region_2), 0) == np.sign(line.weight)
-        for i, one in enumerate(whole.subnetworks):
-            sets[i] += any(_alike(one, other) for other in part.subnetworks)
-    return replace(
-        whole,
-        connections=[
-            replace(one, share=float(n / len(splits))) for one, n in zip(whole.connections, connections, strict=True)
-        ],
-        subnetworks=[
-            replace(one, share=float(n / len(splits))) for one, n in zip(whole.subnetworks, sets, strict=True)
-        ],
-        folds=len(splits),
-    )
 
 
 def aligned_model(source: Any) -> Any:
@@ -474,14 +397,13 @@ def _strongest(
     ]
 
 
-def _alike(one: Subnetwork, other: Subnetwork) -> bool:
-    a, b = set(one.regions.split(" + ")), set(other.regions.split(" + "))
-    return bool(np.sign(one.weight) == np.sign(other.weight)) and len(a & b) / len(a | b) >= SAME
+def _p_text(p: float) -> str:
+    return "" if p != p else f"p {p:.2g}"
 
 
 def _in_brackets(facts: Sequence[str]) -> str:
-    known = [fact for fact in facts if fact]
-    return f"  ({', '.join(known)})" if known else ""
+    text = ", ".join(fact for fact in facts if fact)
+    return f"  ({text})" if text else ""
 
 
 def _safe(value: Any) -> Any:

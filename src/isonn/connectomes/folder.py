@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import as_atlas
-from isonn.connectomes.convert import from_matrices, read_participants
+from isonn.connectomes.convert import from_matrices
+from isonn.connectomes.participants import read_participants
 from isonn.connectomes.timeseries import Connectivity
 from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet

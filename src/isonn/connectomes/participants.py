@@ -1,0 +1,159 @@
+"""Tables of subjects: their ids, covariates and targets."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.errors import InputError, IsoNNWarning
+from isonn.graphs.io.text import read_table
+
+#: Columns with the ids of subjects.
+ID_COLUMNS = ("participant_id", "participant", "subject_id", "subject", "sub_id", "id", "file", "filename")
+#: Texts that stand for a missing value.
+GAPS = ("", "n/a", "na", "nan", "none")
+
+
+def read_participants(source: Any) -> dict[str, NDArray[Any]]:
+    """Read a table of subjects by column; numeric columns become numbers, "n/a" becomes NaN.
+
+    Args:
+        source: a file such as participants.tsv, a pandas DataFrame, or a dict of columns.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        if not path.is_file():
+            raise InputError(f"{path} does not exist; check the path")
+        rows = read_table(path)
+        if len(rows) < 2:
+            raise InputError(f"{path} has no subjects; give a header and a row per subject")
+        wrong = next((number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])), None)
+        if wrong is not None:
+            raise InputError(f"row {wrong} of {path} does not have the {len(rows[0])} cells of the header; correct it")
+        return {name: _values([row[i] for row in rows[1:]]) for i, name in enumerate(rows[0])}
+    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
+        columns = {str(name): _values(source[name].tolist()) for name in source.columns}
+        if not set(columns) & set(ID_COLUMNS) and source.index.dtype.kind == "O":
+            columns = {ID_COLUMNS[0]: np.array([str(value) for value in source.index]), **columns}
+        return columns
+    if isinstance(source, Mapping):
+        columns = {str(name): _values(list(values)) for name, values in source.items()}
+        lengths = {len(values) for values in columns.values()}
+        if len(lengths) > 1:
+            raise InputError(f"columns of participants have {sorted(lengths)} rows; give every column the same number")
+        return columns
+    raise InputError(
+        f"participants={source!r:.60} is not a table; give participants.tsv, a DataFrame or a dict of columns"
+    )
+
+
+def _values(cells: Sequence[Any]) -> NDArray[Any]:
+    """Return a column as integers, numbers or text."""
+    gaps = [cell is None or str(cell).strip().lower() in GAPS for cell in cells]
+    try:
+        numbers = np.array([np.nan if gap else float(cell) for cell, gap in zip(cells, gaps, strict=True)])
+    except (TypeError, ValueError):
+        return np.array(["n/a" if gap else str(cell) for cell, gap in zip(cells, gaps, strict=True)], dtype=np.str_)
+    if not any(gaps) and (numbers == np.rint(numbers)).all() and (np.abs(numbers) < 2**53).all():
+        return numbers.astype(np.int64)
+    return numbers
+
+
+def unique_ids(ids: Iterable[Any]) -> NDArray[np.str_]:
+    """Return ids as text; raise `InputError` if two are equal."""
+    texts = np.array([str(subject) for subject in ids], dtype=np.str_)
+    values, counts = np.unique(texts, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"id '{values[counts > 1][0]}' occurs {counts.max()} times; give every subject its own id")
+    return texts
+
+
+def ids_of(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.str_] | None:
+    """Return the ids of a table, or None if it has none."""
+    column = next((name for name in ID_COLUMNS if name in columns), None)
+    return None if column is None else unique_ids(columns[column])
+
+
+def rows_of(columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, g: int) -> NDArray[np.int64]:
+    """Return the row of each subject."""
+    table_ids = ids_of(columns)
+    length = len(next(iter(columns.values()), ()))
+    if ids is None or table_ids is None:
+        if length != g:
+            raise InputError(
+                f"participants has {length} rows for {g} matrices; give ids, and a column participant_id with them"
+            )
+        return np.arange(g)
+    row = {subject: number for number, subject in enumerate(table_ids.tolist())}
+    without = [subject for subject in ids.tolist() if subject not in row]
+    if without:
+        raise InputError(
+            f"subject {without[0]!r} has no row in participants ({len(without)} of {g} have none); add the rows, or "
+            f"leave the subjects out"
+        )
+    unused = sorted(set(row) - set(ids.tolist()))
+    if unused:
+        warnings.warn(
+            f"{len(unused)} rows of participants have no matrix and are left out, the first is {unused[0]!r}",
+            IsoNNWarning,
+            stacklevel=4,
+        )
+    return np.array([row[subject] for subject in ids.tolist()], dtype=np.int64)
+
+
+def target_columns(target: str | Sequence[str] | None, table: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns to predict, from their names or "memory,iq"."""
+    if target is None:
+        return ()
+    given = [target] if isinstance(target, str) else target
+    names = [part.strip() for name in given for part in ([name] if name in table else name.split(","))]
+    missing = [column for column in names if column not in table]
+    if missing:
+        raise InputError(
+            f"target={missing[0]!r} is not a column of participants; its columns are {', '.join(table) or 'none'}"
+        )
+    return tuple(names)
+
+
+def target_values(
+    names: Sequence[str], columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, join_case: bool
+) -> NDArray[Any]:
+    """Return y: one class or number per subject, or a column for each target."""
+    for column, values in columns.items():
+        _check_target(values, column, ids)
+    if len(names) == 1:
+        return class_values(columns[names[0]], names[0], join_case)
+    text = next((column for column, values in columns.items() if values.dtype.kind not in "iuf"), None)
+    if text is not None:
+        raise InputError(f"{text} holds text, but several targets must be numbers; give {text} alone")
+    return np.column_stack([columns[column].astype(np.float64) for column in names])
+
+
+def class_values(values: NDArray[Any], column: str, join_case: bool) -> NDArray[Any]:
+    """Strip class names; refuse names that differ only in case, or join them."""
+    if values.ndim != 1 or not all(isinstance(value, str) for value in values.tolist()):
+        return values
+    stripped = np.array([value.strip() for value in values.tolist()], dtype=np.str_)
+    first: dict[str, str] = {}
+    for value in stripped.tolist():
+        other = first.setdefault(value.casefold(), value)
+        if other != value and not join_case:
+            raise InputError(
+                f"{column} holds {other!r} and {value!r}, which differ only in case; correct them, or join them with "
+                f"join_case=True (--join-case)"
+            )
+    return np.array([first[value.casefold()] for value in stripped.tolist()], dtype=np.str_)
+
+
+def _check_target(y: NDArray[Any], target: str, ids: NDArray[np.str_] | None) -> None:
+    gaps = np.isnan(y) if y.dtype.kind == "f" else np.asarray(y == "n/a")
+    if gaps.any() and y.dtype.kind != "f":
+        i = int(gaps.argmax())
+        who = i if ids is None else repr(str(ids[i]))
+        raise InputError(f"subject {who} has no {target}; leave the subject out, or fill the cell")
