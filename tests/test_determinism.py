@@ -24,7 +24,7 @@ STORED = {
     "codes": "c32440e4526693fa",
     "folds, fair": "38cc265c82aa3b46",
     "folds, paper": "0e6c27acc84b2dcd",
-    "folds, random": "7706ba109ed2122d",
+    "folds, random": "7fa01506ccccdf55",
     "jobs": "a6ea6a591849d53d",
 }
 

@@ -73,7 +73,7 @@ def test_explain_writes_the_graphs_that_are_named(made, tmp_path: Path):
     assert out.read_text().count('<article class="panel"') == 2
     facts = json.loads(call("explain", model, data, "--out", tmp_path / "other.html", "--json").stdout)
     assert [graph["graph"] for graph in facts["graphs"]] == list(range(20))
-    assert {"template", "nodes", "distance", "contribution", "without"} == set(facts["graphs"][0]["matches"][0])
+    assert {"template", "nodes", "distance", "contribution"} == set(facts["graphs"][0]["matches"][0])
     assert {"text", "nodes", "contribution", "without"} == set(facts["graphs"][0]["reasons"][0])
 
 
