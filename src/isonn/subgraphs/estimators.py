@@ -403,12 +403,16 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
-        templates_: the templates. reasons_: the pieces that mark each class.
-        vectorizer_: the fitted `SubgraphVectorizer`. head_: the fitted head.
+        templates_: the templates.
+        reasons_: the pieces that mark each class.
+        vectorizer_: the fitted `SubgraphVectorizer`.
+        head_: the fitted head.
         max_nodes_: nodes of the largest templates.
-        weights_: the weights of sums and logic. calibration_: the expected calibration error of each class.
+        weights_: the weights of sums and logic.
+        calibration_: the expected calibration error of each class.
         held_out_score_: metrics of predictions for the training graphs by models that saw neither the graph nor an
-            equal one nor its group; None for a short list. held_out_by_target_: the same for each of several labels.
+            equal one nor its group; None for a short list.
+        held_out_by_target_: the same for each of several labels.
         sampled_: training graphs whose subgraphs were sampled, with the share sampled.
 
     Example:

@@ -72,7 +72,8 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         verbose: 1 shows a progress bar.
 
     Attributes set by ``fit``:
-        templates_: the templates, one per column. max_nodes_: nodes of the largest.
+        templates_: the templates, one per column.
+        max_nodes_: nodes of the largest templates.
         sampled_: training graphs whose subgraphs were sampled, with the share sampled.
 
     Example:
