@@ -7,26 +7,20 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns
-from isonn.cli.reading import graphs_of, reading, targets_of
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, option
+from isonn.cli.reading import graphs_of, label_of, reading, targets_of
 
 
 def alerts(
     model: Model,
     data: Data,
-    out: Annotated[
-        Path | None, typer.Option(help="CSV file to write; must not exist. Default: standard output.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option(help="HTML page to write, with drawings.")] = None,
-    label: Annotated[
-        str | None, typer.Option(help="The class to alert about.", show_default="the second of two classes")
-    ] = None,
-    top: Annotated[int, typer.Option(help="Largest number of alerts.")] = 50,
-    min_support: Annotated[int, typer.Option(help="Smallest number of molecules that an alert is judged on.")] = 5,
+    out: Annotated[Path | None, option(None, "CSV file to write; must not exist. Default: standard output.")] = None,
+    html: Annotated[Path | None, option(None, "HTML page to write, with drawings.")] = None,
+    label: Annotated[str | None, option(None, "The class to alert about.", default="the second of two classes")] = None,
+    top: Annotated[int, option(None, "Largest number of alerts.")] = 50,
+    min_support: Annotated[int, option(None, "Smallest number of molecules that an alert is judged on.")] = 5,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Add a column of published toxicophores of mutagenicity.")
+        bool, option(None, "Add a column of published toxicophores of mutagenicity.", "--compare")
     ] = False,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
@@ -57,10 +51,7 @@ def alerts(
     if graphs.y is None:
         column = f"add the column {', '.join(targets_of(clf))}" if targets_of(clf) else "add them"
         raise InputError(f"{data} has no classes to judge alerts by; {column}, or name theirs with --target")
-    classes = {str(value): value for value in (clf.multilabel_ and targets_of(clf)) or clf.classes_.tolist()}
-    if label is not None and label not in classes:
-        raise InputError(f"--label {label} is not a class of the model; use one of {', '.join(classes)}")
-    chosen = clf.alerts(graphs, label=None if label is None else classes[label], top=top, min_support=min_support)
+    chosen = clf.alerts(graphs, label=label_of(clf, label), top=top, min_support=min_support)
     if html is not None:
         chosen.to_html(html, compare)
     if out is not None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-import typer
-
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, option
 from isonn.cli.reading import graphs_of, reading
 
 
 def audit(
     model: Model,
     data: Data,
-    repeats: Annotated[int, typer.Option(help="Number of relabellings per graph.")] = 20,
-    seed: Annotated[int, typer.Option(help="Seed of the relabellings.")] = 0,
+    repeats: Annotated[int, option(None, "Number of relabellings per graph.")] = 20,
+    seed: Annotated[int, option(None, "Seed of the relabellings.")] = 0,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
     as_json: AsJson = False,

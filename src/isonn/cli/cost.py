@@ -6,16 +6,14 @@ import json
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
-from isonn.cli.options import AsJson, Data, Quiet, SmilesColumn, TargetColumns
+from isonn.cli.options import AsJson, Data, Quiet, SmilesColumn, TargetColumns, option
 from isonn.cli.reading import reading
 
 
 def cost(
     data: Data,
-    k: Annotated[int, typer.Option(help="Nodes per template.")] = 4,
-    c: Annotated[int, typer.Option(help="Number of templates.")] = 2,
+    k: Annotated[int, option(None, "Nodes per template.")] = 4,
+    c: Annotated[int, option(None, "Number of templates.")] = 2,
     smiles: SmilesColumn = None,
     target: TargetColumns = None,
     as_json: AsJson = False,

@@ -7,24 +7,22 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns
+from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, option
 from isonn.cli.reading import graphs_of, reading
 
 
 def dossier(
     model: Model,
     data: Data,
-    out: Annotated[Path, typer.Option(help="File to write: .html, or .json with all predictions; must not exist.")],
+    out: Annotated[Path, option(None, "File to write: .html, or .json with all predictions; must not exist.")],
     about: Annotated[
         Path | None,
-        typer.Option(help="TOML file with what only you know: title, endpoint, species, units, protocol and others."),
+        option(None, "TOML file with what only you know: title, endpoint, species, units, protocol and others."),
     ] = None,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Missing, Model, Quiet, Runs, Select, SmilesColumn, TrueColumns
+from isonn.cli.options import AsJson, Missing, Model, Quiet, Runs, Select, SmilesColumn, TrueColumns, option
 from isonn.cli.reading import given_graphs, label_of, reading
 
 if TYPE_CHECKING:
@@ -27,16 +27,14 @@ def explain(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="HTML page to write; must not exist.", show_default="print the reasons")
+        Path | None, option(None, "HTML page to write; must not exist.", default="print the reasons")
     ] = None,
     graph: Annotated[
         list[int] | None,
-        typer.Option(
-            help="Index of a graph or row, from 0, as in predictions; may be repeated.", show_default="the first 20"
-        ),
+        option(None, "Index of a graph or row, from 0, as in predictions; may be repeated.", default="the first 20"),
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="The class or target to explain, by name.", show_default="the predicted class")
+        str | None, option(None, "The class or target to explain, by name.", default="the predicted class")
     ] = None,
     smiles: SmilesColumn = None,
     target: TrueColumns = None,
@@ -44,13 +42,14 @@ def explain(
     runs: Runs = None,
     missing: Missing = None,
     suggest: Annotated[
-        bool, typer.Option("--suggest", help="Show small edits that move each prediction to --goal.")
+        bool, option(None, "Show small edits that move each prediction to --goal.", "--suggest")
     ] = False,
     goal: Annotated[
         str | None,
-        typer.Option(
-            help="The class that --suggest reaches, or the number to get to or past.",
-            show_default="the other of two classes",
+        option(
+            None,
+            "The class that --suggest reaches, or the number to get to or past.",
+            default="the other of two classes",
         ),
     ] = None,
     as_json: AsJson = False,

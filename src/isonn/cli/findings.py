@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, JoinCase, Missing, Model, Quiet, Runs, Select, TrueColumns
-from isonn.cli.reading import graphs_of, reading
+from isonn.cli.options import AsJson, JoinCase, Missing, Model, Quiet, Runs, Select, TrueColumns, option
+from isonn.cli.reading import graphs_of, label_of, reading
 
 
 def findings(
@@ -19,19 +19,15 @@ def findings(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="File to write; must not exist: .csv, .html or .pdf. Default: print the findings."),
+        option(None, "File to write; must not exist: .csv, .html or .pdf. Default: print the findings."),
     ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(help="Folder for every figure as SVG, PDF and PNG of 300 dpi.")
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(help="The class or target to show.", show_default="the last class")
-    ] = None,
+    figures: Annotated[Path | None, option(None, "Folder for every figure as SVG, PDF and PNG of 300 dpi.")] = None,
+    label: Annotated[str | None, option(None, "The class or target to show.", default="the last class")] = None,
     atlas: Annotated[
         str | None,
-        typer.Option(help="A file or a name such as power; for networks and coordinates.", show_default="the model's"),
+        option(None, "A file or a name such as power; for networks and coordinates.", default="the model's"),
     ] = None,
-    top: Annotated[int, typer.Option(help="Largest number of connections.")] = 50,
+    top: Annotated[int, option(None, "Largest number of connections.")] = 50,
     target: TrueColumns = None,
     select: Select = None,
     runs: Runs = None,
@@ -65,8 +61,7 @@ def findings(
         raise InputError(f"{model} holds a {type(clf).__name__}; findings need a model of --method isonn-aligned")
     options = reading(target=target, select=select, runs=runs, missing=missing, join_case=join_case)
     graphs = None if data is None else graphs_of(data, clf, **options)
-    named = {str(value): value for value in clf.target_.classes.tolist()}
-    result = find(clf, named.get(label, label) if label else None, atlas=atlas, top=top, data=graphs)
+    result = find(clf, label_of(clf, label), atlas=atlas, top=top, data=graphs)
     if figures is not None:
         save_figures(result, figures)
     if out is None:

@@ -8,21 +8,21 @@ from typing import Annotated
 
 import typer
 
-from isonn.cli.options import AsJson, Quiet
+from isonn.cli.options import AsJson, Quiet, option
 
 
 def report(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A folder of results written by `isonn evaluate --out`.")
     ],
-    out: Annotated[Path | None, typer.Option(help="HTML page to write.", show_default="DIR/report.html")] = None,
+    out: Annotated[Path | None, option(None, "HTML page to write.", default="DIR/report.html")] = None,
     data: Annotated[
-        str | None, typer.Option(help="Name or path of the graphs, if the name in the run is not enough.")
+        str | None, option(None, "Name or path of the graphs, if the name in the run is not enough.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="A saved model to show.", show_default="a model of the run, refitted")
+        Path | None, option(None, "A saved model to show.", default="a model of the run, refitted")
     ] = None,
-    graphs: Annotated[int, typer.Option(help="Largest number of graphs in the gallery.", min=1)] = 1000,
+    graphs: Annotated[int, option(None, "Largest number of graphs in the gallery.", min=1)] = 1000,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Quiet
+from isonn.cli.options import AsJson, Quiet, option
 
 
 def serve(
@@ -20,8 +20,8 @@ def serve(
             show_default=False,
         ),
     ],
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8000,
-    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
+    port: Annotated[int, option(None, "Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8000,
+    host: Annotated[str, option(None, "Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
     token: Annotated[
         str | None,
         typer.Option(
@@ -33,9 +33,9 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A name of this server in web addresses; may be repeated.", show_default=False),
+        option(None, "A name of this server in web addresses; may be repeated.", default=False),
     ] = None,
-    log_structures: Annotated[bool, typer.Option("--log-structures", help="Log the molecules of requests.")] = False,
+    log_structures: Annotated[bool, option(None, "Log the molecules of requests.", "--log-structures")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

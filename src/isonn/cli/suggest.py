@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Model, Quiet
+from isonn.cli.options import AsJson, Model, Quiet, option
 
 
 def suggest(
@@ -17,17 +17,15 @@ def suggest(
     ],
     goal: Annotated[
         str | None,
-        typer.Option(
-            help="The class to reach, or the number to get to or past.", show_default="the other of two classes"
-        ),
+        option(None, "The class to reach, or the number to get to or past.", default="the other of two classes"),
     ] = None,
-    number: Annotated[int, typer.Option("--graph", help="Index of a graph or row of a dataset, from 0.", min=0)] = 0,
+    number: Annotated[int, option(None, "Index of a graph or row of a dataset, from 0.", "--graph", min=0)] = 0,
     label: Annotated[
         str | None,
-        typer.Option(help="The label or column that --goal is about, if there are several.", show_default=False),
+        option(None, "The label or column that --goal is about, if there are several.", default=False),
     ] = None,
-    steps: Annotated[int, typer.Option(help="Most edits of a suggestion.", min=1, max=3)] = 2,
-    top: Annotated[int, typer.Option(help="Most suggestions.", min=1, max=50)] = 10,
+    steps: Annotated[int, option(None, "Most edits of a suggestion.", min=1, max=3)] = 2,
+    top: Annotated[int, option(None, "Most suggestions.", min=1, max=50)] = 10,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

@@ -146,10 +146,12 @@ class ModelPage:
 
     @cached_property
     def explained(self) -> Any:
-        """The class of the first screen: the second of two, else one of these graphs with the strongest piece."""
+        """The class of the first screen: the second of two if a piece marks it, else that with the strongest piece."""
         if self.units:
             return self.units[0].value
-        target, pieces = self.cases.clf.target_, self.pieces
+        target = self.cases.clf.target_
+        pieces = {value: [piece for piece in pieces if piece.marks] for value, pieces in self.pieces.items()}
+        pieces = pieces if any(pieces.values()) else self.pieces
         classes = target.classes.tolist()
         if target.exclusive and len(classes) > 2:
             here = set(np.unique(np.asarray(self.graphs.y)).tolist())
