@@ -13,38 +13,14 @@ from rdkit.Chem import BondType, Mol, RWMol
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph
 from isonn.molecules.convert import graph_of, silence, to_mol
+from isonn.molecules.tables import read_table
 
 #: Hydrogens that take the place of a bond; none for dative and other bonds.
 _ORDERS = {Chem.BondType.SINGLE: 1, Chem.BondType.AROMATIC: 1, Chem.BondType.DOUBLE: 2, Chem.BondType.TRIPLE: 3}
-#: Groups to attach by their name; the first atom is the one attached.
-GROUPS = {
-    "methyl": "C",
-    "ethyl": "CC",
-    "isopropyl": "C(C)C",
-    "tert-butyl": "C(C)(C)C",
-    "phenyl": "c1ccccc1",
-    "hydroxy": "O",
-    "methoxy": "OC",
-    "amino": "N",
-    "dimethylamino": "N(C)C",
-    "acetamido": "NC(C)=O",
-    "nitro": "[N+](=O)[O-]",
-    "cyano": "C#N",
-    "fluoro": "F",
-    "chloro": "Cl",
-    "bromo": "Br",
-    "iodo": "I",
-    "trifluoromethyl": "C(F)(F)F",
-    "formyl": "C=O",
-    "acetyl": "C(C)=O",
-    "carboxy": "C(=O)O",
-    "methyl ester": "C(=O)OC",
-    "carboxamide": "C(N)=O",
-    "methylsulfonyl": "S(C)(=O)=O",
-    "sulfonamide": "S(N)(=O)=O",
-    "thiol": "S",
-    "oxiranyl": "C1CO1",
-}
+#: Groups to attach by their name, as SMILES; the first atom is the one attached.
+GROUPS = {row["name"]: row["smiles"] for row in read_table("attachments")}
+#: Groups that take the place of a unit that hangs on one bond.
+UNIT_REPLACEMENTS = [row["name"] for row in read_table("attachments") if row["for_units"] == "yes"]
 #: Bond types by order; 0 is no bond.
 ORDERS = {1: BondType.SINGLE, 2: BondType.DOUBLE, 3: BondType.TRIPLE}
 
