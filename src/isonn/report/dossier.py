@@ -270,7 +270,9 @@ class _Writer:
             Entry("4.3 Descriptors", f"{sizes} that at least {model.min_support} training graphs contain, and sizes."),
             Entry("4.4 Selection of descriptors", "None by the endpoint: all such subgraphs are used."),
             Entry(
-                "4.6 Software", f"isonn {__version__}; a second fit on the same data gave predictions {same} the first."
+                "4.6 Software",
+                f"isonn {__version__}; a second fit, to the {len(self.graphs):,} graphs of the data that the model "
+                f"knows, gave predictions {same} the first.",
             ),
             Entry("4.7 Training graphs per descriptor", f"{ratio:.3g}; ridge penalty and trees limit the weights."),
         ]

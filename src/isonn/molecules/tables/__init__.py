@@ -2,8 +2,8 @@
 
 ``groups.tsv`` names functional groups and rings, ``toxicophores.tsv`` those of mutagenicity; both give molecules that
 have each one and near misses that do not, which tests check. ``crippen.tsv`` and ``polar_surface.tsv`` hold published
-values of atoms. ``replacements.tsv`` lists what medicinal chemists try, as reaction SMARTS, ``attachments.tsv`` groups to
-attach to an atom.
+values of atoms. ``replacements.tsv`` lists what medicinal chemists try, as reaction SMARTS, ``attachments.tsv`` groups
+to attach to an atom.
 """
 
 from __future__ import annotations
