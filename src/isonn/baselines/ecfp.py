@@ -202,7 +202,8 @@ class _Boosted:
     def fit(self, features: NDArray[np.float64], y: NDArray[Any]) -> _Boosted:
         objective = "regression" if self.numeric else "multiclass" if len(np.unique(y)) > 2 else "binary"
         model = import_lightgbm().LGBMRegressor if self.numeric else import_lightgbm().LGBMClassifier
-        settings = settings_for(objective, *features.shape, self.seed)
+        graphs, columns = features.shape
+        settings = settings_for(objective, graphs, columns, self.seed)
         self.model = model(n_estimators=ROUNDS, **settings).fit(csr_matrix(features), y)
         return self
 
