@@ -15,7 +15,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Reader
 from isonn.graphs.io.tu_graphs import Labels, UnsortedError, check_end, next_graphs, targets_of, tu_name
 from isonn.graphs.io.tu_lines import file_lines, sorted_lines
-from isonn.graphs.io.tu_parts import Part, tu_parts
+from isonn.graphs.io.tu_parts import TUPart, tu_parts
 
 
 class TUReader(Reader):
@@ -36,7 +36,7 @@ class TUReader(Reader):
         """See `tu_pieces`."""
         return tu_pieces(path, at_once, target)
 
-    def parts(self, path: Path, at_once: int, *, target: str | None = None) -> list[Part] | None:
+    def parts(self, path: Path, at_once: int, *, target: str | None = None) -> list[TUPart] | None:
         """See `tu_parts`."""
         return tu_parts(path, at_once, target)
 

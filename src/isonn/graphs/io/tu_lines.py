@@ -109,7 +109,7 @@ def file_lines(
 
     Args:
         whole: read each file at once.
-        places: as in `Part`; None reads whole files.
+        places: as in `TUPart`; None reads whole files.
     """
     lines = {}
     for what, (dtype, columns) in FILES.items():

@@ -20,7 +20,7 @@ from isonn.graphs.io.tu_lines import FILES, file_lines
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class TUPart:
     """Some graphs of a TU folder, read when called.
 
     Attributes:
@@ -51,7 +51,7 @@ class Part:
         return graphs
 
 
-def tu_parts(folder: Path, at_once: int, target: str | None = None) -> list[Part] | None:
+def tu_parts(folder: Path, at_once: int, target: str | None = None) -> list[TUPart] | None:
     """Return the pieces of `tu_pieces` unread; None if the files cannot be split.
 
     Bisection finds where parts start, as graphs are in order. A part whose lines are not those of its graphs raises
@@ -76,7 +76,7 @@ def tu_parts(folder: Path, at_once: int, target: str | None = None) -> list[Part
         return None  # blank lines, text or a missing file: tu_pieces has the error message
     labels = {what: Labels(paths[f"{what}_labels"]) for what in ("node", "edge")}
     return [
-        Part(
+        TUPart(
             folder,
             name,
             labels,
