@@ -29,6 +29,7 @@ from isonn.report.page import write
 from isonn.report.run_page import report_page
 from isonn.report.runs import read_run
 from isonn.report.sections.templates import Picture
+from isonn.report.words import percent_text
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +151,13 @@ def test_several_labels_a_graph_are_explained_by_the_likeliest(model):
     assert panel.truth is None
     assert panel.confidence == pytest.approx(clf.predict_proba(graphs[:1]).max())
     assert "in truth" not in text
+
+
+def test_another_class_than_the_predicted_one_has_its_name_beside_its_probability(model):
+    clf, graphs = model
+    other = int(1 - clf.predict(graphs[:1])[0])
+    _, (panel,) = explain_page(clf, graphs, [0], quiet=True, label=other)
+    assert panel.certainty == f"class {other} {percent_text(clf.predict_proba(graphs[:1])[0, other])}"
 
 
 def test_a_graph_that_is_not_there_is_refused(model):

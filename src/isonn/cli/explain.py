@@ -78,8 +78,7 @@ def explain(
         print(json.dumps({**page, "graphs": [_facts(panel, graphs) for panel in shown]}, indent=1))
         return
     for panel in shown if out is None else shown[:5]:
-        of = f" {panel.explained}" if label is not None else ""
-        sure = f" ({panel.certainty}{of})" if panel.certainty else ""
+        sure = f" ({panel.certainty})" if panel.certainty else ""
         told = f"{panel.title}: {panel.predicted}{sure}"
         if out is not None:
             best = panel.reasons[0] if panel.reasons else None

@@ -233,15 +233,14 @@ def _amount(answer: float, numeric: bool) -> str:
 
 
 def _certainty(explanation: Explanation, predicted: str, naming: Naming) -> str:
-    """Return the probability of the explained class as text, with the label it belongs to if there are several."""
+    """Return the probability of the explained class as text, with its name if that is not what is predicted."""
     if isinstance(explanation.target, Numbers):
         return ""
-    share, likely = percent_text(float(explanation.probabilities[explanation.column])), ""
-    if isinstance(explanation.target, Labels):
-        likely = naming.class_(explanation.explained)
-    if not likely or predicted == likely:
+    share = percent_text(float(explanation.probabilities[explanation.column]))
+    explained = naming.class_(explanation.explained)
+    if explained == predicted:
         return share
-    return f"most likely {likely}, {share}" if predicted == "no label" else f"{likely} {share}"
+    return f"most likely {explained}, {share}" if predicted == "no label" else f"{explained} {share}"
 
 
 def _probabilities(explanation: Explanation, naming: Naming) -> tuple[tuple[str, float], ...]:
