@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isonn
+from isonn.explain.reasons import predict_without
 from isonn.explain.text import formula, piece_text
 from isonn.subgraphs.views import LabelsView
 
@@ -111,3 +112,11 @@ def test_texts_of_pieces_show_attributes_that_the_model_reads():
     assert clf.explain(graphs[1]).reasons[0].text == "node[7]"
     large = isonn.Graph(20, np.array([[i, j] for i in range(20) for j in (i - 1, i + 1) if 0 <= j < 20]), weights=None)
     assert piece_text(large, range(20), {}, reads=["node_attributes"]) == "a path of 20 nodes"
+
+
+def test_reasons_deleted_at_once_have_the_answers_of_one_by_one(clf, mutag):
+    at_once = [reason for i in range(8) for reason in clf.explain(mutag[i]).reasons]
+    predict_without(at_once)
+    alone = [reason.without for i in range(8) for reason in clf.explain(mutag[i]).reasons]
+    assert all("without" in vars(reason) for reason in at_once)
+    np.testing.assert_allclose([reason.without for reason in at_once], alone, atol=1e-12)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isonn.explain.reasons import Reason
+from isonn.explain.reasons import Reason, predict_without
 
 if TYPE_CHECKING:
     from isonn.explain.explanation import Explanation
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
     """Return an explanation as numbers, text, lists and dicts; see `Explanation.to_dict`."""
+    if without:
+        predict_without(e.reasons)
     names = [str(e.class_names.get(value, value)) for value in e.classes.tolist()]
     answers = dict(zip(names, e.probabilities.tolist(), strict=True))
     decided = e.target.decide(e.probabilities[None])[0]
