@@ -67,9 +67,9 @@ def mean_effect(splits: list[Moments], numeric: bool) -> Floats:
 
     The interval is as wide as that of one split, because splits share their graphs.
     """
-    found = np.stack([np.stack(part.correlation() if numeric else part.difference()) for part in splits])
-    known = np.isfinite(found)
-    total = np.where(known, found, 0.0).sum(axis=0)
+    effects = np.stack([np.stack(split.correlation() if numeric else split.difference()) for split in splits])
+    known = np.isfinite(effects)
+    total = np.where(known, effects, 0.0).sum(axis=0)
     count = known.sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 

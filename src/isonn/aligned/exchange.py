@@ -67,11 +67,11 @@ class Exchange:
         if self.groups is None or self.within:
             kind = strata if self.groups is None else strata + (int(strata.max()) + 1) * self.groups
             return [np.flatnonzero(kind == value)[:, None] for value in np.unique(kind)]
-        found: dict[tuple[int, ...], list[IntArray]] = {}
+        blocks: dict[tuple[int, ...], list[IntArray]] = {}
         for number in range(int(self.groups.max()) + 1):
-            own = np.flatnonzero(self.groups == number)
-            found.setdefault(tuple(strata[own].tolist()), []).append(own)
-        return [np.stack(alike) for alike in found.values()]
+            members = np.flatnonzero(self.groups == number)
+            blocks.setdefault(tuple(strata[members].tolist()), []).append(members)
+        return [np.stack(alike) for alike in blocks.values()]
 
 
 def _renumbered(codes: IntArray | None, rows: IntArray) -> IntArray | None:

@@ -126,12 +126,12 @@ def _stack(
         frames = list(matrices)
         names = np.array([str(name) for name in frames[0].columns])
         for i, frame in enumerate(frames):
-            own, index = [str(name) for name in frame.columns], [str(name) for name in frame.index]
-            if own != names.tolist():
+            columns, index = [str(name) for name in frame.columns], [str(name) for name in frame.index]
+            if columns != names.tolist():
                 raise InputError(
-                    f"{_who(i, ids)} has different regions from the first ({_odd(own, names)}); use one atlas"
+                    f"{_who(i, ids)} has different regions from the first ({_odd(columns, names)}); use one atlas"
                 )
-            if index not in (own, [str(number) for number in range(len(own))]):
+            if index not in (columns, [str(number) for number in range(len(columns))]):
                 raise InputError(f"{_who(i, ids)} has rows and columns in different order; put them in one order")
         matrices = [frame.to_numpy() for frame in frames]
     if isinstance(matrices, Sequence):
@@ -282,8 +282,8 @@ def _region(i: int, atlas: Atlas | None) -> str:
     return f"region {i}" if atlas is None else str(atlas.names[i])
 
 
-def _odd(own: list[str], names: NDArray[np.str_]) -> str:
-    if len(own) != len(names):
-        return f"{len(own)} and {len(names)}"
-    at = next(i for i, (one, two) in enumerate(zip(own, names.tolist(), strict=True)) if one != two)
-    return f"{own[at]!r} and {str(names[at])!r} at {at}"
+def _odd(columns: list[str], names: NDArray[np.str_]) -> str:
+    if len(columns) != len(names):
+        return f"{len(columns)} and {len(names)}"
+    at = next(i for i, (here, first) in enumerate(zip(columns, names.tolist(), strict=True)) if here != first)
+    return f"{columns[at]!r} and {str(names[at])!r} at {at}"

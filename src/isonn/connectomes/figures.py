@@ -43,11 +43,11 @@ STYLE: Any = {
 }
 
 
-def save_figures(found: Findings, folder: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+def save_figures(result: Findings, folder: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write every figure of some findings to a folder, as SVG, PDF and PNG of 300 dpi; return the files.
 
     Args:
-        found: findings of a model or a subject.
+        result: findings of a model or a subject.
         folder: is created if needed; files are overwritten.
         formats: some of "svg", "pdf" and "png".
 
@@ -58,12 +58,12 @@ def save_figures(found: Findings, folder: str | Path, formats: Sequence[str] = F
         >>> [path.name for path in save_figures(findings(clf, data=study.graphs), tmp_path, ["svg"])]
         ['matrix.svg', 'values.svg']
     """
-    unknown = [one for one in formats if one not in FORMATS]
+    unknown = [suffix for suffix in formats if suffix not in FORMATS]
     if unknown:
         raise InputError(f"format {unknown[0]!r} is unknown; use some of {', '.join(FORMATS)}")
     Path(folder).mkdir(parents=True, exist_ok=True)
     written = []
-    for name, figure in draw_figures(found).items():
+    for name, figure in draw_figures(result).items():
         for suffix in formats:
             path = Path(folder) / f"{name}.{suffix}"
             with atomic_file(path) as temporary:
@@ -72,18 +72,18 @@ def save_figures(found: Findings, folder: str | Path, formats: Sequence[str] = F
     return written
 
 
-def draw_figures(found: Findings) -> dict[str, Figure]:
+def draw_figures(result: Findings) -> dict[str, Figure]:
     """Return the figures that the findings allow, by name: matrix, brain, chord, values."""
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
-        figures = {"matrix": matrix_figure(found.weights, found.atlas or Atlas(found.names), _unit(found))}
-        if found.connections and found.atlas is not None and found.atlas.coordinates is not None:
-            figures["brain"] = brain_figure(found, found.atlas)
-        if found.connections and found.atlas is not None and found.atlas.networks is not None:
-            figures["chord"] = chord_figure(found, found.atlas)
-        if found.values is not None and found.subnetworks:
-            figures["values"] = values_figure(found.shortened())
+        figures = {"matrix": matrix_figure(result.weights, result.atlas or Atlas(result.names), _unit(result))}
+        if result.connections and result.atlas is not None and result.atlas.coordinates is not None:
+            figures["brain"] = brain_figure(result, result.atlas)
+        if result.connections and result.atlas is not None and result.atlas.networks is not None:
+            figures["chord"] = chord_figure(result, result.atlas)
+        if result.values is not None and result.subnetworks:
+            figures["values"] = values_figure(result.shortened())
     return figures
 
 
@@ -98,14 +98,14 @@ def rendered(figure: Figure, suffix: str) -> bytes:
     return buffer.getvalue()
 
 
-def write_pdf(found: Findings, path: Path) -> None:
+def write_pdf(result: Findings, path: Path) -> None:
     """Write all figures as the pages of one PDF."""
     import matplotlib as mpl
     from matplotlib.backends.backend_pdf import PdfPages
 
-    facts = {"CreationDate": None, "Title": found.about}
+    facts = {"CreationDate": None, "Title": result.about}
     with atomic_file(path) as temporary, mpl.rc_context(STYLE), PdfPages(temporary, metadata=facts) as pages:
-        for figure in draw_figures(found).values():
+        for figure in draw_figures(result).values():
             pages.savefig(figure, bbox_inches="tight")
 
 
@@ -160,12 +160,12 @@ def _brackets(axes: Axes, networks: NDArray[np.str_], depth: float) -> None:
     axes.set_ylim(n - 0.5, -0.5)
 
 
-def brain_figure(found: Findings, atlas: Atlas) -> Figure:
+def brain_figure(result: Findings, atlas: Atlas) -> Figure:
     """Draw the strongest connections in nilearn's glass brain."""
     with naming_the_extra("the glass brain"):
         from nilearn import plotting
     assert atlas.coordinates is not None
-    shown = strongest_matrix(found)
+    shown = strongest_matrix(result)
     used = np.flatnonzero(shown.any(axis=0))
     figure, axes = _figure(7.5, 3.0)
     axes.set_axis_off()
@@ -182,17 +182,17 @@ def brain_figure(found: Findings, atlas: Atlas) -> Figure:
             figure=figure,
             axes=(0.0, 0.0, 0.97, 1.0),
         )
-    figure.text(0.985, 0.5, _unit(found), rotation=90, ha="center", va="center", fontsize=8)
+    figure.text(0.985, 0.5, _unit(result), rotation=90, ha="center", va="center", fontsize=8)
     return figure
 
 
-def chord_figure(found: Findings, atlas: Atlas) -> Figure:
+def chord_figure(result: Findings, atlas: Atlas) -> Figure:
     """Draw networks as arcs of a circle, and between them their strongest connections as ribbons.
 
     A ribbon is as wide as the sum of the absolute weights of its connections; red ribbons sum to a positive number.
     """
     assert atlas.networks is not None
-    shown = strongest_matrix(found)
+    shown = strongest_matrix(result)
     names = list(dict.fromkeys(atlas.networks[atlas.order].tolist()))
     code = np.array([names.index(name) for name in atlas.networks.tolist()])
     a, b = np.triu_indices(len(shown), 1)
@@ -224,7 +224,7 @@ def chord_figure(found: Findings, atlas: Atlas) -> Figure:
         _ribbon(axes, ends, RED if total[i, j] > 0 else BLUE)
     lowest = min(text.get_window_extent().y0 for text in axes.texts)
     below = float(axes.transData.inverted().transform((0, lowest))[1]) - 0.08
-    legend = f"width: sum of |{_unit(found)}|\nred: positive in sum, blue: negative"
+    legend = f"width: sum of |{_unit(result)}|\nred: positive in sum, blue: negative"
     axes.text(0, min(below, -1.1), legend, ha="center", va="top", fontsize=7)
     return figure
 
@@ -266,27 +266,27 @@ def _ribbon(axes: Axes, ends: Sequence[tuple[float, float]], colour: str) -> Non
     axes.add_patch(PathPatch(outline, facecolor=colour, edgecolor="white", linewidth=0.3, alpha=0.75))
 
 
-def values_figure(found: Findings) -> Figure:
+def values_figure(result: Findings) -> Figure:
     """Draw the mean connection of each sub-network in each graph, by class or against the number to predict."""
-    assert found.values is not None
-    assert found.groups is not None
-    sets = found.subnetworks[:MOST_SETS]
+    assert result.values is not None
+    assert result.groups is not None
+    sets = result.subnetworks[:MOST_SETS]
     columns = min(3, len(sets))
     rows = -(-len(sets) // columns)
     figure, _ = _figure(2.4 * columns + 0.4, 2.5 * rows, axes=False)
     draw = np.random.default_rng(0)
     for number, subnetwork in enumerate(sets):
         axes = figure.add_subplot(rows, columns, number + 1)
-        values = found.values[:, number]
-        if found.groups.dtype.kind in "fiu":
-            axes.scatter(found.groups, values, s=7, color=INK, alpha=0.6, linewidths=0)
-            known = np.isfinite(found.groups.astype(float))
-            slope, start = np.polyfit(found.groups[known].astype(float), values[known], 1)
-            ends = np.array([np.nanmin(found.groups), np.nanmax(found.groups)])
+        values = result.values[:, number]
+        if result.groups.dtype.kind in "fiu":
+            axes.scatter(result.groups, values, s=7, color=INK, alpha=0.6, linewidths=0)
+            finite = np.isfinite(result.groups.astype(float))
+            slope, start = np.polyfit(result.groups[finite].astype(float), values[finite], 1)
+            ends = np.array([np.nanmin(result.groups), np.nanmax(result.groups)])
             axes.plot(ends, slope * ends + start, color=RED if slope > 0 else BLUE, linewidth=1.2)
-            axes.set_xlabel(_cut(found.target))
+            axes.set_xlabel(_cut(result.target))
         else:
-            _strips(axes, found.groups, values, draw)
+            _strips(axes, result.groups, values, draw)
         if number % columns == 0:
             axes.set_ylabel("mean connection")
         axes.spines[["top", "right"]].set_visible(False)
@@ -306,15 +306,15 @@ def _strips(axes: Axes, groups: NDArray[Any], values: NDArray[np.float64], draw:
     axes.set_xlim(-0.6, len(names) - 0.4)
 
 
-def strongest_matrix(found: Findings) -> NDArray[np.float64]:
+def strongest_matrix(result: Findings) -> NDArray[np.float64]:
     """Return the weights of the listed connections that are not faint, both ways, shape (n, n)."""
-    place = {name: i for i, name in enumerate(found.names)}
-    shown = np.zeros_like(found.weights)
-    largest = max((abs(one.weight) for one in found.connections), default=0.0)
-    for one in found.connections:
-        if abs(one.weight) >= FAINT * largest:
-            a, b = place[one.region_1], place[one.region_2]
-            shown[a, b] = shown[b, a] = one.weight
+    place = {name: i for i, name in enumerate(result.names)}
+    shown = np.zeros_like(result.weights)
+    largest = max((abs(line.weight) for line in result.connections), default=0.0)
+    for line in result.connections:
+        if abs(line.weight) >= FAINT * largest:
+            a, b = place[line.region_1], place[line.region_2]
+            shown[a, b] = shown[b, a] = line.weight
     return shown
 
 
@@ -327,9 +327,9 @@ def _figure(width: float, height: float, axes: bool = True) -> tuple[Figure, Any
     return figure, figure.add_subplot(1, 1, 1) if axes else None
 
 
-def _unit(found: Findings) -> str:
+def _unit(result: Findings) -> str:
     """Return what the weights of the findings are."""
-    return "contribution of one deviation" if found.effect_name else "contribution to the score"
+    return "contribution of one deviation" if result.effect_name else "contribution to the score"
 
 
 def _title(subnetwork: Subnetwork) -> str:

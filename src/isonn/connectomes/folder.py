@@ -83,8 +83,8 @@ class ConnectomeReader(Reader):
         if runs not in ("rows", "average"):
             raise InputError(f"runs={runs!r} is unknown; use 'rows' or 'average'")
         columns = _tables(path)
-        known = [str(one) for one in next(columns[name] for name in SUBJECTS if name in columns).tolist()]
-        scans = find_scans(path, known, as_entities(select))
+        listed = [str(subject) for subject in next(columns[name] for name in SUBJECTS if name in columns).tolist()]
+        scans = find_scans(path, listed, as_entities(select))
         source = atlas
         if source is None:
             source = next((path / name for name in ATLASES if (path / name).is_file()), None)
@@ -162,7 +162,7 @@ def find_scans(folder: Path, subjects: Sequence[str], select: Mapping[str, str])
     """Return the selected files of all subjects, in the order of the table; other files are left alone and counted."""
     scans, others, strangers = [], 0, []
     for file in _candidates(folder):
-        owners = [one for one in subjects if _is_of(file.stem, one) or _is_of(file.stem, f"sub-{one}")]
+        owners = [subject for subject in subjects if _is_of(file.stem, subject) or _is_of(file.stem, f"sub-{subject}")]
         if not owners:
             strangers.append(file)
             continue
@@ -206,8 +206,8 @@ def _candidates(folder: Path) -> list[Path]:
 def _entities(stem: str) -> dict[str, str]:
     """Return the key-value pairs of a name, and its last part as "suffix"."""
     parts = stem.split("_")
-    found = {key: value for key, dash, value in (part.partition("-") for part in parts) if dash}
-    return {**found, "suffix": parts[-1]} if len(parts) > 1 and "-" not in parts[-1] else found
+    entities = {key: value for key, dash, value in (part.partition("-") for part in parts) if dash}
+    return {**entities, "suffix": parts[-1]} if len(parts) > 1 and "-" not in parts[-1] else entities
 
 
 def _check_single(scans: Sequence[Scan]) -> None:
@@ -232,17 +232,17 @@ def _tables(folder: Path) -> dict[str, NDArray[Any]]:
     key = next((name for name in SUBJECTS if name in columns), None)
     if key is None:
         raise DatasetError(f"{table} has no column participant_id; add one with the id of each subject")
-    ids = [str(one) for one in columns[key].tolist()]
+    ids = [str(subject) for subject in columns[key].tolist()]
     for file in sorted((folder / PHENOTYPE).glob("*.tsv")):
         more = read_participants(file)
         if key not in more:
             continue
-        row = {str(one): number for number, one in enumerate(more[key].tolist())}
+        row = {str(subject): number for number, subject in enumerate(more[key].tolist())}
         for name, values in more.items():
             if name not in columns:
                 numeric = values.dtype.kind in "iuf"
                 gap: Any = np.nan if numeric else "n/a"
-                columns[name] = np.array([values[row[one]] if one in row else gap for one in ids])
+                columns[name] = np.array([values[row[subject]] if subject in row else gap for subject in ids])
     return columns
 
 
@@ -253,7 +253,7 @@ def _complete(values: NDArray[Any]) -> bool:
 def _rows(columns: Mapping[str, NDArray[Any]], scans: Sequence[Scan]) -> dict[str, NDArray[Any]]:
     """Return the table with a row per scan; warn of subjects without one."""
     key = next(name for name in SUBJECTS if name in columns)
-    row = {str(one): number for number, one in enumerate(columns[key].tolist())}
+    row = {str(subject): number for number, subject in enumerate(columns[key].tolist())}
     unused = sorted(set(row) - {scan.subject for scan in scans})
     if unused:
         warnings.warn(
@@ -271,7 +271,7 @@ def _read_all(scans: Sequence[Scan], atlas: Any) -> tuple[list[NDArray[np.float6
     matrices: list[NDArray[np.float64]] = []
     names = None
     for scan in scans:
-        matrix, own = _read(scan.file)
+        matrix, regions = _read(scan.file)
         if matrices and matrix.shape[1] != matrices[0].shape[1]:
             if len({len(matrix), len(matrices[0])}) == 1:
                 raise DatasetError(
@@ -282,15 +282,15 @@ def _read_all(scans: Sequence[Scan], atlas: Any) -> tuple[list[NDArray[np.float6
                 f"{scan.file} has {matrix.shape[1]} regions, but the first file has {matrices[0].shape[1]}; use one "
                 f"atlas for all subjects (subject {scan.subject})"
             )
-        if names is not None and own is not None and own.tolist() != names.tolist():
+        if names is not None and regions is not None and regions.tolist() != names.tolist():
             raise DatasetError(f"{scan.file} has different regions from the first matrix; use one atlas")
-        names = own if names is None else names
+        names = regions if names is None else names
         matrices.append(matrix)
-    regions = None if atlas is None else len(as_atlas(atlas))
+    count = None if atlas is None else len(as_atlas(atlas))
     shape = matrices[0].shape
-    if regions is not None and shape[0] == regions != shape[1]:
+    if count is not None and shape[0] == count != shape[1]:
         raise DatasetError(
-            f"{scans[0].file} has {shape[0]} rows and {shape[1]} columns for {regions} regions; time series need a "
+            f"{scans[0].file} has {shape[0]} rows and {shape[1]} columns for {count} regions; time series need a "
             f"column per region: transpose them"
         )
     return matrices, names
@@ -300,14 +300,14 @@ def _averaged(
     scans: Sequence[Scan], matrices: Sequence[NDArray[np.float64]]
 ) -> tuple[list[Scan], list[NDArray[np.float64]]]:
     """Return the mean matrix of the runs of each session."""
-    found: dict[str, list[int]] = {}
+    sessions: dict[str, list[int]] = {}
     for number, scan in enumerate(scans):
-        found.setdefault(scan.id.partition("_run-")[0], []).append(number)
+        sessions.setdefault(scan.id.partition("_run-")[0], []).append(number)
     kept = [
-        replace(scans[own[0]], id=name, entities={k: v for k, v in scans[own[0]].entities.items() if k != "run"})
-        for name, own in found.items()
+        replace(scans[rows[0]], id=name, entities={k: v for k, v in scans[rows[0]].entities.items() if k != "run"})
+        for name, rows in sessions.items()
     ]
-    return kept, [np.mean([matrices[i] for i in own], axis=0) for own in found.values()]
+    return kept, [np.mean([matrices[i] for i in rows], axis=0) for rows in sessions.values()]
 
 
 def _is_of(stem: str, who: str) -> bool:

@@ -49,7 +49,7 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     The page is one self-contained file that fetches nothing.
 
     Args:
-        source: `Findings`, an explanation of one subject, a fitted aligned model, or a pipeline that ends with one.
+        source: `Findings`, an explanation of one subject, a fitted aligned model, or a pipeline that ends with line.
         path: the file to write.
         atlas: anything `as_atlas` takes; the brain needs coordinates. Not needed if the graphs were made with an atlas.
         label: for a model, the class to show.
@@ -63,19 +63,19 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
         >>> "In the brain" in (tmp_path / "patients.html").read_text()  # for that, give an atlas with coordinates
         False
     """
-    found = source if isinstance(source, Findings) else findings(source, label, atlas=atlas, top=top)
+    result = source if isinstance(source, Findings) else findings(source, label, atlas=atlas, top=top)
     if isinstance(source, Findings) and atlas is not None:
-        found = replace(found, atlas=_given(found, as_atlas(atlas)))
-    figures = draw_figures(found)
-    found = found.shortened()
-    body = [f"<h1>{escape(found.about[:1].upper() + found.about[1:])}</h1>"]
-    body.append(f'<p class="answer">{escape(_answer(found, source))}</p>')
-    if found.atlas is not None and found.atlas.coordinates is not None:
-        inner = escape(_brain(found, found.atlas), quote=True)
+        result = replace(result, atlas=_given(result, as_atlas(atlas)))
+    figures = draw_figures(result)
+    result = result.shortened()
+    body = [f"<h1>{escape(result.about[:1].upper() + result.about[1:])}</h1>"]
+    body.append(f'<p class="answer">{escape(_answer(result, source))}</p>')
+    if result.atlas is not None and result.atlas.coordinates is not None:
+        inner = escape(_brain(result, result.atlas), quote=True)
         body.append("<h2>In the brain</h2>")
         body.append("<p>Drag to turn it. Red connections speak for it, blue ones against it.</p>")
         body.append(f'<iframe title="Interactive brain with the decisive connections" srcdoc="{inner}"></iframe>')
-    body.append(_subnetworks(found))
+    body.append(_subnetworks(result))
     if "values" in figures:
         body.append(
             "<h2>Values by graph</h2><p>A dot is the mean connection of a sub-network in one graph, before confounds "
@@ -86,25 +86,25 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     if "chord" in figures:
         body.append("<h2>Between networks</h2><p>Wider ribbons carry more weight; red is positive, blue negative.</p>")
         body.append(_picture(figures["chord"], "Networks on a circle, with ribbons for their connections"))
-    body.append(_connections(found))
+    body.append(_connections(result))
     body.append("<h2>All connections</h2>")
-    body.append(f"<p>{escape(_caption(found.atlas))}</p>")
-    body.append(_picture(figures["matrix"], f"Matrix of all {len(found.weights)} regions"))
-    body.append(_confounds(found))
+    body.append(f"<p>{escape(_caption(result.atlas))}</p>")
+    body.append(_picture(figures["matrix"], f"Matrix of all {len(result.weights)} regions"))
+    body.append(_confounds(result))
     page = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="icon" href="data:,"><title>{escape(found.about)}</title><style>{STYLE}</style></head>\n'
+        f'<link rel="icon" href="data:,"><title>{escape(result.about)}</title><style>{STYLE}</style></head>\n'
         f"<body><main>{''.join(body)}</main></body></html>\n"
     )
     with atomic_file(Path(path)) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
-def _given(found: Findings, atlas: Atlas) -> Atlas:
-    numbered = found.names == [str(i) for i in range(len(found.names))]
-    return atlas if numbered and len(atlas) == len(found.names) else in_order(atlas, found.names)
+def _given(result: Findings, atlas: Atlas) -> Atlas:
+    numbered = result.names == [str(i) for i in range(len(result.names))]
+    return atlas if numbered and len(atlas) == len(result.names) else in_order(atlas, result.names)
 
 
 def _picture(figure: Any, words: str) -> str:
@@ -128,13 +128,13 @@ def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connectio
         >>> matrix_svg(np.array([[0, 0.5], [0.5, 0]]), ["Precuneus L", "Insula R"])[:4]
         '<svg'
     """
-    values, known = np.asarray(weights, dtype=np.float64), as_atlas(atlas)
-    if values.shape != (len(known), len(known)):
-        raise InputError(f"weights have shape {values.shape} for {len(known)} regions; give one row and column each")
+    values, regions = np.asarray(weights, dtype=np.float64), as_atlas(atlas)
+    if values.shape != (len(regions), len(regions)):
+        raise InputError(f"weights have shape {values.shape} for {len(regions)} regions; give one row and column each")
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE_OF_FIGURES):
-        text = rendered(matrix_figure(values, known, title), "svg").decode("utf-8")
+        text = rendered(matrix_figure(values, regions, title), "svg").decode("utf-8")
     return text[text.index("<svg") :]
 
 
@@ -145,15 +145,15 @@ def _caption(atlas: Atlas | None) -> str:
     return f"{words} Regions are ordered by network: {', '.join(dict.fromkeys(atlas.networks[atlas.order].tolist()))}."
 
 
-def _brain(found: Findings, atlas: Atlas) -> str:
+def _brain(result: Findings, atlas: Atlas) -> str:
     """Return nilearn's view as a separate page that fetches nothing."""
     with naming_the_extra("the interactive brain"):
         from nilearn import plotting
-    shown = strongest_matrix(found)
+    shown = strongest_matrix(result)
     used = np.flatnonzero(shown.any(axis=0))
     used = used if len(used) > 1 else np.arange(min(2, len(shown)))
     assert atlas.coordinates is not None
-    names = [re.sub(r"[<>&\"'\\]", " ", found.names[i]) for i in used]  # nilearn does not escape them in its script
+    names = [re.sub(r"[<>&\"'\\]", " ", result.names[i]) for i in used]  # nilearn does not escape them in its script
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         view = plotting.view_connectome(
@@ -171,17 +171,17 @@ def _brain(found: Findings, atlas: Atlas) -> str:
     return page.replace("<head>", f'<head><meta http-equiv="Content-Security-Policy" content="{POLICY}">', 1)
 
 
-def _answer(found: Findings, source: Any) -> str:
+def _answer(result: Findings, source: Any) -> str:
     """Describe the findings in a few sentences."""
     said = []
     if isinstance(source, Explanation):
         text = source.summary(top=0).partition(": score")[0]
         said.append(f"{text[:1].upper()}{text[1:]}.")
-    if found.score:
-        said.append(f"On held-out graphs: {_score_text(found.score)}.")
-    if found.subnetworks:
-        first = found.subnetworks[0]
-        facts = [f"worth {first.weight:+.2f}", first.direction, found.effect_text(first)]
+    if result.score:
+        said.append(f"On held-out graphs: {_score_text(result.score)}.")
+    if result.subnetworks:
+        first = result.subnetworks[0]
+        facts = [f"worth {first.weight:+.2f}", first.direction, result.effect_text(first)]
         facts.append("" if first.p_value != first.p_value else f"p = {first.p_value:.2g} over all sets")
         facts.append("" if first.share != first.share else f"found in {first.share:.0%} of folds")
         extra = ", ".join(fact for fact in facts if fact)
@@ -189,16 +189,16 @@ def _answer(found: Findings, source: Any) -> str:
         if first.p_value > SIGNIFICANT:
             begin = f"No set of regions is significant at p ≤ {SIGNIFICANT}; the best is"
         said.append(f"{begin} {first.regions}{f' ({extra})' if extra else ''}.")
-    elif found.connections:
-        line = found.connections[0]
+    elif result.connections:
+        line = result.connections[0]
         said.append(
             f"No set of regions has an effect; the strongest single connection is {line.region_1} - {line.region_2} "
             f"({line.weight:+.2f})."
         )
     else:
         said.append("Nothing was found: no set of regions and no connection has an effect.")
-    one = "the contribution to the score"
-    said.append(f"Worth is {one if isinstance(source, Explanation) else 'the contribution of one standard deviation'}.")
+    worth = "contribution to the score" if isinstance(source, Explanation) else "contribution of one standard deviation"
+    said.append(f"Worth is the {worth}.")
     return " ".join(said)
 
 
@@ -211,54 +211,54 @@ def _score_text(score: Mapping[str, float]) -> str:
     )
 
 
-def _subnetworks(found: Findings) -> str:
-    if not found.subnetworks:
+def _subnetworks(result: Findings) -> str:
+    if not result.subnetworks:
         return ""
     columns = {
-        "Sub-network": [one.regions for one in found.subnetworks],
-        "Direction": [one.direction for one in found.subnetworks],
-        "Effect [95 %]": [found.effect_text(one) for one in found.subnetworks],
-        "Difference": [_number(one.difference) for one in found.subnetworks],
-        "p (family-wise)": [_p(one.p_value) for one in found.subnetworks],
-        "Folds that find it": [_percent(one.share) for one in found.subnetworks],
-        "Worth": [f"{one.weight:+.3f}" for one in found.subnetworks],
+        "Sub-network": [line.regions for line in result.subnetworks],
+        "Direction": [line.direction for line in result.subnetworks],
+        "Effect [95 %]": [result.effect_text(line) for line in result.subnetworks],
+        "Difference": [_number(line.difference) for line in result.subnetworks],
+        "p (family-wise)": [_p(line.p_value) for line in result.subnetworks],
+        "Folds that find it": [_percent(line.share) for line in result.subnetworks],
+        "Worth": [f"{line.weight:+.3f}" for line in result.subnetworks],
     }
     words = (
         "<p>Effects are measured on graphs that had no part in choosing the set, because the graphs that chose it "
         "flatter it. The difference is in the units of the matrices, for graphs with equal confounds.</p>"
-        if found.effect_name
+        if result.effect_name
         else ""
     )
     return f"<h2>Sub-networks</h2>{words}{_table(columns, 10)}"
 
 
-def _connections(found: Findings) -> str:
-    lines = found.connections
+def _connections(result: Findings) -> str:
+    lines = result.connections
     if not lines:
         return "<p>No connection has an effect.</p>"
-    networks = [f"{one.network_1} - {one.network_2}" if one.network_1 else "" for one in lines]
+    networks = [f"{line.network_1} - {line.network_2}" if line.network_1 else "" for line in lines]
     columns = {
-        "Region": [one.region_1 for one in lines],
-        "and region": [one.region_2 for one in lines],
+        "Region": [line.region_1 for line in lines],
+        "and region": [line.region_2 for line in lines],
         "Networks": networks,
-        "Direction": [one.direction for one in lines],
-        "Effect [95 %]": [found.effect_text(one) for one in lines],
-        "Difference": [_number(one.difference) for one in lines],
-        "p (family-wise)": [_p(one.p_fwer) for one in lines],
-        "p (FDR)": [_p(one.p_fdr) for one in lines],
-        "Folds that find it": [_percent(one.share) for one in lines],
-        "Worth": [f"{one.weight:+.3f}" for one in lines],
+        "Direction": [line.direction for line in lines],
+        "Effect [95 %]": [result.effect_text(line) for line in lines],
+        "Difference": [_number(line.difference) for line in lines],
+        "p (family-wise)": [_p(line.p_fwer) for line in lines],
+        "p (FDR)": [_p(line.p_fdr) for line in lines],
+        "Folds that find it": [_percent(line.share) for line in lines],
+        "Worth": [f"{line.weight:+.3f}" for line in lines],
     }
     return f"<h2>Strongest connections</h2>{_table(columns, 20)}"
 
 
-def _confounds(found: Findings) -> str:
-    if not found.confounding:
+def _confounds(result: Findings) -> str:
+    if not result.confounding:
         return ""
     columns = {
-        "Confound": [str(line["confound"]) for line in found.confounding],
-        "of the target": [f"{line['confound_to_target']:.0%}" for line in found.confounding],
-        "of the model's score": [f"{line['confound_to_score']:.0%}" for line in found.confounding],
+        "Confound": [str(line["confound"]) for line in result.confounding],
+        "of the target": [f"{line['confound_to_target']:.0%}" for line in result.confounding],
+        "of the model's score": [f"{line['confound_to_score']:.0%}" for line in result.confounding],
     }
     return (
         "<h2>Confounds</h2><p>Regressed out of every connection. The share of the target, and of the model's score on "

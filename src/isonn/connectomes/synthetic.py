@@ -125,8 +125,8 @@ def planted_series(
     patient = draw.permutation(np.arange(n_subjects) % 2) == 1
     everywhere = 0.5 * draw.normal(size=(n_subjects, n_points, 1))
     series = draw.normal(size=(n_subjects, n_points, n_regions)) + everywhere
-    own = shared * draw.normal(size=(n_subjects, n_points, 1))
-    series[:, :, regions] += np.where(patient[:, None, None], own, 0.0)
+    signal = shared * draw.normal(size=(n_subjects, n_points, 1))
+    series[:, :, regions] += np.where(patient[:, None, None], signal, 0.0)
     return list(series), np.where(patient, "patient", "control"), regions
 
 

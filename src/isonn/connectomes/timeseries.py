@@ -84,23 +84,23 @@ class Connectivity(TransformerMixin, BaseEstimator):
 
 def _series(X: Any) -> list[Any]:
     """Return checked time series."""
-    series = [np.asarray(one, dtype=np.float64) for one in X]
+    series = [np.asarray(subject, dtype=np.float64) for subject in X]
     if not series:
         raise InputError("X is empty; give one array of shape (time points, regions) per subject")
-    for i, one in enumerate(series):
-        if one.ndim != 2 or len(one) < 3:
+    for i, subject in enumerate(series):
+        if subject.ndim != 2 or len(subject) < 3:
             raise InputError(
-                f"subject {i} of {len(series)} has an array of shape {one.shape}; give (time points, regions)"
+                f"subject {i} of {len(series)} has an array of shape {subject.shape}; give (time points, regions)"
             )
-        if one.shape[1] != series[0].shape[1]:
+        if subject.shape[1] != series[0].shape[1]:
             raise InputError(
-                f"subject {i} of {len(series)} has {one.shape[1]} regions, but the first has {series[0].shape[1]}; "
+                f"subject {i} of {len(series)} has {subject.shape[1]} regions, but the first has {series[0].shape[1]}; "
                 f"use one atlas"
             )
-        if not np.isfinite(one).all():
-            region = int((~np.isfinite(one)).any(axis=0).argmax())
+        if not np.isfinite(subject).all():
+            region = int((~np.isfinite(subject)).any(axis=0).argmax())
             raise InputError(f"subject {i} of {len(series)} has NaN in region {region}; drop the region or the subject")
-        flat = one.std(axis=0) == 0
+        flat = subject.std(axis=0) == 0
         if flat.any():
             raise InputError(
                 f"region {int(flat.argmax())} of subject {i} has no signal (it never changes); drop the region or the "

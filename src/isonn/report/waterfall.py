@@ -19,7 +19,7 @@ TERMS = 2
 #: Size in pixels: the height of a row, and where bars start and end.
 ROW, LEFT, RIGHT, WIDTH = 26, 205, 325, 384
 #: Characters of a name.
-NAME = 27
+NAME = 24
 
 
 @dataclass(frozen=True)
