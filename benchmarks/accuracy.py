@@ -6,7 +6,8 @@
 
 Every finished job is a line of docs/results/accuracy.jsonl: study, set, method, seed, fold, results, processor seconds.
 Studies: `tu` (ten grouped folds, beside wl-svm), `molecules` (five random and Murcko folds, beside ECFP4), `tdc`
-(train to test as published), `truth` (atoms and bonds of known rules), `calibration` (Tox21, five grouped folds).
+(train to test as published), `truth` (atoms and bonds of known rules), `calibration` (Tox21, five grouped folds). All
+rows are of the present default: after a change of the model, remove them.
 """
 
 from __future__ import annotations
@@ -38,18 +39,20 @@ from isonn.graphs.splits import grouped_folds
 
 DATA = Path(os.environ.get("ISONN_DATA", "data"))
 STORE = Path(__file__).parents[1] / "docs" / "results" / "accuracy.jsonl"
-#: Seeds that no setting was looked at with.
-FIRST_SEED = 100
+#: Seeds that no setting was looked at with: folds of seed 1 chose the settings of the trees.
+FIRST_SEED = 200
 
 TU = ("MUTAG", "PTC", "PTC_MR", "PROTEINS", "IMDB-MULTI")
-#: Bars of AUROC or RMSE in random and Murcko folds.
+#: Bars of AUROC or RMSE in random and Murcko folds. The bar of Ames was measured in folds that separate equal
+#: molecules, which is easier: 1,092 of 7,278 have a copy. So Ames is measured in both kinds of random folds.
 MOLECULES = {
-    "esol": (0.67, 0.92),
-    "freesolv": (1.07, 2.03),
-    "bace": (0.908, 0.888),
-    "bbbp": (0.930, 0.905),
-    "ames": (0.912, 0.860),
+    "esol": {"random": 0.67, "murcko": 0.92},
+    "freesolv": {"random": 1.07, "murcko": 2.03},
+    "bace": {"random": 0.908, "murcko": 0.888},
+    "bbbp": {"random": 0.930, "murcko": 0.905},
+    "ames": {"random": 0.912, "separated": 0.912, "murcko": 0.860},
 }
+FOLDS = 5
 #: Measure, and the best figure that an audit of the public board could rebuild.
 TDC = {
     "half_life_obach": ("Spearman", 0.562),
@@ -81,7 +84,7 @@ FLIPPED, RULE_MOLECULES, EXPLAINED = 0.05, 3000, 150
 Job = tuple[tuple[str, str, str, int, int], Callable[[], dict[str, Any]]]
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def load(name: str) -> isonn.GraphSet:
     return isonn.load(DATA / "molecules" / f"{name}.csv" if name.islower() or "_" in name else name)
 
@@ -123,20 +126,33 @@ def accuracy(method: str, train: isonn.GraphSet, test: isonn.GraphSet, seed: int
 
 
 def molecule_jobs(seeds: int) -> Iterator[Job]:
+    for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+        for fold in range(FOLDS):  # the first fold of all sets before the second
+            for name, bars in MOLECULES.items():
+                graphs = load(name)
+                for split in bars:
+                    test = molecule_folds(name, split, seed) == fold
+                    for method in ("isonn-subgraph", "ecfp-trees", "ecfp-forest"):
+                        job = partial(molecule_score, method, graphs[~test], graphs[test], seed)
+                        yield ("molecules", f"{name} {split}", method, seed, fold), job
+
+
+@lru_cache(maxsize=16)
+def molecule_folds(name: str, split: str, seed: int) -> np.ndarray:
+    """Return the fold of each molecule."""
     from isonn.molecules import scaffolds
 
-    for seed in range(FIRST_SEED, FIRST_SEED + seeds):
-        for name in MOLECULES:
-            graphs = load(name)
-            for split in ("random", "murcko"):
-                groups = graph_hashes(graphs) if split == "random" else scaffolds(graphs)
-                names = np.random.default_rng(seed).permutation(np.unique(groups)).tolist()
-                place = {group: i for i, group in enumerate(names)}
-                numbers = [place[group] for group in groups.tolist()]
-                for fold, (train, test) in enumerate(GroupKFold(5).split(numbers, groups=numbers)):
-                    for method in ("isonn-subgraph", "ecfp-trees", "ecfp-forest"):
-                        job = partial(molecule_score, method, graphs[train], graphs[test], seed)
-                        yield ("molecules", f"{name} {split}", method, seed, fold), job
+    graphs = load(name)
+    draw = np.random.default_rng(seed)
+    if split == "separated":
+        return draw.permutation(len(graphs)) % FOLDS
+    groups = graph_hashes(graphs) if split == "random" else scaffolds(graphs)
+    found, number = np.unique(groups, return_inverse=True)
+    numbers = draw.permutation(len(found))[number]
+    folds = np.zeros(len(graphs), dtype=int)
+    for fold, (_, test) in enumerate(GroupKFold(FOLDS).split(numbers, groups=numbers)):
+        folds[test] = fold
+    return folds
 
 
 def molecule_score(method: str, train: isonn.GraphSet, test: isonn.GraphSet, seed: int) -> dict[str, Any]:
@@ -337,7 +353,7 @@ def show_tu(done: dict[Any, Any]) -> None:
 def show_molecules(done: dict[Any, Any]) -> None:
     print("| set | folds | measure | isonn | bar | ecfp-trees | ecfp-forest |\n|---|---|---|---|---|---|---|")
     for name, bars in MOLECULES.items():
-        for split, bar in zip(("random", "murcko"), bars, strict=True):
+        for split, bar in bars.items():
             kind = "RMSE" if name in ("esol", "freesolv") else "AUROC"
             methods = ("isonn-subgraph", "ecfp-trees", "ecfp-forest")
             found = [values_of(done, "molecules", f"{name} {split}", method, kind) for method in methods]

@@ -141,6 +141,17 @@ def test_larger_sets_get_larger_trees_and_a_tree_always_sees_some_columns():
     assert settings_for("regression", 100, 2, 0)["feature_fraction"] == 1
 
 
+def test_of_two_pieces_that_tell_graphs_apart_equally_well_the_smaller_is_taken():
+    draw = np.random.default_rng(0)
+    y = draw.integers(0, 2, 200)
+    copies = np.tile(y[:, None], 2) * draw.integers(1, 3, (200, 2))  # not identical, but equally good
+    counts = csr_array(copies.astype(float))
+    for sizes, column in (([6, 2], 1), ([2, 6], 0)):
+        inputs = replace(Inputs.of(counts), sizes=np.array(sizes), digests=np.arange(200, dtype=np.uint64))
+        trees = TreesHead().fit(inputs, y, Classes(np.array(["a", "b"]))).trees
+        assert set(trees.feature[trees.roots].tolist()) == {column}
+
+
 def test_missing_terms_are_no_zeros():
     values = np.column_stack([counts(), np.where(np.arange(60) % 2, np.nan, 0.0)])
     y = np.arange(60) % 2

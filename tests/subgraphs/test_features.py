@@ -46,7 +46,9 @@ def test_features_are_those_of_the_docstring(graphs, transform):
         divisor = norms if transform == "norm" else np.sqrt((norms**2).mean())
         if transform == "count":  # each column by itself
             divisor = np.sqrt((counts**2).mean(axis=0)) * often.sum()
-        expected.append((values / divisor)[:, often] / np.sqrt(3 * (2 + SIZE_WEIGHT)))
+        # small pieces weigh more with norms: 1 / size^2
+        weight = vocabulary.blocks[number].size ** -2.0 / (1 + 1 / 4 + 1 / 9) if transform == "norm" else 1 / 3
+        expected.append((values / divisor)[:, often] * np.sqrt(weight / (2 + SIZE_WEIGHT)))
     expected.append(SizeTerms.learn(sizes, 2).features(sizes))
     found = features.of(counted, sizes)
     assert found.shape == (PLANTED, features.columns)

@@ -75,7 +75,7 @@ def test_groups_are_held_out_together(graphs, head):
     alone = clf.fit(made, y).held_out_score_["accuracy"]
     together = clf.fit(made, y, groups=[f"site {g}" for g in group]).held_out_score_["accuracy"]
     assert alone > 0.9
-    assert together < 0.7
+    assert together < alone - 0.15  # labels of 16 groups are random, so chance is wide
 
 
 def test_groups_are_one_per_graph_and_at_least_two(graphs):

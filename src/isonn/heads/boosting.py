@@ -33,6 +33,10 @@ LEAST_COLUMNS = 64
 #: A tree has one leaf per so many graphs, within these limits: there are more columns than graphs, but large sets hold
 #: more logic. On two folds of Ames, 15 / 31 / 63 / 127 leaves had AUROC .892 / .899 / .901 / .900.
 GRAPHS_PER_LEAF, FEWEST_LEAVES, MOST_LEAVES = 100, 15, 63
+#: The gain of a split is multiplied by this for each further node of its piece, so that of two pieces that tell graphs
+#: apart equally well the smaller is taken. With 1 / .9 / .8, bonds of two rules joined by AND had AUROC .859 / .883 /
+#: .898; held-out molecules of seven sets were predicted equally well with 1 and .9, worse with .8.
+PREFERENCE = 0.9
 #: Fixed for all data.
 SETTINGS = {
     "learning_rate": 0.05,
@@ -112,26 +116,27 @@ def trained_by(run: Run | None) -> Iterator[None]:
         _RUN.reset(before)
 
 
-def train(counts: csr_array, jobs: Sequence[Job], seed: int) -> list[TreeArrays]:
+def train(counts: csr_array, sizes: IntArray, jobs: Sequence[Job], seed: int) -> list[TreeArrays]:
     """Train one model per job on rows of counts (n, q); results do not depend on the number of threads or the place."""
     run = _RUN.get()
     if run is None:
-        return _train_all(counts, jobs, seed)
-    (models,) = run([(_train_all, (counts, jobs, seed))])
+        return _train_all(counts, sizes, jobs, seed)
+    (models,) = run([(_train_all, (counts, sizes, jobs, seed))])
     return list(models)
 
 
-def _train_all(counts: csr_array, jobs: Sequence[Job], seed: int) -> list[TreeArrays]:
+def _train_all(counts: csr_array, sizes: IntArray, jobs: Sequence[Job], seed: int) -> list[TreeArrays]:
     import_lightgbm()
     with ThreadPoolExecutor(min(threads(), max(1, len(jobs)))) as pool:
-        return list(pool.map(lambda job: _train(counts, job, seed), jobs))
+        return list(pool.map(lambda job: _train(counts, sizes, job, seed), jobs))
 
 
-def _train(counts: csr_array, job: Job, seed: int) -> TreeArrays:
+def _train(counts: csr_array, sizes: IntArray, job: Job, seed: int) -> TreeArrays:
     if not counts.shape[1] or not len(job.rows) or (job.targets == job.targets[0]).all():
         return _constant(job)
     lightgbm = import_lightgbm()
     settings = settings_for(job.objective, len(job.rows), counts.shape[1], seed)
+    settings["feature_contri"] = (PREFERENCE ** (sizes - 1.0)).tolist()
     if job.objective == "multiclass":
         settings["num_class"] = job.outputs
     with warnings.catch_warnings():

@@ -27,6 +27,7 @@ class Inputs:
             terms are the last columns and may be negative or NaN.
         digests: equal for equal graphs, shape (g,).
         groups: equal for graphs that no fold may separate, shape (g,); see `isonn.heads.join_groups`.
+        sizes: the nodes of each column's piece, shape (c,), 1 for terms; trees prefer small pieces. None: all the same.
 
     Example:
         >>> inputs = Inputs.of(csr_array(np.eye(3)))
@@ -38,6 +39,7 @@ class Inputs:
     counts: csr_array
     digests: Digests | None = None
     groups: IntArray | None = None
+    sizes: IntArray | None = None
 
     @classmethod
     def of(cls, table: Inputs | csr_array) -> Inputs:
@@ -51,7 +53,7 @@ class Inputs:
         """Return some of the graphs."""
         digests = None if self.digests is None else self.digests[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return Inputs(csr_array(self.features[rows]), csr_array(self.counts[rows]), digests, groups)
+        return Inputs(csr_array(self.features[rows]), csr_array(self.counts[rows]), digests, groups, self.sizes)
 
 
 @dataclass(frozen=True, eq=False)

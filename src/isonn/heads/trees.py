@@ -92,19 +92,20 @@ class TreesHead(Head):
         folds = np.where(np.isin(np.arange(len(folds)), sample), folds, -1)
         self.graphs = len(sample)
         self.columns = screen_columns(inputs.counts, distinct.rows[sample])
-        scores = self._train(inputs.counts, distinct, _jobs(targets, target, distinct, sample), folds, seed)
+        scores = self._train(inputs, distinct, _jobs(targets, target, distinct, sample), folds, seed)
         raw = np.where((distinct.graph >= 0)[:, None], self._per_class(scores)[distinct.graph], np.nan)
         self._calibrate(raw, targets, target, distinct)
         return self
 
-    def _train(self, counts: csr_array, distinct: Distinct, jobs: list[Job], folds: IntArray, seed: int) -> Floats:
+    def _train(self, inputs: Inputs, distinct: Distinct, jobs: list[Job], folds: IntArray, seed: int) -> Floats:
         """Train on all graphs and without each fold; return the held-out scores of the distinct graphs."""
         used = np.unique(np.concatenate([*(job.rows for job in jobs), np.flatnonzero(folds >= 0)]))
-        table, folds = take_cells(counts, distinct.rows[used], self.columns), folds[used]
+        table, folds = take_cells(inputs.counts, distinct.rows[used], self.columns), folds[used]
         jobs = [replace(job, rows=np.searchsorted(used, job.rows)) for job in jobs]
         values = np.unique(folds[folds >= 0]).tolist()
         parts = [job.without(folds == fold) for fold in values for job in jobs]
-        models = train(table, [*jobs, *parts], derive_seed(seed, "trees"))
+        sizes = np.ones(len(self.columns), dtype=np.int64) if inputs.sizes is None else inputs.sizes[self.columns]
+        models = train(table, sizes, [*jobs, *parts], derive_seed(seed, "trees"))
         self.trees = TreeArrays.stack(models[: len(jobs)])
         scores = np.full((len(distinct.rows), self.trees.outputs), np.nan)
         for i, fold in enumerate(values):

@@ -5,11 +5,11 @@ For a graph that contains template t of a block :math:`n_t` times, the feature i
 .. math:: x_t = a \, \frac{\log(1 + n_t)}{\lVert \log(1 + n) \rVert}
 
 with the norm over all subgraphs of that view and size, also those that are not templates, and the same a for the whole
-block. Each size of a view, and each view, has the same weight. Large graphs then do not count more than small ones. For
-numbers that grow with the graph, held-out data may prefer logarithms without the norm, or counts, each divided by its
-root mean square and by the number of templates of its block, so that few plain pieces come first. A few terms of the
-whole graph (nodes, edges, cycles, degrees; logP and others for molecules) are added. Everything is sparse and linear,
-so the contribution of each occurrence to the score is exact (`isonn.subgraphs.explain`).
+block. Each view has the same weight; sizes weigh less the larger they are. Large graphs do not count more than small
+ones. For numbers that grow with the graph, held-out data may prefer logarithms without the norm, or counts, each
+divided by its root mean square and by the number of templates of its block, so that few plain pieces come first. A few
+terms of the whole graph (nodes, edges, cycles, degrees; logP and others for molecules) are added. Everything is sparse
+and linear, so the contribution of each occurrence to the score is exact (`isonn.subgraphs.explain`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ from isonn.subgraphs.table import precision, stack_rows
 from isonn.subgraphs.terms import SIZE_WEIGHT, NumberTerms, SizeTerms
 from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary, moved
 
+#: With norms, the weight of a size falls with this power of it. Otherwise large pieces share the weight of a small one
+#: that they contain, and with it the importance of nodes around it. With 0 / 1 / 2 / 3, bonds of two rules with AND
+#: had AUROC .840 / .863 / .881 / .888; held-out molecules and TU sets were predicted equally well up to 2.
+SIZE_DECAY = 2
 #: How a count becomes a feature: its logarithm divided by the norm of all logarithms, its logarithm, or the count.
 NORM, LOG, COUNT = "norm", "log", "count"
 
@@ -71,7 +75,10 @@ class SumFeatures:
         views = [block.view for block in vocabulary.blocks]
         sizes = list(map(len, vocabulary.blocks))
         count = len(set(views))
-        scale = np.array([1 / np.sqrt(views.count(view) * (count + SIZE_WEIGHT)) for view in views])
+        decay = SIZE_DECAY if transform == NORM else 0
+        weight = np.array([float(block.size) ** -decay for block in vocabulary.blocks])
+        weight /= np.bincount(views, weight)[views]
+        scale = np.sqrt(weight / (count + SIZE_WEIGHT))
         if transform == LOG:
             norms = [_norms(counts, _logs(counts.data), counted.block, len(views)) for counts in counted.chunks()]
             scale /= np.maximum(np.sqrt(np.mean(np.concatenate(norms)[distinct] ** 2, axis=0)), 1e-12)

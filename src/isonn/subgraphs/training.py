@@ -71,9 +71,9 @@ class Training:
         digests = tell_apart(self.survey.hashes, table, sampled)
         return replace(self, digests=digests, groups=join_groups(digests, groups))
 
-    def inputs(self, features: csr_array, counts: csr_array) -> Inputs:
-        """Return features and counts with what graphs are equal and stay together."""
-        return Inputs(features, counts, self.digests, self.groups)
+    def inputs(self, features: csr_array, counts: csr_array, sizes: IntArray | None = None) -> Inputs:
+        """Return features and counts with what graphs are equal and stay together, and the nodes of pieces."""
+        return Inputs(features, counts, self.digests, self.groups, sizes)
 
     def held_out_loss(self, inputs: Inputs) -> float:
         """Return the loss of a linear head for graphs that were left out."""
@@ -117,7 +117,9 @@ def fit_model(
     features = SumFeatures.learn(vocabulary, counted, terms, training.distinct, NORM)
     rows = _rows_with_counts(training, head)
     counts = features.with_terms(vocabulary.counts(counted, rows), terms, rows)
-    inputs = training.inputs(features.of(counted, terms), counts)
+    sizes = np.ones(counts.shape[1], dtype=np.int64)  # terms count as single nodes
+    sizes[: len(vocabulary)] = vocabulary.template_sizes
+    inputs = training.inputs(features.of(counted, terms), counts, sizes)
     if isinstance(training.target, Numbers):
         training = _choose_scale(training, inputs)
     if training.target.numeric:
@@ -125,7 +127,7 @@ def fit_model(
         least = training.held_out_loss(inputs)
         for transform in (LOG, COUNT):
             other = SumFeatures.learn(vocabulary, counted, terms, training.distinct, transform)
-            tried = training.inputs(other.of(counted, terms), counts)
+            tried = replace(inputs, features=other.of(counted, terms))
             loss = training.held_out_loss(tried)
             if loss < least:
                 features, inputs, least = other, tried, loss

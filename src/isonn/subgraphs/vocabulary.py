@@ -181,6 +181,11 @@ class Vocabulary:
             first += len(rows)
         return cls(tuple(blocks))
 
+    @property
+    def template_sizes(self) -> IntArray:
+        """The nodes of each template."""
+        return np.repeat([block.size for block in self.blocks], [len(block) for block in self.blocks])
+
     def block_of(self, column: int) -> Block:
         """Return the block of the template in a column."""
         return next(block for block in self.blocks if column < block.first + len(block))
