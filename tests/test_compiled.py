@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,21 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     other = os.getuid() + 1
     monkeypatch.setattr(os, "getuid", lambda: other)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert cache_folder() is None
+
+
+def test_a_cache_that_cannot_be_written_is_replaced_by_a_private_folder_of_temporary_files(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = cache_folder()
+    assert folder == tmp_path / f"isonn-numba-{os.getuid()}"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    cache_folder.cache_clear()
+    folder.rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    folder.symlink_to(tmp_path / "elsewhere")  # set by somebody else
     assert cache_folder() is None
 
 

@@ -44,17 +44,6 @@ from isonn.targets import as_y
 class SubgraphEstimator(GraphEstimator):
     """The common base of the classifier and the regressor: a vectorizer, features and a head."""
 
-    max_nodes: int | str
-    n_templates: int | None
-    view: str | View | Sequence[str | View]
-    head: str
-    min_support: int
-    max_subgraphs: int
-    keep_examples: bool | str
-    n_jobs: int
-    random_state: Any
-    verbose: int
-
     seed_: int
     held_out_score_: Scores | None
     _model: SubgraphModel
@@ -62,6 +51,31 @@ class SubgraphEstimator(GraphEstimator):
     _held_out_columns: list[Scores]
     _calibration: NDArray[np.float64] | None
     _trust: Trust | None = None
+
+    def __init__(
+        self,
+        max_nodes: int | str = "auto",
+        n_templates: int | None = None,
+        *,
+        view: str | View | Sequence[str | View] = "auto",
+        head: str = "auto",
+        min_support: int = 2,
+        max_subgraphs: int = 100_000,
+        keep_examples: bool | str = False,
+        n_jobs: int = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_nodes = max_nodes
+        self.n_templates = n_templates
+        self.view = view
+        self.head = head
+        self.min_support = min_support
+        self.max_subgraphs = max_subgraphs
+        self.keep_examples = keep_examples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
@@ -438,17 +452,19 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.max_nodes = max_nodes
-        self.n_templates = n_templates
-        self.view = view
-        self.head = head
-        self.min_support = min_support
-        self.max_subgraphs = max_subgraphs
+        super().__init__(
+            max_nodes,
+            n_templates,
+            view=view,
+            head=head,
+            min_support=min_support,
+            max_subgraphs=max_subgraphs,
+            keep_examples=keep_examples,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.class_weight = class_weight
-        self.keep_examples = keep_examples
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def alerts(self, X: Any, y: Any = None, *, label: Any = None, top: int = 50, min_support: int = 5) -> Any:
         """Find structural alerts: groups and pieces of molecules that warn of a class, as SMARTS.
@@ -505,31 +521,6 @@ class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
         >>> isonn.SubgraphRegressor(random_state=0).fit(graphs, nodes).score(graphs, nodes) > 0.95
         True
     """
-
-    def __init__(
-        self,
-        max_nodes: int | str = "auto",
-        n_templates: int | None = None,
-        *,
-        view: str | View | Sequence[str | View] = "auto",
-        head: str = "auto",
-        min_support: int = 2,
-        max_subgraphs: int = 100_000,
-        keep_examples: bool | str = False,
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_nodes = max_nodes
-        self.n_templates = n_templates
-        self.view = view
-        self.head = head
-        self.min_support = min_support
-        self.max_subgraphs = max_subgraphs
-        self.keep_examples = keep_examples
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def alerts(self, *_: Any, **__: Any) -> NoReturn:
         """Raise `InputError`: alerts warn of a class. ``reasons_`` has the pieces that raise and lower a number."""

@@ -258,7 +258,8 @@ def _canonical_row(entry, size, view, tables, scratch):  # type: ignore[no-untyp
 def _pack(row, bits, words):  # type: ignore[no-untyped-def]
     """Pack a row of codes into 64-bit words that sort like rows; ``bits`` is the width of view and size, node, edge."""
     size, at, free = row[1], 0, 64 - bits[0]
-    words[:] = 0
+    for i in range(len(words)):
+        words[i] = 0
     words[0] = np.uint64(row[0] << SIZE_BITS | size) << np.uint64(free)
     for i in range(size * (size + 1) // 2):
         width = bits[1] if i < size else bits[2]
@@ -274,7 +275,8 @@ def pack_rows(view, size, rows, bits, packed):  # type: ignore[no-untyped-def]
     row = np.zeros(2 + rows.shape[1], np.int32)
     row[0], row[1] = view, size
     for n in range(len(rows)):
-        row[2:] = rows[n]
+        for i in range(rows.shape[1]):
+            row[2 + i] = rows[n, i]
         _pack(row, bits, packed[n])
 
 
@@ -491,7 +493,8 @@ def count_graphs(start, depths, limits, graphs, meaning, tables, search, output,
                 continue
             search.running[0], search.root[0], search.level[0], search.touched_count[0] = 1, base, 0, 0
             used[LISTED] = 0
-            by_size[:] = 0
+            for j in range(len(by_size)):
+                by_size[j] = 0
         root, level = search.root[0], search.level[0]
         n_touched, listed = search.touched_count[0], used[LISTED]
         status, bad = DONE, 0
@@ -604,7 +607,8 @@ def count_graphs(start, depths, limits, graphs, meaning, tables, search, output,
         if status == TOO_MANY:
             for j in range(n_touched):
                 hits[touched[j]] = 0
-            seen[: last - base] = 0
+            for j in range(last - base):
+                seen[j] = 0
             search.running[0] = 0
         if status != DONE:
             return status, g, bad
