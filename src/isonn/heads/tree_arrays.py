@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,19 @@ from isonn.packing import Floats
 DEEPEST = 64
 #: 0!, 1!, ... as far as a path of distinct columns can need them.
 FACTORIALS = np.array([math.factorial(n) for n in range(DEEPEST + 2)], dtype=np.float64)
+
+
+class Nodes(NamedTuple):
+    """The arrays of `TreeArrays`, as the compiled loops take them."""
+
+    feature: Any
+    threshold: Any
+    nan_left: Any
+    left: Any
+    right: Any
+    value: Any
+    roots: Any
+    output: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +105,14 @@ class TreeArrays:
         """Return the sum of the leaves that each row of counts (g, q) reaches, shape (g, outputs)."""
         total = np.zeros((counts.shape[0], self.outputs))
         walk = _kernels()[0]
-        table = counts.indptr, counts.indices, counts.data.astype(np.float64, copy=False), counts.shape[1]
-        walk(*table, *self._arrays(), total)
+        walk(
+            counts.indptr,
+            counts.indices,
+            counts.data.astype(np.float64, copy=False),
+            counts.shape[1],
+            self._nodes,
+            total,
+        )
         return total
 
     def shapley(self, counts: csr_array, output: int, reference: Floats) -> Floats:
@@ -109,11 +128,12 @@ class TreeArrays:
         """
         values = np.zeros(counts.shape)
         share = _kernels()[1]
-        share(counts.toarray().astype(np.float64), reference, *self._arrays(), FACTORIALS, output, values)
+        share(counts.toarray().astype(np.float64), reference, self._nodes, FACTORIALS, output, values)
         return values
 
-    def _arrays(self) -> tuple[NDArray[Any], ...]:
-        return tuple(getattr(self, field.name) for field in fields(self))
+    @property
+    def _nodes(self) -> Nodes:
+        return Nodes(*(getattr(self, field.name) for field in fields(self)))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
@@ -168,8 +188,9 @@ def _kernels() -> tuple[Any, Any]:
     from isonn.compiled import compiled
 
     @compiled()
-    def walk(indptr, indices, data, columns, feature, threshold, nan_left, left, right, value, roots, output, total):  # type: ignore[no-untyped-def]
+    def walk(indptr, indices, data, columns, nodes, total):  # type: ignore[no-untyped-def]
         """Add the leaves of every row to its outputs."""
+        feature, threshold, nan_left, left, right, value, roots, output = nodes
         row = np.zeros(columns)
         for i in range(len(indptr) - 1):
             for j in range(indptr[i], indptr[i + 1]):
@@ -185,15 +206,14 @@ def _kernels() -> tuple[Any, Any]:
                 row[indices[j]] = 0.0
 
     @compiled()
-    def share(  # type: ignore[no-untyped-def]
-        rows, reference, feature, threshold, nan_left, left, right, value, roots, output, factorials, wanted, out
-    ):
+    def share(rows, reference, nodes, factorials, wanted, out):  # type: ignore[no-untyped-def]
         """Add the Shapley values of every row, walking to every leaf that mixtures of row and reference can reach.
 
         A leaf is reached by the sets of columns that hold all u columns where only the row goes on towards it and none
         of the v columns where only the reference does, so each of the u gets (u-1)! v! / (u+v)! of its value, and each
         of the v minus u! (v-1)! / (u+v)!.
         """
+        feature, threshold, nan_left, left, right, value, roots, output = nodes
         stack = np.zeros(DEEPEST + 2, np.int64)  # nodes still to visit
         depth = np.zeros(DEEPEST + 2, np.int64)  # distinct columns above each of them
         on_path = np.zeros((DEEPEST + 2, DEEPEST + 1), np.int64)
