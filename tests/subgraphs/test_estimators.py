@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import warnings
 from dataclasses import replace
@@ -61,6 +62,14 @@ def test_a_saved_model_is_the_same(graphs, model, kind, tmp_path):
     np.testing.assert_array_equal(loaded.unseen_share(graphs[:3]), saved.unseen_share(graphs[:3]))
     assert loaded.get_feature_names_out().tolist() == saved.get_feature_names_out().tolist()
     assert loaded.seen_in_training(graphs).all()
+
+
+def test_graphs_that_were_predicted_before_change_no_bit(mutag):
+    clf = isonn.SubgraphClassifier(4, head="linear", min_support=8, random_state=0).fit(mutag)
+    expected, order = clf.predict_proba(mutag), np.random.default_rng(0).permutation(len(mutag))
+    other = copy.deepcopy(clf)  # without what the counters of the first have met
+    alone = np.concatenate([other.predict_proba(mutag[i : i + 1]) for i in order.tolist()])
+    np.testing.assert_array_equal(alone, expected[order])
 
 
 @pytest.mark.parametrize("model", ["default", "short"])
