@@ -17,9 +17,9 @@ UNITS = 7
 #: Terms of the whole graph with bars of their own.
 TERMS = 2
 #: Size in pixels: the height of a row, and where bars start and end.
-ROW, LEFT, RIGHT, WIDTH = 26, 205, 325, 384
+ROW, LEFT, RIGHT, WIDTH = 26, 222, 328, 384
 #: Characters of a name.
-NAME = 24
+NAME = 26
 
 
 @dataclass(frozen=True)
