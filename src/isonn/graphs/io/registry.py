@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from isonn.errors import DatasetError, InputError, name_the_extra
+from isonn.files import is_path
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.tables import SUFFIXES as TABLES
 from isonn.graphs.join import difference
@@ -344,7 +345,7 @@ def option_names(reader: Reader) -> list[str]:
 def with_likely(data: str, names: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
     """Return options with ``likely``, the columns that a model was fitted to, if the format of DATA looks for them."""
     path = Path(data).expanduser()
-    reader = reader_of(path) if names and "target" not in options and path.exists() else None
+    reader = reader_of(path) if names and "target" not in options and is_path(path) else None
     return options if reader is None or "likely" not in option_names(reader) else {**options, "likely": list(names)}
 
 
