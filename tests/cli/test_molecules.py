@@ -10,7 +10,7 @@ import pytest
 from tests_commands import refused, run
 
 import isonn
-from isonn.cli import options
+from isonn.cli import reading
 
 pytest.importorskip("rdkit")
 
@@ -140,7 +140,7 @@ def test_rows_without_a_target_are_explained_and_numbered_as_in_predictions(name
 @pytest.mark.filterwarnings("always::isonn.errors.IsoNNWarning")
 def test_large_tables_repeat_no_warning(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.import_module("isonn.graphs.stream"), "AT_ONCE", 4)
-    monkeypatch.setattr(options, "LARGE", 1)
+    monkeypatch.setattr(reading, "LARGE", 1)
     data, new = tmp_path / "known.csv", tmp_path / "new.csv"
     data.write_text("smiles,y\n" + "".join(f"{smiles},{i % 2}\n" for i, smiles in enumerate([*ROWS, *ROWS[:2]])))
     result = run("fit", data, "--jobs", 1, "--out", tmp_path / "model")
@@ -194,8 +194,8 @@ def test_alerts_of_several_labels_are_asked_for_by_name(both):
 def test_a_table_of_smiles_is_read_in_pieces_earlier_than_a_folder_of_its_size(tmp_path, monkeypatch):
     data = tmp_path / "many.csv"
     data.write_text("smiles\n" + "CCO\n" * 100)
-    monkeypatch.setattr(options, "LARGE", 2 * data.stat().st_size)
-    assert options.stream_of(str(data)) is not None
+    monkeypatch.setattr(reading, "LARGE", 2 * data.stat().st_size)
+    assert reading.is_large(str(data))
 
 
 def test_a_table_where_nothing_can_be_read_still_has_every_row(model, tmp_path):

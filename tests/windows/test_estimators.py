@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 import isonn
-from isonn import estimator as model_files
+from isonn import model_files
 from isonn.errors import InputError, IsoNNWarning, ModelFileError, NotFittedError
 
 
@@ -264,7 +264,7 @@ def edit(*, forged=True, **changes):
         path = folder / "model.json"
         description = {**json.loads(path.read_text()), **changes}
         if forged:
-            description["digest"] = model_files._digest(description)
+            description["digest"] = model_files.digest_of(description)
         path.write_text(json.dumps(description))
 
     return apply
