@@ -28,7 +28,7 @@ PREDICTION_CELLS = 2**25
 class NeuralClassifier(GraphClassifier):
     """Base of the baselines whose model is a torch network.
 
-    A subclass is a dataclass, too, whose fields are constructor arguments, and implements these hooks:
+    Subclasses are dataclasses: their fields are the constructor arguments. They implement these hooks:
 
     - ``_prepare(graphs)``: learn anything needed before the network, such as a node order;
     - ``_inputs(graphs)``: the inputs of the network, a tensor or anything that supports ``[rows]``;

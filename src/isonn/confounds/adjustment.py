@@ -44,7 +44,7 @@ class Adjustment:
         unseen: str = "mean",
         source: NDArray[np.bool_] | None = None,
     ) -> tuple[Adjustment, Floats]:
-        """Learn from training graphs, and return their adjusted values, too.
+        """Fit to training graphs and return their adjusted values.
 
         Args:
             graphs: the graphs with their confounds.

@@ -147,6 +147,6 @@ def row_digests(table: csr_array) -> Digests:
     bits = (table.data.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: minus zero is zero
     with np.errstate(over="ignore"):
         hashed = mix64(mix64(table.indices.astype(np.uint64)) ^ bits)
-        hashed[table.data == 0] = 0  # a stored zero is no entry
+        hashed[table.data == 0] = 0  # ignore explicitly stored zeros
         sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(hashed, dtype=np.uint64)])
         return mix64(sums[table.indptr[1:]] - sums[table.indptr[:-1]])

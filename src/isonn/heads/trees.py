@@ -243,7 +243,7 @@ def screen_columns(counts: csr_array, rows: IntArray | None = None) -> IntArray:
     varied, digests = np.zeros(counts.shape[1], dtype=np.int64), np.zeros(counts.shape[1], dtype=np.uint64)
     for start, block in _in_blocks(counts, rows):
         graph = np.repeat(np.arange(start, start + block.shape[0], dtype=np.uint64), np.diff(block.indptr))
-        kept = block.data != 0  # a stored zero is no entry
+        kept = block.data != 0  # ignore explicitly stored zeros
         varied += np.bincount(block.indices[kept], minlength=len(varied))
         bits = block.data[kept].astype(np.float64).view(np.uint64)
         np.add.at(digests, block.indices[kept], mix64(mix64(graph[kept]) ^ bits))

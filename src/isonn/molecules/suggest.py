@@ -36,7 +36,7 @@ class MoleculeEditor(Editor):
             for words, product in (*_replaced_units(graph, molecule), *_replacements(molecule)):
                 try:
                     Chem.SanitizeMol(product)
-                except ValueError:  # there is no such molecule
+                except ValueError:  # the edit gives no valid molecule
                     continue
                 smiles = Chem.MolToSmiles(product)
                 if "." not in smiles:
@@ -75,7 +75,7 @@ def _replaced_units(graph: Graph, molecule: Mol) -> Iterator[tuple[str, Mol]]:
         place = cut[0][1] - sum(atom < cut[0][1] for atom in inside)
         yield f"remove {name}", Mol(rest)
         for group in UNIT_REPLACEMENTS:
-            with suppress(ValueError):  # there is no such molecule
+            with suppress(ValueError):  # the edit gives no valid molecule
                 yield f"replace {name} by {group}", attach(rest, place, group)
 
 

@@ -145,7 +145,7 @@ def _judged(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> 
 
 
 def _with_run_tiles(header: Header, rows: Sequence[Row], method: str) -> Header:
-    """Return the first screen with the scores of the run, over all seeds, if the run has a trivial method, too."""
+    """Return the first screen: the scores of the run over all seeds, if it includes a trivial method."""
     best = best_of([row for row in rows if row.method == method])
     trivial = best_of([row for row in rows if kind_of(row.method) == "trivial"])
     if best is None or trivial is None:

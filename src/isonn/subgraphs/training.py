@@ -95,7 +95,7 @@ class Training:
             )
 
     def scores(self, held_out: Floats | None) -> tuple[Scores | None, list[Scores]]:
-        """Return the scores of held-out outputs, and those of several columns; None if there are no such outputs."""
+        """Return the scores of held-out outputs, overall and per column; None without held-out outputs."""
         rows = np.zeros(0, dtype=bool) if held_out is None else np.isfinite(held_out).any(axis=1)
         if held_out is None or not rows.any():
             return None, []

@@ -64,7 +64,7 @@ class PlacedCounts:
     Attributes:
         graphs: number of graphs.
         entries: number of counts of templates.
-        place: the column of each subgraph, rising, or -1 if it is no template, ``(d,)``.
+        place: the column of each subgraph, ascending, or -1 if it is not a template, ``(d,)``.
         block: the number of its view and size, ``(d,)``.
         unseen: which of them no training graph has, ``(d,)``.
         chunks: returns the counts in runs of graphs, ``(g, d)``, sorted by column.
