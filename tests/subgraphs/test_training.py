@@ -70,12 +70,14 @@ def test_groups_are_held_out_together(graphs, head):
     group = np.repeat(np.arange(16), 3)
     base = [networkx.gnp_random_graph(9, 0.35, seed=i) for i in range(16)]
     made = [networkx.disjoint_union(base[g], networkx.path_graph(1 + i % 3)) for i, g in enumerate(group)]
-    y = np.random.default_rng(0).permutation(np.arange(16) % 2)[group]
     clf = model_of("classes", head, max_nodes=4)
-    alone = clf.fit(made, y).held_out_score_["accuracy"]
-    together = clf.fit(made, y, groups=[f"site {g}" for g in group]).held_out_score_["accuracy"]
-    assert alone > 0.9
-    assert together < alone - 0.15  # labels of 16 groups are random, so chance is wide
+    alone, together = [], []
+    for seed in range(5):  # of 16 random classes: a single draw varies by 0.12
+        y = np.random.default_rng(seed).permutation(np.arange(16) % 2)[group]
+        alone.append(clf.fit(made, y).held_out_score_["accuracy"])
+        together.append(clf.fit(made, y, groups=[f"site {g}" for g in group]).held_out_score_["accuracy"])
+    assert min(alone) > 0.9
+    assert np.mean(together) < 0.7
 
 
 def test_groups_are_one_per_graph_and_at_least_two(graphs):
