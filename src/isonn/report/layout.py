@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import pdist, squareform
 
 from isonn.graphs import isomorphism
 from isonn.graphs.graph import Graph
 
 Points = NDArray[np.float64]
 
-#: Steps of majorisation; for molecules the picture stops changing visibly after about half as many.
-_STEPS = 100
-#: Largest ring drawn as a regular polygon.
-_RING = 8
+#: Steps of the layout for each node, and how far starts lie from classical scaling; the best of them is taken.
+_STEPS, _SPREADS = 50, (0.05, 0.4, 1.0)
 #: Space between unconnected components of a graph, in bonds.
 _GAP = 1.6
 
@@ -85,90 +83,27 @@ def _colours(values: list[Any] | None, n: int) -> list[int]:
 
 
 def _connected(graph: Any) -> Points:
-    """Return positions of a connected graph whose distances follow distances in the graph (stress)."""
+    """Return positions of a connected graph whose distances follow distances in the graph (Kamada and Kawai)."""
     n = graph.vcount()
     if n == 1:
         return np.zeros((1, 2))
-    target, weight = _targets(graph)
-    # Majorisation of the stress (SMACOF): each step solves a weighted Laplacian system.
-    laplacian = -weight.copy()
-    np.fill_diagonal(laplacian, weight.sum(axis=1))
-    inverse = np.linalg.inv(laplacian + 1 / n)
+    steps = squareform(np.array(graph.distances(), dtype=float))
+    circle = np.array(graph.layout_circle().coords)
+    scaled = _signed(np.array(graph.layout_mds().coords)) if n > 2 else np.zeros((2, 2))
 
-    def relaxed(points: Points, steps: int) -> Points:
-        for _ in range(steps):
-            between = cdist(points, points)
-            pull = -weight * target / np.maximum(between, 1e-9)
-            np.fill_diagonal(pull, 0.0)
-            np.fill_diagonal(pull, -pull.sum(axis=1))
-            points = inverse @ (pull @ points)
-        return points
+    def placed(spread: float) -> Points:
+        start = (scaled + spread * circle).tolist()
+        return np.array(graph.layout_kamada_kawai(maxiter=_STEPS * n, epsilon=0, seed=start).coords)
 
     def stress(points: Points) -> float:
-        return float((weight * (cdist(points, points) - target) ** 2).sum())
+        return round(float((((pdist(points) - steps) / steps) ** 2).sum()), 6)
 
-    # From a symmetric start a ring may end up twisted, so several starts run for a while and the best one continues.
-    tries = [relaxed(_start(target, spread), _STEPS // 4) for spread in (0.05, 0.4, 1.0)]
-    points = relaxed(min(tries, key=stress), _STEPS)
-    return _turned(points)
-
-
-def _targets(graph: Any) -> tuple[Points, Points]:
-    """Return the target distances of nodes, and their weights."""
-    steps = np.array(graph.distances(), dtype=float)
-    # Two bonds at 120 degrees span 1.73, and each further bond of a zigzag adds 0.87.
-    target = np.where(steps <= 1, steps, math.sqrt(3) + 0.87 * (steps - 2))
-    weight = np.zeros_like(steps)
-    np.divide(1.0, steps**2, out=weight, where=steps > 0)
-    if graph.vcount() <= 300:
-        for ring in _rings(graph):
-            size = len(ring)
-            for a in range(size):
-                for b in range(a):
-                    gap = min(a - b, size - a + b)
-                    chord = math.sin(math.pi * gap / size) / math.sin(math.pi / size)
-                    i, j = ring[a], ring[b]
-                    target[i, j] = target[j, i] = chord
-                    weight[i, j] = weight[j, i] = max(weight[i, j], 1.0)
-    return target, weight
-
-
-def _rings(graph: Any) -> list[list[int]]:
-    """Return small rings that share at most one bond with another, as their nodes in order; none in dense graphs."""
-    if graph.ecount() > 1.5 * graph.vcount():
-        return []
-    rings = []
-    for edges in graph.minimum_cycle_basis():
-        if len(edges) > _RING:
-            continue
-        near: dict[int, list[int]] = {}
-        for a, b in (graph.es[edge].tuple for edge in edges):
-            near.setdefault(a, []).append(b)
-            near.setdefault(b, []).append(a)
-        ring = [min(near)]
-        while len(ring) < len(near):
-            ring.append(next(node for node in sorted(near[ring[-1]]) if node not in ring))
-        rings.append(ring)
-    return rings
-
-
-def _start(target: Points, spread: float) -> Points:
-    """Return classical scaling, with coincident nodes moved apart in canonical order."""
-    n = len(target)
-    centre = np.eye(n) - 1 / n
-    values, vectors = np.linalg.eigh(-0.5 * centre @ target**2 @ centre)
-    points = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
-    if n == 2:
-        return np.array([[0.0, 0.0], [1.0, 0.0]])
-    angle = 2 * np.pi * np.arange(n) / n
-    return np.asarray(_signed(points) + spread * np.column_stack([np.cos(angle), np.sin(angle)]))
-
-
-def _turned(points: Points) -> Points:
-    """Rotate so that the longest direction is horizontal."""
+    # from a symmetric start a ring may end up twisted and equal neighbours in one place
+    points = min(map(placed, _SPREADS), key=stress)
+    points = points / np.mean([math.dist(points[a], points[b]) for a, b in graph.get_edgelist()])
     points = points - points.mean(axis=0)
-    _, axes = np.linalg.eigh(points.T @ points)
-    return _signed(points @ axes[:, ::-1])
+    axes = np.linalg.eigh(points.T @ points)[1]
+    return _signed(points @ axes[:, ::-1])  # the longest direction is horizontal
 
 
 def _signed(points: Points) -> Points:
