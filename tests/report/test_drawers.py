@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html import escape
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,7 +13,7 @@ import isonn
 from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.report import draw
-from isonn.report.draw import Drawer, Drawing, Mark, draw_graph, drawer_of, find_drawer, register_drawer
+from isonn.report.draw import Drawer, Drawing, Mark, Scene, draw_graph, drawer_of, find_drawer, register_drawer
 
 EVIL = "<script>alert(1)</script>&\"'"
 
@@ -24,24 +23,20 @@ class Blocks(Drawer):
 
     name = "blocks"
 
-    def draw(self, graph, *, title="", marks=(), shown=(), node_importance=None, edge_importance=None, symbols=None):
-        steps = draw.levels(node_importance)
-        colours = ["" if steps is None else draw.level_class(int(steps[node])) for node in range(graph.n)]
-        squares = "".join(f'<rect class="{c}" x="{9 * i}" width="8" height="8"/>' for i, c in enumerate(colours))
-        frames = "".join(
-            f'<path class="halo {"pos" if mark.positive else "neg"}{" on" if i in shown else ""}" data-m="{i}" '
+    def draw(self, scene):
+        n, steps = scene.graph.n, draw.levels(scene.node_importance)
+        colours = ["" if steps is None else draw.level_class(int(steps[node])) for node in range(n)]
+        squares = [f'<rect class="{c}" x="{9 * i}" width="8" height="8"/>' for i, c in enumerate(colours)]
+        frames = [
+            f'<path class="halo {"pos" if mark.positive else "neg"}{scene.on(i)}" data-m="{i}" '
             f'd="M{9 * min(mark.all_nodes)} 0h8"/>'
-            for i, mark in enumerate(marks)
-        )
-        text = escape(title or self.alternative(graph, marks, symbols))
-        svg = (
-            f'<svg class="isonn blocks" role="img" viewBox="0 0 {9 * graph.n} 8" width="{9 * graph.n}" height="8">'
-            f"<title>{text}</title><g>{frames}{squares}</g></svg>"
-        )
-        return Drawing(svg, f"0 0 {9 * graph.n} 8", "", self.name)
+            for i, mark in enumerate(scene.marks)
+        ]
+        box = f"0 0 {9 * n} 8"
+        return Drawing(self.frame(scene, box, frames + squares), box, "", self.name)
 
-    def draw_template(self, template, *, title="", symbols=None):
-        return self.draw(isonn.as_graphset([template.adjacency])[0], title=title or "template")
+    def draw_template(self, template, title="", symbols=None):
+        return self.draw(Scene(isonn.as_graphset([template.adjacency])[0], title or "template"))
 
 
 @pytest.fixture
@@ -67,9 +62,8 @@ def test_a_drawing_keeps_the_contract(kind, drawers, graph):
     drawer = drawers[kind]
     marks = [Mark((0, 1, 2), text="1 +"), Mark((3, 4, -1), positive=False, text="2 -")]
     weights = np.array([4.0, 1.0, 1.0, -2.0, -4.0, 0.0])
-    drawing = drawer.draw(
-        graph, marks=marks, shown=[1], node_importance=weights, edge_importance=np.outer(weights, weights)
-    )
+    edges = np.outer(weights, weights)
+    drawing = drawer.draw(Scene(graph, marks=marks, shown=[1], node_importance=weights, edge_importance=edges))
     root = ElementTree.fromstring(drawing.svg)
     assert root.tag == "svg"
     assert root.get("class", "").split()[0] == "isonn"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
-from isonn.report.draw import Drawing, Mark, Symbols, register_drawer, shortened
+from isonn.report.draw import Drawing, Mark, Scene, Symbols, register_drawer, shortened
 from isonn.report.matrix import MatrixDrawer
 from isonn.report.words import short_names
 
@@ -29,33 +28,22 @@ class ConnectomeDrawer(MatrixDrawer):
     """A matrix with a name at every row and column, ordered by network (the node labels) if the atlas has them."""
 
     name = "matrix"
-    colours = "red-blue"
+    colours = " red-blue"
     positive, negative = (0xB2, 0x18, 0x2B), (0x21, 0x66, 0xAC)  # as in nilearn's figures
 
-    def draw(
-        self,
-        graph: Graph,
-        *,
-        title: str = "",
-        marks: Sequence[Mark] = (),
-        shown: Sequence[int] = (),
-        node_importance: NDArray[np.float64] | None = None,
-        edge_importance: NDArray[np.float64] | None = None,
-        symbols: Symbols | None = None,
-    ) -> Drawing:
+    def draw(self, scene: Scene) -> Drawing:
         """Draw one connectome; see `isonn.report.draw.Drawer.draw`."""
-        title = title or self.alternative(graph, [marks[i] for i in shown], symbols)
-        order = by_network(graph)
-        place = np.argsort(order)
-        return super().draw(
-            _short(_reordered(graph, order)),
-            title=title,
-            marks=[_moved(mark, place) for mark in marks],
-            shown=shown,
-            node_importance=None if node_importance is None else node_importance[order],
-            edge_importance=None if edge_importance is None else edge_importance[np.ix_(order, order)],
-            symbols=symbols,
+        order = by_network(scene.graph)
+        place, nodes, edges = np.argsort(order), scene.node_importance, scene.edge_importance
+        reordered = replace(
+            scene,
+            graph=_short(_reordered(scene.graph, order)),
+            title=scene.title or self.alternative(scene),
+            marks=[_moved(mark, place) for mark in scene.marks],
+            node_importance=None if nodes is None else nodes[order],
+            edge_importance=None if edges is None else edges[np.ix_(order, order)],
         )
+        return super().draw(reordered)
 
     def cell(self, n: int) -> int:
         """Return the height of a line of text, for up to 120 regions."""
@@ -89,10 +77,11 @@ class ConnectomeDrawer(MatrixDrawer):
             lines = "".join(f"M0 {size * end}H{side}M{size * end} 0V{side}" for end in ends.tolist())
             yield f'<path class="frame" d="{lines}"/>' if lines else ""
 
-    def names(self, graph: Graph, marks: Sequence[Mark], shown: Sequence[int], size: int, text: float) -> Iterable[str]:
+    def names(self, scene: Scene, size: int, text: float) -> Iterable[str]:
         """Yield the names of each mark's regions, in letters that are readable on a phone."""
-        for i, mark in enumerate(marks):
-            yield f'<g class="names{" on" if i in shown else ""}" data-m="{i}" font-size="{text:.1f}">'
+        graph = scene.graph
+        for i, mark in enumerate(scene.marks):
+            yield f'<g class="names{scene.on(i)}" data-m="{i}" font-size="{text:.1f}">'
             low = -math.inf
             for node in sorted(mark.all_nodes)[:NAMED]:
                 at = low = max(size * (node + 0.5) + 0.35 * text, low + text)  # not on top of the previous name
@@ -102,10 +91,10 @@ class ConnectomeDrawer(MatrixDrawer):
                 yield f'<text transform="translate({at:.0f} -12) rotate(90)">{word}</text>'
             yield "</g>"
 
-    def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
+    def draw_template(self, template: Template, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """Draw a set of regions as nodes and lines; its title names them."""
         named = title or f"Connections among {', '.join(template.texts or ())}".strip()
-        return super().draw_template(template, title=named, symbols=symbols)
+        return super().draw_template(template, named, symbols)
 
 
 def by_network(graph: Graph) -> IntArray:

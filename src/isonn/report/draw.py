@@ -10,9 +10,10 @@ import importlib
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -26,6 +27,8 @@ from isonn.plugins import load_plugin
 
 #: Number of steps of importance in a colour scale, on each side.
 LEVELS = 4
+#: Positions by node.
+Points = Mapping[int, tuple[float, float]]
 #: Names longer than this are cut in drawings and tables.
 LONGEST_NAME = 60
 
@@ -52,6 +55,32 @@ class Mark:
     def all_nodes(self) -> set[int]:
         """Its nodes, without padding."""
         return {node for node in (*self.nodes, *(self.columns or ())) if node >= 0}
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What a drawing shows.
+
+    Attributes:
+        graph: the graph.
+        title: the alternative text; "" uses `Drawer.alternative`.
+        marks: pieces that can be highlighted.
+        shown: numbers of the marks that are highlighted at first.
+        node_importance, edge_importance: shape (n,) and (n, n), in any unit; the largest gets the strongest colour.
+        symbols: the look of labels.
+    """
+
+    graph: Graph
+    title: str = ""
+    marks: Sequence[Mark] = ()
+    shown: Sequence[int] = ()
+    node_importance: NDArray[np.float64] | None = None
+    edge_importance: NDArray[np.float64] | None = None
+    symbols: Symbols = field(default_factory=lambda: Symbols())
+
+    def on(self, number: int) -> str:
+        """Return the class of a mark that is highlighted at first, else ""."""
+        return " on" if number in self.shown else ""
 
 
 @dataclass(frozen=True)
@@ -95,29 +124,11 @@ class Drawer(ABC):
     name: str = "graph"
 
     @abstractmethod
-    def draw(
-        self,
-        graph: Graph,
-        *,
-        title: str = "",
-        marks: Sequence[Mark] = (),
-        shown: Sequence[int] = (),
-        node_importance: NDArray[np.float64] | None = None,
-        edge_importance: NDArray[np.float64] | None = None,
-        symbols: Symbols | None = None,
-    ) -> Drawing:
-        """Draw one graph.
-
-        Args:
-            title: the alternative text; "" uses `alternative`.
-            marks: pieces that can be highlighted.
-            shown: numbers of the marks that are highlighted at first.
-            node_importance, edge_importance: shape (n,) and (n, n), in any unit; the largest gets the strongest colour.
-            symbols: the look of labels.
-        """
+    def draw(self, scene: Scene) -> Drawing:
+        """Draw one graph."""
 
     @abstractmethod
-    def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
+    def draw_template(self, template: Template, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """Draw a learned template."""
 
     def legend(self) -> list[tuple[str, str]]:
@@ -128,21 +139,36 @@ class Drawer(ABC):
             ("p0", "hardly matters"),
         ]
 
-    def alternative(self, graph: Graph, marks: Sequence[Mark] = (), symbols: Symbols | None = None) -> str:
+    def alternative(self, scene: Scene) -> str:
         """Describe the graph in words, as the drawing's alternative text.
 
         Example:
             >>> triangle = isonn.as_graphset([np.ones((3, 3)) - np.eye(3)])[0]
-            >>> drawer_of(triangle).alternative(triangle, [Mark((0, 2))])
+            >>> drawer_of(triangle).alternative(Scene(triangle, marks=[Mark((0, 2))], shown=[0]))
             'Graph of 3 nodes, 3 edges. Highlighted: 0, 2.'
         """
-        look = symbols or Symbols()
-        words = f"Graph of {describe(graph)}."
-        for mark in marks[:1]:
-            nodes = sorted(mark.all_nodes)
+        words = f"Graph of {describe(scene.graph)}."
+        for number in scene.shown[:1]:
+            nodes = sorted(scene.marks[number].all_nodes)
             rest = f" and {len(nodes) - 12} more" if len(nodes) > 12 else ""
-            words += f" Highlighted: {', '.join(look.name(graph, node) for node in nodes[:12])}{rest}."
+            words += f" Highlighted: {', '.join(scene.symbols.name(scene.graph, node) for node in nodes[:12])}{rest}."
         return words
+
+    def frame(self, scene: Scene, box: str, parts: Iterable[str], colours: str = "") -> str:
+        """Return the ``<svg>`` element of a drawing.
+
+        Args:
+            box: the viewBox.
+            parts: what is drawn.
+            colours: a style class for other colours, or "".
+        """
+        width, height = box.split()[2:]
+        coloured = " importance" if scene.node_importance is not None or scene.edge_importance is not None else ""
+        return (
+            f'<svg class="isonn {self.name}{colours}{coloured}" role="img" viewBox="{box}" width="{width}" '
+            f'height="{height}"><title>{escape(scene.title or self.alternative(scene))}</title>'
+            f"<g>{''.join(parts)}</g></svg>"
+        )
 
 
 #: Drawers by kind of graph.
@@ -188,14 +214,14 @@ def _built_in(name: str) -> Drawer:
 
 
 def draw_graph(graph: Graph, **options: Any) -> Drawing:
-    """Draw one graph with the drawer of its kind; the options are those of `Drawer.draw`.
+    """Draw one graph with the drawer of its kind; the options are those of `Scene`.
 
     Example:
         >>> drawing = draw_graph(isonn.load("MUTAG")[0], title="a molecule")
         >>> drawing.kind, drawing.svg[:36]
         ('graph', '<svg class="isonn graph" role="img" ')
     """
-    return drawer_of(graph).draw(graph, **options)
+    return drawer_of(graph).draw(Scene(graph, **options))
 
 
 def draw_template(template: Template, kind: str = "", **options: Any) -> Drawing:
@@ -273,6 +299,59 @@ def free_place(
     room = np.sqrt(((places[:, None] - taken) ** 2).sum(axis=2)).min(axis=1)
     best = min(range(len(places)), key=lambda i: (-round(min(room[i], reach)), places[i, 1], places[i, 0]))
     return float(places[best, 0]), float(places[best, 1])
+
+
+def halos(points: Points, scene: Scene) -> Iterable[str]:
+    """Yield a highlight behind the nodes and links of each mark.
+
+    Args:
+        points: the position of each node that is drawn.
+    """
+    cells = set(map(tuple, scene.graph.edges.tolist()))
+    for i, mark in enumerate(scene.marks):
+        rows = [node for node in mark.nodes if node in points]
+        columns = rows if mark.columns is None else [node for node in mark.columns if node in points]
+        links = {(min(a, b), max(a, b)) for a in rows for b in columns if (a, b) in cells or (b, a) in cells}
+        path = "".join(f"M{svg_point(points[node])}h0" for node in sorted({*rows, *columns}))
+        path += "".join(f"M{svg_point(points[a])}L{svg_point(points[b])}" for a, b in sorted(links) if a != b)
+        yield f'<path class="halo {"pos" if mark.positive else "neg"}{scene.on(i)}" data-m="{i}" d="{path}"/>'
+
+
+def tags(points: Points, scene: Scene, radius: float, box: str) -> Iterable[str]:
+    """Yield the text of each mark beside one of its nodes, and the template's nodes if their order matters.
+
+    Args:
+        points: the position of each node that is drawn.
+        radius: of a node.
+        box: the viewBox of the drawing.
+    """
+    row = {node: i for i, node in enumerate(points)}
+    places = np.array(list(points.values()))
+    links = [(row[a], row[b]) for a, b in scene.graph.edges.tolist() if a in row and b in row]
+    for i, mark in enumerate(scene.marks):
+        words: dict[int, list[str]] = {}
+        if mark.ordered:
+            for letter, nodes in (("" if mark.columns is None else "r", mark.nodes), ("c", mark.columns or ())):
+                for j, node in enumerate(nodes):
+                    words.setdefault(node, []).append(f"{letter}{j}")
+        texts = [
+            ((points[node][0] + radius + 3, points[node][1] - radius - 4), " ".join(tag))
+            for node, tag in words.items()
+            if node in points
+        ]
+        here = [row[node] for node in sorted(mark.all_nodes) if node in points]
+        if mark.text and here:
+            texts.append((free_place(places, links, here, radius + 11, box), mark.text))
+        if texts:
+            shown = "".join(
+                f'<text x="{svg_number(x)}" y="{svg_number(y + 4)}">{escape(text)}</text>' for (x, y), text in texts
+            )
+            yield f'<g class="tag{scene.on(i)}" data-m="{i}">{shown}</g>'
+
+
+def svg_point(point: tuple[float, float]) -> str:
+    """Format a position."""
+    return f"{svg_number(point[0])} {svg_number(point[1])}"
 
 
 def svg_number(value: float) -> str:

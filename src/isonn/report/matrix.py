@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
-from isonn.report.draw import Drawer, Drawing, Mark, Symbols, level_class, levels, register_drawer
+from isonn.report.draw import Drawer, Drawing, Scene, Symbols, level_class, levels, register_drawer
 from isonn.report.node_link import NodeLinkDrawer
 
 #: Graphs of more than `MATRIX_NODES` nodes with a larger share of cells are drawn as a matrix.
@@ -40,50 +40,34 @@ class MatrixDrawer(Drawer):
     """
 
     name = "matrix"
-    #: A style class for other colours of contributions.
+    #: A style class for other colours of contributions, after a space.
     colours = ""
     #: Positive and negative values: a blue and an orange that are distinct in all kinds of colour vision.
     positive, negative = (0x2B, 0x6C, 0xB0), (0xD9, 0x7A, 0x0B)
 
-    def draw(
-        self,
-        graph: Graph,
-        *,
-        title: str = "",
-        marks: Sequence[Mark] = (),
-        shown: Sequence[int] = (),
-        node_importance: NDArray[np.float64] | None = None,
-        edge_importance: NDArray[np.float64] | None = None,
-        symbols: Symbols | None = None,
-    ) -> Drawing:
+    def draw(self, scene: Scene) -> Drawing:
         """Draw one graph; see `Drawer.draw`."""
-        size = self.cell(graph.n)
+        graph, size = scene.graph, self.cell(scene.graph.n)
         side = size * graph.n
         margin = self.margin(side)
         whole = side + margin + 8
         text = TEXT * whole / PHONE
-        box = f"{-margin} {-margin} {whole} {whole}"
-        title = title or self.alternative(graph, [marks[i] for i in shown], symbols)
-        steps = levels(node_importance)
-        kind = f"isonn matrix {self.colours}".strip() + (" importance" if edge_importance is not None else "")
+        steps = levels(scene.node_importance)
         pictures = [self._image("weights", graph.adjacency, side)]
-        if edge_importance is not None:
-            pictures.append(self._image("cells", _lifted(edge_importance), side))
+        if scene.edge_importance is not None:
+            pictures.append(self._image("cells", _lifted(scene.edge_importance), side))
         parts = [
-            f'<svg class="{kind}" role="img" viewBox="{box}" width="{whole}" height="{whole}">',
-            f"<title>{escape(title)}</title>",
-            "<g>",
             *pictures,
             f'<rect class="frame" width="{side}" height="{side}"/>',
             *self.ticks(graph, size, text),
             *(_strips(steps, size) if steps is not None else ()),
             f'<g font-size="{text:.1f}">',
-            *_frames(marks, shown, size, side),
+            *_frames(scene, size, side),
             "</g>",
-            *self.names(graph, marks, shown, size, text),
-            "</g></svg>",
+            *self.names(scene, size, text),
         ]
-        return Drawing("".join(parts), f"-10 -10 {side + 12} {side + 12}", "", self.name)  # thumbnails have no names
+        svg = self.frame(scene, f"{-margin} {-margin} {whole} {whole}", parts, self.colours)
+        return Drawing(svg, f"-10 -10 {side + 12} {side + 12}", "", self.name)  # thumbnails have no names
 
     def _image(self, name: str, matrix: NDArray[np.float64], side: int) -> str:
         data = _png(matrix, self.positive, self.negative)
@@ -107,13 +91,13 @@ class MatrixDrawer(Drawer):
             yield f'<text class="tick row" x="-14" y="{at + 0.35 * text:.0f}">{node}</text>'
         yield "</g>"
 
-    def names(self, graph: Graph, marks: Sequence[Mark], shown: Sequence[int], size: int, text: float) -> Iterable[str]:
+    def names(self, scene: Scene, size: int, text: float) -> Iterable[str]:
         """Return the names of each mark's nodes beside their rows and columns; here the numbers are enough."""
         return ()
 
-    def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
+    def draw_template(self, template: Template, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """Draw a template as nodes and lines, because it has few nodes."""
-        return NodeLinkDrawer().draw_template(template, title=title, symbols=symbols)
+        return NodeLinkDrawer().draw_template(template, title, symbols)
 
     def legend(self) -> list[tuple[str, str]]:
         """Return the meaning of the cell colours."""
@@ -139,10 +123,10 @@ def _strips(steps: NDArray[np.int64], size: int) -> Iterable[str]:
     yield "</g>"
 
 
-def _frames(marks: Sequence[Mark], shown: Sequence[int], size: int, side: int) -> Iterable[str]:
+def _frames(scene: Scene, size: int, side: int) -> Iterable[str]:
     """Yield a frame around the cells of each mark, and lines towards it, because two of 8,100 cells are small."""
     room = round(0.006 * side)  # so that a frame does not cover the colour of a small cell
-    for i, mark in enumerate(marks):
+    for i, mark in enumerate(scene.marks):
         rows = sorted({node for node in mark.nodes if node >= 0})
         columns = rows if mark.columns is None else sorted({node for node in mark.columns if node >= 0})
         blocks = [(r, c) for r in _runs(rows) for c in _runs(columns)]
@@ -151,7 +135,7 @@ def _frames(marks: Sequence[Mark], shown: Sequence[int], size: int, side: int) -
             f"H{size * left - room}z"
             for (top, bottom), (left, right) in blocks
         )
-        on = " on" if i in shown else ""
+        on = scene.on(i)
         guides = "".join(f"M0 {size * (top + bottom + 1) / 2:g}H{side}" for top, bottom in _runs(rows))
         guides += "".join(f"M{size * (left + right + 1) / 2:g} 0V{side}" for left, right in _runs(columns))
         yield f'<path class="guide{on}" data-m="{i}" d="{guides}"/>'

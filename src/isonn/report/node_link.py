@@ -17,14 +17,16 @@ from isonn.graphs.join import graphset_from_cells
 from isonn.report.draw import (
     Drawer,
     Drawing,
-    Mark,
+    Scene,
     Symbols,
     edge_levels,
-    free_place,
+    halos,
     level_class,
     levels,
     register_drawer,
     svg_number,
+    svg_point,
+    tags,
 )
 from isonn.report.layout import Points, layout
 
@@ -45,46 +47,41 @@ class NodeLinkDrawer(Drawer):
 
     name = "graph"
 
-    def draw(
-        self,
-        graph: Graph,
-        *,
-        title: str = "",
-        marks: Sequence[Mark] = (),
-        shown: Sequence[int] = (),
-        node_importance: NDArray[np.float64] | None = None,
-        edge_importance: NDArray[np.float64] | None = None,
-        symbols: Symbols | None = None,
-    ) -> Drawing:
+    def draw(self, scene: Scene) -> Drawing:
         """Draw one graph; see `Drawer.draw`."""
-        look = symbols or Symbols()
-        kept, note = None, ""
+        graph, kept, note = scene.graph, None, ""
         if graph.n > LARGEST:
-            reasons = [mark for mark in marks if mark.text] or marks
+            reasons = [mark for mark in scene.marks if mark.text] or scene.marks
             kept = _around(graph, [node for mark in reasons for node in sorted(mark.all_nodes)])
-            what = "nearest to the reasons" if marks else "around the node with most neighbours"
+            what = "nearest to the reasons" if scene.marks else "around the node with most neighbours"
             note = f"The graph has {graph.n:,} nodes; the {len(kept)} {what} are drawn."
-        plan = _Plan(graph, look, None, kept)
-        title = title or self.alternative(graph, [marks[i] for i in shown], look)
-        coloured = node_importance is not None
-        tags = _tags(plan, marks, shown)
-        return Drawing(
-            _svg(plan, title, marks, shown, levels(node_importance), edge_levels(edge_importance), tags, coloured),
-            plan.box,
-            note,
-            self.name,
-            tuple(plan.at.values()) if kept is None else (),
-        )
+        plan = _Plan(graph, scene.symbols, None, kept)
+        points = tuple(plan.at.values()) if kept is None else ()
+        return Drawing(self._svg(plan, scene), plan.box, note, self.name, points)
 
-    def draw_template(self, template: Template, *, title: str = "", symbols: Symbols | None = None) -> Drawing:
+    def draw_template(self, template: Template, title: str = "", symbols: Symbols | None = None) -> Drawing:
         """Draw a template, with labels in its nodes or else their numbers."""
         look = symbols or Symbols()
-        graph, labelled = template_graph(template), _has_symbols(template, look)
-        texts = None if labelled else template_texts(template)
+        graph, labels = template_graph(template), template.node_labels
+        texts = None
+        if labels is None or not all(label in look.nodes for label in labels.tolist()):
+            look, texts = Symbols(), [str(node) for node in range(template.k)]
         loops = bool((graph.edges[:, 0] == graph.edges[:, 1]).any())  # they look out from behind their node
-        plan = _Plan(graph, look if labelled else Symbols(), texts, None, MARGIN if loops else NARROW)
+        plan = _Plan(graph, look, texts, None, MARGIN if loops else NARROW)
         title = title or f"Template of {template.k} nodes, {len(graph.edges) // 2} edges"
-        return Drawing(_svg(plan, title, (), (), None, None, (), False), plan.box, "", self.name)
+        return Drawing(self._svg(plan, Scene(graph, title, symbols=look)), plan.box, "", self.name)
+
+    def _svg(self, plan: _Plan, scene: Scene) -> str:
+        parts = [
+            *halos(plan.at, scene),
+            '<g class="edges">',
+            *_edges(plan, edge_levels(scene.edge_importance)),
+            '</g><g class="nodes">',
+            *_nodes(plan, levels(scene.node_importance)),
+            "</g>",
+            *tags(plan.at, scene, plan.radius, plan.box),
+        ]
+        return self.frame(scene, plan.box, parts)
 
 
 def template_graph(template: Template) -> Graph:
@@ -96,44 +93,6 @@ def template_graph(template: Template) -> Graph:
     threshold = THRESHOLD * min(1.0, float(adjacency.max(initial=0.0)) or 1.0)
     cells = np.where(adjacency > threshold, 1.0 if template.edge_labels is not None else adjacency, 0.0)
     return matrix_graph(cells, 0.0, template.node_labels, template.edge_labels)
-
-
-def template_texts(template: Template) -> list[str]:
-    """Return a short text for each node of a template without label symbols."""
-    return [str(node) for node in range(template.k)]
-
-
-def _has_symbols(template: Template, look: Symbols) -> bool:
-    labels = template.node_labels
-    return labels is not None and all(label in look.nodes for label in labels.tolist())
-
-
-def _svg(
-    plan: _Plan,
-    title: str,
-    marks: Sequence[Mark],
-    shown: Sequence[int],
-    node_steps: NDArray[np.int64] | None,
-    edge_steps: NDArray[np.int64] | None,
-    tags: Iterable[str],
-    coloured: bool,
-) -> str:
-    kind = "isonn graph importance" if coloured else "isonn graph"
-    return "".join(
-        [
-            f'<svg class="{kind}" role="img" viewBox="{plan.box}" width="{plan.width}" height="{plan.height}">',
-            f"<title>{escape(title)}</title>",
-            "<g>",
-            *_halos(plan, marks, shown),
-            '<g class="edges">',
-            *_edges(plan, edge_steps),
-            '</g><g class="nodes">',
-            *_nodes(plan, node_steps),
-            "</g>",
-            *tags,
-            "</g></svg>",
-        ]
-    )
 
 
 class _Plan:
@@ -154,52 +113,11 @@ class _Plan:
         low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
         spare = np.maximum(0.0, (np.array(LEAST) if margin == MARGIN else 0.0) - (high - low)) / 2
         low, high = low - spare, high + spare
-        self.width, self.height = (round(float(side)) for side in high - low)
-        self.box = f"{svg_number(low[0])} {svg_number(low[1])} {self.width} {self.height}"
+        width, height = (round(float(side)) for side in high - low)
+        self.box = f"{svg_number(low[0])} {svg_number(low[1])} {width} {height}"
         self.labelled = texts is not None or bool(symbols.nodes and graph.node_labels is not None)
         self.radius = RADIUS if self.labelled else DOT
         self.cells = set(map(tuple, graph.edges.tolist()))
-
-    def joined(self, a: int, b: int) -> bool:
-        return (a, b) in self.cells or (b, a) in self.cells
-
-
-def _halos(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[str]:
-    for i, mark in enumerate(marks):
-        rows = [node for node in mark.nodes if node in plan.at]
-        columns = rows if mark.columns is None else [node for node in mark.columns if node in plan.at]
-        links = {(min(a, b), max(a, b)) for a in rows for b in columns if a != b and plan.joined(a, b)}
-        path = "".join(f"M{_point(plan.at[node])}h0" for node in sorted({*rows, *columns}))
-        path += "".join(f"M{_point(plan.at[a])}L{_point(plan.at[b])}" for a, b in sorted(links))
-        name = f"halo {'pos' if mark.positive else 'neg'}{' on' if i in shown else ''}"
-        yield f'<path class="{name}" data-m="{i}" d="{path}"/>'
-
-
-def _tags(plan: _Plan, marks: Sequence[Mark], shown: Sequence[int]) -> Iterable[str]:
-    """Yield the text of each mark beside one of its nodes, and the template's nodes if their order matters."""
-    row = {node: i for i, node in enumerate(plan.nodes)}
-    points = np.array([plan.at[node] for node in plan.nodes])
-    links = [(row[a], row[b]) for a, b in plan.graph.edges.tolist() if a in row and b in row]
-    for i, mark in enumerate(marks):
-        words: dict[int, list[str]] = {}
-        if mark.ordered:
-            for letter, nodes in (("" if mark.columns is None else "r", mark.nodes), ("c", mark.columns or ())):
-                for j, node in enumerate(nodes):
-                    if node in plan.at:
-                        words.setdefault(node, []).append(f"{letter}{j}")
-        here = [node for node in sorted(mark.all_nodes) if node in plan.at]
-        if not words and not (mark.text and here):
-            continue
-        yield f'<g class="tag{" on" if i in shown else ""}" data-m="{i}">'
-        for node, tags in words.items():
-            x, y = plan.at[node]
-            out = plan.radius + 3
-            text = escape(" ".join(tags))
-            yield f'<text x="{svg_number(x + out)}" y="{svg_number(y - out + 3)}">{text}</text>'
-        if mark.text and here:
-            x, y = free_place(points, links, [row[node] for node in here], plan.radius + 11, plan.box)
-            yield f'<text x="{svg_number(x)}" y="{svg_number(y + 4)}">{escape(mark.text)}</text>'
-        yield "</g>"
 
 
 def _edges(plan: _Plan, steps: NDArray[np.int64] | None) -> Iterable[str]:
@@ -221,7 +139,7 @@ def _edges(plan: _Plan, steps: NDArray[np.int64] | None) -> Iterable[str]:
         if a == b:
             x, y = plan.at[a]
             size = svg_number(1.1 * plan.radius)  # a circle that shows behind the node
-            yield f'<path{named} d="M{_point((x, y))}a{size} {size} 0 1 1 .1 0"/>'
+            yield f'<path{named} d="M{svg_point((x, y))}a{size} {size} 0 1 1 .1 0"/>'
             continue
         p, q = plan.at[a], plan.at[b]
         if order == "2":
@@ -257,7 +175,7 @@ def _nodes(plan: _Plan, steps: NDArray[np.int64] | None) -> Iterable[str]:
 def _line(p: tuple[float, float], q: tuple[float, float], aside: float = 0.0) -> str:
     length = math.dist(p, q) or 1.0
     dx, dy = aside * (p[1] - q[1]) / length, aside * (q[0] - p[0]) / length
-    return f"M{_point((p[0] + dx, p[1] + dy))}L{_point((q[0] + dx, q[1] + dy))}"
+    return f"M{svg_point((p[0] + dx, p[1] + dy))}L{svg_point((q[0] + dx, q[1] + dy))}"
 
 
 def _arrow(p: tuple[float, float], q: tuple[float, float], radius: float) -> str:
@@ -265,11 +183,7 @@ def _arrow(p: tuple[float, float], q: tuple[float, float], radius: float) -> str
     angle = math.atan2(q[1] - p[1], q[0] - p[0])
     tip = (q[0] - radius * math.cos(angle), q[1] - radius * math.sin(angle))
     ends = [(tip[0] - 7 * math.cos(angle + turn), tip[1] - 7 * math.sin(angle + turn)) for turn in (-0.45, 0.45)]
-    return f"M{_point(ends[0])}L{_point(tip)}L{_point(ends[1])}"
-
-
-def _point(point: tuple[float, float]) -> str:
-    return f"{svg_number(point[0])} {svg_number(point[1])}"
+    return f"M{svg_point(ends[0])}L{svg_point(tip)}L{svg_point(ends[1])}"
 
 
 def _around(graph: Graph, starts: Sequence[int]) -> NDArray[np.int64]:
