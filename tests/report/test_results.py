@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
@@ -12,10 +14,8 @@ from isonn.experiments.run import execute
 from isonn.experiments.store import Store
 from isonn.graphs import load
 from isonn.report.runs import read_run
-from isonn.report.sections.confusion import confusions
-from isonn.report.sections.losses import losses
+from isonn.report.sections.comparison import confusions, dots, losses, results_section
 from isonn.report.sections.provenance import versions
-from isonn.report.sections.results import dots, table
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +25,10 @@ def group(run):
 
 def test_confusion_counts_every_prediction_once(group, run):
     graphs = load(run[1])
-    for row, found in zip(group.rows, confusions(group, graphs), strict=True):
+    for row, (_, classes, counts) in zip(group.rows, confusions(group, graphs), strict=True):
         truth = [str(graphs.y[i]) for _, result in group.finished(row) for i in result["test"]]
         predicted = [str(label) for _, result in group.finished(row) for label in result["predictions"]]
-        np.testing.assert_array_equal(found.counts, confusion_matrix(truth, predicted, labels=list(found.classes)))
+        np.testing.assert_array_equal(counts, confusion_matrix(truth, predicted, labels=classes))
 
 
 def test_every_fold_and_seed_is_a_dot(group):
@@ -38,19 +38,23 @@ def test_every_fold_and_seed_is_a_dot(group):
     assert chart.count('class="mean"') == 3
 
 
-def test_loss_is_drawn_for_methods_that_keep_it(group):
-    charts = losses(group)
-    assert list(charts) == ["isonn"]
-    assert charts["isonn"].count('class="thin') == 6
+def test_the_loss_of_a_method_is_the_mean_over_its_fits(group):
+    lines = losses(group)
+    assert list(lines) == ["isonn"]
+    fits = [result["loss"] for _, result in group.finished(group.rows[0])]
+    assert len(fits) == 6
+    for epoch, value in lines["isonn"].items():
+        assert value == pytest.approx(np.mean([fit[epoch - 1] for fit in fits]))
 
 
 def test_the_table_marks_trivial_rows_and_has_intervals(group):
-    lines = table(group)
-    assert [row.kind for row in lines] == ["isonn", "trivial", "trivial"]
-    assert all(" to " in row.interval for row in lines)
-    assert lines[1].flips == "0.0"
-    assert lines[0].against == ""
-    assert lines[1].against.startswith("p ")
+    (block,) = results_section([group]).content["blocks"]
+    assert [kind for kind, _ in block["table"]] == ["isonn", "trivial", "trivial"]
+    rows = [dict(zip(block["headings"], line, strict=True)) for _, line in block["table"]]
+    assert all(re.fullmatch(r"[\d.]+[^\d.]+[\d.]+", row["95 %"]) for row in rows)
+    assert rows[1]["flips"] == "0.0"
+    assert rows[0]["p"] == "-" != rows[1]["p"]
+    assert "corrected resampled t-test" in block["caption"][1]
 
 
 def test_a_setting_that_varies_tells_rows_apart(run, tmp_path):

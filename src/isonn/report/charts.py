@@ -9,8 +9,8 @@ from html import escape
 
 from isonn.report.draw import shortened
 
-#: Maximum number of points of a curve; more are not visible at this width.
-_POINTS = 120
+#: Offsets of the dots of a row.
+_ASIDE = (-6, 5, -3, 7)
 #: Maximum number of dots of a scatter plot.
 _DOTS = 2000
 
@@ -29,12 +29,12 @@ class Strip:
     name: str
     small: Sequence[float]
     large: Sequence[float]
-    mean: float | None = None
+    mean: float
     interval: tuple[float, float] | None = None
     accent: bool = False
 
 
-def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%") -> str:
+def dot_plot(strips: Sequence[Strip], title: str) -> str:
     """Draw rows of dots over one axis, each below its name; narrow enough for a phone."""
     shown = [value for strip in strips for value in (*strip.small, *strip.large, *(strip.interval or ()))]
     values = [value for value in shown if math.isfinite(value)]
@@ -43,44 +43,23 @@ def dot_plot(strips: Sequence[Strip], title: str, unit: str = "%") -> str:
     axis = _Axis(min(values), max(values), 20, 334)  # room for half of "0.0001"
     height = 44 * len(strips) + 30
     parts = [_open("chart dots", 360, height, title)]
-    bottom = height - 26
     for tick in axis.ticks:
         x = axis(tick)
-        parts.append(
-            f'<path class="grid" d="M{x:.1f} 4V{bottom}"/>'
-            f'<text class="tick" x="{x:.1f}" y="{height - 10}">{tick:g}</text>'
-        )
-    parts.append(f'<text class="tick unit" x="360" y="{height - 10}">{escape(unit)}</text>')
+        parts.append(f'<path class="grid" d="M{x:.1f} 4V{height - 26}"/>')
+        parts.append(f'<text class="tick" x="{x:.1f}" y="{height - 10}">{tick:g}</text>')
     for i, strip in enumerate(strips):
         y = 44 * i + 30
-        parts.append(
-            f'<g class="strip{" accent" if strip.accent else ""}">'
-            f'<text class="name" x="0" y="{y - 16}">{escape(shortened(strip.name, 44))}</text>'
-        )
-        parts += [
-            f'<circle class="small" cx="{axis(v):.1f}" cy="{y + _wobble(j)}" r="2.2"/>'
-            for j, v in enumerate(strip.small)
-        ]
-        parts += [f'<circle class="large" cx="{axis(v):.1f}" cy="{y}" r="4"/>' for v in strip.large]
+        parts.append(f'<g class="strip{" accent" if strip.accent else ""}">')
+        parts.append(f'<text class="name" x="0" y="{y - 16}">{escape(shortened(strip.name, 44))}</text>')
+        for name, radius, dots in (("small", 2.2, strip.small), ("large", 4, strip.large)):
+            for j, value in enumerate(dots):
+                aside = _ASIDE[j % 4] if name == "small" else 0  # so that folds do not hide each other
+                parts.append(f'<circle class="{name}" cx="{axis(value):.1f}" cy="{y + aside}" r="{radius}"/>')
         if strip.interval is not None:
             low, high = (axis(v) for v in strip.interval)
-            parts.append(
-                f'<path class="interval" d="M{low:.1f} {y + 9}H{high:.1f}M{low:.1f} {y + 6}v6M{high:.1f} {y + 6}v6"/>'
-            )
-        if strip.mean is not None:
-            parts.append(f'<path class="mean" d="M{axis(strip.mean):.1f} {y - 9}v18"/>')
-        parts.append("</g>")
-    return "".join([*parts, "</svg>"])
-
-
-def loss_chart(lines: Sequence[Sequence[float]], title: str) -> str:
-    """Draw the loss by epoch, a thin line per fit and a thick one for their mean."""
-    values = [value for line in lines for value in line if math.isfinite(value)]
-    x, y = _Axis(1, max(map(len, lines)), 44, 350), _Axis(min(0.0, *values), max(values), 210, 10)
-    parts = [_open("chart curves", 360, 250, title), *_grid(x, y, "epoch", [tick for tick in x.ticks if tick >= 1])]
-    parts += [f'<path class="thin" d="{_path(line, x, y)}"/>' for line in lines]
-    mean = [sum(epoch) / len(lines) for epoch in zip(*lines, strict=False)]
-    parts.append(f'<path class="thick" d="{_path(mean, x, y)}"/>')
+            ends = f"M{low:.1f} {y + 9}H{high:.1f}M{low:.1f} {y + 6}v6M{high:.1f} {y + 6}v6"
+            parts.append(f'<path class="interval" d="{ends}"/>')
+        parts.append(f'<path class="mean" d="M{axis(strip.mean):.1f} {y - 9}v18"/></g>')
     return "".join([*parts, "</svg>"])
 
 
@@ -184,12 +163,6 @@ def _grid(x: _Axis, y: _Axis, across: str, steps: Sequence[float]) -> Iterable[s
     yield f'<text class="tick" x="200" y="246">{escape(across)}</text>'
 
 
-def _path(line: Sequence[float], x: _Axis, y: _Axis) -> str:
-    every = max(1, len(line) // _POINTS)
-    chosen = sorted({*range(0, len(line), every), len(line) - 1})
-    return "M" + "L".join(f"{x(i + 1):.1f} {y(line[i]):.1f}" for i in chosen if math.isfinite(line[i]))
-
-
 def _open(name: str, width: int, height: int, title: str) -> str:
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     return f'<svg class="{name}" role="img" {size}><title>{escape(title)}</title>'
@@ -199,8 +172,3 @@ def _step(span: float) -> float:
     raw = span / 6
     power = 10.0 ** math.floor(math.log10(raw))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
-
-
-def _wobble(number: int) -> float:
-    """Return an offset that keeps dots from hiding each other."""
-    return (-6, 5, -3, 7)[number % 4]

@@ -1,15 +1,18 @@
-"""Comparison of methods over datasets: ranks, paired differences with intervals, and learning curves."""
+"""Comparison of methods over datasets: ranks, and paired differences with intervals."""
 
 from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
+
+from scipy.stats import rankdata
 
 from isonn.experiments.metrics import METRICS, shown
-from isonn.experiments.rows import Row, learning_curve
+from isonn.experiments.rows import Row
 from isonn.experiments.statistics import corrected_interval
 from isonn.report.runs import TRIVIAL, Group
 
@@ -21,21 +24,20 @@ def kind_of(method: str) -> str:
     return "isonn" if method == "isonn" or method.startswith("isonn-") else "other"
 
 
-def goodness(row: Row) -> float:
-    """Return the first metric, with a sign such that larger is better."""
-    if row.first is None:
-        return -math.inf
-    return row.first.mean if row.larger else -row.first.mean
-
-
 def best_of(rows: Sequence[Row]) -> Row | None:
     """Return the row whose first metric is best."""
-    return max((row for row in rows if row.first is not None), key=goodness, default=None)
+    return max((row for row in rows if row.first is not None), key=_goodness, default=None)
+
+
+def _goodness(row: Row) -> float:
+    """Return the first metric, with a sign such that larger is better."""
+    return -math.inf if row.first is None else row.first.mean if row.larger else -row.first.mean
 
 
 def metric_heading(row: Row) -> str:
-    """Return the heading of a row's first metric."""
-    return METRICS[next(iter(row.metrics))].heading
+    """Return the heading of a row's first metric, with its unit."""
+    metric = METRICS[next(iter(row.metrics))]
+    return f"{metric.heading} (%)" if metric.percent else metric.heading
 
 
 def metric_text(row: Row) -> str:
@@ -59,25 +61,21 @@ def ranking(groups: Sequence[Group]) -> list[Rank]:
     If no dataset has all methods, a method is ranked on the datasets that it has.
     """
     places: dict[str, list[float]] = {}
-    best: dict[str, int] = {}
+    best: Counter[str] = Counter()
     for scores in ranked_scores(groups):
-        for method, value in scores.items():
-            above, equal = sum(v > value for v in scores.values()), sum(v == value for v in scores.values())
-            places.setdefault(method, []).append(above + (equal + 1) / 2)
-            best[method] = best.get(method, 0) + (above == 0)
+        for method, place in zip(scores, rankdata([-value for value in scores.values()]), strict=True):
+            places.setdefault(method, []).append(float(place))
+            best[method] += scores[method] == max(scores.values())
     ranks = [Rank(method, kind_of(method), statistics.fmean(places[method]), best[method]) for method in places]
     return sorted(ranks, key=lambda rank: (rank.rank, rank.method))
 
 
 def ranked_scores(groups: Sequence[Group]) -> list[dict[str, float]]:
     """Return the best score of each method, for each dataset that ranks are over."""
-    scores: list[dict[str, float]] = []
+    scores = []
     for group in groups:
-        best: dict[str, float] = {}
-        for row in group.rows:
-            if row.first is not None:
-                best[row.method] = max(best.get(row.method, -math.inf), goodness(row))
-        scores.append(best)
+        rows = sorted((row for row in group.rows if row.first is not None), key=_goodness)
+        scores.append({row.method: _goodness(row) for row in rows})
     every = {method for best in scores for method in best}
     return [best for best in scores if every <= set(best)] or scores
 
@@ -130,49 +128,24 @@ def difference(group: Group, first: str, second: str) -> Difference | None:
 
     The interval is corrected for training graphs that folds share (`experiments.statistics.corrected_interval`).
     """
-    ours, theirs = _folds(group, first), _folds(group, second)
-    common = sorted(set(ours) & set(theirs))
-    if not common:
+    best = [best_of([row for row in group.rows if row.method == method]) for method in (first, second)]
+    if best[0] is None or best[1] is None:
         return None
+    name, sign = next(iter(best[0].metrics)), 1 if best[0].larger else -1
+    ours, theirs = ({(job.seed, job.fold): result for job, result in group.finished(row)} for row in best if row)
     by_test: dict[Any, list[float]] = {}  # seeds with the same test graphs repeat one measurement
-    for key in common:
-        by_test.setdefault(ours[key].test, []).append(ours[key].value - theirs[key].value)
+    ratios = []
+    for key in sorted(set(ours) & set(theirs)):
+        one, other = (shown(name, results[key]["metrics"]) for results in (ours, theirs))
+        if one is not None and other is not None:
+            by_test.setdefault(tuple(sorted(ours[key].get("test", key))), []).append(sign * (one - other))
+            ratios.append(float(ours[key]["n_test"]) / float(ours[key]["n_train"]))
+    if not ratios:
+        return None
     values = [statistics.fmean(repeated) for repeated in by_test.values()]
     mean = statistics.fmean(values)
-    low, high = corrected_interval(values, statistics.fmean(ours[key].ratio for key in common)) or (mean, mean)
-    return Difference(group.name, group.metric, mean, low, high, len(values))
-
-
-class _Fold(NamedTuple):
-    value: float  # first metric, with a sign such that larger is better
-    ratio: float  # test graphs per training graph
-    test: tuple[int, ...]
-
-
-def _folds(group: Group, method: str) -> dict[tuple[int, int], _Fold]:
-    """Return the results of the method's best settings, by seed and fold."""
-    best = best_of([row for row in group.rows if row.method == method])
-    if best is None:
-        return {}
-    name, sign = next(iter(best.metrics)), 1 if best.larger else -1
-    folds = {}
-    for job, result in group.finished(best):
-        value = shown(name, result["metrics"])
-        if value is not None:
-            test = tuple(sorted(result.get("test", (job.seed, job.fold))))
-            folds[job.seed, job.fold] = _Fold(sign * value, float(result["n_test"]) / float(result["n_train"]), test)
-    return folds
-
-
-def learning_curves(group: Group) -> dict[str, dict[int, float]]:
-    """Return the first metric of each method by number of training graphs; {} without learning curves."""
-    curves = {}
-    for row in group.rows:
-        metric = next(iter(row.metrics), None)
-        points = {} if metric is None else learning_curve(group.of_every_share(row), group.results, metric)
-        if points:
-            curves[group.label(row)] = points
-    return curves
+    low, high = corrected_interval(values, statistics.fmean(ratios)) or (mean, mean)
+    return Difference(group.name, metric_heading(best[0]), mean, low, high, len(values))
 
 
 def comparison_text(ranks: Sequence[Rank], against: Mapping[str, Sequence[Difference]]) -> str:

@@ -19,7 +19,6 @@ from isonn.report.comparison import (
     comparison_text,
     differences,
     kind_of,
-    metric_heading,
     metric_text,
     ranking,
     reference_method,
@@ -30,11 +29,15 @@ from isonn.report.model_page import GRAPHS, ModelPage
 from isonn.report.page import render_page, require_jinja2
 from isonn.report.runs import Group, Run, find_graphs, read_run
 from isonn.report.section import Section
-from isonn.report.sections.comparison import curves_section, differences_section, ranking_section
-from isonn.report.sections.confusion import confusion_section
-from isonn.report.sections.losses import losses_section
+from isonn.report.sections.comparison import (
+    confusion_section,
+    curves_section,
+    differences_section,
+    losses_section,
+    ranking_section,
+    results_section,
+)
 from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
-from isonn.report.sections.results import results_section
 from isonn.report.sections.templates import template_cards_section
 from isonn.report.trivial import trivial_tile
 
@@ -150,7 +153,7 @@ def _with_run_tiles(header: Header, rows: Sequence[Row], method: str) -> Header:
     trivial = best_of([row for row in rows if kind_of(row.method) == "trivial"])
     if best is None or trivial is None:
         return header
-    about = f"{metric_heading(best)} over all seeds of the run"
+    about = f"{METRICS[next(iter(best.metrics))].heading} over all seeds of the run"
     more = ", ".join(f"{METRICS[name].heading} {best.metrics[name]}" for name in MORE if name in best.metrics)
     tiles = [
         Tile(method, metric_text(best), f"{about}; {more}" if more else about, main=True),
@@ -172,7 +175,7 @@ def _headline(groups: Sequence[Group]) -> list[str]:
     for group in groups:
         best = {kind: best_of([row for row in group.rows if kind_of(row.method) == kind]) for kind in kinds}
         words = [
-            f"{row.method} {metric_text(row)} {metric_heading(row)} ({kinds[kind]})"
+            f"{row.method} {metric_text(row)} {METRICS[next(iter(row.metrics))].heading} ({kinds[kind]})"
             for kind, row in best.items()
             if row is not None
         ]

@@ -15,7 +15,6 @@ from typing import Any
 from isonn.errors import DatasetError, InputError
 from isonn.experiments.jobs import Job
 from isonn.experiments.methods import METHODS
-from isonn.experiments.metrics import METRICS
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.rows import MEAN, Row, summarize
 from isonn.experiments.source import Source
@@ -26,8 +25,6 @@ from isonn.graphs.graph import GraphSet
 
 #: Rows that a learned method has to beat.
 TRIVIAL = ("majority", "size", "degrees", "edges")
-#: Maximum number of metrics in a table.
-COLUMNS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +65,6 @@ class Group:
         """The result table."""
         every = summarize(self.jobs, self.results, self.errors, load_spec("table"))
         return [row for row in every if row.target in ("", MEAN)]  # for several targets, their mean
-
-    @property
-    def metrics(self) -> list[str]:
-        """The names of the first metrics, one column of a table each; the first one is tested."""
-        return list(dict.fromkeys(name for row in self.rows for name in row.metrics))[:COLUMNS]
-
-    @property
-    def headings(self) -> list[str]:
-        """The headings of the metrics, with their unit."""
-        return [METRICS[name].heading + (" (%)" if METRICS[name].percent else "") for name in self.metrics]
-
-    @property
-    def metric(self) -> str:
-        """The heading of the metric that is tested."""
-        return next(iter(self.headings), "")
 
     def label(self, row: Row) -> str:
         """Return the name of a row's method, with the settings that distinguish it from others of that name."""
