@@ -75,14 +75,14 @@ def test_what_is_small_is_held_in_memory(folder):
     assert not large.is_large("no/such/thing")
 
 
-def test_lines_that_are_not_sorted_are_read_whole_unless_a_bank_is_asked_for(tmp_path, small_pieces, monkeypatch):
+@pytest.mark.filterwarnings("ignore:.*is not sorted by graph.*")
+def test_lines_that_are_not_sorted_are_read_whole(tmp_path, small_pieces, monkeypatch):
     monkeypatch.setattr(streams, "AT_ONCE", 1)
     cells = ["3, 4", "4, 3", "4, 5", "5, 4", "1, 2", "2, 1"]
     write(tmp_path, A=cells)
     options = ("--max-nodes", 1)
-    assert run("fit", tmp_path, "--out", tmp_path / "m", *options).returncode == 0
-    result = run("fit", tmp_path, "--out", tmp_path / "n", "--bank", tmp_path / "bank", *options)
-    refused(result, "line 5 of", "goes back to node 1", "sort them")
+    result = run("fit", tmp_path, "--out", tmp_path / "m", "--bank", tmp_path / "bank", "--jobs", 2, *options)
+    assert result.returncode == 0, result.stderr
     predicted = run("predict", tmp_path / "m", tmp_path)
     assert predicted.returncode == 0, predicted.stderr
     rows = list(csv.DictReader(io.StringIO(predicted.stdout)))

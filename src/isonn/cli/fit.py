@@ -204,11 +204,9 @@ def fit(
         return
     remove_strays(out.parent, out.name)
     try:
-        model = None
         if stream is not None:
-            model = _fit_stream(method, parameters, numbers, stream, files, jobs, scheduler, streamed)
-        if model is None:
-            stream = None
+            model = _fit_stream(method, parameters, numbers, stream, files, jobs, scheduler)
+        else:
             graphs = source.graphs()
             if confounds is not None:
                 graphs = graphs.with_confounds([name.strip() for name in confounds.split(",")])
@@ -340,12 +338,8 @@ def _check_method(method: str, needed: str, options: dict[str, Any]) -> None:
 
 def _stream_has_numbers(stream: GraphStream) -> bool:
     from isonn.experiments.metrics import predicts_numbers
-    from isonn.graphs.io.tu_graphs import UnsortedError
 
-    try:
-        first = next(iter(stream), None)
-    except UnsortedError:
-        return False  # the reader raises the error
+    first = next(iter(stream), None)
     return first is not None and first.y is not None and predicts_numbers(first)
 
 
@@ -357,14 +351,12 @@ def _fit_stream(
     files: _Files,
     jobs: int | None,
     scheduler: str | None,
-    asked: bool,
 ) -> Any:
-    """Return a model of a stream; None if its data cannot be read in pieces, unless that was asked for.
+    """Return a model of a stream.
 
     Ctrl-C reports what is kept and exits with 130.
     """
     from isonn.cli.running import processes
-    from isonn.graphs.io.tu_graphs import UnsortedError
 
     model = _estimator(method, settings, _stream_has_numbers(stream) if numbers is None else numbers)
     stream.bank = files.bank
@@ -377,10 +369,6 @@ def _fit_stream(
         with workers as run:
             stream.workers = run
             return model.fit(stream)
-    except UnsortedError:
-        if asked:
-            raise
-        return None
     except KeyboardInterrupt:
         parts = len(list(stream.bank.glob("part-*.safetensors")))
         kept = f"{parts} parts of subgraphs are kept in {stream.bank}; run the same command again to continue"

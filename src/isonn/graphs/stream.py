@@ -56,10 +56,15 @@ class GraphStream:
     def parts(self) -> Sequence[Part] | None:
         """Return the chunks unread, so that several processes can read them; None if the source cannot do this.
 
-        If a part raises `isonn.errors.DatasetError`, iterate over the stream: it can read more, and has better errors.
+        If a part raises `isonn.errors.DatasetError`, call `forget_parts` and iterate over the stream: it can read more,
+        and has better errors.
         """
         unread = None if self._parts is None else self._parts(self.at_once)
         return None if unread is None else [_Changed(part, partial(replace, name=self.name)) for part in unread]
+
+    def forget_parts(self) -> None:
+        """Let `parts` return None, because one of them could not be read."""
+        self._parts = None
 
     def __iter__(self) -> Iterator[GraphSet]:
         waiting: list[GraphSet] = []
@@ -118,8 +123,8 @@ def stream(
 ) -> GraphStream:
     """Read graphs a few thousand at a time, for data that does not fit in memory.
 
-    Chunks are slices of the set that :func:`isonn.load` would return. A TU folder is read line by line and must be
-    sorted by graph, as the public collection is. A folder of many datasets is read one file at a time.
+    Chunks are slices of the set that :func:`isonn.load` would return. A TU folder should be sorted by graph, as the
+    public collection is; else it is read whole, with a warning. A folder of many datasets is read one file at a time.
 
     Args:
         source: a name or path as in `isonn.load`; a `GraphSet`; a list of them; or a function that returns a new

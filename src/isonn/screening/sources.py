@@ -14,11 +14,10 @@ from typing import Any
 from isonn.errors import DatasetError
 from isonn.files import is_path
 from isonn.graphs.convert import is_smiles, readable_rows
-from isonn.graphs.datasets.registry import find, known, load
+from isonn.graphs.datasets.registry import find, known
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Problem, Reader, check_options, datasets_at, reader_of, size_of, with_likely
 from isonn.graphs.io.tables import SUFFIXES
-from isonn.graphs.io.tu_graphs import UnsortedError
 from isonn.graphs.stream import stream
 
 #: Bytes of each end of a file that its digest reads.
@@ -147,7 +146,7 @@ class GraphSource(Source):
 
     def __init__(self, data: str, options: dict[str, Any], truth: str, at_once: int) -> None:
         self.name, self._options = data, options
-        self._opened: Iterator[GraphSet] | None = self._chunks(at_once)
+        self._opened: Iterator[GraphSet] | None = iter(stream(self.name, at_once, **self._options))
         first = next(self._opened, None)
         self.names, self.truth = [], []
         if first is None:
@@ -161,18 +160,7 @@ class GraphSource(Source):
     def chunks(self, at_once: int) -> Iterator[GraphSet]:
         """Yield the graphs; those that were read for their columns are not read again."""
         opened, self._opened = self._opened, None
-        return self._chunks(at_once) if opened is None else opened
-
-    def _chunks(self, at_once: int) -> Iterator[GraphSet]:
-        done = 0
-        try:
-            for chunk in stream(self.name, at_once, **self._options):
-                yield chunk
-                done += len(chunk)
-        except UnsortedError:  # it cannot be read in pieces, but it can be read whole
-            whole = load(self.name, **self._options)
-            for start in range(done, len(whole), at_once):
-                yield whole[start : start + at_once]
+        return iter(stream(self.name, at_once, **self._options)) if opened is None else opened
 
     def key(self) -> str:
         """Return the dataset and its size in bytes."""

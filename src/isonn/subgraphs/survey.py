@@ -75,7 +75,7 @@ class Survey:
                     survey = partial(_survey_part, columns=columns_of(views, parts[0]()))
                     return _joined(run_in_order(((survey, (part,)) for part in parts), graphs.workers), graphs, report)
                 except DatasetError:
-                    pass  # reading in order has the error message
+                    graphs.forget_parts()  # reading in order has the error message, or reads more
             return _joined(_in_order(graphs, views), graphs, report)
 
     @property

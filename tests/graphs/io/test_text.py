@@ -10,7 +10,7 @@ import pytest
 
 from isonn.errors import DatasetError
 from isonn.graphs.io import text
-from isonn.graphs.io.text import NumberReader, read_numbers
+from isonn.graphs.io.text import read_numbers
 
 SIGNS = np.frombuffer(b"0123456789,- \t\r\n", dtype=np.uint8)
 
@@ -86,9 +86,7 @@ def test_blocks_of_any_size_give_the_same_numbers(tmp_path, dtype, block_bytes, 
 def test_a_span_of_a_file_is_read_alone(tmp_path):
     path = tmp_path / "numbers.txt"
     path.write_text("1\n20\n300\n4000\n")
-    reader = NumberReader(path, int, (2, 9))
-    assert np.concatenate(list(reader.blocks())).tolist() == [[20], [300]]
-    reader.close()
+    assert read_numbers(path, int, (2, 9)).tolist() == [[20], [300]]
 
 
 def test_columns_that_change_between_blocks_are_refused(tmp_path, monkeypatch):

@@ -130,10 +130,11 @@ def test_a_wrong_file_is_named(tmp_path, files, message):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"A": ["1, 9"]}, r"line 1 of .*DS_A.txt has the edge \(1, 9\) but nodes are counted from 1 to 5"),
-        ({"A": ["1, 4"]}, r"line 1 of .*DS_A.txt has the edge \(1, 4\) between two graphs"),
-        ({"node_labels": ["1"] * 4}, "DS_node_labels.txt has 4 lines for the 5 of DS_graph_indicator.txt"),
-        ({"edge_labels": ["1"] * 4, "A": ["1, 2"]}, "DS_edge_labels.txt has 4 lines for the 1 of DS_A.txt"),
+        ({"A": ["1, 9"]}, r"line 1 of .*DS_A.txt joins node 1 of graph 2 to node 9, which is not in that graph"),
+        ({"A": ["9, 1"]}, r"DS_A.txt has the edge \(9, 1\) in line 1 but nodes are counted from 1 to 5"),
+        ({"A": ["1, 4"]}, r"line 1 of .*DS_A.txt joins node 1 of graph 2 to node 4, which is not in that graph"),
+        ({"node_labels": ["1"] * 4}, "DS_node_labels.txt ends after line 4, in the middle of graph 1 of 2"),
+        ({"edge_labels": ["1"] * 4, "A": ["1, 2"]}, "DS_edge_labels.txt continues after line 1 where DS_A.txt ends"),
         (
             {"graph_indicator": ["3", "3", "1", "1", "1"], "graph_labels": ["1"] * 3, "A": []},
             "graph 2 of 3 .* no nodes",

@@ -6,9 +6,11 @@ import codecs
 import csv
 import importlib.util
 import io
+import os
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,17 +35,25 @@ def encoding_of(head: bytes) -> str:
     return "utf-8-sig"
 
 
-def read_text(path: Path) -> str:
-    """Read a text file."""
+@contextmanager
+def naming_the_file(path: Path) -> Iterator[None]:
+    """Raise `DatasetError` for a file that is missing or cannot be read."""
     try:
-        data = path.read_bytes()
-        text = data.decode(encoding_of(data[: 2**20]))
+        yield
     except (FileNotFoundError, IsADirectoryError) as error:
         raise DatasetError(f"{path} is missing; add the file") from error
-    except UnicodeError as error:
-        raise DatasetError(f"{path} is not text; check that this is the right file, saved as UTF-8") from error
     except OSError as error:
         raise DatasetError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
+
+
+def read_text(path: Path) -> str:
+    """Read a text file."""
+    with naming_the_file(path):
+        data = path.read_bytes()
+    try:
+        text = data.decode(encoding_of(data[: 2**20]))
+    except UnicodeError as error:
+        raise DatasetError(f"{path} is not text; check that this is the right file, saved as UTF-8") from error
     if "\0" in text:
         raise DatasetError(f"{path} is not text but binary; check that this is the right file")
     return text
@@ -142,104 +152,59 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def read_numbers(path: Path, dtype: type = float) -> NDArray[Any]:
-    """Read a table of shape (lines, columns); skip blank lines. An empty file has shape (0, 0)."""
-    reader = NumberReader(path, dtype)
-    try:
-        blocks = list(reader.blocks())
-    finally:
-        reader.close()
-    return np.concatenate(blocks) if blocks else np.zeros((0, 0), dtype=dtype)
-
-
 #: Bytes of a file that are read at a time.
 BLOCK_BYTES = 2**22
 #: Smaller blocks are parsed by NumPy unless numba is loaded already: importing it takes longer.
 COMPILED_BYTES = 2**20
 
 
-class NumberReader:
-    """Reader of comma-separated numbers, some lines at a time, for files larger than memory.
+def read_numbers(path: Path, dtype: type = float, span: tuple[int, int] | None = None) -> NDArray[Any]:
+    """Read comma-separated numbers, of shape (lines, columns); skip blank lines. An empty file has shape (0, 0).
+
+    Args:
+        span: the bytes to read, whole lines; None reads the whole file.
+    """
+    blocks = list(number_blocks(path, dtype, span))
+    return np.concatenate(blocks) if blocks else np.zeros((0, 0), dtype=dtype)
+
+
+def number_blocks(path: Path, dtype: type = float, span: tuple[int, int] | None = None) -> Iterator[NDArray[Any]]:
+    """Yield the result of `read_numbers` some lines at a time, for files larger than memory.
 
     A compiled loop parses plain integers, ten times as fast as NumPy, which parses the rest. Only if NumPy fails are
     lines parsed one by one, to find the wrong one.
-
-    Args:
-        span: the bytes to read, from the start of a line; None reads the whole file.
-
-    Attributes:
-        path: the path of the file.
     """
-
-    def __init__(self, path: Path, dtype: type = float, span: tuple[int, int] | None = None) -> None:
-        self.path = path
-        self._dtype, self._width, self._rest = dtype, 0, b""
-        try:
-            self._file = path.open("rb")
-            self._file.seek(0 if span is None else span[0])
-        except (FileNotFoundError, IsADirectoryError) as error:
-            raise DatasetError(f"{path} is missing; add the file") from error
-        except OSError as error:
-            raise DatasetError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
-        self._at_start = span is None or span[0] == 0
-        self._left = None if span is None else span[1] - span[0]
-
-    def blocks(self) -> Iterator[NDArray[Any]]:
-        """Yield the numbers of the next lines, ``(lines, columns)``."""
-        while block := self._lines():
-            rows = _plain_integers(block)
+    width = 0
+    with naming_the_file(path), path.open("rb") as file:
+        start, stop = span or (0, os.fstat(file.fileno()).st_size)
+        file.seek(start)
+        while (left := stop - file.tell()) > 0:
+            lines = file.read(min(left, BLOCK_BYTES))
+            if not lines:
+                break
+            if len(lines) < left:
+                lines += file.readline()
+            if not width:
+                lines = lines.removeprefix(codecs.BOM_UTF8)
+            rows = _plain_integers(lines)
             if rows is None:
-                rows = self._read_by_numpy(block)
-            if not rows.size:  # blank lines
-                continue
-            if self._width not in (0, rows.shape[1]):
-                raise DatasetError(_first_bad_line(self.path, self._dtype))
-            self._width = rows.shape[1]
-            yield rows.astype(self._dtype, copy=False)
+                rows = _by_numpy(lines, dtype)
+            if rows is None or (rows.size and width not in (0, rows.shape[1])):
+                raise DatasetError(_first_bad_line(path, dtype))
+            if rows.size:  # else blank lines
+                width = rows.shape[1]
+                yield rows.astype(dtype, copy=False)
 
-    def _lines(self) -> bytes:
-        """Return the next whole lines; b"" at the end."""
-        parts = [self._rest]
-        self._rest = b""
-        while True:
-            try:
-                block = self._file.read(BLOCK_BYTES if self._left is None else min(BLOCK_BYTES, self._left))
-            except OSError as error:
-                raise DatasetError(f"{self.path} cannot be read ({error.strerror}); check the file") from error
-            if self._left is not None:
-                self._left -= len(block)
-            end = block.rfind(b"\n") + 1
-            if block and not end:  # a very long line
-                parts.append(block)
-                continue
-            parts.append(block[:end])
-            self._rest = block[end:]
-            lines = b"".join(parts)
-            if self._at_start:
-                lines, self._at_start = lines.removeprefix(codecs.BOM_UTF8), False
-                if not lines and block:
-                    continue
-            return lines
 
-    def _read_by_numpy(self, block: bytes) -> NDArray[Any]:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", DeprecationWarning)  # "1.5" instead of an integer
-                warnings.simplefilter("ignore", UserWarning)  # blank lines
-                return np.loadtxt(
-                    io.StringIO(block.decode("utf-8"), newline=None),
-                    dtype=self._dtype,
-                    delimiter=",",
-                    comments=None,
-                    ndmin=2,
-                )
-        except (ValueError, OverflowError, DeprecationWarning) as error:
-            self.close()
-            raise DatasetError(_first_bad_line(self.path, self._dtype)) from error
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+def _by_numpy(lines: bytes, dtype: type) -> NDArray[Any] | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # "1.5" instead of an integer
+            warnings.simplefilter("ignore", UserWarning)  # blank lines
+            text = io.StringIO(lines.decode("utf-8"), newline=None)
+            return np.loadtxt(text, dtype=dtype, delimiter=",", comments=None, ndmin=2)
+    except (ValueError, OverflowError, DeprecationWarning):
+        return None
 
 
 def _plain_integers(block: bytes) -> NDArray[np.int64] | None:

@@ -1,25 +1,38 @@
 """Reader of TU folders, the format of the TUDataset benchmarks, whole or a few graphs at a time.
 
-Lines are read in the order of the graphs. A folder that is not sorted by graph can only be read whole, because its
-lines are sorted in memory first.
+A part of a folder is a range of bytes of each file. Bisection finds where parts start, because lines are sorted by
+graph, and several processes can read parts at once. A folder that is not sorted by graph is read whole.
 """
 
 from __future__ import annotations
 
+import bisect
+import codecs
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Reader
-from isonn.graphs.io.tu_graphs import Labels, UnsortedError, check_end, next_graphs, targets_of, tu_name
-from isonn.graphs.io.tu_lines import file_lines, sorted_lines
-from isonn.graphs.io.tu_parts import TUPart, tu_parts
+from isonn.graphs.io.text import EXACT, number_blocks, read_numbers
+from isonn.graphs.join import graphset_from_cells
+
+#: The files with a line per node or per cell, and the type of their numbers.
+FILES = {"graph_indicator": int, "A": int, "node_labels": float, "edge_labels": float, "node_attributes": float}
+
+Tables = dict[str, NDArray[Any]]
 
 
 class TUReader(Reader):
-    """Reader of TU folders, whole with `read_tu` and in pieces with `tu_pieces`."""
+    """Reader of TU folders; see `read_tu`."""
 
     name = "tu"
     expects = "a TU folder (*_A.txt)"
@@ -33,16 +46,33 @@ class TUReader(Reader):
         return read_tu(path, target)
 
     def stream(self, path: Path, at_once: int, *, target: str | None = None) -> Iterator[GraphSet]:
-        """See `tu_pieces`."""
-        return tu_pieces(path, at_once, target)
+        """Yield slices of ``at_once`` graphs of the folder; hold only ``y`` and one slice in memory."""
+        folder = _Folder.open(path, target)
+        done = 0
+        for part in folder.parts(at_once) or ():
+            try:
+                graphs = part()
+            except DatasetError:
+                break  # reading the whole folder has the error message
+            yield graphs
+            done += len(graphs)
+        if done < len(folder.y):
+            whole = folder.read()
+            warnings.warn(
+                f"{path} is not sorted by graph or has blank lines, so all of it is read into memory; sort its lines "
+                f"to read it in pieces",
+                IsoNNWarning,
+                stacklevel=2,
+            )
+            yield from (whole[first : first + at_once] for first in range(done, len(whole), at_once))
 
     def parts(self, path: Path, at_once: int, *, target: str | None = None) -> list[TUPart] | None:
-        """See `tu_parts`."""
-        return tu_parts(path, at_once, target)
+        """Return the slices of `stream` unread; None if the files cannot be split."""
+        return _Folder.open(path, target).parts(at_once)
 
     def title(self, path: Path) -> str:
         """Return the part of the file name before ``_A.txt``."""
-        return tu_name(path)
+        return _name(path)
 
 
 READER = TUReader()
@@ -68,29 +98,333 @@ def read_tu(folder: str | os.PathLike[str], target: str | None = None) -> GraphS
     Args:
         target: read ``y`` from "labels" or "attributes"; None prefers labels.
     """
-    folder = Path(folder)
-    try:
-        (graphs,) = tu_pieces(folder, None, target)
-    except UnsortedError:
-        (graphs,) = tu_pieces(folder, None, target, in_memory=True)
-    return graphs
+    return _Folder.open(Path(folder), target).read()
 
 
-def tu_pieces(
-    folder: Path, at_once: int | None, target: str | None = None, in_memory: bool = False
-) -> Iterator[GraphSet]:
-    """Yield the result of `read_tu` in slices of ``at_once`` graphs, or whole; hold only ``y`` in memory.
+@dataclass(frozen=True, eq=False)
+class _Folder:
+    """A TU folder.
 
-    Args:
-        in_memory: read all lines first and sort them by graph.
+    Attributes:
+        path: the folder.
+        name: the part of the file names before ``_A.txt``.
+        y: the targets.
+        y_file: the name of the file of ``y``.
+        labels: the codes of node and edge labels, the same in every part.
     """
-    name = tu_name(folder)
-    y, y_file = targets_of(folder, name, target)
-    labels = {what: Labels(folder / f"{name}_{what}_labels.txt") for what in ("node", "edge")}
-    with ExitStack() as stack:
-        lines = sorted_lines(folder, name) if in_memory else file_lines(folder, name, stack, whole=at_once is None)
-        step = len(y) if at_once is None else at_once
-        for first in range(0, len(y), step):
-            stop = min(first + step, len(y))
-            yield next_graphs(lines, labels, name, y[first:stop], first, len(y), y_file)
-        check_end(lines, len(y), y_file)
+
+    path: Path
+    name: str
+    y: NDArray[Any]
+    y_file: str
+    labels: dict[str, _Labels]
+
+    @classmethod
+    def open(cls, path: Path, target: str | None) -> _Folder:
+        name = _name(path)
+        labels = {what: _Labels.of(path / f"{name}_{what}.txt") for what in ("node_labels", "edge_labels")}
+        return cls(path, name, *_targets(path, name, target), labels)
+
+    def file(self, what: str) -> Path:
+        return self.path / f"{self.name}_{what}.txt"
+
+    def read(self) -> GraphSet:
+        tables = {what: self.numbers(what) for what in FILES if self.needs(what)}
+        return self.graphs(tables if self.check(tables) else _sorted(tables))
+
+    def needs(self, what: str) -> bool:
+        return what in ("graph_indicator", "A") or self.file(what).exists()
+
+    def numbers(self, what: str, span: tuple[int, int] | None = None) -> NDArray[Any]:
+        """Return the lines of a file, or those between two bytes."""
+        rows = read_numbers(self.file(what), FILES[what], span)
+        columns = 1 if what == "graph_indicator" else 2 if what == "A" else rows.shape[1]
+        if not rows.size:
+            return np.zeros((0, columns), dtype=FILES[what])
+        if rows.shape[1] != columns:
+            needed = "it holds one graph number per node" if columns == 1 else "a line is 'row, column'"
+            raise DatasetError(f"{self.file(what)} has {rows.shape[1]} columns; {needed}")
+        return rows
+
+    def check(self, tables: Tables) -> bool:
+        """Raise `DatasetError` if lines do not fit together; return whether they are sorted by graph."""
+        total, graph, cells = len(self.y), tables["graph_indicator"][:, 0], tables["A"]
+        indicator, edges, n = self.file("graph_indicator"), self.file("A"), len(tables["graph_indicator"])
+        if n and graph.min() < 1:
+            line = int((graph < 1).argmax())
+            raise DatasetError(f"{indicator} has graph {graph[line]} in line {line + 1}; graphs are counted from 1")
+        empty = np.flatnonzero(np.bincount(graph[graph <= total], minlength=total + 1)[1:] == 0) + 1
+        if len(empty) and empty[0] > graph.max(initial=0):
+            raise DatasetError(
+                f"{indicator} ends after line {n}, in graph {graph.max(initial=0)} of {total}; get the whole file "
+                f"again, or correct {self.y_file}, which has a line per graph"
+            )
+        if len(empty):
+            raise DatasetError(f"graph {empty[0]} of {total} in {indicator} has no nodes; drop it and close the gap")
+        if graph.max() > total:
+            line = int((graph > total).argmax())
+            raise DatasetError(
+                f"{indicator} continues with graph {graph[line]} in line {line + 1}; {self.y_file} has {total} lines; "
+                f"it needs one per graph"
+            )
+        wrong = ((cells < 1) | (cells > n)).any(axis=1)
+        if not wrong.any():
+            wrong = graph[cells[:, 0] - 1] != graph[cells[:, 1] - 1]
+        if wrong.any():
+            raise _wrong_edge(edges, int(wrong.argmax()), cells, graph)
+        owner = graph[cells[:, 0] - 1]
+        for what in ("node_labels", "edge_labels", "node_attributes"):
+            lines, (other, of_line) = tables.get(what), (edges, owner) if what == "edge_labels" else (indicator, graph)
+            if lines is not None and len(lines) < len(of_line):
+                raise DatasetError(
+                    f"{self.file(what)} ends after line {len(lines)}, in the middle of graph {of_line[len(lines)]} of "
+                    f"{total}; get the whole file again"
+                )
+            if lines is not None and len(lines) > len(of_line):
+                raise DatasetError(
+                    f"{self.file(what)} continues after line {len(of_line)} where {other.name} ends; give one line "
+                    f"each, or the whole file"
+                )
+        return bool((np.diff(graph) >= 0).all() and (np.diff(owner) >= 0).all())
+
+    def graphs(self, tables: Tables) -> GraphSet:
+        """Build the graphs of lines that are sorted by graph."""
+        owner, pairs = tables["graph_indicator"][:, 0] - 1, tables["A"] - 1
+        sizes = np.bincount(owner)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        attributes = tables.get("node_attributes")
+        if attributes is not None and (bad := ~np.isfinite(attributes).all(axis=1)).any():
+            where = f"line {int(bad.argmax()) + 1} of {self.file('node_attributes')}"
+            raise DatasetError(f"{where} is not finite; replace NaN and infinity")
+        codes = {
+            what: known.codes(tables[what], self.file(what)) for what, known in self.labels.items() if what in tables
+        }
+        return graphset_from_cells(
+            owner[pairs[:, 0]],
+            within[pairs],
+            sizes,
+            edge_labels=codes.get("edge_labels"),
+            node_labels=codes.get("node_labels"),
+            node_attributes=attributes,
+            y=self.y,
+            name=self.name,
+            node_label_names=self.labels["node_labels"].names,
+            edge_label_names=self.labels["edge_labels"].names,
+        )
+
+    def parts(self, at_once: int) -> list[TUPart] | None:
+        firsts = range(0, len(self.y), at_once)
+        try:
+            # the first part starts with the file, so that the parts hold all lines even if these are not sorted
+            starts = {"graph_indicator": [0, *_first_above(self.file("graph_indicator"), firsts[1:])]}
+            nodes = _lines_before(self.file("graph_indicator"), starts["graph_indicator"])
+            starts["A"] = [0, *_first_above(self.file("A"), nodes[1:])]
+            for what in ("node_labels", "edge_labels", "node_attributes"):
+                if self.needs(what):
+                    lines = _lines_before(self.file("A"), starts["A"]) if what == "edge_labels" else nodes
+                    starts[what] = _starts_of_lines(self.file(what), lines)
+            ends = {what: [*places[1:], self.file(what).stat().st_size] for what, places in starts.items()}
+        except (ValueError, OSError):
+            return None  # blank lines, text or a missing file: reading the whole folder has the error message
+        return [
+            TUPart(
+                replace(self, y=self.y[first : first + at_once]),
+                first,
+                (nodes[i], nodes[i + 1] if i + 1 < len(nodes) else None),
+                {what: (starts[what][i], ends[what][i]) for what in starts},
+            )
+            for i, first in enumerate(firsts)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class TUPart:
+    """Some graphs of a TU folder, read when called.
+
+    A part whose lines are not those of its graphs raises `DatasetError`, without a useful message.
+
+    Attributes:
+        folder: the folder, with the ``y`` of these graphs only.
+        first: number of graphs before them.
+        nodes: number of lines of the graph indicator before them and up to their end, if others follow.
+        spans: first and last byte of each file.
+    """
+
+    folder: _Folder
+    first: int
+    nodes: tuple[int, int | None]
+    spans: dict[str, tuple[int, int]]
+
+    def __len__(self) -> int:
+        return len(self.folder.y)
+
+    def __call__(self) -> GraphSet:
+        """Read the graphs."""
+        tables = {what: self.folder.numbers(what, span) for what, span in self.spans.items()}
+        start, stop = self.nodes
+        if stop is not None and len(tables["graph_indicator"]) != stop - start:
+            raise DatasetError(f"{self.folder.file('graph_indicator')} has blank lines; read it in one piece")
+        tables["graph_indicator"] -= self.first
+        tables["A"] -= start
+        if not self.folder.check(tables):
+            raise DatasetError(f"{self.folder.path} is not sorted by graph; read it in one piece")
+        return self.folder.graphs(tables)
+
+
+def _name(folder: Path) -> str:
+    """Return the part of the file name before ``_A.txt``; there must be one such file."""
+    if not folder.exists():
+        raise DatasetError(f"{folder} is not a folder; give the folder that holds the *_A.txt file of a TU dataset")
+    if not folder.is_dir():
+        raise DatasetError(f"{folder} is one file of a TU dataset; give its folder {folder.parent}")
+    names = sorted(path.name[: -len("_A.txt")] for path in folder.glob("*_A.txt"))
+    if len(names) != 1:
+        what = f"those of {', '.join(names):.100}" if names else "no *_A.txt"
+        raise DatasetError(f"{folder} holds {what}; a TU folder holds the files of one dataset")
+    return names[0]
+
+
+def _targets(folder: Path, name: str, target: str | None) -> tuple[NDArray[Any], str]:
+    """Return ``y`` and the name of its file."""
+    if target not in (None, "labels", "attributes"):
+        raise InputError(f"target={target!r:.60} is not in a TU folder; use 'labels' or 'attributes'")
+    attributes = folder / f"{name}_graph_attributes.txt"
+    file = folder / f"{name}_graph_labels.txt"
+    if target == "attributes" or (target is None and attributes.exists() and not file.exists()):
+        file, y = attributes, read_numbers(attributes)
+    else:
+        y = _as_labels(read_numbers(file), file)
+    if not len(y):
+        raise DatasetError(f"{file} is empty; it needs one line per graph")
+    return (y[:, 0] if y.shape[1] == 1 else y), file.name
+
+
+def _as_labels(rows: NDArray[Any], path: Path, first: int = 1, integers: bool | None = None) -> NDArray[Any]:
+    """Convert labels to integers if all are whole numbers; ``first`` is the line of the first row."""
+    bad = ~np.isfinite(rows).all(axis=1)
+    if bad.any():
+        raise DatasetError(f"line {first + int(bad.argmax())} of {path} is not finite; labels must be finite")
+    large = (np.abs(rows) >= EXACT).any(axis=1)
+    if large.any():
+        at = int(large.argmax())
+        raise DatasetError(
+            f"line {first + at} of {path} has the label {rows[at].max():g}, beyond 2**53; use smaller ones"
+        )
+    whole = bool((rows == np.rint(rows)).all()) if integers is None else integers
+    return rows.astype(np.int64) if whole else rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """Codes of node or edge labels.
+
+    Attributes:
+        integers: whether all labels of the file are whole numbers.
+        rows: the sorted distinct rows, if labels have several columns; their indices are the codes.
+    """
+
+    integers: bool = True
+    rows: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, path: Path) -> _Labels:
+        """Read the file, unless it holds plain integers, which are their own codes."""
+        if not path.exists():
+            return cls()
+        with path.open("rb") as file:
+            if not any(sign in block for block in iter(lambda: file.read(2**20), b"") for sign in b",.eEnN"):
+                return cls()
+        integers, rows, line = True, None, 1
+        for numbers in number_blocks(path):
+            block = _as_labels(numbers, path, line, integers=False)
+            line += len(block)
+            integers = integers and bool((block == np.rint(block)).all())
+            if block.shape[1] > 1:
+                rows = np.unique(block if rows is None else np.concatenate([rows, block]), axis=0)
+        return cls(integers, rows)
+
+    @property
+    def names(self) -> dict[Any, str]:
+        """The label rows of the codes, if labels have several columns."""
+        if self.rows is None:
+            return {}
+        rows = self.rows.astype(np.int64) if self.integers else self.rows
+        return {i: ", ".join(map(str, row)) for i, row in enumerate(rows.tolist())}
+
+    def codes(self, rows: NDArray[Any], path: Path) -> NDArray[Any]:
+        """Return one label code per row."""
+        labels = _as_labels(rows, path, integers=self.integers)
+        if self.rows is None or not len(rows):
+            return labels.reshape(-1)
+        both = np.concatenate([self.rows, rows])
+        return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)[len(self.rows) :]
+
+
+def _wrong_edge(path: Path, line: int, cells: NDArray[np.int64], graph: NDArray[np.int64]) -> DatasetError:
+    """Return the error about an edge that does not lie within a graph."""
+    edge, n = tuple(cells[line].tolist()), len(graph)
+    if min(edge) < 1:
+        return DatasetError(
+            f"line {line + 1} of {path} has the edge {edge} but nodes are counted from 1; correct the line"
+        )
+    if edge[0] > n:
+        return DatasetError(
+            f"{path} has the edge {edge} in line {line + 1} but nodes are counted from 1 to {n}; correct the line or "
+            f"graph_indicator"
+        )
+    return DatasetError(
+        f"line {line + 1} of {path} joins node {edge[0]} of graph {graph[edge[0] - 1]} to node {edge[1]}, which is not "
+        f"in that graph; an edge must stay within its graph"
+    )
+
+
+def _sorted(tables: Tables) -> Tables:
+    """Sort lines by graph, and number the nodes in that order."""
+    graph, cells = tables["graph_indicator"][:, 0], tables["A"]
+    nodes = np.argsort(graph, kind="stable")
+    edges = np.argsort(graph[cells[:, 0] - 1], kind="stable")
+    number = np.empty(len(nodes), dtype=np.int64)
+    number[nodes] = np.arange(1, len(nodes) + 1)
+    ordered = {what: rows[edges if what == "edge_labels" else nodes] for what, rows in tables.items() if what != "A"}
+    return {**ordered, "A": number[cells[edges] - 1]}
+
+
+def _first_above(path: Path, values: Sequence[int]) -> list[int]:
+    """Return the start of the first line whose first number is above each value; first numbers are sorted."""
+    with path.open("rb") as file:
+
+        def go_to_line(place: int) -> int:
+            """Go to the first line that starts at a place or after it."""
+            file.seek(max(place - 1, 0))
+            if place:
+                file.readline()
+            return file.tell()
+
+        def number_at(place: int) -> int:
+            go_to_line(place)
+            line = file.readline()
+            return int(line.split(b",")[0].removeprefix(codecs.BOM_UTF8)) if line else 2**64
+
+        places = range(file.seek(0, os.SEEK_END))
+        return [go_to_line(bisect.bisect_right(places, value, key=number_at)) for value in values]
+
+
+def _lines_before(path: Path, places: list[int]) -> list[int]:
+    """Count the lines before each of some places, which are sorted and begin with 0."""
+    with path.open("rb") as file:
+        counts = (file.read(stop - start).count(b"\n") for start, stop in pairwise(places))
+        return list(accumulate(counts, initial=0))
+
+
+def _starts_of_lines(path: Path, lines: list[int]) -> list[int]:
+    """Return the place where each of some lines starts; lines are sorted and count from 0."""
+    starts, before = [0 for line in lines if line == 0], 0
+    with path.open("rb") as file:
+        while block := file.read(2**22):
+            ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")) + 1
+            inside = [line - before - 1 for line in lines[len(starts) :] if line <= before + len(ends)]
+            starts += (file.tell() - len(block) + ends[inside]).tolist()
+            before += len(ends)
+    if len(starts) < len(lines):
+        raise ValueError("lines are missing")
+    return starts
