@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from isonn.heads.head import below, prefixed
 from isonn.packing import Floats, IntArray
@@ -123,27 +123,23 @@ class SumFeatures:
             if self.transform == NORM:
                 factors = scale / _norms(counts, values, counted.block, len(blocks))
                 values *= factors.astype(dtype).ravel()[_cells(counts, counted.block, len(blocks))]
-            table = moved(counts, values, counted.place, len(self.vocabulary))
+            rest = self.term_features(terms[done : done + counts.shape[0]])
+            table = moved(counts, values, counted.place, len(self.vocabulary), rest)
             if self.transform != NORM:
-                table.data *= self.scales.astype(dtype)[table.indices]
-            rest = csr_array(self.term_features(terms[done : done + counts.shape[0]]).astype(dtype))
+                table.data *= np.concatenate([self.scales, np.ones(rest.shape[1])]).astype(dtype)[table.indices]
             done += counts.shape[0]
-            yield csr_array(hstack([table, rest], format="csr"))
+            yield table
 
-    def with_terms(self, counts: csr_array, terms: Floats, rows: NDArray[np.bool_] | None = None) -> csr_array:
+    def with_terms(self, counted: PlacedCounts, terms: Floats, rows: NDArray[np.bool_] | None = None) -> csr_array:
         """Return counts of templates with the terms of the graphs to their right, for the trees.
 
         Args:
-            counts: of the templates, ``(g, p)``.
-            terms: `term_table` of the graphs.
-            rows: the graphs whose terms are wanted; None for all.
+            counted: the counts of the graphs.
+            terms: their `term_table`.
+            rows: the graphs whose counts and terms are wanted; None for all.
         """
-        if not self.size.columns:  # a short list
-            return counts
-        table = self.further.filled(terms).astype(counts.dtype)
-        if rows is not None:
-            table[~rows] = 0
-        return csr_array(hstack([counts, csr_array(table)], format="csr"))
+        # a short list has no terms
+        return self.vocabulary.counts(counted, rows, self.further.filled(terms) if self.size.columns else None)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""

@@ -619,6 +619,23 @@ def count_graphs(start, depths, limits, graphs, meaning, tables, search, output,
 
 
 @compiled()
+def move_entries(indptr, indices, data, place, terms, width, ends, columns, values):  # type: ignore[no-untyped-def]
+    """Write the entries of a sparse table whose column has a place, at that place, then the terms that are not 0."""
+    n = 0
+    for i in range(len(ends) - 1):
+        for j in range(indptr[i], indptr[i + 1]):
+            column = place[indices[j]]
+            if column >= 0:
+                columns[n], values[n] = column, data[j]
+                n += 1
+        for t in range(terms.shape[1]):
+            if terms[i, t] != 0:
+                columns[n], values[n] = width + t, terms[i, t]
+                n += 1
+        ends[i + 1] = n
+
+
+@compiled()
 def code_node_sets(nodes, done, graphs, meaning, tables, scratch, out):  # type: ignore[no-untyped-def]
     """Find the column of each set of nodes from ``done`` on, for every view; return where it stopped, and why."""
     for n in range(done, len(nodes)):

@@ -47,7 +47,7 @@ class SubgraphModel:
         features = self.features.of(counted, terms)
         if self.head.additive:  # sums read features alone
             return Inputs(features, csr_array(features.shape))
-        return Inputs(features, self.features.with_terms(self.features.vocabulary.counts(counted), terms))
+        return Inputs(features, self.features.with_terms(counted, terms))
 
     def outputs(self, graphs: GraphSet) -> Floats:
         """Return the outputs of the head, shape (g, outputs)."""

@@ -116,7 +116,7 @@ def fit_model(
     vocabulary = vectorizer.vocabulary_
     features = SumFeatures.learn(vocabulary, counted, terms, training.distinct, NORM)
     rows = _rows_with_counts(training, head)
-    counts = features.with_terms(vocabulary.counts(counted, rows), terms, rows)
+    counts = features.with_terms(counted, terms, rows)
     sizes = np.ones(counts.shape[1], dtype=np.int64)  # terms count as single nodes
     sizes[: len(vocabulary)] = vocabulary.template_sizes
     inputs = training.inputs(features.of(counted, terms), counts, sizes)

@@ -18,6 +18,7 @@ from isonn.packing import Floats, IntArray, row_hashes
 from isonn.subgraphs.count import counts_of, list_subgraphs
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs, Encoding
+from isonn.subgraphs.kernels import move_entries
 from isonn.subgraphs.table import CountTable, precision, stack_rows
 
 #: Maximum number of columns of a vocabulary: 16 GB of weights and tables.
@@ -199,25 +200,31 @@ class Vocabulary:
             first += len(inside)
         return Vocabulary(tuple(blocks))
 
-    def counts(self, counted: PlacedCounts, rows: NDArray[np.bool_] | None = None) -> csr_array:
+    def counts(
+        self, counted: PlacedCounts, rows: NDArray[np.bool_] | None = None, terms: Floats | None = None
+    ) -> csr_array:
         """Return how often each graph contains each template, sparse, ``(g, templates)``.
 
         Args:
             counted: the counts of all subgraphs, which are read chunk by chunk.
             rows: the graphs whose counts are wanted, ``(g,)``; the rows of others stay empty.
+            terms: numbers of the graphs for columns to the right of the templates, ``(g, terms)``.
         """
+        terms = np.zeros((counted.graphs, 0)) if terms is None else terms
         if rows is not None and not rows.any():
-            return csr_array((len(rows), len(self)))
+            return csr_array((len(rows), len(self) + terms.shape[1]))
 
         def read() -> Iterator[csr_array]:
             done = 0
             for counts in counted.chunks():
-                kept = None if rows is None else rows[done : done + counts.shape[0]]
-                table = counts if kept is None else _only(counts, kept)
-                yield moved(table, table.data.astype(precision(counted.entries)), counted.place, len(self))
-                done += counts.shape[0]
+                run = slice(done, done + counts.shape[0])
+                table = counts if rows is None else _only(counts, rows[run])
+                some = terms[run] if rows is None else np.where(rows[run, None], terms[run], 0)
+                data = table.data.astype(precision(counted.entries))
+                yield moved(table, data, counted.place, len(self), some)
+                done = run.stop
 
-        return stack_rows(read(), counted.graphs, counted.entries)
+        return stack_rows(read(), counted.graphs, counted.entries + terms.size)
 
     def unseen(self, counted: PlacedCounts, largest: int = 6) -> Floats:
         """Return the share of each graph's subgraphs, up to a size, that no training graph contains, shape (g,)."""
@@ -325,12 +332,25 @@ class Templates(Sequence[Template]):
         return f"Templates({len(self)}: {words})"
 
 
-def moved(table: csr_array, data: NDArray[Any], place: NDArray[np.integer], width: int) -> csr_array:
-    """Return other numbers in the columns of a table that have a place, at that place, in the same order."""
-    new = place[table.indices]
-    kept = new >= 0
-    ends = np.concatenate([[0], np.cumsum(kept)])[table.indptr]
-    return csr_array((data[kept], new[kept], ends), shape=(table.shape[0], width))
+def moved(
+    table: csr_array, data: NDArray[Any], place: NDArray[np.int32], width: int, terms: NDArray[Any] | None = None
+) -> csr_array:
+    """Return other numbers in the columns of a table that have a place, at that place, in the same order.
+
+    Args:
+        table: a sparse table, ``(g, d)``.
+        data: the numbers for its entries.
+        place: the new column of each column, or -1, ``(d,)``.
+        width: number of new columns.
+        terms: numbers for the columns to the right of these, ``(g, terms)``; None for none.
+    """
+    g = table.shape[0]
+    terms = np.zeros((g, 0), dtype=data.dtype) if terms is None else terms.astype(data.dtype)
+    room = table.nnz + terms.size
+    ends, columns, values = np.zeros(g + 1, dtype=np.int64), np.empty(room, dtype=np.int32), np.empty(room, data.dtype)
+    cells = table.indptr.astype(np.int64), table.indices.astype(np.int32, copy=False), data
+    move_entries(*cells, place, terms, width, ends, columns, values)
+    return csr_array((values[: ends[-1]], columns[: ends[-1]], ends), shape=(g, width + terms.shape[1]))
 
 
 def _only(counts: csr_array, rows: NDArray[np.bool_]) -> csr_array:
