@@ -1,8 +1,10 @@
 """The bars of the server, over HTTP on 127.0.0.1: edits, predictions per second, malformed requests, kills.
 
     python benchmarks/serve.py MODEL molecules.csv [--seconds 300] [--malformed 5000] [--kills 50] [--edits 200]
+    python benchmarks/serve.py MODEL molecules.csv --only single
 
-MODEL is a model of molecules, molecules.csv has a column SMILES. All load is bounded in count and time.
+MODEL is a model of molecules, molecules.csv has a column SMILES. All load is bounded in count and time. --only runs
+some of the parts: edits, single (eight clients, a molecule a request), batches (25 a request), malformed, kills.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import numpy as np
 import isonn
 
 CLIENTS = 8
+PARTS = ("edits", "single", "batches", "malformed", "kills")
 #: A cyclic peptide of 58 heavy atoms.
 LARGE = "CC(C)CC1NC(=O)C(CC(C)C)NC(=O)C(Cc2ccccc2)NC(=O)C(C)NC(=O)C(CCCN)NC(=O)C(Cc2ccc(O)cc2)NC(=O)C(CO)NC1=O"
 
@@ -205,18 +208,23 @@ def main() -> None:
     parser.add_argument("data")
     for name, value in (("seconds", 300), ("malformed", 5000), ("kills", 50), ("edits", 200)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     with open(given.data, newline="") as file:
         molecules = [row["SMILES"] for row in csv.DictReader(file)][:1000]
     expected = isonn.load_model(given.model).predict_proba(molecules)
     server = Server(given.model)
-    edits(server, given.edits)
-    for batch in (1, 25):
-        load(server, molecules, expected, given.seconds / 2, batch)
-    malformed(server, given.malformed)
+    if "edits" in given.only:
+        edits(server, given.edits)
+    for name, batch in (("single", 1), ("batches", 25)):
+        if name in given.only:
+            load(server, molecules, expected, given.seconds, batch)
+    if "malformed" in given.only:
+        malformed(server, given.malformed)
     print("exit code", server.stop())
-    kills(given.model, given.kills)
+    if "kills" in given.only:
+        kills(given.model, given.kills)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -233,6 +234,19 @@ def test_eight_clients_get_the_answers_of_the_model(client, toxic):
     assert all("syntax error" in answer["error"] for answer in found.pop("C("))
     for text, several in found.items():
         assert {answer["score"] for answer in several} == {toxic.explain(text, label=1).score}
+
+
+def test_an_answer_does_not_wait_for_the_client_to_confirm_its_first_half(app):
+    with running(app) as client:
+        connection = http.client.HTTPConnection("127.0.0.1", client.base_url.port)
+        seconds = []
+        for _ in range(10):
+            start = time.perf_counter()
+            connection.request("GET", "/v1/health")
+            connection.getresponse().read()
+            seconds.append(time.perf_counter() - start)
+        connection.close()
+    assert min(seconds[2:]) < 0.03  # Nagle's algorithm would make it 40 ms
 
 
 def test_warnings_of_the_model_are_a_part_of_the_answer(client):

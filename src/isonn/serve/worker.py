@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,9 @@ from anyio import fail_after
 
 from isonn.errors import IsoNNError, IsoNNWarning
 from isonn.serve.bodies import FORMS, Limits, RequestError
+
+#: Seconds that a prediction waits for as many others as came with the last one: about what one takes alone.
+GATHER = 0.005
 
 Body = dict[str, Any]
 Work = Callable[[Body], dict[str, Any]]
@@ -27,6 +31,7 @@ class Worker:
         self.thread = ThreadPoolExecutor(1, "isonn-model")
         self.tasks = 0
         self.predictions: deque[tuple[Body, Future[bytes]]] = deque()
+        self.together = 1
 
     async def run(self, work: Work, body: Body) -> bytes:
         """Do the work of a request, and return its result as JSON."""
@@ -63,6 +68,12 @@ class Worker:
             self.tasks -= 1
 
     def _predict_waiting(self, work: Work) -> None:
+        if not self.predictions:
+            return  # answered with an earlier one
+        end = time.monotonic() + GATHER
+        while len(self.predictions) < self.together and time.monotonic() < end:
+            time.sleep(GATHER / 20)
+        self.together = len(self.predictions)
         waiting = [self.predictions.popleft() for _ in range(len(self.predictions))]
         waiting = [(body, task) for body, task in waiting if task.set_running_or_notify_cancel()]
         for tasks in _alike(waiting, self.limits.graphs):
