@@ -22,6 +22,7 @@ import isonn
 from isonn.errors import InputError
 from isonn.screening import run as screening
 from isonn.screening import screen
+from isonn.screening.finished import Finished
 from isonn.screening.pieces import read_truth
 from isonn.screening.run import partial_folder
 from isonn.targets import Classes, Labels, Numbers
@@ -181,10 +182,7 @@ def test_a_stopped_run_goes_on_without_a_lost_or_repeated_row(
         begun += stopped_after(pieces, monkeypatch, model, [str(table)], out)
         if not out.exists():  # as if the kill had come while the next piece was written
             assert partial_folder(out).exists()
-            with (partial_folder(out) / "rows").open("ab") as file:
-                file.write(draw.randbytes(draw.randrange(200)))
-            with (partial_folder(out) / "journal.jsonl").open("ab") as file:
-                file.write(b'{"facts": {"rows": 10}, "len'[: draw.randrange(28)])
+            (partial_folder(out) / f".{len(begun):07d}.npz.abcdefgh").write_bytes(draw.randbytes(draw.randrange(200)))
     assert begun == list(range(0, 73, 10))  # no piece was predicted twice
     assert out.read_bytes() == (tmp_path / f"expected{suffix}").read_bytes()
     assert not partial_folder(out).exists()
@@ -195,18 +193,17 @@ def test_a_killed_command_goes_on_where_it_was(model, tmp_path):
     data.write_text("".join(f"{smiles} x{i}\n" for i, smiles in enumerate(SMILES * 5)))
     code = (
         "import importlib, sys, time\nimportlib.import_module('isonn.graphs.stream').AT_ONCE = 10\n"
-        "from isonn.screening import run\nreal = run.Journal.append\n"
+        "from isonn.screening import run\nreal = run.Finished.append\n"
         "def append(*given):\n    time.sleep(0.05)\n    real(*given)\n"
-        "run.Journal.append = append\nfrom isonn.cli import main\nmain()"
+        "run.Finished.append = append\nfrom isonn.cli import main\nmain()"
     )
     command = [sys.executable, "-c", code, "predict", str(model), str(data), "--out", str(out), "--resume"]
     draw, kills = random.Random(0), 0
     while not out.exists():
         process = subprocess.Popen([*command, "--jobs", "1"], stderr=subprocess.PIPE, text=True)
-        journal = partial_folder(out) / "journal.jsonl"
-        before = journal.stat().st_size if journal.exists() else 0
+        before = len(list(partial_folder(out).glob("*.npz")))
         while process.poll() is None and kills < 2:
-            if journal.exists() and journal.stat().st_size > before:
+            if len(list(partial_folder(out).glob("*.npz"))) > before:
                 time.sleep(draw.uniform(0, 0.3))
                 process.send_signal(signal.SIGKILL)
                 kills += 1
@@ -235,14 +232,8 @@ def test_a_stopped_run_is_neither_overwritten_nor_mixed_with_another(model, tabl
 
 
 def test_two_processes_cannot_write_one_file(model, table, tmp_path):
-    from isonn.screening.journal import Journal
-
     folder = partial_folder(tmp_path / "o.csv")
-    with (
-        Journal(folder, {}, ["rows"]),
-        pytest.raises(InputError, match="another process writes to"),
-        Journal(folder, {}, ["rows"]),
-    ):
+    with Finished(folder, {}), pytest.raises(InputError, match="another process writes to"), Finished(folder, {}):
         pass
 
 

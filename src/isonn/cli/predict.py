@@ -149,7 +149,7 @@ def predict(
     if cluster is not None and jobs is not None:
         raise InputError("--cluster runs on the workers of the cluster; leave out --jobs")
     added: dict[str, Any] = {"unseen": unseen, "reasons": 3 if reasons is None and top is not None else reasons}
-    trust = {"interval": interval, "set": interval, "domain": domain, "neighbours": neighbours}
+    trust = {"interval": interval, "domain": domain, "neighbours": neighbours}
     added |= {name: check_coverage(coverage) if wanted else None for name, wanted in trust.items()}
     for new in filter(None, (dossier, changes)):
         check_new(new)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import compress
 from typing import Any, NamedTuple
 
 from isonn.domain import SHOWN, Assessment
@@ -22,31 +23,29 @@ class Extra(NamedTuple):
     """Columns that an option adds.
 
     Attributes:
-        names: returns their names, from the model and the value of the option; raises `InputError` if the model cannot
-            fill them.
+        names: returns their names, from the model and the value of the option, each with whether it holds numbers;
+            raises `InputError` if the model cannot fill them.
         columns: returns their cells, from the model, some graphs and the value of the option.
-        numeric: whether they hold numbers rather than text.
     """
 
-    names: Callable[[Any, Any], list[str]]
+    names: Callable[[Any, Any], dict[str, bool]]
     columns: Callable[[Any, GraphSet, Any], Cells]
-    numeric: bool = False
 
 
-def _unseen_names(clf: Any, _: bool) -> list[str]:
+def _unseen_names(clf: Any, _: bool) -> dict[str, bool]:
     if not hasattr(clf, "unseen_share"):
         raise InputError(f"--unseen needs a subgraph model, but MODEL holds a {type(clf).__name__}; leave it out")
-    return ["unseen"]
+    return {"unseen": True}
 
 
 def _unseen(clf: Any, graphs: GraphSet, _: bool) -> Cells:
     return [[round(share, 4) for share in clf.unseen_share(graphs).tolist()]]
 
 
-def _reason_names(clf: Any, most: int) -> list[str]:
+def _reason_names(clf: Any, most: int) -> dict[str, bool]:
     if most < 1:
         raise InputError(f"--reasons must be at least 1, got {most}")
-    return [f"reason {i + 1}" for i in range(most)]
+    return {f"reason {i + 1}": False for i in range(most)}
 
 
 def _reasons(clf: Any, graphs: GraphSet, most: int) -> Cells:
@@ -87,41 +86,29 @@ def _require(clf: Any, option: str, attribute: str, kind: str) -> None:
         )
 
 
-def _interval_names(clf: Any, coverage: float) -> list[str]:
-    from isonn.conformal import check_coverage
-
+def _interval_names(clf: Any, _: float) -> dict[str, bool]:
     _require(clf, "--interval", "_conformal", "a subgraph or aligned")
-    check_coverage(coverage)
-    if not clf.target_.numeric:
-        return []
-    return [f"{side}{name}" for name in _target_names(clf) for side in ("low", "high")]
+    numeric = clf.target_.numeric
+    sides = ("low", "high") if numeric else ("set",)
+    return {f"{side}{name}": numeric for name in _target_names(clf) for side in sides}
 
 
 def _interval(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
-    interval = _assessed(clf, graphs, coverage).interval
-    if interval is None:
-        return []
-    return [[round(value, 6) for value in column] for column in interval.reshape(len(graphs), -1).T.tolist()]
+    """Return the ends of intervals of numbers, or sets of classes as text."""
+    assessed = _assessed(clf, graphs, coverage)
+    if assessed.interval is not None:
+        ends = assessed.interval.reshape(len(graphs), -1).T.tolist()
+        return [[round(value, 6) for value in column] for column in ends]
+    sets = assessed.sets
+    assert sets is not None
+    names = ["0", "1"] if sets.ndim == 3 else [str(value) for value in clf.classes_.tolist()]
+    columns = sets.transpose(1, 0, 2) if sets.ndim == 3 else sets[None]
+    return [[" or ".join(compress(names, kept)) for kept in column] for column in columns.tolist()]
 
 
-def _set_names(clf: Any, coverage: float) -> list[str]:
-    return [] if clf.target_.numeric else [f"set{name}" for name in _target_names(clf)]
-
-
-def _sets(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
-    sets = _assessed(clf, graphs, coverage).sets
-    if sets is None:
-        return []
-    if sets.ndim == 2:
-        names = [str(value) for value in clf.classes_.tolist()]
-        return [[" or ".join(name for name, kept in zip(names, row, strict=True) if kept) for row in sets.tolist()]]
-    words = {(False, False): "", (True, False): "0", (False, True): "1", (True, True): "0 or 1"}
-    return [[words[absent, present] for absent, present in column] for column in sets.transpose(1, 0, 2).tolist()]
-
-
-def _domain_names(clf: Any, _: Any) -> list[str]:
+def _domain_names(clf: Any, _: float) -> dict[str, bool]:
     _require(clf, "--domain", "_trust", "a subgraph")
-    return ["domain", "distance", "new"]
+    return dict.fromkeys(("domain", "distance", "new"), False)
 
 
 def _domain(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
@@ -138,14 +125,14 @@ def _domain(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
     return [verdicts, [f"{distance:.4f}" for distance in domain.distance.tolist()], new]
 
 
-def _neighbour_names(clf: Any, _: Any) -> list[str]:
+def _neighbour_names(clf: Any, _: float) -> dict[str, bool]:
     _require(clf, "--neighbours", "_trust", "a subgraph")
     if clf._trust.examples is None:
         raise InputError(
             "--neighbours needs a model that keeps its training graphs; fit it with --keep-examples, after reading "
             "what that reveals"
         )
-    return [f"neighbour {i + 1}" for i in range(SHOWN)]
+    return {f"neighbour {i + 1}": False for i in range(SHOWN)}
 
 
 def _neighbours(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
@@ -155,12 +142,11 @@ def _neighbours(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
     return _padded(rows, SHOWN)
 
 
-#: What options can add, by name. The value of the last four is the coverage, so that graphs are assessed once for all.
+#: What options can add, by name. The value of the last three is the coverage, so that graphs are assessed once for all.
 EXTRAS = {
-    "unseen": Extra(_unseen_names, _unseen, numeric=True),
+    "unseen": Extra(_unseen_names, _unseen),
     "reasons": Extra(_reason_names, _reasons),
-    "interval": Extra(_interval_names, _interval, numeric=True),
-    "set": Extra(_set_names, _sets),
+    "interval": Extra(_interval_names, _interval),
     "domain": Extra(_domain_names, _domain),
     "neighbours": Extra(_neighbour_names, _neighbours),
 }

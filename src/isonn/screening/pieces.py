@@ -26,12 +26,10 @@ from isonn.model_files import load_model
 from isonn.packing import Floats
 from isonn.processes import limit_threads
 from isonn.screening.columns import EXTRAS
+from isonn.screening.finished import Result
 from isonn.screening.sources import Piece, TableRows
 from isonn.targets import Target
 
-#: The files of a journal: rows as they are written, true values with answers, the best scores with row numbers, and the
-#: molecules that standardisation changed.
-ROWS, TRUTH, BEST, CHANGES = "rows", "truth", "best", "changes"
 #: The columns of a list of changed molecules.
 CHANGE_COLUMNS = ("row", "id", "smiles", "standardized", "changes")
 #: Scores and row numbers, as they are stored.
@@ -49,7 +47,7 @@ class Layout:
         truth: for each source, the places of true values among its columns; empty if it has none.
         ids: for each source, the place of the column that names its graphs, or None.
         predicted: the columns of predictions and probabilities, each with whether it holds numbers.
-        extras: the columns of each of ``EXTRAS`` that is wanted.
+        extras: the columns of each of ``EXTRAS`` that is wanted, likewise.
         problems: whether there is a column "problem".
     """
 
@@ -59,13 +57,13 @@ class Layout:
     truth: list[list[int]]
     ids: list[int | None]
     predicted: dict[str, bool]
-    extras: dict[str, list[str]]
+    extras: dict[str, dict[str, bool]]
     problems: bool
 
     @property
     def columns(self) -> dict[str, bool]:
         """All columns in order, each with whether it holds numbers."""
-        extras = {name: EXTRAS[extra].numeric for extra, names in self.extras.items() for name in names}
+        extras = {name: number for names in self.extras.values() for name, number in names.items()}
         before = {"file": False, "graph": True} if self.files else {"graph": True}
         after = {**self.predicted, **extras, **({"problem": False} if self.problems else {})}
         given: dict[str, bool] = {}
@@ -108,28 +106,24 @@ class Task:
     changes: bool = False
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a piece: bytes to append to each file of the journal, and what the user is told."""
+def run_piece(task: Task, piece: Piece) -> Result:
+    """Read and predict a piece.
 
-    files: dict[str, bytes]
-    facts: dict[str, Any]
-
-
-def run_piece(task: Task, piece: Piece) -> Outcome:
-    """Read and predict a piece."""
+    Its arrays are "rows", as they are written, or "best", the best scores with row numbers; "truth", true values beside
+    answers; and "changes", the lines about molecules that standardisation changed.
+    """
     clf = _model(task.model, task.digest)
     with warnings.catch_warnings(record=True) as caught, limit_threads(1):
         warnings.simplefilter("always", IsoNNWarning)
         predicted = _Predicted(clf, piece, task)
-        files = {TRUTH: predicted.truth_bytes()}
+        arrays: dict[str, NDArray[Any]] = {"truth": predicted.known_truth()}
         if task.top is None:
             text = write_rows(predicted.rows(), list(task.layout.columns), task.format, first=piece.numbers[0] == 0)
-            files[ROWS] = gzip.compress(text, 6, mtime=0) if task.compress else text
+            arrays["rows"] = np.frombuffer(packed(text, task.compress), dtype=np.uint8)
         else:
-            files[BEST] = predicted.best(task.top).tobytes()
+            arrays["best"] = predicted.best(task.top)
         if task.changes:
-            files[CHANGES] = write_rows(predicted.changed_rows(), [], "csv")
+            arrays["changes"] = np.frombuffer(write_rows(predicted.changed_rows(), [], "csv"), dtype=np.uint8)
     facts = {
         "rows": len(piece.numbers),
         "bad": len(predicted.problems),
@@ -139,7 +133,7 @@ def run_piece(task: Task, piece: Piece) -> Outcome:
         "changes": predicted.changes(),
         "warnings": sorted({str(w.message) for w in caught if issubclass(w.category, IsoNNWarning)}),
     }
-    return Outcome(files, facts)
+    return facts, arrays
 
 
 def rows_of_piece(task: Task, piece: Piece) -> dict[int, list[Any]]:
@@ -213,10 +207,10 @@ class _Predicted:
         found["number"] = [self.piece.numbers[self.good[i]] for i in order.tolist()]
         return found
 
-    def truth_bytes(self) -> bytes:
-        """Return true values and answers of the graphs that have a true value."""
+    def known_truth(self) -> Floats:
+        """Return true values beside answers, of the graphs that have a true value."""
         known = ~np.isnan(self.truth).all(axis=1)
-        return np.hstack([self.truth[known], self.answers[known]]).astype("<f8").tobytes() if known.any() else b""
+        return np.hstack([self.truth[known], self.answers[known]])
 
     def _truth(self) -> Floats:
         """Return the true values of the graphs, shape (g, t): numbers of classes, or values; NaN if unknown."""
@@ -243,7 +237,7 @@ class _Predicted:
         predicted = self._predictions()
         for name, names in layout.extras.items():
             extra = [] if self.graphs is None else EXTRAS[name].columns(self.clf, self.graphs, self.task.options[name])
-            predicted += extra or [[] for _ in names]
+            predicted += extra or [[]] * len(names)
         if len(self.good) < count:
             predicted = [self._spread(column) for column in predicted]
         columns += predicted
@@ -343,6 +337,11 @@ def _plain(value: Any, whole: bool) -> Any:
     if not isinstance(value, float):
         return value
     return None if value != value else int(value) if whole and value.is_integer() else value
+
+
+def packed(text: bytes, compress: bool) -> bytes:
+    """Return bytes as a member of a .gz file, if asked."""
+    return gzip.compress(text, 6, mtime=0) if compress and text else text
 
 
 def write_rows(rows: Sequence[Sequence[Any]], names: Sequence[str], form: str, first: bool = False) -> bytes:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
-import os
 import re
-import shutil
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib.externals.loky.process_executor import BrokenProcessPool
-from numpy.typing import NDArray
 
 import isonn
 from isonn.errors import InputError, IsoNNError, IsoNNWarning, MissingDependencyError
@@ -31,16 +27,13 @@ from isonn.packing import Floats
 from isonn.processes import Call, Run, run_in_order
 from isonn.progress import Report, silent
 from isonn.screening.columns import EXTRAS
-from isonn.screening.journal import Journal
+from isonn.screening.finished import Finished
 from isonn.screening.pieces import (
-    BEST,
     BEST_TYPE,
     CHANGE_COLUMNS,
-    CHANGES,
-    ROWS,
-    TRUTH,
     Layout,
     Task,
+    packed,
     predicted_columns,
     rows_of_piece,
     run_piece,
@@ -116,171 +109,120 @@ def screen(
     """
     from isonn.graphs.stream import AT_ONCE
 
-    clf = isonn.load_model(model)
+    clf, options = isonn.load_model(model), options or {}
     extras = {name: value for name, value in (extras or {}).items() if value is not None and value is not False}
     added = {name: EXTRAS[name].names(clf, value) for name, value in extras.items()}
-    form, compressed, parquet = _format(out, as_json)
-    sources = sources_of(data, clf, AT_ONCE, **(options or {}))
-    layout = _layout(sources, clf, added)
+    form, compress, parquet = _format(out, as_json)
+    sources = sources_of(data, clf, AT_ONCE, **options)
     folder = Path(model).resolve()
-    values, censored = values_option((options or {}).get("values")), (options or {}).get("censored", "drop")
+    values, censored = values_option(options.get("values")), options.get("censored", "drop")
     if censored not in CENSORED:
         raise InputError(f"censored={censored!r:.60} is unknown; use 'drop' or 'bound'")
+    if top is not None and top < 1:
+        raise InputError(f"--top must be at least 1, got {top}")
     task = Task(
         str(folder),
         _digest(folder),
-        layout,
+        _layout(sources, clf, added),
         form,
-        compressed,
+        compress,
         extras,
-        values=values,
-        censored=censored,
-        changes=changes is not None,
+        top,
+        0 if top is None else _ranked(clf, label),
+        -1 if lowest else 1,
+        values,
+        censored,
+        changes is not None,
     )
-    if top is not None:
-        if top < 1:
-            raise InputError(f"--top must be at least 1, got {top}")
-        task = replace(task, top=top, column=_ranked(clf, label), sign=-1 if lowest else 1)
     about = {
         "version of isonn": isonn.__version__,
         "model": task.digest,
         "data": hashlib.sha256("\n".join(source.key() for source in sources).encode()).hexdigest(),
-        "choice of options": [
-            list(layout.columns),
-            layout.truth,
-            form,
-            compressed,
-            extras,
-            task.top,
-            task.column,
-            task.sign,
-            values,
-            censored,
-            task.changes,
-        ],
+        "choice of options": asdict(replace(task, model="", digest="")),
     }
-    head = b"" if top is not None else _head(layout, form)
-    start = {ROWS: gzip.compress(head, 6, mtime=0) if compressed and head else head}
-    with Journal(partial_folder(out), about, [ROWS, TRUTH, BEST, CHANGES], start) as journal:
+    with Finished(partial_folder(out), about) as finished:
         try:
-            told, jobs = _run_all(task, sources, journal, jobs, AT_ONCE, report)
+            jobs = _predict_rest(task, sources, finished, jobs, AT_ONCE, report)
         except BaseException:
-            if not journal.pieces:  # nothing is worth keeping
-                journal.remove()
+            if not len(finished):  # nothing is worth keeping
+                finished.remove()
             raise
-        told.warn()
-        scores = _scores(clf, journal) if told.judged else []
-        screened = Screened(told.rows, told.bad, told.problems, told.judged, told.seen, scores, dict(told.changes))
+        screened = _sum_up(finished, clf)
         if changes is not None:
-            with write_text(changes) as file, journal.path(CHANGES).open(encoding="utf-8", newline="") as rows:
+            with write_text(changes) as file:
                 file.write(f"{','.join(CHANGE_COLUMNS)}\n")
-                shutil.copyfileobj(rows, file)
-        if top is None:
-            _finish(journal, out, task, parquet)
-        else:
-            best = _best_rows(task, sources, journal, jobs, AT_ONCE)
-            content = _head(layout, form) + write_rows(best, list(layout.columns), form, first=True) + _tail(form)
-            with atomic_file(out) as temporary:
-                if parquet:
-                    _write_parquet(io.BytesIO(content), temporary, layout)
-                else:
-                    temporary.write_bytes(gzip.compress(content, 6, mtime=0) if compressed else content)
-            journal.remove()
+                file.writelines(arrays["changes"].tobytes().decode() for _, arrays in finished)
+        rows: Iterable[bytes] = (arrays["rows"].tobytes() for _, arrays in finished)
+        if top is not None:
+            best = _best_rows(task, sources, finished, jobs, AT_ONCE)
+            rows = [packed(write_rows(best, list(task.layout.columns), form, first=True), compress)]
+        _write(rows, out, task, parquet)
+        finished.remove()
     return screened
 
 
-def _run_all(
+def _predict_rest(
     task: Task,
     sources: Sequence[Source],
-    journal: Journal,
+    finished: Finished,
     jobs: int | Run,
     at_once: int,
     report: Callable[[int | None], Report] | None,
-) -> tuple[_Told, int | Run]:
-    """Predict the pieces that the journal does not have; return what is told about all, and how calls were run."""
-    told = _Told()
-    for facts in journal.earlier:
-        told.add(facts)
-    pieces = islice(pieces_of(sources, at_once), journal.pieces, None)
+) -> int | Run:
+    """Predict the pieces that are not finished; return how calls were run."""
+    pieces = islice(pieces_of(sources, at_once), len(finished), None)
     first = list(islice(pieces, 2))
     if len(first) < 2 and isinstance(jobs, int):
         jobs = 1  # a process would take longer to start
     show = silent if report is None else report(_total(sources))
-    show(told.rows, "")
+    rows = sum(facts["rows"] for facts, _ in finished)
+    show(rows, "")
     calls: Iterator[Call] = ((run_piece, (task, piece)) for piece in chain(first, pieces))
-    least = _Threshold(task.top, journal)
     try:
-        for outcome in run_in_order(calls, jobs):
-            journal.append(least.better(outcome.files), outcome.facts)
-            told.add(outcome.facts)
-            show(told.rows, "")
+        for result in run_in_order(calls, jobs):
+            finished.append(result)
+            rows += result[0]["rows"]
+            show(rows, "")
     except BrokenProcessPool as error:
         raise IsoNNError(
-            f"a process that predicted graphs died, most likely out of memory; {told.rows} rows are kept in "
-            f"{journal.folder}, so run this again with --resume and fewer than {jobs} --jobs"
+            f"a process that predicted graphs died, most likely out of memory; {rows} rows are kept in "
+            f"{finished.folder}, so run this again with --resume and fewer than {jobs} --jobs"
         ) from error
-    if not told.rows:
+    if not rows:
         raise InputError("DATA has no rows to predict; give at least one graph")
-    return told, jobs
+    return jobs
 
 
-class _Told:
-    """What the user is told about all pieces."""
-
-    def __init__(self) -> None:
-        self.rows = self.bad = self.judged = self.seen = 0
-        self.problems: list[Problem] = []
-        self.changes: Counter[str] = Counter()
-        self.warnings: dict[str, list[Any]] = {}  # the first text of each kind, and how many there are
-
-    def add(self, facts: dict[str, Any]) -> None:
-        """Add what is told about a piece."""
-        for name in ("rows", "bad", "judged", "seen"):
-            setattr(self, name, getattr(self, name) + facts[name])
-        self.problems = [*self.problems, *(Problem(*problem) for problem in facts["first"])][:LISTED]
-        self.changes.update(facts["changes"])
+def _sum_up(finished: Finished, clf: Any) -> Screened:
+    """Return what is told about all pieces; warn once of texts that differ only in their numbers."""
+    totals: Counter[str] = Counter()
+    changes: Counter[str] = Counter()
+    problems: list[Problem] = []
+    texts: dict[str, list[str]] = {}
+    truth = []
+    for facts, arrays in finished:
+        totals.update({name: facts[name] for name in ("rows", "bad", "judged", "seen")})
+        changes.update(facts["changes"])
+        problems = [*problems, *(Problem(*problem) for problem in facts["first"])][:LISTED]
         for text in facts["warnings"]:
-            self.warnings.setdefault(re.sub(r"\d+", "", text), [text, 0])[1] += 1
-
-    def warn(self) -> None:
-        """Warn once of texts that differ only in their numbers, such as one for every piece of DATA."""
-        for text, count in self.warnings.values():
-            more = f" (and {count - 1} more pieces of DATA like this one)" if count > 1 else ""
-            warnings.warn(f"{text}{more}", IsoNNWarning, stacklevel=3)
-
-
-class _Threshold:
-    """The best scores so far, of which only new ones are kept."""
-
-    def __init__(self, top: int | None, journal: Journal) -> None:
-        self.top = top
-        self.best = _read_best(journal)[: top or 0]
-
-    def better(self, files: dict[str, bytes]) -> dict[str, bytes]:
-        """Return the files of a piece without the scores that are not among the best."""
-        if self.top is None:
-            return files
-        new = np.frombuffer(files[BEST], dtype=BEST_TYPE)
-        if len(self.best) == self.top:
-            new = new[new["score"] > self.best["score"][-1]]
-        self.best = _ranked_rows(np.concatenate([self.best, new]))[: self.top]
-        return {**files, BEST: new.tobytes()}
-
-
-def _read_best(journal: Journal) -> NDArray[Any]:
-    return _ranked_rows(np.frombuffer(journal.path(BEST).read_bytes(), dtype=BEST_TYPE))
-
-
-def _ranked_rows(best: NDArray[Any]) -> NDArray[Any]:
-    """Sort by score, and by row where scores are equal."""
-    return best[np.lexsort([best["number"], -best["score"]])]
+            texts.setdefault(re.sub(r"\d+", "", text), []).append(text)
+        truth.append(arrays["truth"])
+    for first, *others in texts.values():
+        more = f" (and {len(others)} more pieces of DATA like this one)" if others else ""
+        warnings.warn(f"{first}{more}", IsoNNWarning, stacklevel=3)
+    scores = _scores(clf, np.concatenate(truth)) if totals["judged"] else []
+    return Screened(totals["rows"], totals["bad"], problems, totals["judged"], totals["seen"], scores, dict(changes))
 
 
 def _best_rows(
-    task: Task, sources: Sequence[Source], journal: Journal, jobs: int | Run, at_once: int
+    task: Task, sources: Sequence[Source], finished: Finished, jobs: int | Run, at_once: int
 ) -> list[list[Any]]:
     """Read the best rows again, and return them with all columns, best first."""
-    numbers = _read_best(journal)["number"][: task.top].tolist()
+    best = np.empty(0, dtype=BEST_TYPE)
+    for _, arrays in finished:
+        best = np.concatenate([best, arrays["best"]])
+        best = best[np.lexsort([best["number"], -best["score"]])][: task.top]
+    numbers = best["number"].tolist()
     wanted = set(numbers)
     some = (piece.only(wanted) for piece in pieces_of(sources, at_once))
     rows: dict[int, list[Any]] = {}
@@ -289,7 +231,7 @@ def _best_rows(
     return [rows[number] for number in numbers]
 
 
-def _layout(sources: Sequence[Source], clf: Any, extras: dict[str, list[str]]) -> Layout:
+def _layout(sources: Sequence[Source], clf: Any, extras: dict[str, dict[str, bool]]) -> Layout:
     single = len(sources) == 1
     given = sources[0].names if single else list(dict.fromkeys(name for source in sources for name in source.names))
     return Layout(
@@ -335,52 +277,44 @@ def _format(out: Path, as_json: bool) -> tuple[str, bool, bool]:
             import pyarrow.parquet  # noqa: F401
         except ImportError as error:
             raise MissingDependencyError(f"writing {out.name} needs pyarrow; pip install pyarrow") from error
-    return form, compressed or parquet, parquet
+    return form, compressed, parquet
 
 
-def _head(layout: Layout, form: str) -> bytes:
-    return b"[" if form == "json" else write_rows([list(layout.columns)], [], form)
+def _write(rows: Iterable[bytes], out: Path, task: Task, parquet: bool) -> None:
+    """Write all rows in one step, with the names of columns."""
+    as_json = task.format == "json"
+    head = b"[" if as_json else write_rows([list(task.layout.columns)], [], task.format)
+    with atomic_file(out) as temporary:
+        if parquet:
+            _write_parquet((head + lines for lines in rows), temporary, task.layout)
+            return
+        with temporary.open("wb") as file:
+            file.write(packed(head, task.compress))
+            file.writelines(rows)
+            file.write(packed(b"\n]\n" if as_json else b"", task.compress))
 
 
-def _tail(form: str) -> bytes:
-    return b"\n]\n" if form == "json" else b""
-
-
-def _finish(journal: Journal, out: Path, task: Task, parquet: bool) -> None:
-    """Make the rows of the journal the output, in one step."""
-    rows = journal.path(ROWS)
-    if parquet:
-        with atomic_file(out) as temporary, gzip.open(rows) as text:
-            _write_parquet(text, temporary, task.layout)
-    else:
-        tail = _tail(task.format)
-        with rows.open("ab") as file:
-            file.write(gzip.compress(tail, 6, mtime=0) if task.compress and tail else tail)
-            file.flush()
-            os.fsync(file.fileno())
-        rows.replace(out)
-    journal.remove()
-
-
-def _write_parquet(text: Any, path: Path, layout: Layout) -> None:
-    """Convert a file of CSV to Parquet, block by block; columns of the user are text."""
+def _write_parquet(texts: Iterable[bytes], path: Path, layout: Layout) -> None:
+    """Convert texts of CSV to one file of Parquet; columns of the user are text."""
     import pyarrow
-    from pyarrow.csv import ConvertOptions, ParseOptions, open_csv
+    from pyarrow.csv import ConvertOptions, ParseOptions, read_csv
     from pyarrow.parquet import ParquetWriter
 
     types = {name: pyarrow.float64() if number else pyarrow.string() for name, number in layout.columns.items()}
     types["graph"] = pyarrow.int64()
-    convert = ConvertOptions(column_types=types, strings_can_be_null=False)
-    blocks = open_csv(text, parse_options=ParseOptions(newlines_in_values=True), convert_options=convert)
-    with blocks, ParquetWriter(path, blocks.schema) as writer:
-        for block in blocks:
-            writer.write_batch(block)
+    convert, parse = (
+        ConvertOptions(column_types=types, strings_can_be_null=False),
+        ParseOptions(newlines_in_values=True),
+    )
+    with ParquetWriter(path, pyarrow.schema(types)) as writer:
+        for text in texts:
+            writer.write_table(read_csv(io.BytesIO(text), parse_options=parse, convert_options=convert))
 
 
-def _scores(clf: Any, journal: Journal) -> list[tuple[str, int, Scores]]:
+def _scores(clf: Any, table: Floats) -> list[tuple[str, int, Scores]]:
+    """Return the metrics of each target, from true values beside answers."""
     target = clf.target_
     columns = 1 if target.exclusive else target.outputs
-    table = np.fromfile(journal.path(TRUTH), dtype="<f8").reshape(-1, columns + target.outputs)
     truth, answers = table[:, :columns], table[:, columns:]
     names = target_names(clf) or [str(value) if columns > 1 else "" for value in target.classes.tolist()[:columns]]
     y = target.classes[truth[:, 0].astype(np.int64)] if target.exclusive else truth
