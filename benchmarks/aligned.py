@@ -61,7 +61,7 @@ class OnConnections(BaseEstimator):
         if self.select is not None:
             target = np.where(graphs.y == graphs.classes[1], 1.0, -1.0)
             t = PartialT(cells, target, np.ones_like(target))()[0]
-            self.kept = self.select(t, self.layout.connections(), self.layout.n)
+            self.kept = self.select(t, self.layout.pairs, self.layout.n)
         self.model.fit(cells[:, self.kept], graphs.y == graphs.classes[1])
         return self
 

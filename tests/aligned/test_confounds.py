@@ -53,7 +53,7 @@ def test_connections_are_the_residuals_of_a_regression_on_the_training_graphs(st
     cells = matrices[:, upper[0], upper[1]]
     rest = cells - LinearRegression().fit(design[rows], cells[rows]).predict(design)
     spread = rest[rows].std(axis=0)
-    a, b = (int(i) for i in clf.layout_.connections()[5])
+    a, b = (int(i) for i in clf.layout_.pairs[5])
     e = clf.explain(matrices[new[0]], confounds=table.iloc[new[:1]], top=None)
     weight = clf.connections_[1, a, b] - clf.connections_[0, a, b]
     sign = 1 if e.explained == "patient" else -1

@@ -48,7 +48,7 @@ def cases():
         "numbers": (isonn.AlignedRegressor(**FAST), matrices, numbers),
         "directed": (isonn.AlignedClassifier(diagonal=True, **FAST), directed, directed_y),
         "weighted": (isonn.AlignedClassifier(class_weight="balanced", diagonal=True, **FAST), matrices, y),
-        "sets only": (isonn.AlignedClassifier(k=(3, 4), ridge=False, **FAST), matrices, y),
+        "sets only": (isonn.AlignedClassifier(k=(3, 4), **FAST), matrices, y),
     }
 
 
@@ -258,7 +258,7 @@ def test_a_regressor_learns_and_says_what_a_deviation_is_worth():
         ({"scale": "z"}, "scale='z' is unknown"),
         ({"align": "name"}, "align='name' is unknown"),
         ({"align": "labels"}, "align='labels', but the graphs have no node labels"),
-        ({"ridge": 3}, "ridge=3 is unknown; use True or False"),
+        ({"diagonal": 3}, "diagonal=3 is unknown; use True or False"),
         ({"scale": "log"}, "scale='log' needs weights >= 0"),
         ({"class_weight": "even"}, "class_weight='even' is unknown"),
     ],

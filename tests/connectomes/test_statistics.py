@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.pipeline import make_pipeline
 
 import isonn
-from isonn.aligned.effects import Moments, false_discovery
+from isonn.aligned.effects import Moments
 from isonn.connectomes import (
     Atlas,
     Connectivity,
@@ -86,11 +86,6 @@ def test_an_interval_of_held_out_effects_is_that_of_the_textbook():
     fitted = stats.pearsonr(y, values)
     interval = fitted.confidence_interval()
     np.testing.assert_allclose([r, low, high], [fitted.statistic, interval.low, interval.high])
-
-
-def test_false_discovery_equals_scipys():
-    p = np.random.default_rng(0).uniform(size=40) ** 2
-    np.testing.assert_allclose(false_discovery(p), stats.false_discovery_control(p))
 
 
 def test_effects_of_held_out_graphs_do_not_flatter_pure_noise():

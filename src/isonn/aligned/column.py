@@ -7,8 +7,7 @@ gives all connections small weights, for effects that are spread out.
 
 The number of sets and connections, and the weight of each part, are chosen by predictions for held-out graphs: every
 part is learned again without each inner fold, and the predictions for that fold are weighed by non-negative least
-squares. All numbers of sets and connections are averaged in proportion to their likelihood, :math:`\text{loss}^{-g/4}`,
-which is right more often than the best one alone.
+squares (`isonn.aligned.folds`).
 """
 
 from __future__ import annotations
@@ -18,80 +17,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isonn.aligned.effects import mean_effect
-from isonn.aligned.folds import Trials
+from isonn.aligned.folds import Parts, Trials
+from isonn.aligned.layout import Layout
+from isonn.aligned.model import RegionSet, set_values
 from isonn.aligned.sample import Sample
 from isonn.aligned.select import Shuffled, propose
-from isonn.aligned.sets import Geometry, RegionSet, set_values
 from isonn.heads import LARGEST_SQUARE, leave_one_out
-from isonn.packing import Floats, IntArray
+from isonn.packing import Floats
 
 #: Number of connections of each fold whose effect is measured on its held-out graphs.
 MEASURED = 64
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Limits and options of learning.
-
-    Attributes:
-        sizes: regions a set may have; 2 stands for single connections.
-        sets, connections: maximum numbers of each.
-        ridge: whether to add small weights for all connections.
-    """
-
-    sizes: tuple[int, ...]
-    sets: int
-    connections: int
-    ridge: bool
-
-    @property
-    def set_counts(self) -> list[int]:
-        """The numbers of sets to choose from: 0, 1, 2, 4, ..."""
-        counts = [0]
-        while counts[-1] < self.sets and any(k > 2 for k in self.sizes):
-            counts.append(min(self.sets, max(1, 2 * counts[-1])))
-        return counts
-
-    def set_sizes(self, n: int) -> list[int]:
-        """Return the numbers of regions of sets among n regions."""
-        return [k for k in self.sizes if 2 < k <= n] if self.sets else []
-
-    @property
-    def connection_counts(self) -> list[int]:
-        """The numbers of single connections to choose from: 0, 8, 24, 64, ..."""
-        if 2 not in self.sizes:
-            return [0]
-        return sorted({0, *(count for count in (8, 24) if count < self.connections), self.connections})
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """The three parts learned from some graphs; sets and connections have spread 1 on them.
-
-    Attributes:
-        sets: the sets of regions.
-        set_coef: the weight of each set, for every number of sets, shape (numbers, sets).
-        connections: the weight of each connection, for every number of connections, shape (numbers, p).
-        ridge: the weight of each connection, shape (p,).
-        strongest: the connections with the largest t statistics.
-        geometry: regions and connections.
-    """
-
-    sets: list[RegionSet]
-    set_coef: Floats
-    connections: Floats
-    ridge: Floats
-    strongest: IntArray
-    geometry: Geometry
-
-    def outputs(self, cells: Floats) -> list[Floats]:
-        """Return the predictions of every choice of each part: three arrays of shape (g, choices)."""
-        sets = self.set_values(cells) @ self.set_coef.T
-        return [sets, cells @ self.connections.T, (cells @ self.ridge)[:, None]]
-
-    def set_values(self, cells: Floats) -> Floats:
-        """Return the value of every set, shape (g, sets)."""
-        return set_values(self.sets, cells, self.geometry)
+#: The numbers of single connections to choose from.
+CONNECTION_COUNTS = (0, 8, 24, 64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +36,31 @@ class Learner:
     """Learns the three parts from any selection of graphs.
 
     Attributes:
+        layout: regions and connections.
+        sizes: the numbers of regions that a set may have, among which 2 stands for single connections.
+        most_sets: maximum number of sets.
         raw: factors from standardised connections to the features of the ridge part, shape (p,).
         shuffled: the search on shuffled data; None if there are no sets to find.
     """
 
-    settings: Settings
-    geometry: Geometry
+    layout: Layout
+    sizes: tuple[int, ...]
+    most_sets: int
     raw: Floats
     shuffled: Shuffled | None
+
+    @property
+    def set_counts(self) -> list[int]:
+        """The numbers of sets to choose from: 0, 1, 2, 4, ..."""
+        counts = [0]
+        while counts[-1] < self.most_sets and any(k > 2 for k in self.sizes):
+            counts.append(min(self.most_sets, max(1, 2 * counts[-1])))
+        return counts
+
+    @property
+    def connection_counts(self) -> tuple[int, ...]:
+        """The numbers of single connections to choose from."""
+        return CONNECTION_COUNTS if 2 in self.sizes else (0,)
 
     def learn(self, sample: Sample, kernel: Floats) -> Parts:
         """Learn all parts; ``kernel`` is that of the ridge part."""
@@ -117,9 +71,9 @@ class Learner:
             sets,
             self._set_coef(sample, sets),
             self._connections(sample.cells, statistics),
-            self.ridge(sample, kernel) if self.settings.ridge else np.zeros(len(statistics)),
+            self.ridge(sample, kernel),
             np.argpartition(-np.abs(statistics), most - 1)[:most],
-            self.geometry,
+            self.layout,
         )
 
     def ridge(self, sample: Sample, kernel: Floats) -> Floats:
@@ -131,33 +85,36 @@ class Learner:
     def _sets(self, cells: Floats, statistics: Floats) -> list[RegionSet]:
         if self.shuffled is None:
             return []
-        sizes, most = self.settings.set_sizes(self.geometry.n), max(self.settings.set_counts)
-        sets = propose(statistics, self.geometry.pairs, self.geometry.n, sizes, self.shuffled, most)
-        spreads = [max(float(regions.values(cells, self.geometry).std()), 1e-9) for regions in sets]
+        sizes = set_sizes(self.sizes, self.layout.n)
+        sets = propose(statistics, self.layout.pairs, self.layout.n, sizes, self.shuffled, self.most_sets)
+        spreads = [max(float(values.std()), 1e-9) for values in set_values(sets, cells, self.layout).T]
         return [replace(regions, spread=spread) for regions, spread in zip(sets, spreads, strict=True)]
 
     def _set_coef(self, sample: Sample, sets: list[RegionSet]) -> Floats:
-        counts = self.settings.set_counts
-        coef = np.zeros((len(counts), len(sets)))
+        coef = np.zeros((len(self.set_counts), len(sets)))
         if sets:
-            values = set_values(sets, sample.cells, self.geometry)
+            values = set_values(sets, sample.cells, self.layout)
             strength = np.maximum(replace(sample, cells=values).observed(), 0.0)
-            for row, count in enumerate(counts):
+            for row, count in enumerate(self.set_counts):
                 coef[row, :count] = strength[:count]
                 coef[row] /= max(float((values @ coef[row]).std()), 1e-9)
         return coef
 
     def _connections(self, cells: Floats, statistics: Floats) -> Floats:
-        strength, counts = np.abs(statistics), self.settings.connection_counts
-        coef = np.zeros((len(counts), len(statistics)))
+        strength, coef = np.abs(statistics), np.zeros((len(self.connection_counts), len(statistics)))
         order = np.argsort(-strength, kind="stable")
-        for row, count in enumerate(counts):
+        for row, count in enumerate(self.connection_counts):
             if count:
                 top = order[:count]
                 rest = strength[order[count]] if count < len(order) else 0.0
                 coef[row, top] = np.sign(statistics[top]) * (strength[top] - rest)
                 coef[row] /= max(float((cells @ coef[row]).std()), 1e-9)
         return coef
+
+
+def set_sizes(sizes: tuple[int, ...], n: int) -> list[int]:
+    """Return the numbers of regions of sets among n regions."""
+    return [k for k in sizes if 2 < k <= n]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,12 +152,10 @@ def fit_column(sample: Sample, learner: Learner, draw: np.random.Generator) -> C
     )
     if sample.constant:
         return constant
-    settings = learner.settings
     kernel = sample.cells @ (sample.cells * learner.raw**2).T
     if sample.folds < 2:  # too few graphs to hold out
-        return replace(constant, connections=learner.ridge(sample, kernel)) if settings.ridge else constant
-    choices = (len(settings.set_counts), len(settings.connection_counts), 1)
-    trials = Trials.run(learner.learn, choices, sample, kernel, draw)
+        return replace(constant, connections=learner.ridge(sample, kernel))
+    trials = Trials.run(learner.learn, sample, kernel, draw)
     mixture = trials.mixture()
     parts = learner.learn(sample, kernel)
     sets, connections, ridge = mixture.weights

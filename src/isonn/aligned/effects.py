@@ -72,19 +72,3 @@ def mean_effect(splits: list[Moments], numeric: bool) -> Floats:
     total = np.where(known, effects, 0.0).sum(axis=0)
     count = known.sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def false_discovery(p: Floats) -> Floats:
-    """Return Benjamini-Hochberg adjusted p-values along the last axis.
-
-    Example:
-        >>> false_discovery(np.array([0.01, 0.04, 0.03, 0.5])).round(4).tolist()
-        [0.04, 0.0533, 0.0533, 0.5]
-    """
-    order = np.argsort(p, axis=-1)
-    m = p.shape[-1]
-    scaled = np.take_along_axis(p, order, axis=-1) * m / np.arange(1, m + 1)
-    least = np.minimum.accumulate(scaled[..., ::-1], axis=-1)[..., ::-1]
-    adjusted = np.empty_like(least)
-    np.put_along_axis(adjusted, order, np.minimum(least, 1.0), axis=-1)
-    return adjusted

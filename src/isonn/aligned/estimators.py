@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -12,19 +12,17 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from typing_extensions import Self
 
-from isonn.aligned.column import ColumnModel, Learner, Settings, fit_column
-from isonn.aligned.exchange import as_groups
+from isonn.aligned.column import ColumnModel, Learner, fit_column, set_sizes
+from isonn.aligned.exchange import Exchange, as_groups
 from isonn.aligned.explain import AlignedMatches
-from isonn.aligned.inference import Family, confounding, differences
+from isonn.aligned.inference import Family, class_codes, confounding, differences, held_out_score
 from isonn.aligned.layout import ALIGNMENTS, SCALES, Layout, Scaling
 from isonn.aligned.model import SetModel
-from isonn.aligned.predictions import ConfoundedPredictions, with_confounds
-from isonn.aligned.sample import Study
-from isonn.aligned.scores import class_codes, held_out_score
+from isonn.aligned.sample import Sample
 from isonn.conformal import Conformal
 from isonn.confounds import Adjustment, check_determined
 from isonn.errors import InputError
-from isonn.estimator import GraphClassifier, GraphRegressor
+from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset, as_one_graph
@@ -44,60 +42,24 @@ LEAST_SHARE, LISTED = 0.02, 0.05
 STATISTICS = ("statistics", "fwer", "fdr", "difference", "p_values", "effects", "connection_effects", "owner")
 
 
-class AlignedEstimator(TransformerMixin, ConfoundedPredictions):
+@dataclass(eq=False, repr=False)
+class AlignedEstimator(TransformerMixin, GraphEstimator):
     """The common base of the classifier and the regressor."""
 
-    takes_confounds = True
-    seed_: int
-    layout_: Layout
-    adjustment_: Adjustment
-    scaling_: Scaling
-    model_: SetModel
-    p_values_: Floats
-    shares_: list[dict[str, float]]
-    confounding_: list[dict[str, Any]]
-    held_out_score_: dict[str, float]
-    statistics_: Floats
-    fwer_: Floats
-    fdr_: Floats
-    difference_: Floats
-    effects_: Floats
-    connection_effects_: Floats
-    owner_: NDArray[np.int64]
-    best_ranks_: Floats
-    networks_: list[str] | None
-    coordinates_: Floats | None
+    k: int | Sequence[int] = (2, 3, 4, 5, 6)
+    c: int = 8
+    _: KW_ONLY
+    scale: str = "auto"
+    align: str = "auto"
+    diagonal: bool = False
+    shuffles: int = 99
+    harmonize: str | None = None
+    confounds_from: Any = None
+    squared: Sequence[str] = ()
+    unseen: str = "mean"
+    random_state: Any = None
 
-    def __init__(
-        self,
-        k: int | Sequence[int] = (2, 3, 4, 5, 6),
-        c: int = 8,
-        *,
-        connections: int = 64,
-        ridge: bool = True,
-        scale: str = "auto",
-        align: str = "auto",
-        diagonal: bool = False,
-        shuffles: int = 99,
-        harmonize: str | None = None,
-        confounds_from: Any = None,
-        squared: Sequence[str] = (),
-        unseen: str = "mean",
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.c = c
-        self.connections = connections
-        self.ridge = ridge
-        self.scale = scale
-        self.align = align
-        self.diagonal = diagonal
-        self.shuffles = shuffles
-        self.harmonize = harmonize
-        self.confounds_from = confounds_from
-        self.squared = squared
-        self.unseen = unseen
-        self.random_state = random_state
+    takes_confounds = True
 
     def fit(
         self, X: Any, y: Any = None, *, confounds: Any = None, groups: Any = None, sample_weight: Any = None
@@ -122,20 +84,18 @@ class AlignedEstimator(TransformerMixin, ConfoundedPredictions):
         source = _source(self.confounds_from, targets, self.target_)
         values, known = self._learn_table(graphs, source)
         given = self._weights(sample_weight, targets)
-        removed = self.adjustment_.confounds
-        study = Study(
+        removed, columns = self.adjustment_.confounds, self.target_.columns(targets)
+        study = Sample(
             self.scaling_.standardised(values, known, out=values),
-            self.target_.columns(targets),
+            columns,
             np.ones(len(targets)) if given is None else given,
             self.target_.numeric,
-            removed.matrix(graphs) if removed.parts else None,
+            removed.matrix(graphs),
             source,
-            as_groups(groups, graphs),
-            removed.strata(graphs),
+            Exchange.of(as_groups(groups, graphs), columns, removed.strata(graphs)),
         )
         names = column_names(self.target_, self.label_names_)
-        if study.confounds is not None:
-            check_determined(study.confounds, study.columns, removed.names, names)
+        check_determined(study.confounds, columns, removed.names, names)
         self.difference_ = differences(self.layout_, graphs, study, self.target_)
         study = study.merged()
         held_out = self._fit_columns(study)
@@ -157,50 +117,82 @@ class AlignedEstimator(TransformerMixin, ConfoundedPredictions):
         self.scaling_ = Scaling.learn(values, known)
         return values, known
 
-    def _fit_columns(self, study: Study) -> Floats:
+    def _fit_columns(self, study: Sample) -> Floats:
         """Search sets in all columns together, and learn each column; return held-out predictions (splits, g, t)."""
-        settings = Settings(tuple(sorted({int(k) for k in sizes_of(self.k)})), self.c, self.connections, self.ridge)
-        geometry = self.layout_.geometry()
-        sizes, raw = settings.set_sizes(geometry.n), self.scaling_.raw_factor()
-        family = Family.search(study, geometry, sizes, self.shuffles, self.seed_)
+        sizes, layout = tuple(sorted({int(k) for k in sizes_of(self.k)})), self.layout_
+        family = Family.search(study, layout, set_sizes(sizes, layout.n), self.shuffles, self.seed_)
         columns = []
         for number, sample in enumerate(study.samples()):
-            learner = Learner(settings, geometry, raw, family.searches[number] if sizes else None)
+            search = family.searches.get(number) if set_sizes(sizes, layout.n) else None
+            learner = Learner(layout, sizes, self.c, self.scaling_.raw_factor(), search)
             columns.append(fit_column(sample, learner, numpy_stream(self.seed_, "aligned", number)))
         held_out = np.full((max(len(column.held_out) for column in columns), *study.columns.shape), np.nan)
         for number, column in enumerate(columns):
             held_out[:, study.rows(number), number] = column.held_out
-        outputs = self._calibrate(held_out, study)
+        outputs = _outputs(held_out, study, self.target_)
         self.held_out_score_ = held_out_score(held_out, study.columns, outputs, self.target_)
         self._conformal = _held_out_errors(held_out @ outputs.T, study, self.target_)
         self.shares_ = [column.shares for column in columns]
         self.statistics_, self.fwer_, self.fdr_ = family.statistics, family.fwer, family.fdr
         self.best_ranks_ = family.best_ranks
         self.connection_effects_ = np.stack([column.connection_effects for column in columns], axis=1)
-        self._list_sets(SetModel.combine(geometry, columns, outputs), columns, family)
+        self._list_sets(columns, outputs, family)
         return held_out
 
-    def _calibrate(self, held_out: Floats, study: Study) -> Floats:
-        """Return the matrix from columns to outputs: one each, or half of one for each of two classes, as log-odds."""
-        outputs = np.eye(study.columns.shape[1])
-        if self.target_.exclusive and len(self.target_.classes) == 2:
-            outputs = np.array([[-0.5], [0.5]])
-        if self.target_.numeric:
-            return outputs
-        codes = class_codes(study.columns, self.target_.exclusive)
-        stacked = (held_out @ outputs.T).reshape(-1, len(outputs))
-        return np.asarray(outputs * temperature(stacked, np.concatenate([codes] * len(held_out)), self.target_))
-
-    def _list_sets(self, model: SetModel, columns: Sequence[ColumnModel], family: Family) -> None:
-        """Keep the sets that count or are significant, those of the largest weight first."""
-        p_values = family.set_p_values(np.array([regions.rank for regions in model.sets]))
+    def _list_sets(self, columns: Sequence[ColumnModel], outputs: Floats, family: Family) -> None:
+        """Join the models of all columns; keep the sets that count or are significant, of the largest weight first."""
+        sets = [regions for column in columns for regions in column.sets]
+        owner = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])
+        coef = outputs[:, owner] * np.concatenate([column.coef for column in columns])
+        p_values = family.set_p_values(np.array([regions.rank for regions in sets]))
         shares = np.concatenate([column.coef / max(column.coef.sum(), 1e-300) for column in columns])
-        order = np.argsort(-np.abs(model.coef).max(axis=0, initial=0.0), kind="stable")
+        order = np.argsort(-np.abs(coef).max(axis=0, initial=0.0), kind="stable")
         order = order[((shares > LEAST_SHARE) | (p_values <= LISTED))[order]]
-        self.model_ = model.with_sets(order)
-        self.p_values_ = p_values[order]
+        self.p_values_, self.owner_ = p_values[order], owner[order]
         self.effects_ = np.concatenate([column.effects for column in columns], axis=1)[:, order]
-        self.owner_ = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])[order]
+        self.model_ = SetModel(
+            self.layout_,
+            [sets[i] for i in order],
+            coef[:, order],
+            outputs @ np.stack([column.connections for column in columns]),
+            outputs @ np.array([column.intercept for column in columns]),
+        )
+
+    def predict(self, X: Any, confounds: Any = None, *, on_error: str = "raise") -> NDArray[Any]:
+        """Predict graphs; the result has the shape of ``y``.
+
+        Args:
+            X: the graphs.
+            confounds: their confounds, as in ``fit``; None uses those of ``X``.
+            on_error: as in other estimators; only molecules have rows that cannot be read.
+        """
+        return super().predict(with_confounds(X, confounds), on_error=on_error)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, confounds: Any = None) -> Floats:
+        """Return an interval for each number that contains the truth with probability ``coverage``.
+
+        Args:
+            X: the graphs.
+            coverage: between 0 and 1; too few training graphs or groups give infinite intervals, with a warning.
+            confounds: the confounds of ``X``, as in ``fit``; None uses those that it has.
+
+        Returns:
+            ndarray of shape (g, 2), or (g, t, 2) for several columns, in the units of ``y``.
+        """
+        return super().predict_interval(with_confounds(X, confounds), coverage)
+
+    def predict_set(self, X: Any, coverage: float = 0.9, confounds: Any = None) -> NDArray[np.bool_]:
+        """Return a set of classes for each graph that contains the true one with probability ``coverage``.
+
+        Args:
+            X: the graphs.
+            coverage: between 0 and 1; it holds for each class by itself.
+            confounds: the confounds of ``X``, as in ``fit``; None uses those that it has.
+
+        Returns:
+            ndarray of booleans of shape (g, classes), or (g, labels, 2) for several labels: absent, present.
+        """
+        return super().predict_set(with_confounds(X, confounds), coverage)
 
     def transform(self, X: Any, confounds: Any = None) -> Floats:
         """Return the strength of every set of regions in each graph, then the sum of single connections per output."""
@@ -235,7 +227,10 @@ class AlignedEstimator(TransformerMixin, ConfoundedPredictions):
         self._require_fit()
         names = self.region_names_
         sets = [
-            Template(regions.pattern().astype(np.float32), texts=tuple(names[node] for node in regions.nodes))
+            Template(
+                (regions.weight * (1 - np.eye(len(regions.nodes)))).astype(np.float32),
+                texts=tuple(names[node] for node in regions.nodes),
+            )
             for regions in self.model_.sets
         ]
         pair = Template(np.array([[0, 1], [1, 0]], dtype=np.float32), texts=("any region", "another"))
@@ -268,7 +263,7 @@ class AlignedEstimator(TransformerMixin, ConfoundedPredictions):
         sizes = sizes_of(self.k)
         if not sizes or any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2 for k in sizes):
             raise InputError(f"k must contain integers >= 2, such as (2, 3, 4), got {self.k!r}")
-        for name in ("c", "connections", "shuffles"):
+        for name in ("c", "shuffles"):
             check_count(name, getattr(self, name))
         for name, known in (("scale", SCALES), ("align", ALIGNMENTS), ("unseen", UNSEEN)):
             if getattr(self, name) not in known:
@@ -277,9 +272,8 @@ class AlignedEstimator(TransformerMixin, ConfoundedPredictions):
             raise InputError(f"squared={self.squared!r:.60} is not a list of confounds; write squared=['age']")
         if self.harmonize is not None and not isinstance(self.harmonize, str):
             raise InputError(f"harmonize={self.harmonize!r:.60} is not the name of a column; write harmonize='site'")
-        for name in ("ridge", "diagonal"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise InputError(f"{name}={getattr(self, name)!r} is unknown; use True or False")
+        if not isinstance(self.diagonal, (bool, np.bool_)):
+            raise InputError(f"diagonal={self.diagonal!r} is unknown; use True or False")
 
     def _cells(self, graphs: GraphSet) -> Floats:
         """Return the standardised connections without what confounds explain, shape (g, p)."""
@@ -332,13 +326,13 @@ class AlignedEstimator(TransformerMixin, ConfoundedPredictions):
         self.layout_ = Layout.restore(details["layout"])
         self.scaling_ = Scaling(tensors["mean"], tensors["spread"], float(details["whole"]))
         self.adjustment_ = Adjustment.restore(details["adjustment"], tensors)
-        self.model_ = SetModel.restore(self.layout_.geometry(), details["sets"], tensors)
+        self.model_ = SetModel.restore(self.layout_, details["sets"], tensors)
         self.shares_, self.confounding_ = details["shares"], details["confounding"]
         self.held_out_score_, self.networks_ = details["held_out_score"], details["networks"]
         self.coordinates_ = tensors.get("coordinates")
         for name in STATISTICS:
             setattr(self, f"{name}_", tensors[name])
-        n, p, sets = self.layout_.n, len(self.layout_.connections()), len(self.model_.sets)
+        n, p, sets = self.layout_.n, len(self.layout_.pairs), len(self.model_.sets)
         sizes = {
             "weights": (self.model_.intercept, (self.target_.outputs,)),
             "means": (self.scaling_.mean, (p,)),
@@ -375,13 +369,29 @@ def _source(confounds_from: Any, targets: NDArray[Any], target: Target) -> NDArr
     return np.asarray(target.classes[targets] == confounds_from)
 
 
-def _held_out_errors(outputs: Floats, study: Study, target: Target) -> Conformal:
+def with_confounds(X: Any, confounds: Any) -> Any:
+    """Return the graphs with their confounds; as they are if none are given."""
+    return X if confounds is None else as_graphset(X).with_confounds(confounds)
+
+
+def _outputs(held_out: Floats, study: Sample, target: Target) -> Floats:
+    """Return the matrix from columns to outputs: one each, or half of one for each of two classes, as log-odds."""
+    two = target.exclusive and len(target.classes) == 2
+    outputs = np.array([[-0.5], [0.5]]) if two else np.eye(study.columns.shape[1])
+    if target.numeric:
+        return outputs
+    codes = class_codes(study.columns, target.exclusive)
+    stacked = (held_out @ outputs.T).reshape(-1, len(outputs))
+    return np.asarray(outputs * temperature(stacked, np.concatenate([codes] * len(held_out)), target))
+
+
+def _held_out_errors(outputs: Floats, study: Sample, target: Target) -> Conformal:
     """Learn from held-out outputs, shape (splits, g, outputs), how wrong predictions are; splits share a graph."""
     splits, g = outputs.shape[:2]
     targets = study.columns if target.numeric else class_codes(study.columns, target.exclusive)
     digests = [blake2b(row.tobytes(), digest_size=8).digest() for row in study.cells]
     graph = np.unique(digests, return_inverse=True)[1].reshape(-1)
-    group = graph if study.groups is None else study.groups
+    group = graph if study.exchange.groups is None else study.exchange.groups
     return Conformal.fit(
         outputs.reshape(splits * g, -1),
         np.concatenate([targets] * splits),
@@ -391,6 +401,7 @@ def _held_out_errors(outputs: Floats, study: Study, target: Target) -> Conformal
     )
 
 
+@dataclass(eq=False, repr=False)
 class AlignedClassifier(AlignedEstimator, GraphClassifier):
     """Classify graphs on the same nodes, such as connectomes on one atlas, by sets of regions and their connections.
 
@@ -404,8 +415,6 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
     Args:
         k: regions per set, one size or several; 2 stands for single connections.
         c: maximum number of sets; inner folds choose how many.
-        connections: maximum number of single connections.
-        ridge: whether to add small weights for all connections.
         scale: transformation of the weights: "fisher" (arctanh) for correlations, "log" for counts, "none", or "auto".
             "auto" is "fisher" if weights have both signs within [-1, 1], and "log" if the largest is 50 times the
             median.
@@ -448,42 +457,10 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
         ['17', '2', '9']
     """
 
-    _supports_gaps = True
+    _: KW_ONLY
+    class_weight: str | Mapping[Any, float] | None = None
 
-    def __init__(
-        self,
-        k: int | Sequence[int] = (2, 3, 4, 5, 6),
-        c: int = 8,
-        *,
-        connections: int = 64,
-        ridge: bool = True,
-        scale: str = "auto",
-        align: str = "auto",
-        diagonal: bool = False,
-        shuffles: int = 99,
-        harmonize: str | None = None,
-        confounds_from: Any = None,
-        squared: Sequence[str] = (),
-        unseen: str = "mean",
-        class_weight: str | Mapping[Any, float] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            k,
-            c,
-            connections=connections,
-            ridge=ridge,
-            scale=scale,
-            align=align,
-            diagonal=diagonal,
-            shuffles=shuffles,
-            harmonize=harmonize,
-            confounds_from=confounds_from,
-            squared=squared,
-            unseen=unseen,
-            random_state=random_state,
-        )
-        self.class_weight = class_weight
+    _supports_gaps = True
 
     def predict_proba(self, X: Any, confounds: Any = None, *, on_error: str = "raise") -> Floats:
         """Return probabilities of shape (g, n_classes); each row sums to 1 unless ``multilabel_``.
@@ -498,14 +475,14 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
         check_class_weight(self.class_weight)
 
 
+@dataclass(eq=False, repr=False)
 class AlignedRegressor(AlignedEstimator, GraphRegressor):
     """Predict numbers from graphs on the same nodes, such as age from connectomes, by sets of regions.
 
     This is `AlignedClassifier` for numbers, one per graph or one column per measurement; NaN marks missing values.
 
     Args:
-        k, c, connections, ridge: as in `AlignedClassifier`.
-        scale, align, diagonal, shuffles, random_state: as in `AlignedClassifier`.
+        k, c, scale, align, diagonal, shuffles, random_state: as in `AlignedClassifier`.
         harmonize, squared, unseen: as in `AlignedClassifier`.
         confounds_from: for classes only.
 

@@ -48,12 +48,12 @@ class AlignedMatches(MatchedGraph):
         target: Target,
     ) -> None:
         self.graph, self.templates, self.target, self._intercept = graph, templates, target, model.intercept
-        self.undirected, self._sets = not model.geometry.directed, len(model.sets)
+        self.undirected, self._sets = not model.layout.directed, len(model.sets)
         single = model.connections * cells  # contribution of every connection on its own, (outputs, p)
         worth = single.copy()  # including its part in sets
-        pairs, matched, of_sets, distances = model.geometry.pairs, [], [], []
+        pairs, matched, of_sets, distances = model.layout.pairs, [], [], []
         for number, regions in enumerate(model.sets):
-            inside = model.geometry.inside(regions.nodes)
+            inside = model.layout.inside(regions.nodes)
             added = model.coef[:, number, None] * (regions.weight * cells[inside])
             np.add.at(worth.T, inside, added.T)
             if (node_of_region[list(regions.nodes)] >= 0).all():

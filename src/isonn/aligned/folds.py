@@ -1,29 +1,59 @@
-"""Held-out predictions of all parts of the model, and the weights that they give the parts."""
+r"""Held-out predictions of all parts of the model, and the weights that they give the parts.
+
+All numbers of sets and connections are averaged in proportion to their likelihood, :math:`\text{loss}^{-g/4}`, which is
+right more often than the best one alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from isonn.aligned.effects import Moments, mean_effect
+from isonn.aligned.layout import Layout
+from isonn.aligned.model import RegionSet, set_values
 from isonn.aligned.sample import Sample
-from isonn.aligned.sets import RegionSet
 from isonn.packing import Floats, IntArray
-
-if TYPE_CHECKING:
-    from isonn.aligned.column import Parts
 
 #: Minimum number of held-out predictions for these choices; small sets are split into folds up to four times.
 HELD_OUT, MOST_SPLITS = 240, 4
 #: A fold finds a set again if it shares at least this part of the regions.
 SAME = 0.6
 PARTS = ("sets", "connections", "ridge")
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The three parts learned from some graphs; sets and connections have spread 1 on them.
+
+    Attributes:
+        sets: the sets of regions.
+        set_coef: the weight of each set, for every number of sets, shape (numbers, sets).
+        connections: the weight of each connection, for every number of connections, shape (numbers, p).
+        ridge: the weight of each connection, shape (p,).
+        strongest: the connections with the largest t statistics.
+        layout: regions and connections.
+    """
+
+    sets: list[RegionSet]
+    set_coef: Floats
+    connections: Floats
+    ridge: Floats
+    strongest: IntArray
+    layout: Layout
+
+    def set_values(self, cells: Floats) -> Floats:
+        """Return the value of every set, shape (g, sets)."""
+        return set_values(self.sets, cells, self.layout)
+
+    def outputs(self, cells: Floats) -> list[Floats]:
+        """Return the predictions of every choice of each part: three arrays of shape (g, choices)."""
+        return [self.set_values(cells) @ self.set_coef.T, cells @ self.connections.T, (cells @ self.ridge)[:, None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,67 +105,51 @@ class Trials:
     """What was learned without each inner fold, and how it did there.
 
     Attributes:
+        sample: the graphs.
         splits: for every split, the fold of each graph, shape (splits, g).
         predictions: of every choice of the three parts, each of shape (splits, g, choices).
-        sets: for every split and fold, the sets that were found.
-        values: for every split and fold, the targets and the values of these sets on the held-out graphs.
+        sets: for every split and fold, the sets that were found, with the targets of the held-out graphs and the values
+            of the sets in them.
         moments: for every split, the sums of the strongest connections.
     """
 
     sample: Sample
     splits: IntArray
     predictions: list[Floats]
-    sets: list[list[list[RegionSet]]]
-    values: list[list[tuple[Floats, Floats]]]
+    sets: list[list[tuple[list[RegionSet], Floats, Floats]]]
     moments: list[Moments]
 
     @classmethod
     def run(
-        cls,
-        learn: Callable[[Sample, Floats], Parts],
-        choices: Sequence[int],
-        sample: Sample,
-        kernel: Floats,
-        draw: np.random.Generator,
+        cls, learn: Callable[[Sample, Floats], Parts], sample: Sample, kernel: Floats, draw: np.random.Generator
     ) -> Trials:
-        """Learn all parts again without each fold of every split.
-
-        Args:
-            learn: learns all parts from some graphs and their kernel.
-            choices: number of choices of each part.
-        """
+        """Learn all parts again without each fold of every split; ``learn`` takes graphs and their kernel."""
         g, p = sample.cells.shape
         count = min(MOST_SPLITS, -(-HELD_OUT // g))
         splits = np.stack([sample.draw_folds(draw) for _ in range(count)])
-        trials = cls(
-            sample,
-            splits,
-            [np.zeros((count, g, number)) for number in choices],
-            [[] for _ in range(count)],
-            [[] for _ in range(count)],
-            [Moments(p) for _ in range(count)],
-        )
+        trials = cls(sample, splits, [], [[] for _ in splits], [Moments(p) for _ in splits])
         for i, split in enumerate(splits):
             for number in range(sample.folds):
                 train, test = np.flatnonzero(split != number), np.flatnonzero(split == number)
                 seen, new, inner = sample.split(train, test, kernel)
                 parts = learn(seen, inner)
-                for column, predicted in zip(trials.predictions, parts.outputs(new.cells), strict=True):
+                outputs = parts.outputs(new.cells)
+                if not trials.predictions:
+                    trials.predictions.extend(np.zeros((count, g, part.shape[1])) for part in outputs)
+                for column, predicted in zip(trials.predictions, outputs, strict=True):
                     column[i, test] = predicted
                 target = new.merge(sample.unexplained(train, test))
-                trials.sets[i].append(parts.sets)
-                trials.values[i].append((target, new.merge(parts.set_values(new.cells))))
+                trials.sets[i].append((parts.sets, target, new.merge(parts.set_values(new.cells))))
                 trials.moments[i].add(parts.strongest, target, new.merge(new.cells[:, parts.strongest]))
                 del seen, new, parts  # the next fold needs their memory
         return trials
 
-    def mixture(self, graphs: NDArray[np.bool_] | None = None) -> Mixture:
+    def mixture(self, graphs: NDArray[np.bool_] | slice = slice(None)) -> Mixture:
         """Weigh the choices by all held-out predictions, or by those of some graphs."""
-        rows = np.ones(len(self.sample.target), dtype=bool) if graphs is None else graphs
-        count = len(self.splits)
-        target, weights = np.tile(self.sample.target[rows], count), np.tile(self.sample.weights[rows], count)
-        predictions = [part[:, rows].reshape(-1, part.shape[2]) for part in self.predictions]
-        return Mixture.weigh(predictions, target, weights, int(rows.sum()))
+        count, target = len(self.splits), self.sample.target[graphs]
+        predictions = [part[:, graphs].reshape(-1, part.shape[2]) for part in self.predictions]
+        weights = np.tile(self.sample.weights[graphs], count)
+        return Mixture.weigh(predictions, np.tile(target, count), weights, len(target))
 
     def held_out(self) -> Floats:
         """Return held-out predictions whose mixture was also weighed without the graph, shape (splits, g)."""
@@ -154,23 +168,14 @@ class Trials:
         """
         effects = np.full((4, len(sets)), np.nan)
         for column, regions in enumerate(sets):
-            moments, hits, folds = [], 0, 0
-            for sets_of_folds, held_out in zip(self.sets, self.values, strict=True):
-                split = Moments(1)
-                for others, (target, values) in zip(sets_of_folds, held_out, strict=True):
-                    folds += 1
-                    at = most_alike(regions, others)
-                    if at is not None:
-                        hits += 1
+            moments, hits = [Moments(1) for _ in self.splits], 0
+            for split, folds in zip(moments, self.sets, strict=True):
+                for others, target, values in folds:
+                    shares = [regions.overlap(other) for other in others]
+                    if max(shares, default=0.0) >= SAME:
+                        hits, at = hits + 1, int(np.argmax(shares))
                         # values are larger for larger targets; times the sign, for stronger connections
                         split.add(np.zeros(1, dtype=np.int64), target, others[at].sign * values[:, at : at + 1])
-                moments.append(split)
             effects[:3, column : column + 1] = mean_effect(moments, self.sample.numeric)
-            effects[3, column] = hits / max(folds, 1)
+            effects[3, column] = hits / sum(map(len, self.sets))
         return effects
-
-
-def most_alike(regions: RegionSet, others: Sequence[RegionSet]) -> int | None:
-    """Return the set that shares most regions with another one, if it shares enough of them."""
-    shares = [regions.overlap(other) for other in others]
-    return int(np.argmax(shares)) if shares and max(shares) >= SAME else None

@@ -1,4 +1,4 @@
-"""Statistics of connections and p-values of sets, family-wise over all columns of targets."""
+"""Statistics of connections, p-values of sets over all columns of targets, and scores on held-out graphs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
+from sklearn.metrics import r2_score, roc_auc_score
 
-from isonn.aligned.effects import false_discovery
 from isonn.aligned.layout import Layout
-from isonn.aligned.sample import Study
-from isonn.aligned.scores import explained
+from isonn.aligned.sample import Sample
 from isonn.aligned.select import Shuffled, exceedance, search_shuffled
-from isonn.aligned.sets import Geometry
 from isonn.confounds import Confounds, Nuisance
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
@@ -26,55 +26,52 @@ class Family:
     """The search on the data as it is and on shuffled data, for all columns of targets.
 
     Attributes:
-        searches: the search of each column; None if there is nothing to find.
+        searches: the search of each column; columns without anything to find have none.
         statistics: partial t of every connection, shape (columns, p).
         fwer, fdr: its p-values, family-wise and by the false discovery rate, over all connections and columns.
     """
 
-    searches: list[Shuffled | None]
+    searches: dict[int, Shuffled]
     statistics: Floats
     fwer: Floats
     fdr: Floats
 
     @classmethod
-    def search(cls, study: Study, geometry: Geometry, sizes: Sequence[int], shuffles: int, seed: int) -> Family:
+    def search(cls, study: Sample, layout: Layout, sizes: Sequence[int], shuffles: int, seed: int) -> Family:
         """Search all columns; columns of the same graphs share their shuffles."""
         samples = study.samples()
         orders: dict[tuple[int, ...], IntArray] = {}
-        searches: list[Shuffled | None] = []
+        searches: dict[int, Shuffled] = {}
         statistics = np.zeros((len(samples), study.cells.shape[1]))
         uncorrected = np.ones_like(statistics)
         for number, sample in enumerate(samples):
             if sample.constant or sample.folds < 2:
-                searches.append(None)
                 continue
             rows = tuple(study.rows(number).tolist())
             if rows not in orders:
-                orders[rows] = sample.exchange.draw(
-                    shuffles + 1, numpy_stream(seed, "shuffles", len(orders)), len(rows)
-                )
-            search = search_shuffled(sample.statistics(), orders[rows], geometry.pairs, geometry.n, sizes or [2])
-            searches.append(search)
-            statistics[number] = sample.observed()
+                draw = numpy_stream(seed, "shuffles", len(orders))
+                orders[rows] = sample.exchange.draw(shuffles + 1, draw, len(rows))
+            search = search_shuffled(sample.statistics(), orders[rows], layout.pairs, layout.n, sizes or [2])
+            searches[number], statistics[number] = search, sample.observed()
             uncorrected[number] = search.uncorrected(statistics[number])
-        strongest = _largest([search.strongest[1:] for search in searches if search is not None])
+        strongest = _largest([search.strongest[1:] for search in searches.values()])
         return cls(
             searches,
             statistics,
             exceedance(strongest, np.abs(statistics).ravel()).reshape(statistics.shape),
-            false_discovery(uncorrected.reshape(-1)).reshape(uncorrected.shape),
+            false_discovery_control(uncorrected.ravel()).reshape(statistics.shape),
         )
 
     @property
     def best_ranks(self) -> Floats:
         """The rank of the best set of each shuffle, over all columns."""
-        return _largest([search.best[1:] for search in self.searches if search is not None])
+        return _largest([search.best[1:] for search in self.searches.values()])
 
     def set_p_values(self, ranks: Floats) -> Floats:
         """Return the p-value of each set: exact for the best of all, and never smaller for the others."""
         if not len(ranks):
             return np.zeros(0)
-        others = _largest([search.others for search in self.searches if search is not None])
+        others = _largest([search.others for search in self.searches.values()])
         first = exceedance(self.best_ranks, ranks.max(keepdims=True))[0]
         p = np.maximum(exceedance(others, ranks), first)
         p[ranks.argmax()] = first
@@ -85,7 +82,7 @@ def _largest(ranks: list[Floats]) -> Floats:
     return np.asarray(np.max(ranks, axis=0)) if ranks else np.zeros(0)
 
 
-def differences(layout: Layout, graphs: GraphSet, study: Study, target: Target) -> Floats:
+def differences(layout: Layout, graphs: GraphSet, study: Sample, target: Target) -> Floats:
     """Return the difference (or slope) of every connection in the user's units, shape (columns, p)."""
     found = np.zeros((study.columns.shape[1], study.cells.shape[1]))
     for number in range(len(found)):
@@ -93,7 +90,7 @@ def differences(layout: Layout, graphs: GraphSet, study: Study, target: Target) 
         values = study.columns[rows, number]
         # classes differ by 1; numbers are in the units of y
         values = values * target.scale[number] if isinstance(target, Numbers) else values / 2
-        nuisance = Nuisance.of(None if study.confounds is None else study.confounds[rows], study.weights[rows])
+        nuisance = Nuisance.of(study.confounds[rows], study.weights[rows])
         rest = nuisance.residuals(values[:, None])[:, 0] * nuisance.root**2
         total = float(rest @ values)
         if total > 1e-300:
@@ -101,10 +98,8 @@ def differences(layout: Layout, graphs: GraphSet, study: Study, target: Target) 
     return found
 
 
-def confounding(study: Study, held_out: Floats, confounds: Confounds, names: Sequence[str]) -> list[dict[str, Any]]:
+def confounding(study: Sample, held_out: Floats, confounds: Confounds, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return how much of each column, and of the held-out scores of the model, every confound explains."""
-    if study.confounds is None:
-        return []
     lines = []
     for number, name in enumerate(names):
         rows = study.rows(number)
@@ -116,3 +111,63 @@ def confounding(study: Study, held_out: Floats, confounds: Confounds, names: Seq
                 {"target": name, "confound": confound, "confound_to_target": to_target, "confound_to_score": to_score}
             )
     return lines
+
+
+def class_codes(columns: Floats, exclusive: bool) -> NDArray[Any]:
+    """Return class numbers, or 0 and 1 for each label, from columns of -1 and +1."""
+    if not exclusive:
+        return np.where(np.isfinite(columns), (columns + 1) / 2, np.nan)
+    if columns.shape[1] == 1:
+        return (columns[:, 0] > 0).astype(np.int64)
+    return np.asarray(columns.argmax(axis=1))
+
+
+def explained(columns: Floats, target: Floats) -> float:
+    """Return the share of a target that columns explain, adjusted for their number (adjusted R²), at least 0.
+
+    Example:
+        >>> round(explained(np.arange(9.0)[:, None], np.arange(9.0)), 3)
+        1.0
+    """
+    centred, rest = columns - columns.mean(axis=0), target - target.mean()
+    total = float(rest @ rest)
+    if total <= 1e-300 or not columns.shape[1]:
+        return 0.0
+    left = rest - centred @ np.linalg.lstsq(centred, rest, rcond=None)[0]
+    g, q = len(target), int(np.linalg.matrix_rank(centred))
+    share = 1 - float(left @ left) / total * (g - 1) / max(g - q - 1, 1)
+    return float(np.clip(share, 0.0, 1.0))
+
+
+def held_out_score(held_out: Floats, columns: Floats, outputs: Floats, target: Target) -> dict[str, float]:
+    """Return scores on held-out graphs: accuracy and AUROC, or Pearson's r, R² and MAE, means over splits and columns.
+
+    Args:
+        held_out: predictions of every split, shape (splits, g, columns).
+        columns: targets, shape (g, columns).
+        outputs: matrix from columns to outputs.
+    """
+    scores: dict[str, list[float]] = {}
+    for split in held_out:
+        for number in range(columns.shape[1]):
+            known = np.isfinite(columns[:, number]) & np.isfinite(split[:, number])
+            truth, guess = columns[known, number], split[known, number]
+            if len(truth) > 2 and np.ptp(truth) > 0:
+                unit = float(target.scale[number]) if isinstance(target, Numbers) else 1.0
+                column = _number_scores(truth, guess, unit) if target.numeric else {"auroc": _auroc(truth, guess)}
+                for name, value in column.items():
+                    scores.setdefault(name, []).append(value)
+        if target.exclusive:
+            right = (split @ outputs.T).argmax(axis=1) == class_codes(columns, True)
+            scores.setdefault("accuracy", []).append(float(right.mean()))
+    order = ("accuracy", "auroc", "pearson", "r2", "mae")
+    return {name: float(np.mean(scores[name])) for name in order if name in scores}
+
+
+def _auroc(truth: Floats, guess: Floats) -> float:
+    return float(roc_auc_score(truth > 0, guess))
+
+
+def _number_scores(truth: Floats, guess: Floats, unit: float) -> dict[str, float]:
+    r = float(np.corrcoef(truth, guess)[0, 1]) if np.ptp(guess) > 1e-12 else 0.0
+    return {"pearson": r, "r2": float(r2_score(truth, guess)), "mae": unit * float(np.abs(truth - guess).mean())}

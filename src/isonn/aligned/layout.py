@@ -6,14 +6,14 @@ rather than absent, and take the mean of the training graphs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.aligned.sets import Geometry
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
@@ -88,19 +88,32 @@ class Layout:
         """Number of regions."""
         return len(self.regions)
 
-    def geometry(self) -> Geometry:
-        """Return the regions and connections as arrays."""
-        numbers, pairs = np.full((self.n, self.n), -1, dtype=np.int64), self.connections()
-        numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
-        if not self.directed:
-            numbers[pairs[:, 1], pairs[:, 0]] = np.arange(len(pairs))
-        return Geometry(pairs, numbers, self.directed)
-
-    def connections(self) -> IntArray:
-        """Return the two regions of each connection, shape (p, 2)."""
+    @cached_property
+    def pairs(self) -> IntArray:
+        """The two regions of each connection, shape (p, 2)."""
         i, j = np.indices((self.n, self.n)).reshape(2, -1) if self.directed else np.triu_indices(self.n)
         keep = (i != j) | self.diagonal
         return np.column_stack([i[keep], j[keep]])
+
+    @cached_property
+    def numbers(self) -> IntArray:
+        """The connection of each pair of regions, shape (n, n)."""
+        return self.as_matrices(np.arange(len(self.pairs)))
+
+    def as_matrices(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of connections, shape (..., p), as matrices of shape (..., n, n)."""
+        matrices = np.zeros((*values.shape[:-1], self.n, self.n), dtype=values.dtype)
+        i, j = self.pairs.T
+        matrices[..., i, j] = values
+        if not self.directed:
+            matrices[..., j, i] = values
+        return matrices
+
+    def inside(self, nodes: Sequence[int]) -> IntArray:
+        """Return the connections among some regions."""
+        k, members = len(nodes), np.array(nodes)
+        a, b = np.nonzero(~np.eye(k, dtype=bool)) if self.directed else np.triu_indices(k, 1)
+        return np.asarray(self.numbers[members[a], members[b]])
 
     def region_of_node(self, graphs: GraphSet) -> IntArray:
         """Return the region of every node of a set, shape (nodes,); -1 for a node not in the training graphs."""
@@ -138,7 +151,7 @@ class Layout:
 
     def table(self, graphs: GraphSet) -> tuple[Floats, NDArray[np.bool_] | None]:
         """Return transformed weights of shape (g, p), and which are known (None if all)."""
-        pairs = self.connections()
+        pairs = self.pairs
         values, present = np.empty((len(graphs), len(pairs))), np.zeros((len(graphs), self.n), dtype=bool)
         limit = _tolerance(graphs)
         for rows, matrices, here in self.matrices(graphs):
@@ -157,36 +170,27 @@ class Layout:
         step = max(1, CHUNK_NUMBERS // self.n**2)
         for start in range(0, len(graphs), step):
             rows = slice(start, min(start + step, len(graphs)))
-            cells = slice(graphs.edge_offsets[rows.start], graphs.edge_offsets[rows.stop])
-            edges = graphs.edges[cells]
-            owner = np.repeat(np.arange(rows.stop - start), np.diff(graphs.edge_offsets[start : rows.stop + 1]))
-            first = graphs.node_offsets[start + owner]
-            row, column = region[first + edges[:, 0]], region[first + edges[:, 1]]
-            matrices = np.zeros((rows.stop - start, self.n, self.n))
-            weights = 1.0 if graphs.weights is None else graphs.weights[cells]
-            if (region >= 0).all():
-                matrices[owner, row, column] = weights
-            else:
-                held = (row >= 0) & (column >= 0)
-                matrices[owner[held], row[held], column[held]] = np.broadcast_to(weights, len(held))[held]
-            nodes = slice(graphs.node_offsets[rows.start], graphs.node_offsets[rows.stop])
-            of_node = np.repeat(np.arange(rows.stop - start), graphs.sizes[rows])
-            present = np.zeros((rows.stop - start, self.n), dtype=bool)
-            present[of_node[region[nodes] >= 0], region[nodes][region[nodes] >= 0]] = True
-            yield rows, matrices, present
+            some = graphs[rows]
+            here = region[graphs.node_offsets[start] : graphs.node_offsets[rows.stop]]
+            first = some.node_offsets[some.graph_of_cell]
+            row, column = here[first + some.edges[:, 0]], here[first + some.edges[:, 1]]
+            matrices = np.zeros((len(some), self.n + 1, self.n + 1))  # the last place is for nodes without a region
+            matrices[some.graph_of_cell, row, column] = 1.0 if some.weights is None else some.weights
+            present = np.zeros((len(some), self.n + 1), dtype=bool)
+            present[np.repeat(np.arange(len(some)), some.sizes), here] = True
+            yield rows, matrices[:, : self.n, : self.n], present[:, : self.n]
 
     def weighted_sum(self, graphs: GraphSet, rows: IntArray, weights: Floats) -> Floats:
         """Return the sum over some graphs of weight times connection, not transformed, shape (p,).
 
         Weights sum to 0. A region that a graph lacks counts as average.
         """
-        pairs, every_weight = self.connections(), np.zeros(len(graphs))
+        (i, j), every_weight = self.pairs.T, np.zeros(len(graphs))
         every_weight[rows] = weights
-        total, share, sums, count = (np.zeros(len(pairs)) for _ in range(4))
+        total, share, sums, count = (np.zeros(len(i)) for _ in range(4))
         for block, matrices, present in self.matrices(graphs):
-            values = matrices[:, pairs[:, 0], pairs[:, 1]]
+            values, there = matrices[:, i, j], present[:, i] & present[:, j]
             total += every_weight[block] @ values
-            there = present[:, pairs[:, 0]] & present[:, pairs[:, 1]]
             share += every_weight[block] @ ~there
             sums, count = sums + (values * there).sum(axis=0), count + there.sum(axis=0)
         return np.asarray(total + share * sums / np.maximum(count, 1))
@@ -200,14 +204,7 @@ class Layout:
 
     def describe(self) -> dict[str, Any]:
         """Return the layout as JSON."""
-        return {
-            "regions": values_to_json(self.regions),
-            "align": self.align,
-            "directed": self.directed,
-            "diagonal": self.diagonal,
-            "scale": self.scale,
-            "unit": self.unit,
-        }
+        return {**asdict(self), "regions": values_to_json(self.regions)}
 
     @classmethod
     def restore(cls, stored: dict[str, Any]) -> Layout:

@@ -1,4 +1,4 @@
-"""`SetModel`: outputs as weighted sums of sets of regions and of connections."""
+"""Sets of regions, and `SetModel`: outputs as weighted sums of sets of regions and of connections."""
 
 from __future__ import annotations
 
@@ -9,9 +9,49 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.aligned.column import ColumnModel
-from isonn.aligned.sets import Geometry, RegionSet, set_values
+from isonn.aligned.layout import Layout
 from isonn.packing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RegionSet:
+    """A set of regions whose connections change together.
+
+    Its value in a graph is the sum of its standardised connections, times the sign, divided by the spread.
+
+    Attributes:
+        nodes: its regions, beginning with the two it grew from.
+        sign: +1 if its connections are stronger for larger targets, else -1.
+        score: the sum of its t statistics.
+        rank: the score relative to the best of shuffled data, in standard deviations.
+        spread: deviation of the sum over the training graphs.
+    """
+
+    nodes: tuple[int, ...]
+    sign: int
+    score: float
+    rank: float
+    spread: float = 1.0
+
+    @property
+    def weight(self) -> float:
+        """The weight of each of its connections in its value."""
+        return self.sign / self.spread
+
+    def overlap(self, other: RegionSet) -> float:
+        """Return the share of regions that two sets of one sign have in common (Jaccard); 0 for different signs."""
+        if self.sign != other.sign:
+            return 0.0
+        return len({*self.nodes} & {*other.nodes}) / len({*self.nodes} | {*other.nodes})
+
+
+def set_values(sets: Sequence[RegionSet], cells: Floats, layout: Layout) -> Floats:
+    """Return the value of every set in every graph, shape (g, sets)."""
+    values = np.zeros((len(cells), len(sets)))
+    for number, regions in enumerate(sets):
+        inside = layout.inside(regions.nodes)
+        values[:, number] = cells[:, inside] @ np.full(len(inside), regions.weight)
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,39 +59,22 @@ class SetModel:
     """What a fitted model computes from standardised connections.
 
     Attributes:
-        geometry: regions and connections.
+        layout: regions and connections.
         sets: the sets of regions.
         coef: their weights, shape (outputs, sets).
         connections: weights of connections on their own, shape (outputs, p).
         intercept: outputs of the average training graph, shape (outputs,).
     """
 
-    geometry: Geometry
+    layout: Layout
     sets: list[RegionSet]
     coef: Floats
     connections: Floats
     intercept: Floats
 
-    @classmethod
-    def combine(cls, geometry: Geometry, columns: Sequence[ColumnModel], outputs: Floats) -> SetModel:
-        """Join the models of all columns; ``outputs`` is the matrix from columns to outputs."""
-        owner = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])
-        return cls(
-            geometry,
-            [regions for column in columns for regions in column.sets],
-            outputs[:, owner] * np.concatenate([column.coef for column in columns]),
-            outputs @ np.stack([column.connections for column in columns]),
-            outputs @ np.array([column.intercept for column in columns]),
-        )
-
-    def with_sets(self, order: NDArray[np.int64]) -> SetModel:
-        """Return the model with some of its sets, in this order."""
-        sets = [self.sets[i] for i in order]
-        return SetModel(self.geometry, sets, self.coef[:, order], self.connections, self.intercept)
-
     def set_values(self, cells: Floats) -> Floats:
         """Return the value of every set in every graph, shape (g, sets)."""
-        return set_values(self.sets, cells, self.geometry)
+        return set_values(self.sets, cells, self.layout)
 
     def outputs(self, cells: Floats) -> Floats:
         """Return the outputs of every graph, shape (g, outputs)."""
@@ -59,15 +82,10 @@ class SetModel:
 
     def contributions(self) -> Floats:
         """Return what one standard deviation of each connection adds, also in sets, shape (outputs, n, n)."""
-        total, geometry = self.connections.copy(), self.geometry
+        total = self.connections.copy()
         for number, regions in enumerate(self.sets):
-            total[:, geometry.inside(regions.nodes)] += self.coef[:, number, None] * regions.weight
-        matrices = np.zeros((len(total), geometry.n, geometry.n))
-        i, j = geometry.pairs.T
-        matrices[:, i, j] = total
-        if not geometry.directed:
-            matrices[:, j, i] = total
-        return matrices
+            total[:, self.layout.inside(regions.nodes)] += self.coef[:, number, None] * regions.weight
+        return self.layout.as_matrices(total)
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the sets as JSON."""
@@ -79,7 +97,7 @@ class SetModel:
 
     @classmethod
     def restore(
-        cls, geometry: Geometry, sets: Sequence[Mapping[str, Any]], tensors: Mapping[str, NDArray[Any]]
+        cls, layout: Layout, sets: Sequence[Mapping[str, Any]], tensors: Mapping[str, NDArray[Any]]
     ) -> SetModel:
         """Restore the model from `describe` and `tensors`."""
         numbers = ("score", "rank", "spread")
@@ -87,8 +105,8 @@ class SetModel:
             RegionSet(tuple(map(int, stored["nodes"])), int(stored["sign"]), *(float(stored[name]) for name in numbers))
             for stored in sets
         ]
-        model = cls(geometry, restored, tensors["coef"], tensors["connections"], tensors["intercept"])
+        model = cls(layout, restored, tensors["coef"], tensors["connections"], tensors["intercept"])
         outputs = len(model.intercept)
-        if model.connections.shape != (outputs, len(geometry.pairs)) or model.coef.shape != (outputs, len(restored)):
+        if model.connections.shape != (outputs, len(layout.pairs)) or model.coef.shape != (outputs, len(restored)):
             raise ValueError("weights and regions differ in size")
         return model

@@ -1,4 +1,4 @@
-"""The graphs of a study as tables: all of them, and those that one column of targets is learned from."""
+"""The training graphs as a table, with what a permutation test may exchange."""
 
 from __future__ import annotations
 
@@ -18,54 +18,48 @@ INNER_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
-    """What is known about the training graphs.
+class Sample:
+    """Training graphs as a table, with all their targets, or one of them.
 
     Attributes:
         cells: standardised connections without the effect of confounds, shape (g, p).
-        columns: a column for each class, label or number, NaN if unknown, shape (g, t).
+        columns: a column for each class (+1 and -1), label or number, NaN if unknown, shape (g, t).
         weights: shape (g,).
         numeric: whether targets are measurements.
-        confounds: shape (g, q), or None.
+        confounds: columns of confounds, shape (g, q).
         source: the graphs that effects of confounds are estimated from, shape (g,).
-        groups: the group of each graph, shape (g,), or None.
-        strata: the category of each graph within which permutations exchange graphs, shape (g,), or None.
+        exchange: which graphs may be exchanged in permutations.
     """
 
     cells: Floats
     columns: Floats
     weights: Floats
     numeric: bool
-    confounds: Floats | None
+    confounds: Floats
     source: NDArray[np.bool_]
-    groups: IntArray | None
-    strata: IntArray | None
+    exchange: Exchange
 
-    def exchange(self) -> Exchange:
-        """Return which graphs may be exchanged in permutations."""
-        return Exchange.of(self.groups, self.columns, self.strata)
-
-    def merged(self) -> Study:
+    def merged(self) -> Sample:
         """Average the graphs of each group if groups of different sizes would have to be exchanged."""
-        if self.groups is None or not self.exchange().uneven:
+        groups, strata = self.exchange.groups, self.exchange.strata
+        if groups is None or not self.exchange.uneven:
             return self
-        sizes = np.bincount(self.groups)
+        sizes = np.bincount(groups)
         warnings.warn(
             f"groups have {sizes.min()} to {sizes.max()} graphs, so they cannot be exchanged; the graphs of each of "
             f"the {len(sizes)} groups are averaged before fitting",
             IsoNNWarning,
             stacklevel=4,
         )
-        mean, first = averaging(self.groups), np.unique(self.groups, return_index=True)[1]
-        return Study(
-            mean @ self.cells,
-            self.columns[first],
-            mean @ self.weights,
-            self.numeric,
-            None if self.confounds is None else mean @ self.confounds,
-            self.source[first],
-            None,
-            None if self.strata is None else self.strata[first],
+        mean, first = averaging(groups), np.unique(groups, return_index=True)[1]
+        return replace(
+            self,
+            cells=mean @ self.cells,
+            columns=self.columns[first],
+            weights=mean @ self.weights,
+            confounds=mean @ self.confounds,
+            source=self.source[first],
+            exchange=Exchange(strata=None if strata is None else strata[first]),
         )
 
     def rows(self, number: int) -> IntArray:
@@ -73,45 +67,19 @@ class Study:
         return np.flatnonzero(np.isfinite(self.columns[:, number]))
 
     def samples(self) -> list[Sample]:
-        """Return the graphs of each column."""
-        exchange, samples = self.exchange(), []
+        """Return the graphs of each column, with this column alone and weights of mean 1."""
+        samples = []
         for number in range(self.columns.shape[1]):
             rows = self.rows(number)
-            weights = self.weights[rows]
-            samples.append(
-                Sample(
-                    self.cells if len(rows) == len(self.columns) else self.cells[rows],
-                    self.columns[rows, number],
-                    weights / weights.mean(),
-                    self.numeric,
-                    None if self.confounds is None else self.confounds[rows],
-                    self.source[rows],
-                    exchange.at(rows),
-                )
-            )
+            sample = self if len(rows) == len(self.columns) else self.select(rows)
+            weights = sample.weights / sample.weights.mean()
+            samples.append(replace(sample, columns=sample.columns[:, [number]], weights=weights))
         return samples
 
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """The graphs that one column of targets is learned from.
-
-    Attributes:
-        cells: standardised connections without the effect of confounds, shape (g, p).
-        target, weights: shape (g,); +1 and -1 for classes; weights have mean 1.
-        numeric: whether the target is a measurement.
-        confounds: columns of confounds, shape (g, q), or None.
-        source: the graphs that effects of confounds are estimated from, shape (g,).
-        exchange: the groups of graphs.
-    """
-
-    cells: Floats
-    target: Floats
-    weights: Floats
-    numeric: bool
-    confounds: Floats | None
-    source: NDArray[np.bool_]
-    exchange: Exchange
+    @property
+    def target(self) -> Floats:
+        """The first column, shape (g,)."""
+        return self.columns[:, 0]
 
     @property
     def constant(self) -> bool:
@@ -151,7 +119,7 @@ class Sample:
 
     def split(self, train: IntArray, test: IntArray, kernel: Floats) -> tuple[Sample, Sample, Floats]:
         """Return training and test graphs, with confounds regressed out by the training graphs, and their kernel."""
-        if self.confounds is None:
+        if not self.confounds.shape[1]:
             return self.select(train), self.select(test), kernel[np.ix_(train, train)]
         source = np.zeros(len(self.target), dtype=bool)
         source[train] = self.source[train]
@@ -167,7 +135,7 @@ class Sample:
     def unexplained(self, train: IntArray, test: IntArray) -> Floats:
         """Return the targets of test graphs without what the confounds predict by the training graphs."""
         target = self.target if self.numeric else self.target / 2  # so that classes differ by 1
-        if self.confounds is None:
+        if not self.confounds.shape[1]:
             return target[test]
         source = np.zeros(len(target), dtype=bool)
         source[train] = True
@@ -184,9 +152,9 @@ class Sample:
         return replace(
             self,
             cells=self.cells[rows],
-            target=self.target[rows],
+            columns=self.columns[rows],
             weights=self.weights[rows],
-            confounds=None if self.confounds is None else self.confounds[rows],
+            confounds=self.confounds[rows],
             source=self.source[rows],
             exchange=self.exchange.at(rows),
         )

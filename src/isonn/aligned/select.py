@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isonn.aligned.sets import RegionSet
+from isonn.aligned.model import RegionSet
 from isonn.confounds import Nuisance
 from isonn.packing import Floats, IntArray
 

@@ -257,10 +257,10 @@ class _View:
     def subnetworks(self) -> list[Subnetwork]:
         """Return the sets of this column, the smallest p-value first."""
         model, sets = self.model, []
-        geometry = model.model_.geometry
+        layout = model.layout_
         for number in np.flatnonzero(model.owner_ == self.column).tolist():
             regions = model.model_.sets[number]
-            inside = geometry.inside(regions.nodes)
+            inside = layout.inside(regions.nodes)
             effect, low, high = self._turned(model.effects_[:3, number])
             sets.append(
                 Subnetwork(
@@ -285,7 +285,7 @@ class _View:
 
     def connections(self, weights: NDArray[np.float64], top: int) -> list[Connection]:
         """Return the strongest connections with their statistics."""
-        model, numbers = self.model, self.model.model_.geometry.numbers
+        model, numbers = self.model, self.model.layout_.numbers
         lines = []
         for a, b, line in _strongest(weights, self.names, self.atlas, model.layout_.directed, top):
             at = numbers[a, b]
