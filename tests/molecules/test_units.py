@@ -53,6 +53,11 @@ def described(molecule: Chem.Mol) -> Counter[tuple[object, ...]]:
     )
 
 
+def test_a_quinone_is_named_in_aromatic_notation_as_well():
+    indanthrone = "O=c1c2ccccc2c(=O)c2c1ccc1[nH]c3c(ccc4c(=O)c5ccccc5c(=O)c43)[nH]c12"
+    assert named(indanthrone).count("quinone") == 2
+
+
 @pytest.mark.parametrize("smiles", SMILES)
 def test_every_atom_is_in_exactly_one_unit(smiles):
     molecule = Chem.MolFromSmiles(smiles)

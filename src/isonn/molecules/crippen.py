@@ -30,7 +30,7 @@ def crippen(atoms: Atoms) -> tuple[Floats, Floats]:
     """Return logP and molar refractivity of each atom with its hydrogens, ``(n,)`` each.
 
     Example:
-        >>> logp, refractivity = crippen(Atoms.of(isonn.molecules.from_smiles(["CCO"])))
+        >>> logp, refractivity = crippen(Atoms(isonn.molecules.from_smiles(["CCO"])))
         >>> print(logp.sum().round(4), refractivity.sum().round(4))
         -0.0014 12.7598
     """

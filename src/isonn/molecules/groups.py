@@ -9,12 +9,13 @@ as epoxides claim ring atoms (``whole``). A ring's skeleton is written as SMILES
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from rdkit import Chem
-from rdkit.Chem import Mol
+from rdkit.Chem import BondType, Mol
 
 from isonn.errors import InputError
 from isonn.molecules.tables import read_table
@@ -51,12 +52,35 @@ class Group:
         return Chem.MolFromSmarts(self.skeleton or self.smarts)
 
     @cached_property
+    def needs(self) -> frozenset[tuple[int, ...]]:
+        """The `features` of every molecule with the group; other molecules are not searched."""
+        numbers = [atom.GetAtomicNum() for atom in self.query.GetAtoms()]  # 0 for a choice of elements
+        bonds: list[Any] = list(self.query.GetBonds())
+        exact = [bond_of(bond) for bond in bonds if "," not in bond.GetSmarts()]
+        return frozenset(feature for feature in features(numbers, exact) if 0 not in feature[:2])
+
+    @cached_property
     def signature(self) -> Signature:
         """Numbers of atoms and of rings, and the sorted elements; equal for every ring system the skeleton matches."""
         atoms, bonds = self.query.GetNumAtoms(), self.query.GetNumBonds()
         return atoms, bonds - atoms + 1, tuple(sorted(atom.GetAtomicNum() for atom in self.query.GetAtoms()))
 
 
+def bond_of(bond: Chem.Bond) -> tuple[int, int, BondType]:
+    """Return the two atoms of a bond and its type."""
+    return bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), bond.GetBondType()
+
+
+def features(numbers: Sequence[int], bonds: Iterable[tuple[int, int, BondType]]) -> frozenset[tuple[int, ...]]:
+    """Return the elements of a molecule, and the elements and orders of its bonds; each bond is also a single one."""
+    found: set[tuple[int, ...]] = {(number,) for number in numbers}
+    for first, second, kind in bonds:
+        low, high = sorted((numbers[first], numbers[second]))
+        found |= {(low, high, 1), (low, high, _MULTIPLE.get(kind, 1))}
+    return frozenset(found)
+
+
+_MULTIPLE = {BondType.DOUBLE: 2, BondType.TRIPLE: 3}
 #: An atom of a skeleton: a letter, or brackets that may hold brackets.
 _ATOM = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]|[A-Za-z]")
 

@@ -23,12 +23,13 @@ _LOWER_CASE = {5: "b", 6: "c", 7: "n", 8: "o", 14: "si", 15: "p", 16: "s", 33: "
 #: First atomic number without a symbol in RDKit's SMARTS (115 and above; 113 has a different one).
 _FIRST_WITHOUT_SYMBOL = 113
 _LAST_ELEMENT = 118
-#: Number of values of each part of an atom's code: aromatic, hydrogens, charge, ring, degree. The first part is the
-#: atomic number. RDKit stores hydrogens and charges in a byte.
-_SIZES = (2, 256, 512, 2, 16384)
+#: Number of values of each part of an atom's code: atomic number, aromatic, hydrogens, charge, ring, degree. RDKit
+#: stores hydrogens and charges in a byte.
+_SIZES = (_LAST_ELEMENT + 1, 2, 256, 512, 2, 16384)
 #: Added to charges, so that codes are positive and small integers are not codes of atoms.
 _NEUTRAL = 256
 
+NONMETALS = frozenset({0, 1, 2, 5, 6, 7, 8, 9, 10, 14, 15, 16, 17, 18, 32, 33, 34, 35, 36, 51, 52, 53, 54, 85, 86})
 #: SMARTS and word of each bond type; undirected graphs cannot keep the direction of a dative bond.
 BONDS = {
     BondType.SINGLE: ("-", "single"),
@@ -102,10 +103,8 @@ def atom_codes(rows: IntArray) -> IntArray:
         >>> read_atom(code).smarts
         '[c;H1;+0;R;D2]'
     """
-    codes = rows[:, 0].copy()
-    for part, size in enumerate(_SIZES, start=1):
-        codes = codes * size + rows[:, part] + (_NEUTRAL if part == 3 else 0)
-    return np.asarray(codes, dtype=np.int64)
+    number, aromatic, hydrogens, charge, ring, degree = rows.T
+    return np.asarray(np.ravel_multi_index((number, aromatic, hydrogens, charge + _NEUTRAL, ring, degree), _SIZES))
 
 
 def atom_facts(labels: NDArray[Any]) -> IntArray:
@@ -115,27 +114,15 @@ def atom_facts(labels: NDArray[Any]) -> IntArray:
         >>> atom_facts(np.array([Atom(8, False, 1, -1, False, 1).code])).tolist()
         [[8, 0, 1, -1, 0, 1]]
     """
-    rest, parts = np.asarray(labels), []
-    if rest.dtype.kind not in "iu":
-        read_atom(rest.tolist()[0])  # raises an error
-    for size in reversed(_SIZES):
-        rest, part = np.divmod(rest, size)
-        parts.append(part)
-    degree, ring, charge, hydrogens, aromatic = parts
-    wrong = (rest < 0) | (rest > _LAST_ELEMENT) | (charge == 0)
+    labels, most = np.asarray(labels), int(np.prod(_SIZES))
+    codes = labels if labels.dtype.kind in "iu" else np.full(labels.shape, -1)
+    facts = np.array(np.unravel_index(codes.clip(0, most - 1), _SIZES))
+    wrong = (codes < 0) | (codes >= most) | (facts[3] == 0)
     if wrong.any():
-        read_atom(np.asarray(labels)[wrong].tolist()[0])
-    return np.column_stack([rest, aromatic, hydrogens, charge - _NEUTRAL, ring, degree])
-
-
-def element_codes(labels: NDArray[Any]) -> IntArray:
-    """Return twice the atomic number of each node label, plus one if the atom is aromatic.
-
-    Example:
-        >>> element_codes(np.array([Atom(6, True, 1, 0, True, 2).code])).tolist()
-        [13]
-    """
-    return np.asarray(labels, dtype=np.int64) // int(np.prod(_SIZES[1:]))
+        label = labels[wrong].tolist()[0]
+        raise InputError(f"node label {label!r} is not an atom of isonn.molecules; make graphs with from_smiles")
+    facts[3] -= _NEUTRAL
+    return facts.T
 
 
 @lru_cache(maxsize=4096)
@@ -148,20 +135,9 @@ def read_atom(label: Any) -> Atom:
     """
     if label in _elements():
         return _elements()[label]
-    try:
-        code = int(label)
-    except (TypeError, ValueError):
-        code = -1
-    parts = []
-    rest = code
-    for size in reversed(_SIZES):
-        rest, part = divmod(rest, size)
-        parts.append(part)
-    degree, ring, charge, hydrogens, aromatic = parts
-    charge -= _NEUTRAL
-    if code < 0 or not (0 <= rest <= _LAST_ELEMENT and abs(charge) < _NEUTRAL):
-        raise InputError(f"node label {label!r} is not an atom of isonn.molecules; make graphs with from_smiles")
-    return Atom(rest, bool(aromatic), hydrogens, charge, bool(ring), degree)
+    code = int(label) if str(label).isdecimal() else label
+    number, aromatic, hydrogens, charge, ring, degree = atom_facts(np.array([code]))[0].tolist()
+    return Atom(number, bool(aromatic), hydrogens, charge, bool(ring), degree)
 
 
 @lru_cache(maxsize=1)
@@ -200,10 +176,7 @@ def read_bond(label: Any) -> tuple[BondType, bool | None]:
     """Read bond type and ring of an edge label; labels of the view "elements" are SMARTS without a ring (None)."""
     if label in _BOND_TYPES:
         return _BOND_TYPES[label], None
-    try:
-        place, ring = divmod(int(label), 2)
-    except (TypeError, ValueError):
-        place, ring = -1, 0
+    place, ring = divmod(int(label), 2) if str(label).isdecimal() else (-1, 0)
     if not 0 <= place < len(BONDS):
         raise InputError(f"edge label {label!r} is not a bond of isonn.molecules; make graphs with from_smiles")
     return list(BONDS)[place], bool(ring)

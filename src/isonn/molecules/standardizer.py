@@ -27,6 +27,7 @@ from rdkit.rdBase import BlockLogs
 
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
+from isonn.molecules.labels import NONMETALS
 from isonn.packing import IntArray
 
 #: The modes, from least to most change.
@@ -67,7 +68,6 @@ _PLAIN = re.compile(
     r"\[(?:Cl|Br|Si|Se|se|te|as|[BCNOPSFIbcnops])@{0,2}(?:H\d?)?\]"
     r"|\[N\+\]\(=O\)\[O-\]|O=\[N\+\]\(\[O-\]\)|\[O-\]\[N\+\]\(=O\)"
 )
-_NON_METALS = {0, 1, 2, 5, 6, 7, 8, 9, 10, 14, 15, 16, 17, 18, 32, 33, 34, 35, 36, 51, 52, 53, 54, 85, 86}
 #: Acids stay charged in RDKit's neutral form beside a quaternary nitrogen, as in betaine, but not in its salts.
 _ACID = "[O-;$(O-[C,S,P]=O);!$(O~[+])]"
 _INPUT = "_isonn_input"
@@ -219,9 +219,9 @@ def _disconnected(molecule: Mol) -> Mol:
     """Break bonds between metals and other elements, unless a metal is bonded to carbon or the molecule has none."""
     if not any(atom.GetAtomicNum() == 6 for atom in molecule.GetAtoms()):
         return molecule
-    metals = [a for a in molecule.GetAtoms() if a.GetAtomicNum() not in _NON_METALS and a.GetDegree()]
+    metals = [a for a in molecule.GetAtoms() if a.GetAtomicNum() not in NONMETALS and a.GetDegree()]
     near = {neighbour.GetAtomicNum() for atom in metals for neighbour in atom.GetNeighbors()}
-    if not metals or 6 in near or not near <= _NON_METALS:
+    if not metals or 6 in near or not near <= NONMETALS:
         return molecule
     apart = _tools().metals.Disconnect(molecule)
     return molecule if apart.GetNumBonds() == molecule.GetNumBonds() else apart

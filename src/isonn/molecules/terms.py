@@ -12,15 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rdkit import Chem
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.join import join_graphs
-from isonn.molecules.atoms import Atoms, Bonds, Flags, closing_bonds
+from isonn.molecules.atoms import Atoms, Flags
 from isonn.molecules.convert import from_smiles
 from isonn.molecules.crippen import crippen
 from isonn.molecules.tables import read_table
-from isonn.packing import Floats, IntArray, merge_equal
+from isonn.packing import Floats, IntArray
+from isonn.subgraphs import terms as registry
 
 
 class Term(NamedTuple):
@@ -87,7 +90,7 @@ def terms(molecule: Any) -> tuple[Floats, Floats]:
     graphs = molecule if isinstance(molecule, GraphSet) else from_smiles([molecule], standardize="none")
     if len(graphs) != 1:
         raise InputError(f"terms are of one molecule, got {len(graphs)}; use term_table")
-    atoms = Atoms.of(graphs)
+    atoms = Atoms(graphs)
     shares = atom_terms(atoms)
     return _table(graphs, atoms, shares)[0], shares
 
@@ -105,7 +108,7 @@ def term_table(graphs: GraphSet) -> Floats:
         >>> term_table(isonn.molecules.from_smiles(["CCO", "c1ccccc1"])).shape
         (2, 21)
     """
-    atoms = Atoms.of(graphs)
+    atoms = Atoms(graphs)
     return _table(graphs, atoms, atom_terms(atoms))
 
 
@@ -116,7 +119,7 @@ def _table(graphs: GraphSet, atoms: Atoms, shares: Floats) -> Floats:
         """Sum a value of each atom over every molecule."""
         return np.asarray(np.bincount(owner, values, minlength=g), dtype=np.float64)
 
-    rings, aromatic = (_rings(bonds, owner, g) for bonds in (atoms.bonds, atoms.conjugated))
+    rings, aromatic = _rings(atoms, owner, g)
     carbons = totals(atoms.element(6))
     saturated = totals(atoms.element(6) & (atoms.connections == 4))
     # a bond is counted at both of its ends
@@ -158,55 +161,48 @@ def _weights() -> Floats:
     return np.array([table.GetAtomicWeight(number) for number in range(119)])
 
 
-@lru_cache(maxsize=2)
-def _polar_areas(element: str) -> dict[tuple[int, ...], tuple[float, float]]:
-    """Return the polar surface (Ertl, Rohde and Selzer 2000) of environments, outside and inside rings of three.
+@lru_cache(maxsize=1)
+def _polar_areas() -> tuple[IntArray, Floats]:
+    """Return the environments with a published area, and their areas outside and inside rings of three."""
+    rows = np.array([[float(cell) for cell in row.values()] for row in read_table("polar_surface")])
+    environments = _environments(rows[:, :-2].T.astype(np.int64))
+    order = np.argsort(environments)
+    return environments[order], rows[order, -2:]
 
-    An environment is the numbers of neighbours and hydrogens, the charge, and the numbers of single, double, triple and
-    aromatic bonds.
-    """
-    rows = [list(row.values())[1:] for row in read_table("polar_surface") if row["element"] == element]
-    return {tuple(map(int, row[:-2])): (float(row[-2]), float(row[-1])) for row in rows}
+
+def _environments(facts: IntArray) -> IntArray:
+    """Return a number for each column of facts: the columns of ``polar_surface.tsv`` before the areas."""
+    columns = [*facts[:3], facts[3] + 8, *facts[4:]]  # charges are positive then
+    return np.asarray(np.ravel_multi_index(columns, (16,) * 8, mode="clip"))
 
 
 def polar_surface(atoms: Atoms) -> Floats:
-    """Return the polar surface of each atom; 0 for elements other than nitrogen and oxygen."""
-    area = np.zeros(len(atoms))
+    """Return the polar surface of each atom (Ertl, Rohde and Selzer 2000); 0 for elements other than N and O."""
+    chosen = np.flatnonzero(atoms.element(7, 8))
     kinds = (atoms.single, atoms.double, atoms.triple, atoms.conjugated)
-    facts = [atoms.degree, atoms.hydrogens, atoms.charge, *(atoms.count(bonds) for bonds in kinds)]
-    for number, element, start, per_neighbour in ((7, "N", 30.5, 8.2), (8, "O", 28.5, 8.6)):
-        chosen = np.flatnonzero(atoms.number == number)
-        if not len(chosen):
-            continue
-        row, place = merge_equal(iter([column[chosen] for column in facts]))
-        usual = []
-        for environment in zip(*(column[chosen[place]].tolist() for column in facts), strict=True):
-            # environments that are not in the table have a general formula
-            general = max(0.0, start - per_neighbour * environment[0] + 1.5 * environment[1])
-            usual.append(_polar_areas(element).get(environment, (general, general)))
-        values = np.array(usual, dtype=np.float64).reshape(-1, 2)[row]
-        area[chosen] = np.where(_in_triangle(atoms, chosen), values[:, 1], values[:, 0])
+    counts = (atoms.count(bonds) for bonds in kinds)
+    facts = np.array([atoms.number, atoms.degree, atoms.hydrogens, atoms.charge, *counts])[:, chosen]
+    environment, (known, areas) = _environments(facts), _polar_areas()
+    place = np.searchsorted(known, environment).clip(max=len(known) - 1)
+    # environments that are not in the table have a general formula
+    start, per_neighbour = np.where(facts[0] == 7, [[30.5], [8.2]], [[28.5], [8.6]])
+    general = np.maximum(0.0, start - per_neighbour * facts[1] + 1.5 * facts[2])
+    listed = areas[place, _in_triangle(atoms, chosen).astype(np.int64)]
+    area = np.zeros(len(atoms))
+    area[chosen] = np.where(known[place] == environment, listed, general)
     return area
 
 
 def _in_triangle(atoms: Atoms, chosen: IntArray) -> Flags:
-    """Return which of some atoms are in a ring of three."""
-    in_ring = Bonds(atoms.bonds.here[atoms.ring], atoms.bonds.there[atoms.ring])
-    wanted = np.zeros(len(atoms), dtype=bool)
+    """Return which of some nitrogens and oxygens are in a ring of three."""
+    bonds, n = atoms.bonds[atoms.ring], len(atoms)
+    keys = bonds.here * n + bonds.there
+    wanted, found = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     wanted[chosen] = True
-    start = np.flatnonzero(wanted[in_ring.here])
-    # bonds are sorted by atom, so the neighbours of an atom are consecutive
-    first = np.searchsorted(in_ring.here, np.arange(len(atoms) + 1))
-    keys = in_ring.here * len(atoms) + in_ring.there
-    found = np.zeros(len(atoms), dtype=bool)
-    for step in range(1, 4):  # nitrogen and oxygen have at most four neighbours
-        other = start + step
-        same = other < first[in_ring.here[start] + 1]
-        one, two = in_ring.there[start[same]], in_ring.there[other[same]]
-        key = one * len(atoms) + two
-        place = np.searchsorted(keys, key).clip(max=max(0, len(keys) - 1))
-        closed = keys[place] == key if len(keys) else np.zeros(0, dtype=bool)
-        found[in_ring.here[start[same]][closed]] = True
+    for step in (1, 2, 3):  # bonds are sorted, so the neighbours of an atom, at most four, are consecutive
+        pair = np.flatnonzero((bonds.here[step:] == bonds.here[:-step]) & wanted[bonds.here[step:]])
+        closing = bonds.there[pair] * n + bonds.there[pair + step]
+        found[bonds.here[pair][keys[np.searchsorted(keys, closing).clip(max=len(keys) - 1)] == closing]] = True
     return found[chosen]
 
 
@@ -322,7 +318,31 @@ def _amides(atoms: Atoms) -> IntArray:
     return np.asarray(atoms.near(carbonyl, atoms.plain) * atoms.aliphatic(7))
 
 
-def _rings(bonds: Bonds, owner: IntArray, g: int) -> Floats:
-    """Return the number of independent rings that some of the bonds form in each molecule."""
-    closed = closing_bonds(len(owner), bonds.here, bonds.there)
-    return np.bincount(owner[bonds.here], closed, minlength=g).astype(np.float64)
+def _rings(atoms: Atoms, owner: IntArray, g: int) -> Floats:
+    """Return the number of independent rings of all bonds, and of aromatic bonds, of each molecule; shape (2, g)."""
+    n = len(atoms)
+    here = np.concatenate([atoms.bonds.here, n + atoms.conjugated.here])
+    there = np.concatenate([atoms.bonds.there, n + atoms.conjugated.there])
+    place = np.concatenate([owner, g + owner])
+    bonds = csr_array((np.ones(len(here)), (here, there)), shape=(2 * n, 2 * n))
+    first = np.unique(connected_components(bonds, directed=False)[1], return_index=True)[1]
+    edges, nodes, parts = (np.bincount(place[which], minlength=2 * g) for which in (here, slice(None), first))
+    return np.asarray((edges / 2 - nodes + parts).reshape(2, g))
+
+
+class MoleculeTerms(registry.Terms):
+    """The terms as columns of the subgraph model."""
+
+    names = TERM_NAMES
+    shared = len(SHARED_NAMES)
+
+    def table(self, graphs: GraphSet) -> Floats:
+        """Return the terms of molecules."""
+        return term_table(graphs)
+
+    def of_graph(self, graphs: GraphSet) -> tuple[Floats, Floats]:
+        """Return the terms of a molecule, and the share of each atom in those that are sums over atoms."""
+        return terms(graphs)
+
+
+registry.TERMS["molecules"] = MoleculeTerms()

@@ -13,19 +13,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from rdkit import Chem
 from rdkit.Chem import BondType, Mol
 
 from isonn.errors import InputError
-from isonn.molecules.groups import FAMILIES, GROUPS, RINGS, Group, Signature
+from isonn.molecules.groups import FAMILIES, GROUPS, RINGS, Group, Signature, bond_of, features
+from isonn.molecules.labels import NONMETALS, symbol
 
 Kind = Literal["group", "ring", "other", "chain"]
 
 _HYDROGEN, _CARBON = 1, 6
 _HALIDES = {9: "fluoride", 17: "chloride", 35: "bromide", 53: "iodide"}
-_NONMETALS = frozenset({0, 1, 2, 5, 6, 7, 8, 9, 10, 14, 15, 16, 17, 18, 32, 33, 34, 35, 36, 51, 52, 53, 54, 85, 86})
 #: Names of single carbons by the number of their neighbours, and of chains by the numbers of carbons, of bonds to the
 #: rest and of carbons beside the one that bears the bond.
 _CARBONS = ("methane", "methyl", "methylene", "branching carbon", "quaternary carbon")
@@ -58,7 +58,15 @@ class Unit:
     @cached_property
     def smiles(self) -> str:
         """Canonical SMILES of the unit; ``*`` stands where a bond to the rest was cut."""
-        return _fragment_smiles(self.molecule, self.atoms)
+        inside, whole = frozenset(self.atoms), self.molecule
+        ends = ((bond.GetBeginAtomIdx() in inside) != (bond.GetEndAtomIdx() in inside) for bond in whole.GetBonds())
+        if cut := [bond for bond, outside in enumerate(ends) if outside]:
+            whole = Chem.FragmentOnBonds(whole, cut, dummyLabels=[(0, 0)] * len(cut))
+        atoms = [atom for fragment in Chem.GetMolFrags(whole) if inside.intersection(fragment) for atom in fragment]
+        text = str(Chem.MolFragmentToSmiles(whole, atoms, isomericSmiles=False))
+        if "[H]" in text:
+            text = Chem.MolToSmiles(Chem.RemoveHs(Chem.MolFromSmiles(text, sanitize=False), sanitize=False))
+        return text
 
     @cached_property
     def smarts(self) -> str:
@@ -120,38 +128,6 @@ def _knows_rings(molecule: Mol) -> bool:
     return True
 
 
-class _Pattern(NamedTuple):
-    """A group with what a molecule needs to hold it; the other molecules are not searched."""
-
-    group: Group
-    elements: frozenset[int]
-    bonds: frozenset[tuple[int, int, int]]  # two elements and the bond's order, 0 for any
-    terminal: frozenset[int]  # elements of atoms that are never in a ring, so have to be free
-
-
-#: Bond orders as small numbers.
-_ORDERS = {BondType.SINGLE: 1, BondType.DOUBLE: 2, BondType.TRIPLE: 3}
-
-
-@lru_cache(maxsize=1)
-def _patterns() -> tuple[_Pattern, ...]:
-    return tuple(_pattern(group) for group in GROUPS)
-
-
-def _pattern(group: Group) -> _Pattern:
-    atoms = list(group.query.GetAtoms())
-    numbers = [atom.GetAtomicNum() for atom in atoms]  # 0 for a choice of elements
-    bonds = set()
-    for bond in group.query.GetBonds():
-        pair = sorted((numbers[bond.GetBeginAtomIdx()], numbers[bond.GetEndAtomIdx()]))
-        if pair[0]:
-            order = _ORDERS.get(bond.GetBondType(), 0)
-            bonds.add((pair[0], pair[1], order if order > 1 else 0))  # a bond without a sign may be aromatic
-    last = len(atoms) == 1 and not group.whole
-    terminal = {n for n, atom in zip(numbers, atoms, strict=True) if n and (last or "X1" in atom.GetSmarts())}
-    return _Pattern(group, frozenset(numbers) - {0}, frozenset(bonds), frozenset(terminal))
-
-
 @lru_cache(maxsize=1)
 def _rings() -> dict[Signature, list[Group]]:
     table: dict[Signature, list[Group]] = {}
@@ -167,14 +143,15 @@ class _Partition:
         self.molecule = molecule
         self.numbers = [atom.GetAtomicNum() for atom in molecule.GetAtoms()]
         self.neighbors: list[dict[int, BondType]] = [{} for _ in self.numbers]
-        for bond in molecule.GetBonds():
-            first, second, order = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), bond.GetBondType()
+        bonds = [bond_of(bond) for bond in molecule.GetBonds()]
+        for first, second, order in bonds:
             self.neighbors[first][second] = self.neighbors[second][first] = order
         self.rings = [frozenset(ring) for ring in molecule.GetRingInfo().AtomRings()]
         self.in_ring = frozenset().union(*self.rings)  # these stay with their ring
-        self.free = {atom for atom, number in enumerate(self.numbers) if number != _HYDROGEN}
+        self.hydrogens = {atom for atom, number in enumerate(self.numbers) if number == _HYDROGEN}
+        self.free = set(range(len(self.numbers))) - self.hydrogens
+        self.has = features(self.numbers, bonds)
         self.claimed: list[Unit] = []
-        self.matches: dict[str, set[frozenset[int]]] = {}
 
     def units(self) -> list[Unit]:
         self._claim_named_rings()
@@ -189,13 +166,17 @@ class _Partition:
             self._claim(atoms, "other", self._atom_name(atoms))
         for atoms in self._components(self.free):
             self._claim(atoms, "chain", self._chain_name(atoms))
-        self._share_hydrogens()
+        for atoms in self._components(self.hydrogens):
+            self._claim(atoms, "other", "hydrogen")
         return sorted(self.claimed, key=lambda unit: unit.atoms)
 
     def _claim(self, atoms: Iterable[int], kind: Kind, name: str | None, group: Group | None = None) -> None:
-        atoms = tuple(sorted(atoms))
-        self.free.difference_update(atoms)
-        self.claimed.append(Unit(atoms, kind, name, self.molecule, group))
+        atoms = set(atoms)
+        for atom in atoms if self.hydrogens else ():
+            atoms = atoms | self.hydrogens.intersection(self.neighbors[atom])
+        self.free -= atoms
+        self.hydrogens -= atoms
+        self.claimed.append(Unit(tuple(sorted(atoms)), kind, name, self.molecule, group))
 
     def _systems(self) -> list[frozenset[int]]:
         """Rings of free atoms, joined where they share an atom."""
@@ -228,45 +209,22 @@ class _Partition:
         bonds = sum(other in atoms for atom in atoms for other in self.neighbors[atom]) // 2
         elements = tuple(sorted(self.numbers[atom] for atom in atoms))
         for ring in _rings().get((len(atoms), bonds - len(atoms) + 1, elements), ()):
-            if atoms in self._matches_of(ring):
+            if atoms in map(frozenset, self.molecule.GetSubstructMatches(ring.query, maxMatches=100_000)):
                 return ring
         return None
 
-    def _matches_of(self, group: Group) -> set[frozenset[int]]:
-        if group.smarts not in self.matches:
-            found = self.molecule.GetSubstructMatches(group.query, maxMatches=100_000)
-            self.matches[group.smarts] = {frozenset(match) for match in found}
-        return self.matches[group.smarts]
-
     def _claim_groups(self, whole: bool) -> None:
-        free = self._free_elements()
-        for group, elements, bonds, terminal in _patterns():
-            possible = group.whole == whole and elements <= self.elements and bonds <= self.bonds and terminal <= free
-            if possible and self._claim_matches(group):
-                free = self._free_elements()
+        for group in GROUPS:
+            if not whole and self.free <= self.in_ring:
+                return
+            if group.whole == whole and group.needs <= self.has:
+                self._claim_matches(group)
 
-    @cached_property
-    def elements(self) -> frozenset[int]:
-        return frozenset(self.numbers)
-
-    @cached_property
-    def bonds(self) -> frozenset[tuple[int, int, int]]:
-        keys = set()
-        for atom, near in enumerate(self.neighbors):
-            for other, order in near.items():
-                first, second = self.numbers[atom], self.numbers[other]
-                if first <= second:
-                    keys |= {(first, second, 0), (first, second, _ORDERS.get(order, 0))}
-        return frozenset(keys)
-
-    def _free_elements(self) -> frozenset[int]:
-        return frozenset(self.numbers[atom] for atom in self.free)
-
-    def _claim_matches(self, group: Group) -> bool:
-        """Claim the matches of a group whose atoms are free; return whether there were any."""
+    def _claim_matches(self, group: Group) -> None:
+        """Claim the matches of a group whose atoms are free."""
         found = self.molecule.GetSubstructMatches(group.query, maxMatches=100_000)
         if not found:
-            return False
+            return
         kept = frozenset() if group.whole else self.in_ring
         claims = [atoms for atoms in {frozenset(match) - kept for match in found} if atoms and atoms <= self.free]
         if len(frozenset().union(*claims)) < sum(map(len, claims)):
@@ -274,7 +232,6 @@ class _Partition:
         for atoms in claims:
             if atoms <= self.free:
                 self._claim(atoms, "group", group.name, group)
-        return bool(claims)
 
     @cached_property
     def rank(self) -> list[int]:
@@ -290,25 +247,15 @@ class _Partition:
             return True
         return sum(other in self.free and self.numbers[other] in (7, 8, 16) for other in near) >= 2
 
-    def _components(self, atoms: set[int]) -> list[set[int]]:
-        left, components = set(atoms), []
-        while left:
-            stack = [left.pop()]
-            component = set(stack)
-            while stack:
-                near = left.intersection(self.neighbors[stack.pop()])
-                left -= near
-                component |= near
-                stack.extend(near)
-            components.append(component)
-        return components
+    def _components(self, atoms: set[int]) -> list[frozenset[int]]:
+        return _joined(frozenset({atom, *atoms.intersection(self.neighbors[atom])}) for atom in atoms)
 
     def _ring_name(self, system: frozenset[int]) -> str:
         """Name a ring system by its size: "fused aromatic system of 5 rings with 1 N"."""
         rings = self._cycles(system, aromatic=False)
         aromatic = self._cycles(system, aromatic=True)
         counts = Counter(self.numbers[atom] for atom in system if self.numbers[atom] != _CARBON)
-        symbols = ", ".join(f"{count} {_symbol(number)}" for number, count in sorted(counts.items()))
+        symbols = ", ".join(f"{count} {symbol(number)}" for number, count in sorted(counts.items()))
         ending = f" with {symbols}" if symbols else ""
         if rings == 1:
             sort = "aromatic ring" if aromatic else "ring" if symbols else "carbon ring"
@@ -335,7 +282,7 @@ class _Partition:
             return "bridged"
         return "spiro" if len(_joined(inside, 2)) > 1 else "fused"
 
-    def _atom_name(self, atoms: set[int]) -> str | None:
+    def _atom_name(self, atoms: frozenset[int]) -> str | None:
         """Name of a single atom: an ion, a metal, an attachment point."""
         if len(atoms) != 1:
             return None
@@ -349,12 +296,12 @@ class _Partition:
             return f"hydrogen {_HALIDES[number]}"
         if alone and number == 8:
             return "water" if atom.GetTotalNumHs() == 2 else "hydroxide ion" if atom.GetTotalNumHs() else "oxide ion"
-        if number not in _NONMETALS:
+        if number not in NONMETALS:
             element = Chem.GetPeriodicTable().GetElementName(number).lower()
             return f"{element} ion" if alone and atom.GetFormalCharge() else f"{element} atom"
         return None
 
-    def _chain_name(self, atoms: set[int]) -> str:
+    def _chain_name(self, atoms: frozenset[int]) -> str:
         heavy = {atom: [n for n in self.neighbors[atom] if self.numbers[n] != _HYDROGEN] for atom in atoms}
         cut = [atom for atom, near in heavy.items() for other in near if other not in atoms]
         if len(atoms) == 1:
@@ -362,27 +309,6 @@ class _Partition:
         beside = len(atoms.intersection(heavy[cut[0]])) if cut else 0
         ending = "alkane" if not cut else "alkyl chain"
         return _CHAINS.get((len(atoms), len(cut), beside), f"{ending} of {len(atoms)} carbons")
-
-    def _share_hydrogens(self) -> None:
-        """Give each hydrogen atom to the unit of its neighbour; those without one are units."""
-        hydrogens = [atom for atom, number in enumerate(self.numbers) if number == _HYDROGEN]
-        if not hydrogens:
-            return
-        place = {atom: k for k, unit in enumerate(self.claimed) for atom in unit.atoms}
-        extra: dict[int, list[int]] = {}
-        lone = set()
-        for atom in hydrogens:
-            homes = sorted((self.claimed[place[n]].atoms, place[n]) for n in self.neighbors[atom] if n in place)
-            if homes:
-                extra.setdefault(homes[0][1], []).append(atom)
-            else:
-                lone.add(atom)
-        for k, atoms in extra.items():
-            unit = self.claimed[k]
-            both = tuple(sorted((*unit.atoms, *atoms)))
-            self.claimed[k] = Unit(both, unit.kind, unit.name, self.molecule, unit.group)
-        for component in self._components(lone):
-            self._claim(component, "other", "hydrogen")
 
 
 def _joined(sets: Iterable[frozenset[int]], shared: int = 1) -> list[frozenset[int]]:
@@ -392,34 +318,3 @@ def _joined(sets: Iterable[frozenset[int]], shared: int = 1) -> list[frozenset[i
         near = [part for part in parts if len(part & atoms) >= shared]
         parts = [*(part for part in parts if part not in near), atoms.union(*near)]
     return parts
-
-
-def _symbol(number: int) -> str:
-    return str(Chem.GetPeriodicTable().GetElementSymbol(number)) if number else "*"
-
-
-def _fragment_smiles(molecule: Mol, atoms: tuple[int, ...]) -> str:
-    heavy = [atom for atom in atoms if molecule.GetAtomWithIdx(atom).GetAtomicNum() != _HYDROGEN] or list(atoms)
-    fragment = Chem.RWMol()
-    places = {number: fragment.AddAtom(_bare(molecule.GetAtomWithIdx(number))) for number in heavy}
-    for number in heavy:
-        for bond in molecule.GetAtomWithIdx(number).GetBonds():
-            other = bond.GetOtherAtom(molecule.GetAtomWithIdx(number))
-            if other.GetIdx() not in places and other.GetAtomicNum() != _HYDROGEN:
-                fragment.AddBond(places[number], fragment.AddAtom(Chem.Atom(0)), bond.GetBondType())
-            elif places.get(other.GetIdx(), -1) > places[number]:
-                fragment.AddBond(places[number], places[other.GetIdx()], bond.GetBondType())
-    for bond in fragment.GetBonds():
-        bond.SetIsAromatic(bond.GetBondType() == BondType.AROMATIC)
-    fragment.UpdatePropertyCache(strict=False)
-    return str(Chem.MolToSmiles(fragment))
-
-
-def _bare(atom: Chem.Atom) -> Chem.Atom:
-    """Copy an atom without stereochemistry and isotope; hydrogens become a number."""
-    copy = Chem.Atom(atom.GetAtomicNum())
-    copy.SetFormalCharge(atom.GetFormalCharge())
-    copy.SetIsAromatic(atom.GetIsAromatic())
-    copy.SetNoImplicit(True)
-    copy.SetNumExplicitHs(0 if atom.GetAtomicNum() == _HYDROGEN else atom.GetTotalNumHs(includeNeighbors=True))
-    return copy

@@ -14,7 +14,7 @@ import numpy as np
 
 from isonn.errors import InputError
 from isonn.explain.template import EdgeFacts, NodeFacts
-from isonn.molecules.labels import BONDS, Atom, bond_words, element_codes, read_atom, read_bond
+from isonn.molecules.labels import BONDS, Atom, atom_facts, bond_words, read_bond
 from isonn.packing import IntArray
 from isonn.subgraphs.encode import Encoding, Structure
 from isonn.subgraphs.views import View, register_view
@@ -34,9 +34,8 @@ class ElementsView(View):
         graphs = structure.graphs
         if graphs.node_labels is None or (graphs.edge_labels is None and len(graphs.edges)):
             raise InputError(f"view='elements' needs molecules, but {graphs.name} has none; use view='auto'")
-        for label in np.unique(graphs.node_labels).tolist():
-            read_atom(label)  # refuses labels that are not atoms
-        nodes = element_codes(graphs.node_labels)
+        number, aromatic, *_ = atom_facts(graphs.node_labels).T
+        nodes = 2 * number + aromatic
         if graphs.edge_labels is None:
             return nodes, np.ones(0, dtype=np.int64)
         once = graphs.edges[:, 0] < graphs.edges[:, 1]

@@ -64,7 +64,7 @@ class SizeCounts(Terms):
 
 #: Further terms by kind of graphs; kinds of extras are imported on first use.
 TERMS: dict[str, Terms] = {}
-_LATER = {"molecules": "isonn.molecules.columns"}
+_LATER = {"molecules": "isonn.molecules.terms"}
 
 
 def terms_of(kind: str) -> list[Terms]:
