@@ -113,19 +113,6 @@ def test_a_deep_or_multi_label_model_has_cards_too(graphs):
     np.testing.assert_equal(cards[0].graphs_of, y.sum(0))
 
 
-def test_subgraphs_equal_to_the_nearest_one_are_counted_in_every_graph():
-    draws = [networkx.gnp_random_graph(8, 0.35, seed=seed) for seed in range(12)]
-    graphs = isonn.as_graphset(draws, y=np.arange(12) % 2)
-    clf = isonn.SubgraphClassifier(max_nodes=3, n_templates=4, view="labels", random_state=0).fit(graphs)
-    for card in template_cards(clf, graphs):
-        nearest = networkx.from_numpy_array(card.nearest.cells)
-        counts = [0, 0]
-        for i, graph in enumerate(draws):
-            pieces = [graph.subgraph(nodes) for nodes in itertools.combinations(graph, 3)]
-            counts[i % 2] += sum(networkx.is_isomorphic(piece, nearest) for piece in pieces)
-        assert card.occurrences.tolist() == counts
-
-
 def test_graphs_too_small_for_any_window_give_a_card_without_a_nearest_region(clf):
     pairs = [networkx.path_graph(2)] * 3
     card = template_cards(clf, pairs, ["rare", "rare", "common"])[0]
@@ -141,3 +128,8 @@ def test_classes_that_do_not_fit_are_refused(clf, graphs):
         template_cards(clf, graphs, ["rare"] * 3)
     with pytest.raises(InputError, match="'unheard', not a class of this model"):
         template_cards(clf, graphs, ["unheard"] * 15)
+
+
+def test_models_with_reasons_are_refused(graphs):
+    with pytest.raises(InputError, match="SubgraphClassifier has no template cards; use reasons_"):
+        template_cards(isonn.SubgraphClassifier(max_nodes=2, head="linear").fit(graphs), graphs)

@@ -168,18 +168,6 @@ def test_the_score_is_the_models_and_without_subtracts_counts(graphs, clf):
         e.without(10**6)
 
 
-@pytest.mark.parametrize("head", ["linear", "trees", "auto"])
-def test_removals_one_by_one_are_those_of_without(graphs, head):
-    source = fitted(graphs, head=head).explain(graphs[1], top=None).source
-    rows, without = source.logits_without_each()
-    for row in rows[::17].tolist():
-        np.testing.assert_allclose(without[row], source.logits_without(np.array([row])), rtol=1e-9, atol=1e-12)
-    off = source.logits_without_template()
-    held = np.unique(source.occurrences.template)
-    others = np.setdiff1d(np.arange(len(source.templates)), held)
-    np.testing.assert_array_equal(off[others], np.tile(source.logits(), (len(others), 1)))
-
-
 def test_matches_are_the_occurrences_of_the_vectorizer(graphs, clf):
     occurrences = clf.vectorizer_.occurrences(graphs[1])
     found = clf.explain(graphs[1], top=None).source.occurrences

@@ -94,21 +94,17 @@ class AlignedMatches(MatchedGraph):
         """Return the outputs if the connections of these matches are average."""
         return np.asarray(self.logits() - self._added[rows].sum(axis=0))
 
-    def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """Return the outputs without one match, for each match."""
-        return np.arange(len(self._added)), self.logits() - self._added
-
-    def logits_without_template(self) -> Logits:
-        """Return the outputs with one template switched off, for each template."""
-        added = np.zeros((len(self.templates), len(self._intercept)))
-        np.add.at(added, self.occurrences.template, self._added)
-        return np.asarray(self.logits() - added)
+    def contributions(self, column: int) -> tuple[IntArray, Floats]:
+        """Return the contribution of each match."""
+        return np.arange(len(self._added)), self._margins(self._added, column)
 
     def region_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Regions:
         """Return every connection with its full contribution, on its own and as part of sets."""
-        zero = np.zeros(len(self._intercept))
-        worth = self.target.margin(self._cells.T, column) - self.target.margin(zero, column)
-        return Regions(self._nodes[:, :1], self._nodes[:, 1:], worth)
+        return Regions(self._nodes[:, :1], self._nodes[:, 1:], self._margins(self._cells.T, column))
+
+    def _margins(self, added: Floats, column: int) -> Floats:
+        """Return what changes of all outputs add to the margin of one, shape (rows,)."""
+        return self.target.margin(added, column) - self.target.margin(np.zeros(len(self._intercept)), column)
 
     def units(self, column: int, importance: Floats) -> list[Unit]:
         """Return the sets of regions, the strongest single connections, and the rest."""
@@ -137,17 +133,3 @@ class AlignedMatches(MatchedGraph):
     def order(self, row: int) -> IntArray | None:
         """Return the position in the set of each template node."""
         return np.arange(self.templates[int(self.occurrences.template[row])].k)
-
-    def cells(self, row: int) -> Floats:
-        """Return the adjacency matrix of a match."""
-        nodes = self.occurrences.nodes[row]
-        nodes = nodes[nodes >= 0]
-        return self.graph.adjacency[np.ix_(nodes, nodes)]
-
-    def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """Return 1 if this graph has the same weights at the same regions as another graph's match, else 0."""
-        nodes = other.occurrences.nodes[row]
-        nodes = nodes[nodes >= 0]
-        if nodes.max() >= self.graph.n:
-            return 0
-        return int((self.graph.adjacency[np.ix_(nodes, nodes)] == other.cells(row)).all())

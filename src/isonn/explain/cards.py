@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError
 from isonn.explain.explanation import matches_of
-from isonn.explain.matched import Logits, MatchedGraph
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
+from isonn.packing import IntArray
 from isonn.seeding import torch_threads
 from isonn.targets import Target
-
-
-class MatchingClassifier(Protocol):
-    """The interface that cards need from a fitted classifier."""
-
-    classes_: NDArray[Any]
-    target_: Target
-
-    @property
-    def templates_(self) -> list[Template]:
-        """The learned templates."""
-
-    def _matched_graph(self, X: Any) -> MatchedGraph:
-        """Return one graph with its matches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +84,12 @@ class TemplateCard:
 
 
 def template_cards(
-    clf: MatchingClassifier, graphs: Any, y: Any = None, examples: int = 3, threshold: float = 0.5
+    clf: Any, graphs: Any, y: Any = None, examples: int = 3, threshold: float = 0.5
 ) -> list[TemplateCard]:
-    """Create a card for every template of a fitted classifier.
+    """Create a card for every template of the paper's model; subgraph models have ``reasons_`` instead.
 
     Args:
-        clf: the classifier.
+        clf: a fitted `IsoNNClassifier`.
         graphs: the training graphs, or others to measure on; anything `isonn.as_graphset` takes.
         y: their classes; None uses those of the graphs.
         examples: maximum number of best matches, one per graph.
@@ -116,52 +101,62 @@ def template_cards(
         >>> [card.index for card in isonn.explain.template_cards(clf, graphs)]
         [0, 1]
     """
+    if hasattr(clf, "reasons_") or not hasattr(clf, "_matched_graph"):
+        raise InputError(f"a {type(clf).__name__} has no template cards; use reasons_, or an IsoNNClassifier")
     graphs = as_graphset(graphs)
     holds = _membership(clf, graphs, graphs.y if y is None else y)
     with torch_threads(1):  # with many small products, threads would mostly wait for each other
         return _cards(clf, graphs, holds, examples, threshold)
 
 
-def _cards(
-    clf: MatchingClassifier, graphs: GraphSet, holds: NDArray[np.int64], examples: int, threshold: float
-) -> list[TemplateCard]:
-    templates = clf.templates_
+def _cards(clf: Any, graphs: GraphSet, holds: IntArray, examples: int, threshold: float) -> list[TemplateCard]:
+    templates, target = clf.templates_, clf.target_
     best: list[list[tuple[float, int, int]]] = [[] for _ in templates]  # (distance, graph, match) per template
     logits, without = [], []
     for g in range(len(graphs)):
         matched = clf._matched_graph(graphs[g : g + 1])
         logits.append(matched.logits())
         without.append(matched.logits_without_template())
-        for i, row in _nearest_rows(matched):
-            best[i].append((float(matched.occurrences.distance[row]), g, row))
-    shown = [sorted(found)[: max(examples, 1)] for found in best]
-    chosen = {g: clf._matched_graph(graphs[g : g + 1]) for g in sorted({g for found in shown for _, g, _ in found})}
-    equal = _count_equal(clf, graphs, chosen, shown)
-    before = _right(np.stack(logits), holds, clf.target_)
+        found = matched.occurrences
+        for i, places in enumerate(best):
+            rows = np.flatnonzero(found.template == i)
+            if len(rows):
+                row = int(rows[found.distance[rows].argmin()])
+                places.append((float(found.distance[row]), g, row))
+    shown = [sorted(places)[: max(examples, 1)] for places in best]
+    chosen = {g: clf._matched_graph(graphs[g : g + 1]) for places in shown for _, g, _ in places}
+    equal = np.zeros((len(templates), len(graphs)), dtype=np.int64)  # regions equal to each template's nearest one
+    for g in range(len(graphs)):
+        matched = chosen.get(g) or clf._matched_graph(graphs[g : g + 1])
+        for i, (_, other, row) in ((i, places[0]) for i, places in enumerate(shown) if places):
+            equal[i, g] = matched.count_equal(chosen[other], row)
+    whole, outputs = np.stack(logits), range(holds.shape[1])
     cards = []
     for i, template in enumerate(templates):
-        off = np.stack([one[i] for one in without])
-        found = [_example(chosen[g], g, row) for _, g, row in shown[i]]
+        off = np.stack([logits[i] for logits in without])
+        change = np.stack([target.margin(whole, j) - target.margin(off, j) for j in outputs], axis=1)
+        nearest = [_example(chosen[g], g, row) for _, g, row in shown[i]]
+        cells = np.argwhere(template.adjacency > threshold).tolist()
         cards.append(
             TemplateCard(
                 index=i,
                 template=template,
-                edges=_edges(template, threshold),
+                edges=tuple((a, b, float(template.adjacency[a, b])) for a, b in cells),
                 classes=clf.classes_,
-                nearest=found[0] if found else None,
+                nearest=nearest[0] if nearest else None,
                 occurrences=holds.T @ equal[i],
                 graphs_with=holds.T @ (equal[i] > 0),
                 graphs_of=holds.sum(axis=0),
-                effect=_effect(np.stack(logits), off, holds, clf.target_),
-                accuracy=float(before.mean()),
-                accuracy_without=float(_right(off, holds, clf.target_).mean()),
-                examples=found[:examples],
+                effect=(change * holds).sum(axis=0) / np.maximum(holds.sum(axis=0), 1),
+                accuracy=_accuracy(whole, holds, target),
+                accuracy_without=_accuracy(off, holds, target),
+                examples=nearest[:examples],
             )
         )
     return cards
 
 
-def _membership(clf: MatchingClassifier, graphs: GraphSet, y: Any) -> NDArray[np.int64]:
+def _membership(clf: Any, graphs: GraphSet, y: Any) -> IntArray:
     """Return the classes of each graph as 0 and 1, shape (g, classes)."""
     if y is None:
         raise InputError("template cards need classes; pass y, or a GraphSet that has them")
@@ -181,59 +176,15 @@ def _membership(clf: MatchingClassifier, graphs: GraphSet, y: Any) -> NDArray[np
     return np.asarray(labels[:, None] == clf.classes_, dtype=np.int64)
 
 
-def _nearest_rows(matched: MatchedGraph) -> list[tuple[int, int]]:
-    """Return each template with a match in the graph, and its nearest match, the first of equals."""
-    found = matched.occurrences
-    order = np.lexsort((found.distance, found.template))
-    templates, first = np.unique(found.template[order], return_index=True)
-    return list(zip(templates.tolist(), order[first].tolist(), strict=True))
-
-
-def _count_equal(
-    clf: MatchingClassifier,
-    graphs: GraphSet,
-    chosen: dict[int, MatchedGraph],
-    shown: Sequence[Sequence[tuple[float, int, int]]],
-) -> NDArray[np.int64]:
-    """Count the regions of each graph equal to each template's nearest one, shape (templates, g)."""
-    equal = np.zeros((len(shown), len(graphs)), dtype=np.int64)
-    for g in range(len(graphs)):
-        matched = chosen.get(g) or clf._matched_graph(graphs[g : g + 1])
-        for i, found in enumerate(shown):
-            if found:
-                _, other, row = found[0]
-                equal[i, g] = matched.count_equal(chosen[other], row)
-    return equal
-
-
-def _example(matched: MatchedGraph, graph: int, row: int) -> Example:
+def _example(matched: Any, graph: int, row: int) -> Example:
     match = matches_of(matched, np.array([row]), np.zeros(1))[0]
-    order = matched.order(row)
-    cells = matched.cells(row)
-    return Example(
-        graph=graph,
-        nodes=match.nodes,
-        columns=match.columns,
-        names=match.names,
-        distance=match.distance,
-        cells=cells if order is None else cells[np.ix_(order, order)],
-    )
+    order, cells = matched.order(row), matched.cells(row)
+    cells = cells if order is None else cells[np.ix_(order, order)]
+    return Example(graph, match.nodes, match.columns, match.names, match.distance, cells)
 
 
-def _edges(template: Template, threshold: float) -> tuple[tuple[int, int, float], ...]:
-    cells = np.argwhere(template.adjacency > threshold)
-    return tuple((row, column, float(template.adjacency[row, column])) for row, column in cells.tolist())
-
-
-def _effect(logits: Logits, off: Logits, holds: NDArray[np.int64], target: Target) -> NDArray[np.float64]:
-    """Return the mean change of each class's score over the graphs of the class, shape (classes,)."""
-    change = [target.margin(logits, j) - target.margin(off, j) for j in range(holds.shape[1])]
-    totals = (np.stack(change, axis=1) * holds).sum(axis=0)
-    return np.asarray(totals / np.maximum(holds.sum(axis=0), 1))
-
-
-def _right(logits: Logits, holds: NDArray[np.int64], target: Target) -> NDArray[np.bool_]:
-    """Return whether each graph is classified correctly; with several labels, whether all are."""
+def _accuracy(logits: NDArray[np.float64], holds: IntArray, target: Target) -> float:
+    """Return the share of graphs that are classified correctly; with several labels, those where all are."""
     if not target.exclusive:
-        return np.asarray(((logits > 0) == (holds == 1)).all(axis=1))
-    return np.asarray(holds[np.arange(len(holds)), logits.argmax(axis=1)] == 1)
+        return float(((logits > 0) == (holds == 1)).all(axis=1).mean())
+    return float((holds[np.arange(len(holds)), logits.argmax(axis=1)] == 1).mean())

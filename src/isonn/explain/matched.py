@@ -134,32 +134,15 @@ class MatchedGraph(ABC):
         """Return the outputs without all these matches, shape (outputs,)."""
 
     @abstractmethod
-    def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """Return the outputs without one match, for each: match rows, and logits of shape (rows, outputs).
+    def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
+        """Return match rows and their contributions to the margin of one output.
 
         If this is too expensive for all matches, the least important ones are left out.
         """
 
-    @abstractmethod
-    def logits_without_template(self) -> Logits:
-        """Return the outputs with one template switched off, shape (templates, outputs)."""
-
-    @abstractmethod
     def order(self, row: int) -> IntArray | None:
         """Return the position in the region of each template node of a match, shape (k,), or None if unknown."""
-
-    @abstractmethod
-    def cells(self, row: int) -> NDArray[np.float64]:
-        """Return the adjacency matrix of a match's region, rows by columns, shape (k, k)."""
-
-    @abstractmethod
-    def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """Return how many regions of this graph equal the region of another graph's match, up to relabelling."""
-
-    def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
-        """Return match rows and their contributions to the margin of one output, by removal unless overridden."""
-        rows, without = self.logits_without_each()
-        return rows, self.target.margin(self.logits(), column) - self.target.margin(without, column)
+        return None
 
     def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
         """Sum the contributions of matches (by their rows) over each region."""
@@ -170,9 +153,9 @@ class MatchedGraph(ABC):
     def template_contributions(
         self, column: int, rows: IntArray, contributions: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the margin minus the margin with a template switched off, shape (templates,)."""
-        without = self.target.margin(self.logits_without_template(), column)
-        return np.asarray(self.target.margin(self.logits(), column) - without)
+        """Return the sum over the matches of each template, shape (templates,)."""
+        sums = np.bincount(self.occurrences.template[rows], contributions, minlength=len(self.templates))
+        return sums.astype(np.float64, copy=False)
 
     def units(self, column: int, importance: NDArray[np.float64]) -> list[Unit]:
         """Return the units of the graph with their contributions; [] for models whose contributions do not add up.

@@ -90,20 +90,6 @@ class SubgraphMatches(MatchedGraph):
         gone = np.bincount(self._piece[taken], self._weights[taken], minlength=len(self._counts))
         return np.asarray(self._outputs(np.maximum(self._counts - gone, 0)[None])[0])
 
-    def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """Return the outputs without one occurrence, for each match."""
-        largest = np.zeros(len(self._counts))
-        np.maximum.at(largest, self._piece, self._weights)
-        without = self._outputs(np.maximum(self._counts - np.diag(largest), 0))
-        return np.arange(len(self.occurrences)), without[self._piece[self.occurrences.region]]
-
-    def logits_without_template(self) -> Logits:
-        """Return the outputs without any occurrence of one template, ``(templates, outputs)``."""
-        every = np.repeat(self.logits()[None], len(self.templates), axis=0)
-        gone = np.eye(len(self._counts))[self._held]
-        every[self._columns] = self._outputs(self._counts * (1 - gone))
-        return every
-
     def contributions(self, column: int) -> tuple[IntArray, Floats]:
         """Return the contribution of each match."""
         return np.arange(len(self.occurrences)), self._shares(column)[self.occurrences.region]
@@ -111,11 +97,6 @@ class SubgraphMatches(MatchedGraph):
     def region_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Regions:
         """Return every occurrence as a region, including pieces that are not templates."""
         return Regions(self.occurrences.nodes, None, self._shares(column))
-
-    def template_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Floats:
-        """Return the sum over the matches of each template."""
-        sums = np.bincount(self.occurrences.template, contributions, minlength=len(self.templates))
-        return sums.astype(np.float64, copy=False)
 
     def node_terms(self, column: int) -> Floats:
         """Return what terms contribute through their nodes, ``(n,)``."""
@@ -202,21 +183,6 @@ class SubgraphMatches(MatchedGraph):
         every = np.bincount(self._blocks, self._counts, minlength=number)
         share = (score / np.maximum(every, 1e-12))[self._blocks]
         return np.asarray(pieces - score[self._blocks] * unit + share * self._counts)
-
-    def order(self, row: int) -> IntArray | None:
-        """Return None, because a piece is matched as a whole."""
-        return None
-
-    def cells(self, row: int) -> Floats:
-        """Return the adjacency matrix of a match."""
-        nodes = self.occurrences.nodes[self.occurrences.region[row]]
-        nodes = nodes[nodes >= 0]
-        return self.graph.adjacency[np.ix_(nodes, nodes)]
-
-    def count_equal(self, other: MatchedGraph, row: int) -> int:
-        """Return how often this graph contains the template of another graph's match."""
-        column = int(other.occurrences.template[row])
-        return round(float(self._counts[self._held[self._columns == column]].sum()))
 
     def _outputs(self, counts: Floats) -> Logits:
         """Return the outputs for rows of counts of the distinct pieces, ``(b, d)``."""

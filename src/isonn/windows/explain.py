@@ -112,8 +112,21 @@ class WindowMatches(MatchedGraph):
         with torch.no_grad():
             return _first_sums(self._head, self._features(maps))
 
-    def logits_without_each(self) -> tuple[IntArray, Logits]:
-        """Return the outputs with one entry set to 0, for each match; in large deep models only for the top ones."""
+    def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
+        """Return the score minus the score with one entry set to 0, for each match or the top ones of deep models."""
+        rows, without = self._removals
+        return rows, self.target.margin(self.logits(), column) - self.target.margin(without, column)
+
+    def template_contributions(
+        self, column: int, rows: IntArray, contributions: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the score minus the score with a template switched off, shape (templates,)."""
+        without = self.target.margin(self.logits_without_template(), column)
+        return np.asarray(self.target.margin(self.logits(), column) - without)
+
+    @cached_property
+    def _removals(self) -> tuple[IntArray, Logits]:
+        """The matches that are removed one by one, and the outputs without each."""
         rows = np.arange(len(self.occurrences)) if not self._later else self._candidates()
         if not len(rows):
             return rows, np.zeros((0, _linear(self._head, -1).out_features))
@@ -139,7 +152,7 @@ class WindowMatches(MatchedGraph):
         assert self.occurrences.columns is not None
         return self.graph.adjacency[np.ix_(self.occurrences.nodes[region], self.occurrences.columns[region])]
 
-    def count_equal(self, other: MatchedGraph, row: int) -> int:
+    def count_equal(self, other: WindowMatches, row: int) -> int:
         """Return how many windows within the graph equal that of another graph's match, up to relabelling."""
         if not len(self._start):
             return 0
