@@ -28,7 +28,6 @@ from isonn.baselines import (
     GraphSizeClassifier,
     LinearEdgesClassifier,
     MajorityClassifier,
-    NBSEdgesClassifier,
     SDBNClassifier,
     WLClassifier,
 )
@@ -58,7 +57,6 @@ ESTIMATORS = {
     "wl-svm": WLClassifier(decision="svm", iterations=2, random_state=0),
     "edges": LinearEdgesClassifier(size=20),
     "edges-svm": EdgesSVMClassifier(size=20),
-    "edges-nbs": NBSEdgesClassifier(size=20),
     "majority": MajorityClassifier(),
     "size": GraphSizeClassifier(),
     "degrees": DegreeHistogramClassifier(),

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         EdgesSVMClassifier,
         LinearEdgesClassifier,
         LinearEdgesRegressor,
-        NBSEdgesClassifier,
         TangentSVMClassifier,
     )
     from isonn.baselines.matrix_networks import AutoEncoderClassifier, CNNClassifier, SDBNClassifier
@@ -66,7 +65,6 @@ __all__ = [
     "MajorityClassifier",
     "MajorityRegressor",
     "NBSClassifier",
-    "NBSEdgesClassifier",
     "SDBNClassifier",
     "TangentSVMClassifier",
     "WLClassifier",
@@ -86,8 +84,7 @@ _HOME = {
     "GraphSize": "simple",
     "LinearEdges": "linear_edges",
     "Majority": "simple",
-    "NBSClassifier": "nbs",
-    "NBSEdges": "linear_edges",
+    "NBS": "nbs",
     "SDBN": "matrix_networks",
     "TangentSVM": "linear_edges",
     "WL": "weisfeiler_lehman",

@@ -2,57 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from scipy.stats import t as students_t
 from sklearn.linear_model import LinearRegression
 
-from isonn.baselines.linear_edges import _check_positive, _Edges
-from isonn.estimator import GraphClassifier, GraphRegressor
-from isonn.graphs.graph import GraphSet
+from isonn.baselines.linear_edges import EdgeEstimator, SignClassifier
+from isonn.baselines.simple import FeatureRegressor
 from isonn.packing import Floats
 
 
-class _CPM(_Edges):
-    """Edges with a correlation of p below the threshold, and a regression on their positive and negative sums."""
+class SignedSums:
+    """Regression on the sums of the edges that correlate with a target, one regression per column of targets.
 
-    def __init__(
-        self,
-        threshold: float = 0.01,
-        fisher: bool | str = "auto",
-        *,
-        size: int | None = None,
-        harmonize: str | None = None,
-    ) -> None:
+    Args:
+        threshold: largest p-value of a selected edge.
+    """
+
+    def __init__(self, threshold: float) -> None:
         self.threshold = threshold
-        self.fisher = fisher
-        self.size = size
-        self.harmonize = harmonize
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        _check_positive("threshold", self.threshold)
+    def fit(self, features: Floats, wanted: Floats) -> SignedSums:
+        """Select edges and fit; ``wanted`` has shape (g,) or (g, columns)."""
+        self.signs = [edge_signs(features, column, self.threshold) for column in np.atleast_2d(wanted.T)]
+        self.models = [
+            LinearRegression().fit(strengths(features, signs), column)
+            for signs, column in zip(self.signs, np.atleast_2d(wanted.T), strict=True)
+        ]
+        self.single = wanted.ndim == 1
+        return self
 
-    def _fit_columns(self, features: Floats, wanted: Floats) -> None:
-        self.signs_ = np.stack([edge_signs(features, column, self.threshold) for column in wanted.T])
-        self.models_ = []
-        for signs, column in zip(self.signs_, wanted.T, strict=True):
-            known = np.isfinite(column)
-            self.models_.append(LinearRegression().fit(strengths(features[known], signs), column[known]))
-
-    def _outputs(self, features: Floats) -> Floats:
-        columns = zip(self.models_, self.signs_, strict=True)
-        return np.column_stack([model.predict(strengths(features, signs)) for model, signs in columns])
+    def predict(self, features: Floats) -> Floats:
+        """Return values in the shape of the targets."""
+        columns = zip(self.models, self.signs, strict=True)
+        values = np.column_stack([model.predict(strengths(features, signs)) for model, signs in columns])
+        return values[:, 0] if self.single else values
 
 
 def edge_signs(features: Floats, target: Floats, threshold: float) -> NDArray[np.int64]:
     """Return +1 and -1 for edges that correlate with the target with p below the threshold, else 0."""
-    known = np.isfinite(target)
-    x = features[known] - features[known].mean(axis=0)
-    y = target[known] - target[known].mean()
+    x, y = features - features.mean(axis=0), target - target.mean()
     size = np.sqrt((x**2).sum(axis=0) * (y @ y))
     r = np.clip(np.divide(y @ x, size, out=np.zeros(x.shape[1]), where=size > 1e-12), -1 + 1e-12, 1 - 1e-12)
     freedom = max(len(y) - 2, 1)
@@ -65,7 +57,8 @@ def strengths(features: Floats, signs: NDArray[np.int64]) -> Floats:
     return np.column_stack([features[:, signs > 0].sum(axis=1), features[:, signs < 0].sum(axis=1)])
 
 
-class CPMRegressor(_CPM, GraphRegressor):
+@dataclass(eq=False, repr=False)
+class CPMRegressor(EdgeEstimator, FeatureRegressor):
     """Predict numbers from aligned graphs by connectome-based predictive modelling.
 
     As in Shen et al., "Using connectome-based predictive modeling to predict individual behavior from brain
@@ -87,15 +80,16 @@ class CPMRegressor(_CPM, GraphRegressor):
         True
     """
 
-    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        self._prepare(graphs, targets)
-        self._fit_columns(self._features(graphs), targets.reshape(len(targets), -1))
+    _standardised = False
 
-    def _answers(self, graphs: GraphSet) -> Floats:
-        return self.target_.link(self._outputs(self._features(graphs)))
+    threshold: float = 0.01
+
+    def _model(self) -> Any:
+        return SignedSums(self.threshold)
 
 
-class CPMClassifier(_CPM, GraphClassifier):
+@dataclass(eq=False, repr=False)
+class CPMClassifier(SignClassifier):
     """Classify aligned graphs by connectome-based predictive modelling of -1 and +1; see `CPMRegressor`.
 
     There is one regression per class. Probabilities are the softmax of the outputs and are not calibrated.
@@ -114,11 +108,7 @@ class CPMClassifier(_CPM, GraphClassifier):
         True
     """
 
-    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        self._prepare(graphs, targets)
-        wanted = targets if self.multilabel_ else np.eye(len(self.classes_))[targets]
-        self._fit_columns(self._features(graphs), 2.0 * wanted - 1)
+    threshold: float = 0.01
 
-    def _answers(self, graphs: GraphSet) -> Floats:
-        outputs = self._outputs(self._features(graphs))
-        return np.asarray(expit(2 * outputs) if self.multilabel_ else softmax(outputs, axis=1))
+    def _model(self) -> Any:
+        return SignedSums(self.threshold)

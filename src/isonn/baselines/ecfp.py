@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,15 @@ class _ECFP(GraphEstimator):
         return super()._unsupported(graphs)
 
 
-class ECFPForestClassifier(_ECFP, FeatureClassifier):
+@dataclass(eq=False, repr=False)
+class _SeededECFP(_ECFP):
+    random_state: Any = None
+
+    def _seed(self) -> int:
+        return derive_seed(resolve_seed(self.random_state), "forest") % 2**32
+
+
+class ECFPForestClassifier(_SeededECFP, FeatureClassifier):
     """A random forest of 200 trees on ECFP4 fingerprints.
 
     Args:
@@ -94,14 +103,11 @@ class ECFPForestClassifier(_ECFP, FeatureClassifier):
         ['OH']
     """
 
-    def __init__(self, random_state: Any = None) -> None:
-        self.random_state = random_state
-
     def _model(self) -> Any:
-        return RandomForestClassifier(TREES, random_state=_seed(self.random_state))
+        return RandomForestClassifier(TREES, random_state=self._seed())
 
 
-class ECFPForestRegressor(_ECFP, FeatureRegressor):
+class ECFPForestRegressor(_SeededECFP, FeatureRegressor):
     """A random forest of 200 trees on ECFP4 fingerprints.
 
     Args:
@@ -112,13 +118,11 @@ class ECFPForestRegressor(_ECFP, FeatureRegressor):
         (1,)
     """
 
-    def __init__(self, random_state: Any = None) -> None:
-        self.random_state = random_state
-
     def _model(self) -> Any:
-        return RandomForestRegressor(TREES, random_state=_seed(self.random_state))
+        return RandomForestRegressor(TREES, random_state=self._seed())
 
 
+@dataclass(eq=False, repr=False)
 class ECFPLinearClassifier(_ECFP, FeatureClassifier):
     """Logistic regression (L2) on ECFP4 fingerprints.
 
@@ -131,8 +135,7 @@ class ECFPLinearClassifier(_ECFP, FeatureClassifier):
         ['OH']
     """
 
-    def __init__(self, C: float = 0.1) -> None:
-        self.C = C
+    C: float = 0.1
 
     def _model(self) -> Any:
         return LogisticRegression(C=self.C, max_iter=1000)
@@ -150,7 +153,7 @@ class ECFPLinearRegressor(_ECFP, FeatureRegressor):
         return RidgeCV(np.logspace(-1, 3, 9))
 
 
-class ECFPTreesClassifier(_ECFP, FeatureClassifier):
+class ECFPTreesClassifier(_SeededECFP, FeatureClassifier):
     """Boosted trees (LightGBM, settings of isonn's own trees) on ECFP4 counts, a strong baseline for most assays.
 
     Args:
@@ -165,14 +168,11 @@ class ECFPTreesClassifier(_ECFP, FeatureClassifier):
 
     _counts = True
 
-    def __init__(self, random_state: Any = None) -> None:
-        self.random_state = random_state
-
     def _model(self) -> Any:
-        return _Boosted(False, _seed(self.random_state))
+        return _Boosted(False, self._seed())
 
 
-class ECFPTreesRegressor(_ECFP, FeatureRegressor):
+class ECFPTreesRegressor(_SeededECFP, FeatureRegressor):
     """Boosted trees (LightGBM, settings of isonn's own trees) on ECFP4 counts.
 
     Args:
@@ -186,11 +186,8 @@ class ECFPTreesRegressor(_ECFP, FeatureRegressor):
 
     _counts = True
 
-    def __init__(self, random_state: Any = None) -> None:
-        self.random_state = random_state
-
     def _model(self) -> Any:
-        return _Boosted(True, _seed(self.random_state))
+        return _Boosted(True, self._seed())
 
 
 class _Boosted:
@@ -212,7 +209,3 @@ class _Boosted:
 
     def predict_proba(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(self.model.predict_proba(csr_matrix(features)))
-
-
-def _seed(random_state: Any) -> int:
-    return derive_seed(resolve_seed(random_state), "forest") % 2**32

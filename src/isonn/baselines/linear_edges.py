@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, softmax
-from sklearn.feature_selection import f_classif
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
@@ -26,22 +24,28 @@ from isonn.packing import Floats
 LARGEST = 1 - 1e-6
 
 
-class _Edges(GraphEstimator):
-    """Edge weights as features: the cells on and above the diagonal, or all cells if graphs are not symmetric.
+@dataclass(kw_only=True, eq=False, repr=False)
+class EdgeEstimator(GraphEstimator):
+    """Base of methods on edge weights: the cells on and above the diagonal, or all cells if graphs are not symmetric.
 
     Confounds of the graphs are regressed out of the features, and differences between sites removed, as learned from
-    the training graphs.
+    the training graphs. Subclasses are dataclasses: their fields are the constructor arguments.
     """
 
     _fixed_size = True
     takes_confounds = True
-    fisher: bool | str
-    size: int | None
-    harmonize: str | None
+
+    fisher: bool | str = "auto"
+    size: int | None = None
+    harmonize: str | None = None
 
     def _check_params(self) -> None:
         if not (self.fisher == "auto" or isinstance(self.fisher, bool)):
             raise InputError(f'fisher={self.fisher!r} is unknown; use "auto", True or False')
+        for name in ("alpha", "C", "threshold"):
+            value = getattr(self, name, 1.0)
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
+                raise InputError(f"{name} must be a number above 0, got {value!r}")
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         weights = np.ones(1) if graphs.weights is None else graphs.weights
@@ -69,28 +73,24 @@ class _Edges(GraphEstimator):
         return np.arctanh(np.clip(cells, -LARGEST, LARGEST)) if self.fisher_ else cells
 
 
-def _check_positive(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
-        raise InputError(f"{name} must be a number above 0, got {value!r}")
+class SignClassifier(EdgeEstimator, GraphClassifier):
+    """A regression of 1 for a class and -1 for the others, one column per class; ``_model()`` makes it."""
+
+    def _model(self) -> Any:
+        raise TypeError(f"{type(self).__name__} does not implement _model")
+
+    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
+        self._prepare(graphs, targets)
+        wanted = targets if self.multilabel_ else np.eye(len(self.classes_))[targets]
+        self.model_ = self._model().fit(self._features(graphs), 2.0 * wanted - 1)
+
+    def _answers(self, graphs: GraphSet) -> Floats:
+        outputs = self.model_.predict(self._features(graphs))
+        return np.asarray(expit(2 * outputs) if self.multilabel_ else softmax(outputs, axis=1))
 
 
-class _RidgeEdges(_Edges):
-    """Constructor of the ridge regressions."""
-
-    def __init__(
-        self, alpha: float = 1.0, fisher: bool | str = "auto", *, size: int | None = None, harmonize: str | None = None
-    ) -> None:
-        self.alpha = alpha
-        self.fisher = fisher
-        self.size = size
-        self.harmonize = harmonize
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        _check_positive("alpha", self.alpha)
-
-
-class LinearEdgesClassifier(_RidgeEdges, GraphClassifier):
+@dataclass(eq=False, repr=False)
+class LinearEdgesClassifier(SignClassifier):
     """Ridge regression on the adjacency matrix, for aligned graphs.
 
     The simplest connectome classifier, as in Dadi et al., "Benchmarking functional connectome-based predictive models"
@@ -118,18 +118,14 @@ class LinearEdgesClassifier(_RidgeEdges, GraphClassifier):
         True
     """
 
-    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        self._prepare(graphs, targets)
-        wanted = targets if self.multilabel_ else np.eye(len(self.classes_))[targets]
-        self.ridge_ = Ridge(alpha=self.alpha).fit(self._features(graphs), 2.0 * wanted - 1)
+    alpha: float = 1.0
 
-    def _answers(self, graphs: GraphSet) -> Floats:
-        outputs = self.ridge_.predict(self._features(graphs))
-        probabilities: Floats = expit(2 * outputs) if self.multilabel_ else softmax(outputs, axis=1)
-        return probabilities
+    def _model(self) -> Any:
+        return Ridge(alpha=self.alpha)
 
 
-class LinearEdgesRegressor(_RidgeEdges, FeatureRegressor):
+@dataclass(eq=False, repr=False)
+class LinearEdgesRegressor(EdgeEstimator, FeatureRegressor):
     """Ridge regression of numbers on the adjacency matrix, for aligned graphs; see `LinearEdgesClassifier`.
 
     Args:
@@ -148,11 +144,14 @@ class LinearEdgesRegressor(_RidgeEdges, FeatureRegressor):
 
     _standardised = False
 
+    alpha: float = 1.0
+
     def _model(self) -> Any:
         return Ridge(alpha=self.alpha)
 
 
-class EdgesSVMClassifier(_Edges, GraphClassifier):
+@dataclass(eq=False, repr=False)
+class EdgesSVMClassifier(EdgeEstimator, GraphClassifier):
     """A linear support vector machine on the adjacency matrix, for aligned graphs.
 
     Features are those of `LinearEdgesClassifier`. Probabilities are a logistic function or softmax of the decision
@@ -174,17 +173,7 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
 
     _supports_multilabel = False
 
-    def __init__(
-        self, C: float = 1.0, fisher: bool | str = "auto", *, size: int | None = None, harmonize: str | None = None
-    ) -> None:
-        self.C = C
-        self.fisher = fisher
-        self.size = size
-        self.harmonize = harmonize
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        _check_positive("C", self.C)
+    C: float = 1.0
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         self._prepare(graphs, targets)
@@ -198,6 +187,7 @@ class EdgesSVMClassifier(_Edges, GraphClassifier):
         return np.asarray(softmax(outputs, axis=1))
 
 
+@dataclass(eq=False, repr=False)
 class TangentSVMClassifier(EdgesSVMClassifier):
     """A linear support vector machine in the tangent space of correlation matrices, for connectomes.
 
@@ -220,12 +210,7 @@ class TangentSVMClassifier(EdgesSVMClassifier):
         array(['yes', 'no'], dtype='<U3')
     """
 
-    fisher = False
-
-    def __init__(self, C: float = 1.0, size: int | None = None, *, harmonize: str | None = None) -> None:
-        self.C = C
-        self.size = size
-        self.harmonize = harmonize
+    fisher: bool | str = field(default=False, init=False)
 
     @staticmethod
     def suits(graphs: GraphSet) -> bool:
@@ -287,67 +272,3 @@ def _geometric_mean(matrices: Floats) -> Floats:
         step, last = (step, size) if size < last else (step / 2, last)
         mean = root @ _on_eigenvalues(step * rest, np.exp) @ root
     return np.asarray(mean)
-
-
-class NBSEdgesClassifier(LinearEdgesClassifier):
-    """Ridge regression on connected edges that differ between classes (network-based statistic), for aligned graphs.
-
-    Edges are selected as in Zalesky et al., "Network-based statistic: identifying differences in brain networks"
-    (NeuroImage 2010): among edges whose F test over the training classes has p below ``threshold``, the largest
-    connected component is kept. If no edge passes, the single best edge is kept.
-
-    Args:
-        alpha: strength of the L2 penalty.
-        threshold: largest p-value of a selected edge.
-        fisher, size, harmonize: as in `LinearEdgesClassifier`.
-
-    Attributes set by ``fit``:
-        edges_: ndarray of shape (m, 2): the selected edges.
-
-    Example:
-        >>> draw = np.random.default_rng(0)
-        >>> y = np.arange(40) % 2
-        >>> matrices = draw.normal(size=(40, 6, 6))
-        >>> matrices[:, 1, 4] += 4 * y
-        >>> matrices += matrices.transpose(0, 2, 1)
-        >>> NBSEdgesClassifier(threshold=1e-5).fit(matrices, y).edges_.tolist()
-        [[1, 4]]
-    """
-
-    _supports_multilabel = False
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        threshold: float = 0.01,
-        *,
-        fisher: bool | str = "auto",
-        size: int | None = None,
-        harmonize: str | None = None,
-    ) -> None:
-        super().__init__(alpha, fisher, size=size, harmonize=harmonize)
-        self.threshold = threshold
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        _check_positive("threshold", self.threshold)
-
-    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        super()._prepare(graphs, targets)
-        features = super()._features(graphs)
-        varies = np.flatnonzero(features.std(axis=0) > 0)
-        p = np.ones(features.shape[1])
-        if len(varies):
-            p[varies] = np.nan_to_num(f_classif(features[:, varies], targets)[1], nan=1.0)
-        rows, columns = self._cells
-        different = np.flatnonzero(p < self.threshold)
-        if len(different):
-            links = coo_array((np.ones(len(different)), (rows[different], columns[different])), 2 * (self.size_,))
-            component = connected_components(links, directed=False)[1][rows[different]]
-            self.kept_ = different[component == np.bincount(component).argmax()]
-        else:
-            self.kept_ = np.array([p.argmin()])
-        self.edges_ = np.column_stack([rows[self.kept_], columns[self.kept_]])
-
-    def _features(self, graphs: GraphSet) -> Floats:
-        return super()._features(graphs)[:, self.kept_]

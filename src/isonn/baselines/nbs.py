@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from isonn.baselines.linear_edges import LinearEdgesClassifier, _check_positive
+from isonn.baselines.linear_edges import LinearEdgesClassifier
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
 from isonn.params import check_count
@@ -87,6 +87,7 @@ def _components(strength: Floats, pairs: IntArray, threshold: float) -> list[Int
     return sorted(found, key=lambda own: -len(own))
 
 
+@dataclass(eq=False, repr=False)
 class NBSClassifier(LinearEdgesClassifier):
     """Ridge regression on the components of the network-based statistic, for aligned graphs.
 
@@ -116,25 +117,13 @@ class NBSClassifier(LinearEdgesClassifier):
 
     _supports_multilabel = False
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        threshold: float = 3.0,
-        *,
-        permutations: int = 199,
-        fisher: bool | str = "auto",
-        size: int | None = None,
-        harmonize: str | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(alpha, fisher, size=size, harmonize=harmonize)
-        self.threshold = threshold
-        self.permutations = permutations
-        self.random_state = random_state
+    threshold: float = 3.0
+    _: KW_ONLY
+    permutations: int = 199
+    random_state: Any = 0
 
     def _check_params(self) -> None:
         super()._check_params()
-        _check_positive("threshold", self.threshold)
         check_count("permutations", self.permutations)
 
     def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
@@ -152,10 +141,9 @@ class NBSClassifier(LinearEdgesClassifier):
         kept = [one.edges for one in self.components_ if one.p_value <= 0.05] or [
             one.edges for one in self.components_[:1]
         ]
-        best = (
-            np.array([_strength(features[:, links], targets).argmax()]) if len(links) else np.zeros(0, dtype=np.int64)
-        )
-        self.kept_ = links[np.concatenate(kept) if kept else best]
+        if not kept and len(links):
+            kept = [np.array([_strength(features[:, links], targets).argmax()])]
+        self.kept_ = links[np.concatenate(kept) if kept else []]
         self.edges_ = pairs[self.kept_]
 
     def _features(self, graphs: GraphSet) -> Floats:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -165,8 +166,9 @@ class GraphSizeRegressor(_GraphSize, FeatureRegressor):
     """
 
 
-class _DegreeHistogram:
-    bins: int
+@dataclass(eq=False, repr=False)
+class _DegreeHistogram(GraphEstimator):
+    bins: int = 32
 
     def _check_params(self) -> None:
         if not isinstance(self.bins, (int, np.integer)) or isinstance(self.bins, bool) or self.bins < 2:
@@ -207,9 +209,6 @@ class DegreeHistogramClassifier(_DegreeHistogram, FeatureClassifier):
         ['star']
     """
 
-    def __init__(self, bins: int = 32) -> None:
-        self.bins = bins
-
 
 class DegreeHistogramRegressor(_DegreeHistogram, FeatureRegressor):
     """Ridge regression on the histogram of node degrees; see `DegreeHistogramClassifier`.
@@ -222,9 +221,6 @@ class DegreeHistogramRegressor(_DegreeHistogram, FeatureRegressor):
         >>> round(DegreeHistogramRegressor().fit(graphs, graphs.sizes).score(graphs, graphs.sizes), 2)
         1.0
     """
-
-    def __init__(self, bins: int = 32) -> None:
-        self.bins = bins
 
 
 def degrees(graphs: GraphSet) -> NDArray[np.int64]:

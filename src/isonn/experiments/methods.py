@@ -110,7 +110,6 @@ METHODS: dict[str, Method] = {
     "wl-svm": _baseline("WL", "WL, support vector machine", decision="svm"),
     "edges": _baseline("LinearEdges", "ridge on the edge weights", numbers=True),
     "edges-svm": _baseline("EdgesSVM", "support vector machine on the edge weights"),
-    "edges-nbs": _baseline("NBSEdges", "ridge on the edges that differ in connected components (NBS)"),
     "nbs": _baseline("NBS", "ridge on components that permutations find (network-based statistic)"),
     "cpm": _baseline("CPM", "sums of the edges that follow the target (predictive modelling)", numbers=True),
     "tangent-svm": _baseline("TangentSVM", "support vector machine in the tangent space of correlations"),
