@@ -36,7 +36,7 @@ def test_probabilities_are_the_softmax_of_the_model(mutag, fitted):
 
 def test_predicting_in_small_batches_changes_nothing(mutag, fitted, monkeypatch):
     expected = fitted.predict_proba(mutag)
-    monkeypatch.setattr("isonn.torch_estimator.PREDICTION_CELLS", 1)  # one graph at a time
+    monkeypatch.setattr(isonn.IsoNNClassifier, "_batch_cells", 1)  # one graph at a time
     np.testing.assert_allclose(fitted.predict_proba(mutag), expected, atol=1e-6)
 
 

@@ -5,113 +5,63 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from isonn import progress
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
-from isonn.params import check_count, check_learning_rate, check_memory
+from isonn.params import check_memory
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
-from isonn.training import History, Inputs, check_patience, train
-
-#: Largest layer of a prediction batch, in numbers: 128 MB of float32.
-PREDICTION_CELLS = 2**25
+from isonn.torch_estimator import TorchEstimator
+from isonn.training import History, Inputs
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NeuralClassifier(GraphClassifier):
+class NeuralClassifier(TorchEstimator, GraphClassifier):
     """Base of the baselines whose model is a torch network.
 
-    Subclasses are dataclasses: their fields are the constructor arguments. They implement these hooks:
+    Besides the hooks of `TorchEstimator`, subclasses implement these:
 
     - ``_prepare(graphs)``: learn anything needed before the network, such as a node order;
-    - ``_inputs(graphs)``: the inputs of the network, a tensor or anything that supports ``[rows]``;
-    - ``_build()``: the network, whose weights are drawn again afterwards by `draw_weights`;
-    - ``_cells_per_graph()``: the size of the largest layer per graph.
-
-    Attributes set by ``fit``:
-        history_: loss and seconds of each epoch.
-        seed_: the integer seed from ``random_state``.
+    - ``_build()``: the network, whose weights are drawn again afterwards by `draw_weights`.
     """
 
-    size: int | None = None
-    epochs: int = 100
-    learning_rate: float = 1e-3
-    batch_size: int | None = None
-    patience: int | str | None = None
-    n_jobs: int = 1
-    random_state: Any = None
-    verbose: int = 0
-
-    def _check_params(self) -> None:
-        """Validate parameters."""
-        for name in ("epochs", "n_jobs"):
-            check_count(name, getattr(self, name))
-        if self.batch_size is not None:
-            check_count("batch_size", self.batch_size)
-        check_patience(self.patience)
-        check_learning_rate(self.learning_rate)
+    _batch_cells: ClassVar[int] = 2**25
 
     def _prepare(self, graphs: GraphSet) -> None:
         """Learn anything needed before the network; nothing by default."""
 
-    def _inputs(self, graphs: GraphSet) -> Inputs:
-        raise TypeError(f"{type(self).__name__} does not implement _inputs")
-
     def _build(self) -> nn.Module:
         raise TypeError(f"{type(self).__name__} does not implement _build")
-
-    def _cells_per_graph(self) -> int:
-        return self.size_**2
 
     def _loss(self) -> Callable[[Any, Tensor], Tensor]:
         return nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        self.seed_: int = resolve_seed(self.random_state)
+        self.seed_ = resolve_seed(self.random_state)
         with torch_threads(self.n_jobs):
             self._prepare(graphs)
             self.model_: nn.Module = self._learn(self._inputs(graphs), torch.from_numpy(targets))
 
     def _learn(self, inputs: Inputs, targets: Tensor) -> nn.Module:
         model = draw_weights(self._build, torch_stream(self.seed_, "weights"))
-        self.history_: History = self._train(model, inputs, targets, self._loss())
+        self.history_ = self._train(model, inputs, targets, self._loss())
         return model
 
-    def _train(
-        self, model: nn.Module, inputs: Inputs, targets: Tensor, loss: Callable[[Any, Tensor], Tensor], *part: str
-    ) -> History:
-        """Train in place; ``part`` names the random streams of a method that trains more than once."""
-        with progress.bar(" ".join(("training", *part)), self.epochs, show=self.verbose > 0) as report:
-            set_dropout(model, torch_stream(self.seed_, "dropout", *part))
-            history = train(
-                model,
-                inputs,
-                targets,
-                loss,
-                epochs=self.epochs,
-                learning_rate=self.learning_rate,
-                batch_size=self.batch_size,
-                patience=self.patience,
-                generator=torch_stream(self.seed_, "batches", *part),
-                report=report,
-            )
-            set_dropout(model, None)
+    def _train(self, model: nn.Module, *given: Any, **options: Any) -> History:
+        set_dropout(model, torch_stream(self.seed_, "dropout", *given[3:]))
+        history = super()._train(model, *given, **options)
+        set_dropout(model, None)
         return history
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
-        parts = []
-        with torch_threads(self.n_jobs), torch.inference_mode():
-            batch = max(1, PREDICTION_CELLS // self._cells_per_graph())
-            for start in range(0, len(graphs), batch):
-                parts.append(self.model_(self._inputs(graphs[start : start + batch])))
-            logits = torch.cat(parts).double()
+        with torch_threads(self.n_jobs):
+            logits = self._in_batches(graphs, self.model_).double()
             return (logits.sigmoid() if self.multilabel_ else logits.softmax(1)).numpy()
 
 

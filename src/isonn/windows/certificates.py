@@ -26,19 +26,16 @@ class Certificates:
     """Bounds for one template in each window; see the top of the module for the proof.
 
     Attributes:
-        best: rows of `permutations`, the winner first, then the runner-up, -1 for none, ``(KEPT, w)``.
+        best: rows of `permutations`, the winner first, -1 for none, ``(KEPT, w)``.
         runner_up: upper bound of all scores but that of the first of ``best`` at snapshot ``paired``.
-        third: upper bound of all scores but the first two at snapshot ``listed``.
         outside: upper bound of the scores outside ``best`` at snapshot ``matched``.
-        paired, listed, matched: snapshots of the template in its log.
+        paired, matched: snapshots of the template in its log.
     """
 
     best: IntArray
     runner_up: FloatArray
-    third: FloatArray
     outside: FloatArray
     paired: IntArray
-    listed: IntArray
     matched: IntArray
 
     @classmethod
@@ -46,8 +43,8 @@ class Certificates:
         """Return empty certificates, so that everything is matched in full."""
         w = len(windows)
         best = np.zeros((KEPT, w), dtype=windows.number)
-        scores: list[Any] = [np.full(w, np.inf, dtype=windows.flat.dtype) for _ in range(3)]
-        return cls(best, *scores, *(np.zeros(w, dtype=np.int32) for _ in range(3)))
+        scores: list[Any] = [np.full(w, np.inf, dtype=windows.flat.dtype) for _ in range(2)]
+        return cls(best, *scores, *(np.zeros(w, dtype=np.int32) for _ in range(2)))
 
     def __getitem__(self, rows: IntArray) -> Certificates:
         return Certificates(*(column[..., rows] for column in vars(self).values()))
@@ -112,7 +109,7 @@ class TemplateLog:
         """Drop the snapshots that no certificate refers to, once there are many."""
         if len(self.snapshots) < self.limit:
             return
-        columns = (certificates.paired, certificates.listed, certificates.matched)
+        columns = (certificates.paired, certificates.matched)
         used = np.unique(np.stack(columns))
         number = np.zeros(len(self.snapshots), dtype=np.int32)
         number[used] = np.arange(len(used))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -14,15 +17,26 @@ from sklearn.base import TransformerMixin
 from torch import Tensor, nn
 from typing_extensions import Self
 
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphClassifier, GraphRegressor
+from isonn.explain import Explanation, explain_matched
 from isonn.explain.template import Template
-from isonn.graphs.convert import as_graphset
+from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.stream import GraphStream
 from isonn.matching import matcher_named
-from isonn.params import check_class_weight, check_count, check_memory, check_sample_weight, check_widths
+from isonn.params import (
+    check_class_weight,
+    check_count,
+    check_memory,
+    check_plain,
+    check_sample_weight,
+    check_widths,
+)
+from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.targets import Classes, Numbers, Target, as_y
 from isonn.torch_estimator import TorchEstimator
+from isonn.training import Checkpoint, History
 from isonn.windows.bank import WindowBank, all_windows, bank_windows
 from isonn.windows.cut import is_symmetric
 from isonn.windows.explain import WindowMatches
@@ -31,8 +45,8 @@ from isonn.windows.layer import IsoLayer, check_layer, check_sizes
 from isonn.windows.match import worth_compiling
 from isonn.windows.network import IsoNN, map_shape
 
-#: From these k on, certificates cost less than trying the k! permutations at every step, and they keep lists.
-MIN_CERTIFIED_K, MIN_LISTED_K = 5, 6
+#: From this k on, certificates cost less than trying the k! permutations at every step.
+MIN_CERTIFIED_K = 5
 
 
 @dataclass(eq=False, repr=False)
@@ -46,16 +60,8 @@ class _IsoNN(TransformerMixin, TorchEstimator):
     layers: Sequence[tuple[int, int]] | None = None
     normalize: str = "positions"
     symmetric: bool = False
-    size: int | None = None
     hidden: Sequence[int] = (1024, 128)
-    epochs: int = 100
-    learning_rate: float = 1e-3
-    batch_size: int | None = None
-    patience: int | str | None = None
     device: str = "cpu"
-    n_jobs: int = 1
-    random_state: Any = None
-    verbose: int = 0
 
     _fixed_size = True
     #: Weights of the training graphs while `fit` runs.
@@ -81,18 +87,38 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             checkpoint: a file to save the run to; Ctrl-C then finishes the epoch and saves.
             resume: continue from ``checkpoint`` if it exists. The result is bit-identical to a run without a stop.
         """
-        if sample_weight is None:
-            return super().fit(X, y, checkpoint=checkpoint, resume=resume)
-        graphs = as_graphset(X)
-        weights = check_sample_weight(sample_weight, len(graphs))
-        kept = np.flatnonzero(weights)
-        y = graphs.y if y is None else y
-        self._row_weights = weights[kept] / weights[kept].mean()
+        self._check_params()
+        if not _usable(self.device):
+            raise InputError(f"device={self.device!r} cannot be used here; use 'cpu'")
+        self._row_weights = None
+        if sample_weight is not None:
+            X = as_graphset(X)
+            weights = check_sample_weight(sample_weight, len(X))
+            y, kept = X.y if y is None else y, np.flatnonzero(weights)
+            self._row_weights = weights[kept] / weights[kept].mean()
+            X, y = X[kept].with_y(None), None if y is None else as_y(y, len(X))[kept]
         try:
-            own = None if y is None else as_y(y, len(graphs))[kept]
-            return super().fit(graphs[kept].with_y(None), own, checkpoint=checkpoint, resume=resume)
+            graphs, targets = self._start(X, y)
+            self.seed_ = resolve_seed(self.random_state)
+            saved = None if checkpoint is None else Checkpoint(Path(checkpoint), self._identity(graphs.digest, targets))
+            with torch_threads(self.n_jobs):
+                inputs = self._prepare(graphs)
+                # The weights have their own random stream, so that they do not depend on the shuffling of batches.
+                model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
+                wanted = targets if self._row_weights is None else np.column_stack([targets, self._row_weights])
+                self.history_ = self._train(
+                    model,
+                    inputs,
+                    torch.from_numpy(wanted).to(self.device),
+                    self._loss(targets),
+                    checkpoint=saved,
+                    resume=resume,
+                )
         finally:
             self._row_weights = None
+        self.model_ = model
+        self._fitted = True
+        return self
 
     def _start(self, X: Any, y: Any) -> tuple[GraphSet, NDArray[Any]]:
         graphs, targets = super()._start(X, y)
@@ -112,23 +138,81 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         self.target_ = Numbers(target.mean + target.scale * mean, target.scale * scale, target.single)
         return np.asarray((targets - mean) / scale)
 
-    def _loss_targets(self, targets: NDArray[Any]) -> NDArray[Any]:
-        if self._row_weights is None:
-            return targets
-        return np.column_stack([targets, self._row_weights])
-
-    def _loss(self, model: nn.Module, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
-        if self._row_weights is None:
-            return super()._loss(model, targets)
-        return _WeightedLoss(self.target_)
+    def _loss(self, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
+        """Return the mean loss of outputs and targets."""
+        return self.target_.loss() if self._row_weights is None else _WeightedLoss(self.target_)
 
     def _identity(self, digest: str, targets: NDArray[Any]) -> str:
-        weights = self._row_weights
-        return super()._identity(digest if weights is None else digest + str(weights.tolist()), targets)
+        """Return a hash that identifies the run of a checkpoint; ``digest`` is that of the graphs."""
+        # A longer run may continue a shorter one; display and device do not affect the result.
+        free = ("epochs", "verbose", "device", "random_state")
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
+        data = digest if self._row_weights is None else digest + str(self._row_weights.tolist())
+        identity = [type(self).__name__, settings, self.seed_, data, targets.tolist()]
+        return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the maps of the last layer, one row per graph, with one feature per map and window."""
-        return super().transform(X)
+        if isinstance(X, GraphStream):
+            return np.concatenate([self.transform(chunk) for chunk in X])
+        features = self._in_batches(self._checked(X), lambda inputs: self.model_.features(inputs).flatten(1))
+        return np.asarray(features.numpy())
+
+    def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Explanation:
+        """Explain the prediction for one graph: matches with their contributions, and importances.
+
+        Args:
+            X: one graph: a `Graph`, a NetworkX graph, a matrix, or a set of one.
+            label: the class to explain; None means the predicted one (the most likely of several labels).
+            top: number of matches to list; None lists all. Importances always include all matches.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.IsoNNClassifier(k=3, c=1, epochs=5, random_state=0).fit(graphs, graphs.y)
+            >>> len(clf.explain(graphs[0]).matches[0].nodes)
+            3
+        """
+        self._require_fit()
+        with torch_threads(self.n_jobs):
+            return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_)
+
+    def _matched_graph(self, X: Any) -> WindowMatches:
+        """Return one graph with all its matches, for explanations and template cards."""
+        self._require_fit()
+        graphs = self._checked(as_one_graph(X))
+        return WindowMatches(self.model_, self._inputs(graphs), graphs[0], self.target_)
+
+    @property
+    def templates_(self) -> list[Template]:
+        """The learned templates of the first layer."""
+        self._require_fit()
+        first = self.model_.features[0]
+        assert isinstance(first, IsoLayer)
+        return [Template(matrix) for matrix in first.templates.detach().cpu().numpy()]
+
+    def _description(self) -> dict[str, Any]:
+        return {"history": {"loss": self.history_.loss, "seconds": self.history_.seconds}}
+
+    def _tensors(self) -> dict[str, NDArray[Any]]:
+        return {name: tensor.detach().cpu().numpy() for name, tensor in self.model_.state_dict().items()}
+
+    def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+        if not _usable(self.device):
+            warnings.warn(
+                f"the model was fitted on device {self.device!r}, which this machine lacks; it now uses the CPU",
+                IsoNNWarning,
+                stacklevel=3,
+            )
+            self.device = "cpu"
+        self.history_ = History(**details["history"])
+        with torch.device("meta"), warnings.catch_warnings():  # shapes first, so that a wrong size allocates nothing
+            warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
+            self.model_ = self._build(None)
+        self.model_.load_state_dict({name: torch.from_numpy(t.copy()) for name, t in tensors.items()}, assign=True)
+        self.model_.to(self.device).eval()
+
+    def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
+        return self.target_.link(self._in_batches(graphs, self.model_).numpy().astype(np.float64))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the map and the window start of each feature of `transform`."""
@@ -139,6 +223,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         return np.array(names, dtype=object)
 
     def _check_params(self) -> None:
+        check_plain(self.get_params(deep=False))
         super()._check_params()
         if self.layers is not None:
             _check_pairs(self.layers)
@@ -169,7 +254,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         outputs = self.target_.outputs
         return IsoNN(self.size_, outputs, self._layers, self.matching, self.normalize, hidden, generator, symmetric)
 
-    def _prepare(self, graphs: GraphSet, targets: NDArray[Any]) -> Tensor | WindowBank | CertifiedWindows:
+    def _prepare(self, graphs: GraphSet) -> Tensor | WindowBank | CertifiedWindows:
         maps, side = map_shape(self.size_, self._layers)  # raises an error that names the layer if graphs are too small
         at_once = min(len(graphs), self.batch_size or len(graphs))
         check_memory("maps", (at_once, maps, side, side), "use fewer templates, a smaller size or batches")
@@ -178,8 +263,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             return inputs
         if not isinstance(inputs, Tensor) or not worth_compiling(inputs, k, c):
             return inputs  # a bank is small, and other devices try all permutations fast
-        half = self.symmetric and is_symmetric(inputs)
-        return CertifiedWindows(inputs, k, half, listed=k >= MIN_LISTED_K)
+        return CertifiedWindows(inputs, k, half=self.symmetric and is_symmetric(inputs))
 
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:
         adjacency = torch.from_numpy(graphs.dense(self.size_))
@@ -192,18 +276,6 @@ class _IsoNN(TransformerMixin, TorchEstimator):
     def _cells_per_graph(self) -> int:
         k = self._layers[0][1]
         return (self.size_ - k + 1) ** 2 * k * k
-
-    def _features(self, inputs: Any) -> Tensor:
-        features: Tensor = self.model_.features(inputs)
-        return features.flatten(1)
-
-    def _templates(self) -> list[Template]:
-        first = self.model_.features[0]
-        assert isinstance(first, IsoLayer)
-        return [Template(matrix) for matrix in first.templates.detach().cpu().numpy()]
-
-    def _matched(self, graphs: GraphSet) -> WindowMatches:
-        return WindowMatches(self.model_, self._inputs(graphs), graphs[0], self.target_)
 
 
 @dataclass(eq=False, repr=False)
@@ -251,9 +323,9 @@ class IsoNNClassifier(_IsoNN, GraphClassifier):
         super()._check_params()
         check_class_weight(self.class_weight)
 
-    def _loss(self, model: nn.Module, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
+    def _loss(self, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
         if self.class_weight is None:
-            return super()._loss(model, targets)
+            return super()._loss(targets)
         if not isinstance(self.target_, Classes):
             raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
         weights = self.target_.class_weights(self.class_weight, targets)
@@ -320,3 +392,11 @@ def _check_pairs(layers: Any) -> None:
         raise InputError(f"layers={layers!r} are not pairs; give (c, k) of each layer, as ((2, 3), (3, 4))") from error
     if not pairs:
         raise InputError(f"layers={layers!r} is empty; give at least one (c, k), or None")
+
+
+def _usable(device: Any) -> bool:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError, ValueError):
+        return False
+    return True

@@ -14,11 +14,9 @@ was at most :math:`s_{m+1}`, is now at most
 .. math:: s_{m+1} + \langle P \tilde D P^\top, \tilde M \rangle \le s_{m+1} + \lVert\tilde D\rVert \lVert\tilde M\rVert
 
 by the Cauchy-Schwarz inequality. If the best of the list now scores more than that, it is the best of all. With the
-second or third of the list instead of :math:`s_{m+1}`, the same bound shows when it is enough to check the winner
-alone, or the winner and the runner-up.
+second of the list instead of :math:`s_{m+1}`, the same bound shows when it is enough to check the winner alone.
 
-**When it pays.** From k = 5 on (see docs/performance.md). At k = 5 full matching is cheap, so no lists are kept, only
-the two highest scores. The first epoch then costs little more than a full matching; with lists it costs about two.
+**When it pays.** From k = 5 on (see docs/performance.md).
 """
 
 from __future__ import annotations
@@ -57,8 +55,6 @@ class CertifiedWindows:
         adjacency: the graphs, on the CPU, ``(graphs, n, n)``.
         k: nodes per window.
         half: only use the windows at (s, t) with s <= t, for symmetric graphs and templates.
-        listed: keep a list for each window; otherwise only the two highest scores are kept, and a window that is no
-            longer certain is matched in full. That is faster at k = 5, where full matching is cheap.
 
     Example:
         >>> graphs = CertifiedWindows(torch.randn(2, 6, 6), k=5)
@@ -66,10 +62,10 @@ class CertifiedWindows:
         torch.Size([8, 3])
     """
 
-    def __init__(self, adjacency: Tensor, k: int, half: bool = False, listed: bool = True) -> None:
+    def __init__(self, adjacency: Tensor, k: int, half: bool = False) -> None:
         check_windows(adjacency, k)
         self.adjacency, self.k, self.side, self.half = adjacency, k, adjacency.shape[1] - k + 1, half
-        self._windows, self._listed = Windows.of(adjacency, k, half), listed
+        self._windows = Windows.of(adjacency, k, half)
         self._facts = Facts.of(adjacency, k, cut_half if half else cut_windows)
         self._known: list[tuple[Certificates, TemplateLog]] = []
         self._graphs: Tensor | None = None
@@ -101,7 +97,7 @@ class CertifiedWindows:
         for i, (certificates, log) in enumerate(self._known):
             log.drop_unused(certificates)
             some = certificates if rows is None else certificates[rows]
-            _Step(templates[i].flatten(), windows, facts, some, log, self._listed).match(distances[i].numpy())
+            _Step(templates[i].flatten(), windows, facts, some, log).match(distances[i].numpy())
             if rows is not None:
                 certificates[rows] = some
             winners[i] = some.best[0]
@@ -133,15 +129,9 @@ class _Step:
     """One template at this step, matched with windows; certificates that run out are renewed."""
 
     def __init__(
-        self,
-        template: Tensor,
-        windows: Windows,
-        facts: Facts,
-        certificates: Certificates,
-        log: TemplateLog,
-        listed: bool = True,
+        self, template: Tensor, windows: Windows, facts: Facts, certificates: Certificates, log: TemplateLog
     ) -> None:
-        self.windows, self.facts, self.certificates, self.log, self.listed = windows, facts, certificates, log, listed
+        self.windows, self.facts, self.certificates, self.log = windows, facts, certificates, log
         k = windows.k
         self.template = template.numpy().astype(np.float64)
         self.table = relabel(template)
@@ -164,10 +154,8 @@ class _Step:
             return
         now = len(self.log.snapshots)
         self.log.snapshots.append(self.template)
-        matched = (known.outside[doubtful] < np.inf) & (known.best[1, doubtful] >= 0)
-        left = self._compare_two(doubtful[matched], distance, now)
-        left = self._compare_list(left, distance, now)
-        left = np.concatenate([doubtful[~matched], left])
+        matched = known.outside[doubtful] < np.inf
+        left = np.concatenate([doubtful[~matched], self._compare_list(doubtful[matched], distance, now)])
         self._match_in_full(left, now)
         distance[left] = self._distance(known.best[0, left], left)
 
@@ -183,18 +171,6 @@ class _Step:
         )
         return np.flatnonzero(~(room > distance))
 
-    def _bound(self, seen: int, rows: IntArray) -> FloatArray:
-        """Return the largest score that any permutation but the first ``seen`` of the lists can have now."""
-        known = self.certificates
-        score, snapshot = {
-            2: (known.third, known.listed),
-            KEPT: (known.outside, known.matched),
-        }[seen]
-        bound: FloatArray = self.drift[snapshot[rows]]
-        bound *= self.facts.lengths[rows]
-        bound += score[rows]
-        return bound
-
     def _score(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return score plus half the distance, and the error of a score computed from a distance, for these windows."""
         columns = np.take(self.facts.columns, rows, axis=1)
@@ -208,47 +184,27 @@ class _Step:
             windows.measure(self.table, np.maximum(line, 0), out)
         return distance
 
-    def _compare_two(self, rows: IntArray, distance: FloatArray, now: int) -> IntArray:
-        """Choose the better of winner and runner-up; return the rows where a third permutation could be better."""
-        known = self.certificates
-        first, second = np.take(known.best[:2], rows, axis=1)
-        near, far = distance[rows], self._distance(second, rows)
-        far[second < 0] = np.inf
-        start, error = self._score(rows)
-        better = far < near
-        tied = np.flatnonzero(np.abs(far - near) <= 4 * error)
-        if len(tied):
-            candidates = np.stack([first[tied], second[tied]], axis=1).astype(np.int64)
-            better[tied] = settle(self.table, self.windows.values(rows[tied]), candidates) == second[tied]
-        swapped = np.flatnonzero(better)
-        known.best[0, rows[swapped]], known.best[1, rows[swapped]] = second[swapped], first[swapped]
-        distance[rows[swapped]] = far[swapped]
-        bound = self._bound(2, rows)
-        loser = start - np.maximum(near, far) / 2 + error
-        known.runner_up[rows], known.paired[rows] = np.maximum(loser, bound), now
-        sure = start - np.minimum(near, far) / 2 - error > bound
-        left: IntArray = rows[~sure]
-        return left
-
     def _compare_list(self, rows: IntArray, distance: FloatArray, now: int) -> IntArray:
         """Choose the best of the list; return the rows where a permutation outside it could be better."""
-        best = np.take(self.certificates.best, rows, axis=1)
+        known = self.certificates
+        best = np.take(known.best, rows, axis=1)
         far = self._distance(best, rows)
         far[best < 0] = np.inf
         start, error = self._score(rows)
         score = start - far / 2
-        bound = self._bound(KEPT, rows)
+        # the largest score that a permutation outside the list can have now
+        bound = known.outside[rows] + self.drift[known.matched[rows]] * self.facts.lengths[rows]
         sure = score.max(0) - error > bound
         some, best = rows[sure], best[:, sure]
         self._choose(some, best, score[:, sure], error[sure], bound[sure], now)
-        distance[some] = self._distance(self.certificates.best[0, some], some)
+        distance[some] = self._distance(known.best[0, some], some)
         left: IntArray = rows[~sure]
         return left
 
     def _choose(
         self, rows: IntArray, best: IntArray, score: FloatArray, error: FloatArray, others: FloatArray, now: int
     ) -> None:
-        """Write the winner and the runner-up of the list ``best``, ``(KEPT, rows)``, and a bound for the others.
+        """Write the list ``best``, ``(KEPT, rows)``, with the winner first, and a bound for the others.
 
         Args:
             error: bound on the rounding error of the scores.
@@ -262,12 +218,9 @@ class _Step:
             candidates = np.where(close[:, tied], best[:, tied], -1).astype(np.int64)
             winner = settle(self.table, self.windows.values(rows[tied]), candidates.T)
             place[tied] = (candidates == winner).argmax(0)
-        _bring_to(0, place, best, score)
-        _bring_to(1, score[1:].argmax(0) + 1, best, score)
+        _bring_first(place, best, score)
         known.best[:, rows] = best
-        known.runner_up[rows], known.paired[rows] = np.maximum(score[1] + error, others), now
-        third = score[2:].max(0, initial=-np.inf) + error
-        known.third[rows], known.listed[rows] = np.maximum(third, others), now
+        known.runner_up[rows], known.paired[rows] = np.maximum(score[1:].max(0) + error, others), now
 
     def _match_in_full(self, rows: IntArray, now: int) -> None:
         """Try all permutations and write new certificates."""
@@ -275,8 +228,6 @@ class _Step:
         for number in np.unique(patterns):
             some = rows[patterns == number]
             tried = self.facts.twins.permutations[number]
-            if tried is None and not self.listed:
-                some = self._match_pairs(some, now)
             every = np.arange(len(self.table)) if tried is None else tried
             score, best = best_permutations(
                 self.table if tried is None else self.table[tried], self.windows, some, KEPT + 1
@@ -296,32 +247,9 @@ class _Step:
             self.certificates.outside[some], self.certificates.matched[some] = outside, now
             self._choose(some, best[:KEPT], score[:KEPT], error, outside, now)
 
-    def _match_pairs(self, rows: IntArray, now: int) -> IntArray:
-        """Try all permutations and certify the best against the second; return the windows where these nearly tie."""
-        known = self.certificates
-        winners, best, second = self.windows.two_best(self.table, rows)
-        error = self.product_error * np.sqrt(2 * self.facts.columns[2, rows])
-        sure = second < best - 2 * error
-        every = bool(sure.all()) and len(rows) == len(self.windows)
-        done: Any = slice(None) if every else rows[sure]  # all of them as a slice: the first epoch is copying otherwise
-        known.best[0, done], known.best[1, done] = winners[sure], -1
-        bound = (second - self.shared @ self.facts.columns[:2, rows] + error)[sure]
-        for scores in (known.runner_up, known.third, known.outside):
-            scores[done] = bound
-        for snapshots in (known.paired, known.listed, known.matched):
-            snapshots[done] = now
-        left: IntArray = rows[~sure]
-        return left
 
-
-def _bring_to(line: int, place: IntArray, *tables: NDArray[Any]) -> None:
-    """Swap the entry at ``place`` of each column with the one in the given line."""
-    moved = np.flatnonzero(place != line)
+def _bring_first(place: IntArray, *tables: NDArray[Any]) -> None:
+    """Swap the entry at ``place`` of each column with the first."""
+    moved = np.flatnonzero(place)
     for table in tables:
-        table[line, moved], table[place[moved], moved] = table[place[moved], moved], table[line, moved]
-
-
-#
-# Products of flat vectors are rounded, so permutations with nearly equal products could be ranked differently each
-# time. `settle` compares such permutations with an arithmetic that depends only on the template and the window, so the
-# winner is the same in any block.
+        table[0, moved], table[place[moved], moved] = table[place[moved], moved], table[0, moved]

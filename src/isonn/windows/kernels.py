@@ -160,43 +160,6 @@ def match_at(size, flat, starts, n, ranked, table, winners, distance):  # type: 
             distance[start + j] = _distance(size, flat, starts[start + j], n, table, winner[j])
 
 
-@compiled(inline="always")
-def _keep_two(sums, length, first, best, second, winner):  # type: ignore[no-untyped-def]
-    """Keep the two highest scores, and which permutation has the highest; of equals the first stays."""
-    s0, s1, s2, s3 = sums[0], sums[1], sums[2], sums[3]
-    for j in range(length):
-        a, b, c, d = s0[j], s1[j], s2[j], s3[j]
-        # the higher of two pairs, and the higher of what is left
-        ab, cd = (b if b > a else a), (d if d > c else c)
-        high, low = (cd if cd > ab else ab), (ab if cd > ab else cd)
-        least = max(b if b < a else a, d if d < c else c)
-        low = least if least > low else low
-        which = np.int32(first) + (np.int32(3 if d > c else 2) if cd > ab else np.int32(1 if b > a else 0))
-        old = best[j]
-        beaten = old if high > old else high
-        second[j] = max(max(second[j], low), beaten)
-        winner[j] = which if high > old else winner[j]
-        best[j] = high if high > old else old
-
-
-@compiled(fastmath=_FAST, error_model="numpy")
-def two_best_at(size, flat, starts, n, ranked, winners, best, second):  # type: ignore[no-untyped-def]
-    """Write the two highest scores of windows anywhere, and the permutation of the first, ``(windows,)``."""
-    k = len(size)
-    copied = np.empty(k * k * COPIED, flat.dtype)
-    sums = np.empty((AT_ONCE, COPIED), flat.dtype)
-    for start in range(0, len(starts), COPIED):
-        length = min(COPIED, len(starts) - start)
-        own = slice(start, start + length)
-        _copy_windows(size, flat, starts[own], n, copied)
-        best[own] = -np.inf
-        second[own] = -np.inf
-        winners[own] = 0
-        for p in range(0, len(ranked), AT_ONCE):
-            _score_four(size, copied, 0, k * COPIED, COPIED, ranked, p, sums, length)
-            _keep_two(sums, length, p, best[own], second[own], winners[own])
-
-
 @compiled(error_model="numpy")
 def _group_maxima(row, maxima):  # type: ignore[no-untyped-def]
     """Write the maximum of each group; the numbers of a group are ``len(maxima)`` apart, for vectorisation."""

@@ -139,11 +139,6 @@ class Windows:
         """The type of a row number of `permutations`."""
         return np.int16 if self.k <= 7 else np.int32
 
-    @property
-    def graphs(self) -> int:
-        """Number of graphs."""
-        return len(self.flat) // self.n**2
-
     def match(self, template: Tensor, winners: IntArray, distance: FloatArray) -> None:
         """Write the best permutation, a row of `permutations`, and the squared distance of each window."""
         from isonn.progress import announce
@@ -170,32 +165,19 @@ class Windows:
         else:
             for_each_block(lambda: at, len(self), BLOCK_WINDOWS)
 
-    def two_best(self, table: FloatArray, rows: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return the best row of the table for some windows, its product, and the next highest product."""
-        from isonn.windows import kernels
-
-        starts = self.starts[rows]
-        winners = np.empty(len(rows), dtype=np.int32)
-        best, second = (np.empty(len(rows), dtype=table.dtype) for _ in range(2))
-
-        def work(block: slice) -> None:
-            kernels.two_best_at(
-                self.size, self.flat, starts[block], self.n, table, winners[block], best[block], second[block]
-            )
-
-        for_each_block(lambda: work, len(rows), BLOCK_WINDOWS)
-        return winners, best, second
-
     def measure(self, table: FloatArray, winners: IntArray, distance: FloatArray) -> None:
         """Write the squared distance of each window under a given permutation."""
         from isonn.windows import kernels
 
         def work(block: slice) -> None:
-            kernels.measure(
-                self.size, self.flat, self.starts, self.n, table, winners, distance, block.start, block.stop
-            )
+            kernels.measure(*self._cells, table, winners, distance, block.start, block.stop)
 
         for_each_block(lambda: work, len(self), BLOCK_WINDOWS)
+
+    @property
+    def _cells(self) -> tuple[Any, ...]:
+        """The first arguments of loops over windows: where the cells of each window lie."""
+        return self.size, self.flat, self.starts, self.n
 
     def template_gradient(self, templates: Tensor, winners: IntArray, factors: FloatArray) -> Tensor:
         """Return the gradient of the templates, given that of the distances, ``(c, windows)``.
@@ -209,18 +191,7 @@ class Windows:
 
         def work(block: slice) -> None:
             for i, part in enumerate(parts[:, block.start // BLOCK_WINDOWS]):
-                kernels.add_to_template(
-                    self.size,
-                    self.flat,
-                    self.starts,
-                    self.n,
-                    cells,
-                    winners[i],
-                    factors[i],
-                    part,
-                    block.start,
-                    block.stop,
-                )
+                kernels.add_to_template(*self._cells, cells, winners[i], factors[i], part, block.start, block.stop)
 
         for_each_block(lambda: work, len(self), BLOCK_WINDOWS)
         sums = torch.from_numpy(parts.sum(1)).view(templates.shape)
@@ -233,24 +204,15 @@ class Windows:
 
         tables = [relabel(template.flatten()) for template in templates]
         gradient = np.zeros_like(self.flat)
-        each = len(self) // self.graphs
+        graphs = len(self.flat) // self.n**2
+        each = len(self) // graphs
 
         def work(block: slice) -> None:  # whole graphs, because their windows overlap
+            some = block.start * each, block.stop * each
             for i, table in enumerate(tables):
-                kernels.add_to_matrices(
-                    self.size,
-                    self.flat,
-                    self.starts,
-                    self.n,
-                    table,
-                    winners[i],
-                    factors[i],
-                    gradient,
-                    block.start * each,
-                    block.stop * each,
-                )
+                kernels.add_to_matrices(*self._cells, table, winners[i], factors[i], gradient, *some)
 
-        for_each_block(lambda: work, self.graphs, 1)
+        for_each_block(lambda: work, graphs, 1)
         return torch.from_numpy(gradient)
 
 
