@@ -53,7 +53,7 @@ class TUReader(Reader):
             try:
                 graphs = part()
             except DatasetError:
-                break  # reading the whole folder has the error message
+                break  # reading the whole folder has the error message, or allows blank lines
             yield graphs
             done += len(graphs)
         if done < len(folder.y):
@@ -219,12 +219,15 @@ class _Folder:
             starts = {"graph_indicator": [0, *_first_above(self.file("graph_indicator"), firsts[1:])]}
             nodes = _lines_before(self.file("graph_indicator"), starts["graph_indicator"])
             starts["A"] = [0, *_first_above(self.file("A"), nodes[1:])]
+            bounds = {"graph_indicator": list(firsts), "A": nodes} if len(firsts) > 1 else {}
+            if not all(self._in_order(what, starts[what], numbers) for what, numbers in bounds.items()):
+                return None
             for what in ("node_labels", "edge_labels", "node_attributes"):
                 if self.needs(what):
                     lines = _lines_before(self.file("A"), starts["A"]) if what == "edge_labels" else nodes
                     starts[what] = _starts_of_lines(self.file(what), lines)
             ends = {what: [*places[1:], self.file(what).stat().st_size] for what, places in starts.items()}
-        except (ValueError, OSError):
+        except (ValueError, OSError, DatasetError):
             return None  # blank lines, text or a missing file: reading the whole folder has the error message
         return [
             TUPart(
@@ -235,6 +238,14 @@ class _Folder:
             )
             for i, first in enumerate(firsts)
         ]
+
+    def _in_order(self, what: str, starts: list[int], bounds: list[int]) -> bool:
+        """Return whether the numbers of each part are above its bound and at most the next."""
+        for i, span in enumerate(pairwise([*starts, self.file(what).stat().st_size])):
+            rows = self.numbers(what, span)[:, 0]
+            if len(rows) and (rows.min() <= bounds[i] or (i + 1 < len(bounds) and rows.max() > bounds[i + 1])):
+                return False
+        return True
 
 
 @dataclass(frozen=True, eq=False)
