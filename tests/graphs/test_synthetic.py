@@ -48,10 +48,9 @@ def test_the_known_motifs_are_what_they_are_called():
         assert size == known[name].number_of_nodes()
 
 
-@pytest.mark.parametrize("base", ["tree", "attachment"])
 @pytest.mark.parametrize("control", ["cycle", "bowtie", None])
-def test_the_motif_occurs_once_in_its_class_and_never_in_the_other(base, control):
-    planted = planted_motifs(30, "house", control, base=base, seed=1)
+def test_the_motif_occurs_once_in_its_class_and_never_in_the_other(control):
+    planted = planted_motifs(30, "house", control, seed=1)
     house = nx.house_graph()
     for i, (graph, label) in enumerate(zip(planted.graphs, planted.graphs.y, strict=True)):
         matcher = nx.algorithms.isomorphism.GraphMatcher(as_networkx(graph.adjacency), house)
@@ -59,20 +58,18 @@ def test_the_motif_occurs_once_in_its_class_and_never_in_the_other(base, control
         assert places == ({frozenset(planted.motif_nodes[i].tolist())} if label else set())
 
 
-@pytest.mark.parametrize("attach_edges", [1, 3])
-@pytest.mark.parametrize("base", ["tree", "attachment"])
-def test_taking_the_motif_out_leaves_a_tree_tied_by_so_many_edges(base, attach_edges):
-    planted = planted_motifs(10, base=base, attach_edges=attach_edges, seed=2)
+def test_taking_the_motif_out_leaves_a_tree_tied_by_one_edge():
+    planted = planted_motifs(10, seed=2)
     for graph, nodes in zip(planted.graphs, planted.motif_nodes, strict=True):
         whole = as_networkx(graph.adjacency)
         rest = whole.subgraph(set(whole) - set(nodes.tolist()))
         assert nx.is_connected(whole)
         assert nx.is_tree(rest)
-        assert len(list(nx.edge_boundary(whole, nodes.tolist()))) == attach_edges
+        assert len(list(nx.edge_boundary(whole, nodes.tolist()))) == 1
 
 
 def test_node_counts_tell_nothing_about_the_class():
-    planted = planted_motifs(4_000, motif="clique", control=None, n_nodes=(10, 14), seed=0)
+    planted = planted_motifs(4_000, motif="clique", n_nodes=(10, 14), seed=0)
     sizes, y = planted.graphs.sizes, planted.graphs.y
     for n in range(10, 15):
         share = (sizes[y == 1] == n).mean() - (sizes[y == 0] == n).mean()
@@ -97,16 +94,15 @@ def test_all_labelled_trees_are_drawn_equally_often():
     draw = numpy_stream(0, "trees")
     counts: dict[frozenset, int] = {}
     for _ in range(8_000):
-        tree = frozenset(frozenset(edge) for edge in _tree(4, "tree", draw).tolist())
+        tree = frozenset(frozenset(edge) for edge in _tree(4, draw).tolist())
         counts[tree] = counts.get(tree, 0) + 1
     assert len(counts) == 16  # Cayley: n^(n-2)
     assert max(abs(count - 500) for count in counts.values()) < 110  # five standard deviations
 
 
-@pytest.mark.parametrize("base", ["tree", "attachment"])
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
-def test_a_base_is_a_tree(base, n):
-    tree = nx.Graph(_tree(n, base, numpy_stream(0, "trees")).tolist())
+def test_a_base_is_a_tree(n):
+    tree = nx.Graph(_tree(n, numpy_stream(0, "trees")).tolist())
     tree.add_nodes_from(range(n))
     assert nx.is_tree(tree)
     assert sorted(tree) == list(range(n))
@@ -117,25 +113,15 @@ def test_the_seed_decides():
     assert planted_motifs(10, seed=1).graphs.digest != planted_motifs(10, seed=2).graphs.digest
 
 
-def test_a_control_without_a_motif_has_no_truth():
-    planted = planted_motifs(6, control=None)
-    for i, label in enumerate(planted.graphs.y):
-        assert len(planted.motif_nodes[i]) == (5 if label else 0)
-        assert planted.edge_truth(i).any() == bool(label)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"motif": "castle"}, "motif='castle' is not known; use one of bowtie, clique"),
         ({"control": "castle"}, "control='castle' is not known"),
         ({"motif": "cycle"}, "motif and control are both 'cycle'"),
-        ({"base": "grid"}, "base='grid' is not known; use one of tree, attachment"),
         ({"n_graphs": 1}, "n_graphs=1 leaves a class empty"),
         ({"n_nodes": (5, 9)}, r"n_nodes=\(5, 9\) leaves no room .* at least 6"),
         ({"n_nodes": (9, 8)}, r"n_nodes=\(9, 8\)"),
-        ({"attach_edges": 0}, "attach_edges=0 is not possible"),
-        ({"attach_edges": 6, "n_nodes": (6, 9)}, r"attach_edges=6 is not possible .* use 1 to 5"),
     ],
 )
 def test_settings_that_plant_nothing_are_refused(settings, message):

@@ -20,8 +20,8 @@ from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Regio
 from isonn.explain.reasons import Reason, find_reasons
 from isonn.explain.template import Template
 from isonn.explain.units import Unit
+from isonn.graphs.edit import input_nodes, on_input_nodes
 from isonn.graphs.graph import Graph
-from isonn.graphs.input_nodes import input_nodes, on_input_nodes
 from isonn.graphs.io.target_column import unit_of
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads

@@ -6,23 +6,20 @@ Objects are recognised by the module of their class, so isonn does not import th
 from __future__ import annotations
 
 import importlib
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError, naming_the_extra
-from isonn.graphs.foreign.igraph import from_igraph
-from isonn.graphs.foreign.links import AUTO
+from isonn.graphs.foreign.links import AUTO, from_igraph, from_networkx
 from isonn.graphs.foreign.matrices import from_matrices, from_sparse, from_stack
-from isonn.graphs.foreign.networkx import from_networkx
 from isonn.graphs.foreign.pyg import from_pyg
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.io.registry import Problem
-from isonn.graphs.join import graphset_from_cells, join_graphs
+from isonn.graphs.join import join_graphs
 from isonn.packing import to_numpy
 from isonn.targets import as_y
 
@@ -37,8 +34,6 @@ _LIBRARIES = {
     ("rdkit", "Mol"): MOLECULE,
     ("builtins", "str"): MOLECULE,
 }
-#: Kinds converted by an extra: the module and its function from a list to a `GraphSet`, imported when needed.
-_LATER = {MOLECULE: ("isonn.molecules.convert", "from_smiles")}
 _READS = (
     "a list of NetworkX graphs, PyTorch Geometric Data, igraph Graphs, SciPy sparse matrices, SMILES or square arrays, "
     "or one array of shape (g, n, n)"
@@ -98,38 +93,35 @@ def as_graphset(
         >>> as_graphset([[[0, 1], [1, 0]], [[0, 1, 0], [1, 0, 1], [0, 1, 0]]], y=["edge", "path"])
         GraphSet(graphs: 2 graphs, 2-3 nodes, 2 classes)
     """
-    options = {} if standardize is None else {"standardize": standardize}
     if isinstance(X, GraphSet):
         graphs = X
         _check_standard(graphs, standardize)
     else:
-        graphs = _convert(X, label_from, edge_label_from, options)
+        graphs = _convert(X, label_from, edge_label_from, {} if standardize is None else {"standardize": standardize})
     if y is not None:
         graphs = graphs.with_y(as_y(y, len(graphs)))
     given = {"name": name, "ids": ids, "class_names": class_names, "target_names": target_names, "table": table}
     given = {column: value for column, value in given.items() if value is not None}
-    return replace(graphs, **_named(given)) if given else graphs
+    return replace(graphs, **_converted(given)) if given else graphs
 
 
-def _named(given: dict[str, Any]) -> dict[str, Any]:
+def _converted(given: dict[str, Any]) -> dict[str, Any]:
     """Convert the optional arguments to the types of `GraphSet`."""
-    named: dict[str, Any] = {}
+    convert: dict[str, Callable[[Any], Any]] = {
+        "name": str,
+        "ids": lambda value: to_numpy(value).astype(np.str_),
+        "class_names": lambda value: {key: str(called) for key, called in dict(value).items()},
+        "target_names": lambda value: (value,) if isinstance(value, str) else tuple(map(str, value)),
+        "table": lambda value: {key: to_numpy(values) for key, values in dict(value).items()},
+    }
+    columns = {}
     for column, value in given.items():
         try:
-            if column == "name":
-                named[column] = str(value)
-            elif column == "ids":
-                named[column] = to_numpy(value).astype(np.str_)
-            elif column == "class_names":
-                named[column] = {key: str(called) for key, called in dict(value).items()}
-            elif column == "target_names":
-                named[column] = (value,) if isinstance(value, str) else tuple(map(str, value))
-            else:
-                named[column] = {key: to_numpy(values) for key, values in dict(value).items()}
+            columns[column] = convert[column](value)
         except (TypeError, ValueError) as error:
-            what = {"ids": "a list of strings", "target_names": "a list of strings"}.get(column, "a dict")
+            what = "a list of strings" if column in ("ids", "target_names") else "a dict"
             raise InputError(f"{column}={value!r:.60} cannot be used ({error!s:.80}); give {what}") from error
-    return named
+    return columns
 
 
 def readable_rows(X: Any, standardize: str | None = None) -> tuple[GraphSet | None, list[Problem]]:
@@ -149,35 +141,35 @@ def readable_rows(X: Any, standardize: str | None = None) -> tuple[GraphSet | No
     items = None if isinstance(X, GraphSet) else _molecules(X)
     if items is None:
         return as_graphset(X, standardize=standardize), []
-    with naming_the_extra(f"reading a {MOLECULE}"):
-        read = importlib.import_module("isonn.molecules.convert").read_molecules
     options = {} if standardize is None else {"standardize": standardize}
-    result: tuple[GraphSet | None, list[Problem]] = read(items, **options)
+    result: tuple[GraphSet | None, list[Problem]] = _of_extra().read_molecules(items, **options)
     return result
+
+
+def _of_extra() -> Any:
+    """Import the conversion of molecules, which needs an extra."""
+    with naming_the_extra(f"reading a {MOLECULE}"):
+        return importlib.import_module("isonn.molecules.convert")
 
 
 def _molecules(given: Any) -> list[Any] | None:
     """Return the items of a list of molecules, some of which may be missing or of another type; None for others."""
-    if isinstance(given, str):
-        return [given]
-    if not isinstance(given, (list, tuple)):
-        array = to_numpy(given) if _kind(type(given)) is ARRAY else None
-        if array is None or array.dtype.kind not in "OUT":
-            return None
-        given = _one_column(array)
-    kinds = {_kind(type(item)) for item in given if item is not None and not _is_nan(item)}
-    return list(given) if MOLECULE in kinds else None
+    if isinstance(given, (str, list, tuple)):
+        items = [given] if isinstance(given, str) else list(given)
+    else:
+        items = (_entries(to_numpy(given)) if _kind(type(given)) is ARRAY else None) or []
+    return items if MOLECULE in {_kind(type(item)) for item in items} else None
 
 
-def _is_nan(item: Any) -> bool:
-    return isinstance(item, float) and math.isnan(item)
-
-
-def _one_column(array: NDArray[Any]) -> Any:
-    """Return the entries of a table of text with one column, such as ``frame[["SMILES"]]``."""
-    if array.ndim == 2 and array.shape[1] != 1:
-        raise InputError(f"X is a table of {array.shape[1]} columns; give the column of SMILES, such as X['SMILES']")
-    return list(array.reshape(-1)) if array.ndim <= 2 else array
+def _entries(array: NDArray[Any]) -> list[Any] | None:
+    """Return the entries of a column of text or objects, such as ``frame[["SMILES"]]``; None for other arrays."""
+    if array.ndim == 2 and array.dtype.kind in "OUT" and any(isinstance(item, str) for item in array.flat):
+        if array.shape[1] != 1:
+            raise InputError(
+                f"X is a table of {array.shape[1]} columns; give the column of SMILES, such as X['SMILES']"
+            )
+        array = array.reshape(-1)
+    return list(array) if array.ndim == 1 and array.dtype.kind in "OUT" else None
 
 
 def standardization_of(graphs: GraphSet) -> str:
@@ -235,20 +227,15 @@ def _convert(given: Any, label_from: str | None, edge_label_from: str | None, op
         raise InputError(f"X is a single {kind}, not a list of graphs; give {unpack}")
     if kind is ARRAY and not isinstance(given, (list, tuple)):
         array = to_numpy(given)
-        text = array.dtype.kind in "UT" or (array.dtype.kind == "O" and isinstance(next(array.flat, None), str))
-        if array.ndim == 2 and text:
-            array = np.asarray(_one_column(array), dtype=object)
-        if array.dtype.kind not in "OUT" or array.ndim != 1:  # O, U, T: objects or strings
+        given = _entries(array)
+        if given is None:
             return from_stack(array)
-        given = list(array)
     items = _items(given)
     if not items:
         raise InputError("X holds no graph; give at least one")
     kind = _one_kind(items)
-    if kind in _LATER:
-        with naming_the_extra(f"reading a {kind}"):
-            module, convert = _LATER[kind]
-            graphs: GraphSet = getattr(importlib.import_module(module), convert)(items, **options)
+    if kind is MOLECULE:
+        graphs: GraphSet = _of_extra().from_smiles(items, **options)
         return graphs
     if kind is ARRAY:
         return from_matrices(items)
@@ -329,7 +316,7 @@ def _join(graphs: list[Graph], **columns: Any) -> GraphSet:
         raise InputError(f"graph {empty} of {len(graphs)} has no nodes; drop it")
     if any(each.node_names is None for each in graphs):  # names are kept only if every graph has them
         graphs = [each.but_with(node_names=None) for each in graphs]
-    return _in_order(join_graphs(_checked(graphs), **columns))
+    return join_graphs(_checked(graphs), **columns)
 
 
 def _checked(parts: Sequence[Graph]) -> list[Graph]:
@@ -347,15 +334,3 @@ def _checked(parts: Sequence[Graph]) -> list[Graph]:
     if labelled is None:
         return list(parts)
     return [p.but_with(edge_labels=labelled[:0]) if len(p.edges) == 0 else p for p in parts]
-
-
-def _in_order(graphs: GraphSet) -> GraphSet:
-    cells = ("node_offsets", "edge_offsets", "edges", "weights", "edge_labels")
-    return graphset_from_cells(
-        graphs.graph_of_cell,
-        graphs.edges,
-        graphs.sizes,
-        graphs.weights,
-        graphs.edge_labels,
-        **{field.name: getattr(graphs, field.name) for field in fields(graphs) if field.name not in cells},
-    )

@@ -1,15 +1,17 @@
-"""Edits of graphs: keep or delete nodes, change edges and labels."""
+"""Edits of graphs: keep or delete nodes, change edges and labels, fold leaves into labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError
-from isonn.graphs.graph import Graph
+from isonn.graphs.columns import columns_at, offsets_of, read_only, weights_of
+from isonn.graphs.graph import Graph, GraphSet
 from isonn.packing import IntArray
 
 
@@ -29,19 +31,7 @@ def induced(graph: Graph, nodes: Iterable[int]) -> Graph:
     edges = place[graph.edges]
     cells = np.flatnonzero((edges >= 0).all(axis=1))
     cells = cells[np.lexsort((edges[cells, 1], edges[cells, 0]))]
-
-    def take(column: NDArray[Any] | None, rows: IntArray) -> NDArray[Any] | None:
-        return None if column is None else column[rows]
-
-    return graph.but_with(
-        n=len(kept),
-        edges=edges[cells].reshape(-1, 2),
-        weights=take(graph.weights, cells),
-        edge_labels=take(graph.edge_labels, cells),
-        node_labels=take(graph.node_labels, kept),
-        node_attributes=take(graph.node_attributes, kept),
-        node_names=take(graph.node_names, kept),
-    )
+    return graph.but_with(n=len(kept), edges=edges[cells].reshape(-1, 2), **columns_at(graph, cells, kept))
 
 
 def delete_nodes(graph: Graph, nodes: Iterable[int]) -> Graph:
@@ -84,8 +74,7 @@ def set_edge(graph: Graph, first: int, second: int, weight: float = 1.0, label: 
     both = np.array([[first, second], [second, first]], dtype=np.int64)
     edges = np.concatenate([graph.edges[~same], both[:added]])
     order = np.lexsort(edges.T[::-1])
-    weights = np.ones(len(graph.edges)) if graph.weights is None else graph.weights
-    weights = np.concatenate([weights[~same], [float(weight)] * added])[order]
+    weights = np.concatenate([weights_of(graph)[~same], [float(weight)] * added])[order]
     if labels is not None:
         labels = np.array([*labels[~same].tolist(), *[label] * added], dtype=labels.dtype)[order]
     return graph.but_with(
@@ -137,3 +126,71 @@ def check_node(graph: Graph, node: int) -> None:
     """Raise `InputError` if the graph has no such node."""
     if not 0 <= node < graph.n:
         raise InputError(f"the graph has no node {node}; use 0 to {graph.n - 1}")
+
+
+def fold_leaves(graphs: GraphSet, label: Any) -> GraphSet:
+    """Return graphs without the leaf nodes of one label; see `GraphSet.fold_leaves`."""
+    if graphs.node_labels is None:
+        raise InputError(f"fold_leaves({label!r}) needs node labels, and {graphs.name} has none")
+    labels = np.array([str(each) for each in graphs.node_labels.tolist()])
+    names = {str(each): name for each, name in graphs.node_label_names.items()}
+    leaf = str(label) if str(label) in labels else {name: each for each, name in names.items()}.get(str(label), "")
+    if leaf not in labels:
+        known = [names.get(each, each) for each in map(str, np.unique(graphs.node_labels).tolist())]
+        shown = known[:10] + ["..."] * (len(known) > 10)
+        raise InputError(f"{label!r} is not a node label of {graphs.name}; use one of {', '.join(shown)}")
+    ends = graphs.edges + graphs.node_offsets[graphs.graph_of_cell, None]
+    leaves = (labels == leaf) & (np.bincount(ends[:, 0], minlength=len(labels)) == 1)
+    kept = ~leaves
+    kept[ends[leaves[ends].all(axis=1)]] = True  # two leaves that are each other's neighbour
+    folded = np.bincount(ends[~kept[ends[:, 0]], 1], minlength=len(labels)).tolist()
+    both = list(zip(labels.tolist(), folded, strict=True))
+    for old, count in sorted({(old, count) for old, count in both if count}):
+        names[f"{old}+{count}x{leaf}"] = f"{names.get(old, old)}{names.get(leaf, leaf)}{count if count > 1 else ''}"
+    cells = kept[ends].all(axis=1)
+    owner = graphs.graph_of_cell[cells]
+    offsets = offsets_of(np.add.reduceat(kept, graphs.node_offsets[:-1], dtype=np.int64))
+    columns = columns_at(graphs, cells, kept)
+    columns["node_labels"] = np.array([f"{old}+{count}x{leaf}" if count else old for old, count in both])[kept]
+    return replace(
+        graphs,
+        node_offsets=offsets,
+        edge_offsets=offsets_of(np.bincount(owner, minlength=len(graphs))),
+        edges=read_only((np.cumsum(kept) - 1)[ends[cells]] - offsets[owner, None]),
+        node_label_names=names,
+        **columns,
+    )
+
+
+def input_nodes(graph: Graph) -> IntArray:
+    """Return the number that each node had in the input, shape (n,).
+
+    Molecules without counter-ions or solvents have it in the column ``input_atoms`` of their table, as "1-4/5": nodes 1
+    to 4 of 5. Other graphs have all their nodes.
+    """
+    ranges, _, total = str(graph.row.get("input_atoms", "")).partition("/")
+    if not total:
+        return np.arange(graph.n)
+    bounds = [tuple(map(int, bound.split("-"))) for bound in ranges.split()]
+    return np.concatenate([np.arange(first, last + 1) for first, last in bounds])
+
+
+def on_input_nodes(graph: Graph, values: ArrayLike) -> NDArray[Any]:
+    """Return values of nodes as values of the nodes of the input, with 0 for nodes that were removed.
+
+    Args:
+        graph: a graph.
+        values: one value or row per node, such as ``explanation.node_importance``, shape (n, ...).
+
+    Example:
+        >>> molecule = isonn.molecules.from_smiles(["[Na+].CC(=O)[O-]"])[0]
+        >>> on_input_nodes(molecule, [1.0, 2.0, 3.0, 4.0]).tolist()
+        [0.0, 1.0, 2.0, 3.0, 4.0]
+    """
+    given = np.asarray(values)
+    if len(given) != graph.n:
+        raise InputError(f"values has {len(given)} entries for {graph.n} atoms; give one per node of the graph")
+    total = str(graph.row.get("input_atoms", "")).rpartition("/")[2]
+    spread = np.zeros((int(total) if total else graph.n, *given.shape[1:]), dtype=given.dtype)
+    spread[input_nodes(graph)] = given
+    return spread

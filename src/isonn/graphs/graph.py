@@ -21,8 +21,17 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from isonn.errors import InputError
 from isonn.graphs.checks import check_graph, check_set
-from isonn.graphs.columns import OF_CELLS, OF_GRAPHS, OF_NODES, ranges, read_only, read_only_copy, take
-from isonn.graphs.confounds import confound_columns
+from isonn.graphs.columns import (
+    OF_CELLS,
+    OF_GRAPHS,
+    OF_NODES,
+    columns_at,
+    confound_columns,
+    ranges,
+    read_only,
+    read_only_copy,
+    take,
+)
 from isonn.packing import IntArray
 from isonn.params import check_memory
 
@@ -86,10 +95,8 @@ class Graph:
     def unchecked(cls, **columns: Any) -> Graph:
         """Make a graph without checking its arrays, for graphs taken from a checked set."""
         graph = object.__new__(cls)
-        defaults = {"weights": None, "node_labels": None, "edge_labels": None, "node_attributes": None}
-        graph.__dict__.update(defaults, node_names=None, id=None, kind="", row={})
-        graph.__dict__.update(node_label_names={}, edge_label_names={})
-        graph.__dict__.update(columns)
+        graph.__dict__.update(dict.fromkeys((*OF_CELLS, *OF_NODES, "id")), kind="", row={})
+        graph.__dict__.update({"node_label_names": {}, "edge_label_names": {}, **columns})
         return graph
 
     def but_with(self, **columns: Any) -> Graph:
@@ -304,19 +311,14 @@ class GraphSet(Sequence[Graph]):
         chosen = np.arange(len(self))[index].reshape(-1)
         nodes, node_offsets = ranges(self.node_offsets, chosen)
         cells, edge_offsets = ranges(self.edge_offsets, chosen)
-        taken: dict[str, Any] = {
-            column: read_only(getattr(self, column)[rows])
-            for columns, rows in ((OF_CELLS, cells), (OF_NODES, nodes), (OF_GRAPHS, chosen))
-            for column in columns
-            if getattr(self, column) is not None
-        }
         return replace(
             self,
             node_offsets=node_offsets,
             edge_offsets=edge_offsets,
-            edges=read_only(self.edges[cells]),
+            edges=take(self.edges, cells),
             table={column: values[chosen] for column, values in self.table.items()},
-            **taken,
+            **columns_at(self, cells, nodes),
+            **{column: take(getattr(self, column), chosen) for column in OF_GRAPHS},
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -345,7 +347,7 @@ class GraphSet(Sequence[Graph]):
             >>> isonn.as_graphset([methane]).fold_leaves("H").node_labels.tolist()
             ['C+2xH']
         """
-        from isonn.graphs.fold import fold_leaves
+        from isonn.graphs.edit import fold_leaves
 
         return fold_leaves(self, label)
 
@@ -366,13 +368,7 @@ class GraphSet(Sequence[Graph]):
         start = self.node_offsets[:-1][self.graph_of_cell, None]
         edges = new[self.edges + start] - start
         order = np.lexsort((edges[:, 1], edges[:, 0], self.graph_of_cell))
-        moved: dict[str, Any] = {
-            column: read_only(getattr(self, column)[rows])
-            for columns, rows in ((OF_CELLS, order), (OF_NODES, old))
-            for column in columns
-            if getattr(self, column) is not None
-        }
-        return replace(self, edges=read_only(edges[order]), **moved)
+        return replace(self, edges=take(edges, order), **columns_at(self, order, old))
 
     @overload
     def __getitem__(self, index: int) -> Graph: ...
@@ -413,11 +409,7 @@ class GraphSet(Sequence[Graph]):
         return Graph.unchecked(
             n=int(self.sizes[i]),
             edges=self.edges[cells],
-            weights=take(self.weights, cells),
-            node_labels=take(self.node_labels, nodes),
-            edge_labels=take(self.edge_labels, cells),
-            node_attributes=take(self.node_attributes, nodes),
-            node_names=take(self.node_names, nodes),
+            **columns_at(self, cells, nodes),
             id=None if self.ids is None else str(self.ids[i]),
             kind=self.kind,
             row={column: values[i] for column, values in self.table.items()},

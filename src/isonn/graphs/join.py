@@ -71,10 +71,10 @@ def join_graphs(graphs: Sequence[Graph], **columns: Any) -> GraphSet:
     columns.setdefault("table", {name: np.array([graph.row[name] for graph in graphs]) for name in names})
     kinds = {graph.kind for graph in graphs}
     columns.setdefault("kind", kinds.pop() if len(kinds) == 1 else "")
-    return GraphSet(
-        node_offsets=offsets_of(np.array([graph.n for graph in graphs], dtype=np.int64)),
-        edge_offsets=offsets_of(np.array([len(graph.edges) for graph in graphs], dtype=np.int64)),
-        edges=np.concatenate([graph.edges for graph in graphs]) if graphs else np.zeros((0, 2), dtype=np.int64),
+    return graphset_from_cells(
+        np.repeat(np.arange(len(graphs)), [len(graph.edges) for graph in graphs]),
+        np.concatenate([np.zeros((0, 2), dtype=np.int64), *(graph.edges for graph in graphs)]),
+        [graph.n for graph in graphs],
         **columns,
     )
 

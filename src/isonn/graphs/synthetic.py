@@ -27,7 +27,6 @@ MOTIFS: dict[str, tuple[int, Edges]] = {
     "square": (4, ((0, 1), (1, 2), (2, 3), (3, 0))),
     "triangle": (3, ((0, 1), (1, 2), (2, 0))),
 }
-BASES = ("tree", "attachment")
 
 
 @dataclass(frozen=True)
@@ -59,29 +58,24 @@ def planted_motifs(
     n_graphs: int = 200,
     motif: str = "house",
     control: str | None = "cycle",
-    base: str = "tree",
     n_nodes: tuple[int, int] = (15, 25),
-    attach_edges: int = 1,
     seed: int = 0,
 ) -> Planted:
-    """Make graphs, half with a motif (class 1) and half with a control (class 0) attached to a random base.
+    """Make graphs, half with a motif (class 1) and half with a control (class 0) attached to a random tree.
 
     Both classes draw the number of nodes, planted piece included, from the same distribution. The classes differ in the
     planted piece, and possibly in its number of edges: a house has one edge more than a cycle. ``motif="house",
     control="bowtie"`` have the same number of nodes and edges and differ only in structure. Nodes and graphs are in
     random order.
 
-    The base is a tree, so with ``attach_edges=1`` a piece with a cycle occurs exactly once. Stars and paths also occur
-    in trees by chance, and more attaching edges close other cycles.
+    All labelled trees are equally likely. One edge attaches the piece, so a piece with a cycle occurs exactly once.
+    Stars and paths also occur in trees by chance.
 
     Args:
         n_graphs: number of graphs; if odd, class 1 has one more.
         motif: the piece planted in class 1: house, bowtie, cycle, star, path, clique, square or triangle.
-        control: the piece planted in class 0, or None for a larger base instead.
-        base: "tree", uniform over all labelled trees (Prüfer code), or "attachment", where each new node joins an
-            existing one with probability proportional to its degree, so that a few nodes have many neighbours.
+        control: the piece planted in class 0, or None for a larger tree instead.
         n_nodes: smallest and largest number of nodes of a graph, planted piece included.
-        attach_edges: edges between the planted piece and the base.
         seed: the same seed gives the same graphs.
 
     Example:
@@ -89,21 +83,20 @@ def planted_motifs(
         >>> int(planted.edge_truth(int(planted.graphs.y.argmax())).sum()) // 2
         6
     """
-    _check(n_graphs, motif, control, base, n_nodes, attach_edges)
+    _check(n_graphs, motif, control, n_nodes)
     draw = numpy_stream(seed, "planted")
     y = draw.permutation(np.arange(1, n_graphs + 1) % 2)
     sizes = draw.integers(n_nodes[0], n_nodes[1] + 1, size=n_graphs)
     links, planted = [], []
     for n, label in zip(sizes.tolist(), y.tolist(), strict=True):
-        name = motif if label == 1 else control
         number = draw.permutation(n)  # so that node order carries no information
+        name = motif if label == 1 else control
         size, edges = MOTIFS[name] if name is not None else (0, ())
-        tree = _tree(n - size, base, draw) + size
-        pairs = [np.array(edges, dtype=np.int64).reshape(-1, 2), tree]
+        pairs = [*edges, *(_tree(n - size, draw) + size).tolist()]
         if size:
-            crossing = draw.choice(size * (n - size), size=attach_edges, replace=False)
-            pairs.append(np.column_stack([crossing % size, size + crossing // size]))
-        links.append(number[np.concatenate(pairs)])
+            (crossing,) = draw.choice(size * (n - size), size=1, replace=False).tolist()
+            pairs.append((crossing % size, size + crossing // size))
+        links.append(number[np.array(pairs)])
         planted.append(number[:size].astype(np.int64))
     there = np.concatenate(links)
     owner = np.repeat(np.arange(n_graphs), [len(pairs) for pairs in links])
@@ -117,13 +110,8 @@ def planted_motifs(
     return Planted(graphs, tuple(planted))
 
 
-def _tree(n: int, base: str, draw: np.random.Generator) -> IntArray:
-    """Return the n - 1 edges of a random tree."""
-    if base == "attachment":
-        ends = [0]  # each node as often as its degree, the first once more
-        for node in range(1, n):
-            ends += [ends[int(draw.integers(len(ends)))], node]
-        return np.array(ends[1:], dtype=np.int64).reshape(-1, 2)
+def _tree(n: int, draw: np.random.Generator) -> IntArray:
+    """Return the n - 1 edges of a random tree, by its Prüfer code."""
     if n < 3:
         return np.array([(0, 1)][: n - 1], dtype=np.int64).reshape(-1, 2)
     code = draw.integers(n, size=n - 2)
@@ -139,9 +127,7 @@ def _tree(n: int, base: str, draw: np.random.Generator) -> IntArray:
     return np.array(edges, dtype=np.int64)
 
 
-def _check(
-    n_graphs: int, motif: str, control: str | None, base: str, n_nodes: tuple[int, int], attach_edges: int
-) -> None:
+def _check(n_graphs: int, motif: str, control: str | None, n_nodes: tuple[int, int]) -> None:
     if n_graphs < 2:
         raise InputError(f"n_graphs={n_graphs} leaves a class empty; use at least 2")
     for what, name in (("motif", motif), ("control", control)):
@@ -151,16 +137,9 @@ def _check(
         raise InputError(
             f"motif and control are both {motif!r}, so the classes would not differ; choose another control"
         )
-    if base not in BASES:
-        raise InputError(f"base={base!r} is not known; use one of {', '.join(BASES)}")
     largest = max(MOTIFS[name][0] for name in (motif, control) if name is not None)
-    lowest, highest = n_nodes
-    if not largest < lowest <= highest:
+    if not largest < n_nodes[0] <= n_nodes[1]:
         raise InputError(
             f"n_nodes={n_nodes} leaves no room for a base next to {largest} planted nodes; "
             f"use a smallest number of at least {largest + 1} and a largest that is not below it"
         )
-    smallest = min(MOTIFS[name][0] for name in (motif, control) if name is not None)
-    most = min(size * (lowest - size) for size in (smallest, largest))
-    if not 1 <= attach_edges <= most:
-        raise InputError(f"attach_edges={attach_edges} is not possible with n_nodes={n_nodes}; use 1 to {most}")

@@ -9,7 +9,7 @@ salts are one graph (`standardize`). Stereochemistry is ignored, so stereoisomer
 from isonn.errors import naming_the_extra
 
 with naming_the_extra("isonn.molecules"):
-    from isonn.graphs.input_nodes import on_input_nodes as on_input_atoms
+    from isonn.graphs.edit import on_input_nodes as on_input_atoms
     from isonn.molecules.convert import canonical_smiles, from_smiles, scaffolds, to_mol
     from isonn.molecules.edit import delete_atoms
     from isonn.molecules.groups import find_group

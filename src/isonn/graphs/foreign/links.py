@@ -1,4 +1,4 @@
-"""Links, weights and labels as lists, the form in which NetworkX and igraph hold them, as a `Graph`."""
+"""Graphs of NetworkX and igraph, which hold links, weights and labels as lists."""
 
 from __future__ import annotations
 
@@ -39,6 +39,54 @@ def choose_attribute(what: str, wanted: str | None, present: set[str], usual: st
             stacklevel=2,
         )
     return usual if wanted == AUTO else wanted
+
+
+def from_networkx(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
+    """Read node labels, edge labels and edge ``weight``; nodes that are strings become names."""
+    node_keys = attribute_names(data for graph in graphs for _, data in graph.nodes(data=True))
+    edge_keys = attribute_names(data for graph in graphs for _, _, data in graph.edges(data=True))
+    label = choose_attribute("node", label_from, node_keys)
+    edge_label = choose_attribute("edge", edge_label_from, edge_keys)
+
+    def links(graph: Any) -> Links:
+        number = {node: position for position, node in enumerate(graph)}
+        edges = list(graph.edges(data=True))
+        return Links(
+            n=len(number),
+            pairs=[(number[u], number[v]) for u, v, _ in edges],
+            directed=graph.is_directed(),
+            weights=[data.get("weight") for _, _, data in edges],
+            edge_labels=[data.get(edge_label) for _, _, data in edges],
+            node_labels=[data.get(label) for _, data in graph.nodes(data=True)],
+            names=list(number),
+            id=graph.graph.get("name"),
+        )
+
+    return [links(graph).graph(f"graph {i} of {len(graphs)}") for i, graph in enumerate(graphs)]
+
+
+def from_igraph(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
+    """Read node labels, edge labels and edge ``weight``; the vertex attribute ``name`` becomes node names."""
+    label = choose_attribute("node", label_from, attribute_names(graph.vs.attributes() for graph in graphs) - {"name"})
+    edge_label = choose_attribute("edge", edge_label_from, attribute_names(graph.es.attributes() for graph in graphs))
+
+    def column(sequence: Any, attribute: str | None) -> list[Any]:
+        there = attribute is not None and attribute in sequence.attributes()
+        return list(sequence[attribute]) if there else [None] * len(sequence)
+
+    def links(graph: Any) -> Links:
+        return Links(
+            n=graph.vcount(),
+            pairs=graph.get_edgelist(),
+            directed=graph.is_directed(),
+            weights=column(graph.es, "weight"),
+            edge_labels=column(graph.es, edge_label),
+            node_labels=column(graph.vs, label),
+            names=column(graph.vs, "name"),
+            id=graph["name"] if "name" in graph.attributes() else None,
+        )
+
+    return [links(graph).graph(f"graph {i} of {len(graphs)}") for i, graph in enumerate(graphs)]
 
 
 @dataclass(frozen=True)
