@@ -13,7 +13,7 @@ import isonn
 from isonn.report.charts import scatter
 from isonn.report.judged import held_out
 from isonn.report.model_page import ModelPage
-from isonn.report.unit_table import unit_rows
+from isonn.report.sections.units import unit_rows
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")

@@ -18,9 +18,9 @@ from isonn.explain.reasons import Reason, predict_without
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
 from isonn.report.counts import Holders
-from isonn.report.draw import Mark, draw_graph, shortened, symbols
-from isonn.report.header import Example
+from isonn.report.draw import Mark, draw_explained, shortened, symbols
 from isonn.report.judged import Judged
+from isonn.report.page import Example
 from isonn.report.panels import Panel, panel_of
 from isonn.report.words import Naming, has_target
 from isonn.targets import Numbers
@@ -170,15 +170,12 @@ class Cases:
 
     def highlighted(self, panel: Panel, nodes: Sequence[int], positive: bool, text: str) -> Example:
         """Draw a graph for the first screen with some nodes highlighted."""
-        e = self.explanation(panel.number)
-        drawing = draw_graph(
-            e.graph,
-            symbols=self.look,
+        drawing = draw_explained(
+            self.explanation(panel.number),
+            self.look,
             title=f"{panel.title}, predicted {panel.predicted}; highlighted: {text}",
             marks=[Mark(tuple(nodes), positive=positive)],
             shown=[0],
-            node_importance=e.node_importance,
-            edge_importance=e.edge_importance,
         )
         return Example(panel, drawing, text)
 

@@ -24,7 +24,7 @@ from isonn.experiments.validation import BOOTSTRAPS, SCRAMBLED_GRAPHS, Validatio
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.report.page import render, write
-from isonn.report.unit_table import unit_rows
+from isonn.report.sections.units import unit_rows
 from isonn.seeding import numpy_stream
 from isonn.targets import as_y
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.plugins import load_plugin
+
+if TYPE_CHECKING:
+    from isonn.explain.explanation import Explanation
 
 #: Number of steps of importance in a colour scale, on each side.
 LEVELS = 4
@@ -222,6 +225,19 @@ def draw_graph(graph: Graph, **options: Any) -> Drawing:
         ('graph', '<svg class="isonn graph" role="img" ')
     """
     return drawer_of(graph).draw(Scene(graph, **options))
+
+
+def draw_explained(explanation: Explanation, symbols: Symbols | None = None, **options: Any) -> Drawing:
+    """Draw an explained graph, coloured by contribution.
+
+    Args:
+        symbols: the look of labels; None takes the names that the explanation has.
+        options: as of `draw_graph`.
+    """
+    e = explanation
+    look = symbols or symbols_of(e.graph.node_labels, e.label_names, e.edge_label_names)
+    importances = {"node_importance": e.node_importance, "edge_importance": e.edge_importance}
+    return draw_graph(e.graph, symbols=look, **importances, **options)
 
 
 def draw_template(template: Template, kind: str = "", **options: Any) -> Drawing:

@@ -15,9 +15,8 @@ from isonn.explain.explanation import Explanation
 from isonn.graphs.graph import GraphSet
 from isonn.report.cases import Cases
 from isonn.report.draw import shortened, symbols_of
-from isonn.report.header import Example, Header, Tile
 from isonn.report.judged import Judged, check_takes, training_words
-from isonn.report.page import render_page, require_jinja2
+from isonn.report.page import Example, Header, Tile, render_page, require_jinja2
 from isonn.report.panels import Panel, panel_of
 from isonn.report.sections.gallery import gallery_section
 from isonn.report.sections.provenance import provenance_section

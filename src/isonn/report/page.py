@@ -1,4 +1,4 @@
-"""Self-contained HTML pages, with style and script inside, no network access, and all user text escaped."""
+"""Self-contained HTML pages of a first screen and sections, without network access, all user text escaped."""
 
 from __future__ import annotations
 
@@ -7,27 +7,104 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isonn import __version__
 from isonn.errors import InputError, MissingDependencyError
 from isonn.files import atomic_file
 from isonn.report.charts import share_bar
+from isonn.report.draw import Drawing
 from isonn.report.panels import Panel
 from isonn.report.words import percent_text, side, signed
-
-if TYPE_CHECKING:
-    from isonn.report.header import Header
-    from isonn.report.section import Section
 
 #: Number of panels drawn at once; page.js has the same number.
 AT_ONCE = 100
 #: A word with links, short enough for a line of a phone.
 _FORMULA = re.compile(r"(?=.*[\u2013=\u2261:~]).{2,28}")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number of the first screen: its name, the number, and a line below."""
+
+    name: str
+    value: str
+    about: str
+    main: bool = False
+
+
+@dataclass(frozen=True)
+class Example:
+    """The graph of the first screen: its panel, its drawing there, and what is highlighted."""
+
+    panel: Panel
+    drawing: Drawing
+    text: str
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first screen.
+
+    Attributes:
+        kicker: the line above the question.
+        question: the heading of the page.
+        answers: the answer, one paragraph each.
+        tiles: its numbers.
+        example: a graph that shows the answer, or None.
+        how: a sentence about how the predictions were made, or "".
+        note: what is missing and why, or "".
+        wide: whether the answer takes the whole width, because there is never an example.
+    """
+
+    kicker: str
+    question: str
+    answers: Sequence[str]
+    tiles: Sequence[Tile] = ()
+    example: Example | None = None
+    how: str = ""
+    note: str = ""
+    wide: bool = False
+
+    def html(self) -> Any:
+        """Return the first screen as safe markup."""
+        return fragment("header.html", header=self)
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A part of a page with its own heading.
+
+    A page is a list of sections. To add one, write one file in ``isonn/report/sections`` with a function that returns
+    the section, or None if there is nothing to show; one template in ``isonn/report/html/sections``; and one line in
+    each page that shows it (`model_page`, `run_page`, `explain_page`). Text is escaped by the template; only drawings
+    and charts of isonn may be marked as safe. Explanations and matches are read from `isonn.report.cases.Cases`, which
+    computes them once for all sections.
+
+    Attributes:
+        anchor: the id of the section, unique on its page.
+        title: the heading.
+        content: the values for the template.
+        listed: its name in the list of sections at the top of long pages.
+        heading_hidden: whether only screen readers get the heading.
+        template: the file in ``html/sections`` without its ending; "" if it is called like the anchor.
+    """
+
+    anchor: str
+    title: str
+    content: Mapping[str, Any]
+    listed: str = ""
+    heading_hidden: bool = False
+    template: str = ""
+
+    def html(self) -> Any:
+        """Return the section below its heading, as safe markup."""
+        return fragment(f"sections/{self.template or self.anchor}.html", **self.content)
 
 
 def render_page(

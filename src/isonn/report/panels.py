@@ -14,7 +14,7 @@ from isonn.explain.reasons import Reason
 from isonn.graphs.graph import Graph
 from isonn.report.charts import bar
 from isonn.report.counts import Holders
-from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_graph
+from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_explained
 from isonn.report.waterfall import waterfall
 from isonn.report.words import CONNECTIONS, Naming, brief, listed, percent_text, reason_words
 from isonn.targets import Labels, Numbers
@@ -188,14 +188,12 @@ def _drawing(explanation: Explanation, matches: Sequence[Match], name: str, pred
     """Draw a graph with its reasons and listed matches, which the page highlights."""
     reasons = explanation.reasons
     strongest = f"; strongest reason: {reason_words(reasons[0])}" if reasons else ""
-    return draw_graph(
-        explanation.graph,
-        symbols=look,
+    return draw_explained(
+        explanation,
+        look,
         title=f"{name}{describe(explanation.graph)}, predicted {predicted}{strongest}",
         marks=[*reason_marks(reasons), *(Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches)],
         shown=range(min(1, len(reasons))),
-        node_importance=explanation.node_importance,
-        edge_importance=explanation.edge_importance,
     )
 
 

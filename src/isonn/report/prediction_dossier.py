@@ -9,7 +9,7 @@ from typing import Any
 from isonn import __version__
 from isonn.explain.explanation import Explanation
 from isonn.report.dossier import MISSING, Chapter, Dossier, Entry
-from isonn.report.draw import draw_graph, symbols_of
+from isonn.report.draw import draw_explained
 from isonn.report.panels import reason_marks
 from isonn.report.sections.trust import range_words, value_words
 from isonn.report.words import Naming, reason_words, signed
@@ -48,9 +48,8 @@ def prediction_dossier(
 
 
 def _substance(explanation: Explanation, facts: Mapping[str, str]) -> list[Entry]:
-    look = symbols_of(explanation.graph.node_labels, explanation.label_names, explanation.edge_label_names)
     marks = reason_marks(explanation.reasons[:1])
-    drawing = draw_graph(explanation.graph, symbols=look, title="The structure", marks=marks, shown=range(len(marks)))
+    drawing = draw_explained(explanation, title="The structure", marks=marks, shown=range(len(marks)))
     rows = [[key, value] for key, value in facts.items()]
     picture = Entry("1.2 Structure, with the strongest reason highlighted", drawing=drawing.svg)
     return [Entry("1.1 Identity", "", (("what", "value"), rows)), picture]

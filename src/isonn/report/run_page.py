@@ -23,12 +23,10 @@ from isonn.report.comparison import (
     ranking,
     reference_method,
 )
-from isonn.report.header import Header, Tile
 from isonn.report.judged import Judged, choose_job, refitted, saved
 from isonn.report.model_page import GRAPHS, ModelPage
-from isonn.report.page import render_page, require_jinja2
+from isonn.report.page import Header, Section, Tile, render_page, require_jinja2
 from isonn.report.runs import Group, Run, find_graphs, read_run
-from isonn.report.section import Section
 from isonn.report.sections.comparison import (
     confusion_section,
     curves_section,

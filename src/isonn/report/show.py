@@ -18,6 +18,7 @@ from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.draw import (
     count_edges,
     describe,
+    draw_explained,
     draw_graph,
     draw_template,
     shortened,
@@ -90,25 +91,18 @@ def template_html(template: Template) -> str:
 
 def explanation_svg(explanation: Explanation) -> str:
     """Return the graph as a complete SVG file, coloured by contribution, beside the waterfall of its units."""
-    return standalone(beside(explanation_drawing(explanation).svg, waterfall(explanation)))
+    return standalone(beside(_drawing(explanation).svg, waterfall(explanation)))
 
 
-def explanation_drawing(explanation: Explanation) -> Drawing:
-    """Return the drawing of an explanation."""
-    graph, reasons = explanation.graph, explanation.reasons
-    return draw_graph(
-        graph,
-        marks=reason_marks(reasons),
-        shown=range(len(reasons)),
-        node_importance=explanation.node_importance,
-        edge_importance=explanation.edge_importance,
-        symbols=symbols_of(graph.node_labels, explanation.label_names, explanation.edge_label_names),
-    )
+def _drawing(explanation: Explanation) -> Drawing:
+    """Return the drawing of an explanation with all its reasons highlighted."""
+    marks = reason_marks(explanation.reasons)
+    return draw_explained(explanation, marks=marks, shown=range(len(marks)))
 
 
 def explanation_html(explanation: Explanation) -> str:
     """Return the prediction, the drawing and the reasons, for a notebook."""
-    drawing = explanation_drawing(explanation)
+    drawing = _drawing(explanation)
     items = "".join(
         f"<li>{escape(reason_words(reason))} ({signed(reason.contribution)})</li>" for reason in explanation.reasons
     )

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.graphs.graph import GraphSet
-from isonn.report.header import Tile
 from isonn.report.judged import folds_of
+from isonn.report.page import Tile
 from isonn.report.words import percent_text
 from isonn.targets import Labels, Numbers
 

@@ -8,9 +8,7 @@ import numpy as np
 
 from isonn.domain import Assessment
 from isonn.errors import InputError
-from isonn.explain.explanation import Explanation
 from isonn.graphs.graph import GraphSet
-from isonn.report.draw import Drawing, draw_graph, symbols_of
 
 #: Elements that the page offers.
 ELEMENTS = ["C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si"]
@@ -127,14 +125,3 @@ def output_names(model: Any) -> list[str]:
     """Return the name of each class, label or column of numbers; by default its value."""
     names = model.label_names_.get("class" if model.target_.exclusive else "target", {})
     return [str(names.get(value, value)) for value in model.target_.classes.tolist()]
-
-
-def draw(explanation: Explanation) -> Drawing:
-    """Draw a graph, coloured by contribution."""
-    graph = explanation.graph
-    return draw_graph(
-        graph,
-        symbols=symbols_of(graph.node_labels, explanation.label_names, explanation.edge_label_names),
-        node_importance=explanation.node_importance,
-        edge_importance=explanation.edge_importance,
-    )

@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import isonn
 from isonn.errors import IsoNNError
+from isonn.report.draw import draw_explained
 from isonn.serve import answers
 from isonn.serve.bodies import Limits, RequestError, read_graphs, read_json
 from isonn.serve.whatif import suggest, whatif
@@ -77,7 +78,7 @@ class Models:
         graphs = read_graphs(body, model, self.limits.explained, self.limits)
         for i in range(len(graphs)):
             explanation = model.explain(graphs[i : i + 1], label=body.get("label"))
-            drawn = {"svg": answers.draw(explanation).svg} if body.get("svg") else {}
+            drawn = {"svg": draw_explained(explanation).svg} if body.get("svg") else {}
             rows.append({**explanation.to_dict(without=False), **drawn})
         return {"model": name, "explanations": rows}
 

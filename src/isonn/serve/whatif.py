@@ -9,8 +9,7 @@ from isonn.graphs.convert import as_graphset
 from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
 from isonn.graphs.graph import Graph
 from isonn.graphs.join import join_graphs
-from isonn.report.draw import Drawing, describe, svg_number
-from isonn.serve.answers import draw
+from isonn.report.draw import Drawing, describe, draw_explained, svg_number
 from isonn.serve.bodies import Limits, label_names, read_graphs, whole
 
 #: Radius of the area of a node that reacts to a click, in pixels of the drawing.
@@ -46,7 +45,7 @@ def whatif(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
         **edited,
         "about": describe(graphs[0]),
         "names": [explanation.node_name(node) for node in range(graphs[0].n)],
-        "svg": clickable(draw(explanation), graphs[0]),
+        "svg": clickable(draw_explained(explanation), graphs[0]),
     }
 
 

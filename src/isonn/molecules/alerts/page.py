@@ -12,8 +12,7 @@ from isonn.molecules.alerts.table import percent
 from isonn.molecules.convert import from_smiles, to_mol
 from isonn.molecules.groups import groups_named
 from isonn.report.draw import Mark, draw_graph
-from isonn.report.header import Tile
-from isonn.report.page import render, write
+from isonn.report.page import Tile, render, write
 
 if TYPE_CHECKING:
     from isonn.molecules.alerts.table import Alert, Alerts

@@ -14,8 +14,8 @@ from isonn.experiments.tables import cells, legend
 from isonn.graphs.graph import GraphSet
 from isonn.report.charts import Strip, dot_plot, interval_row, line_chart
 from isonn.report.comparison import Difference, Rank, kind_of, metric_heading, ranked_scores, reference_method
+from isonn.report.page import Section
 from isonn.report.runs import Group
-from isonn.report.section import Section
 from isonn.report.words import Naming
 
 #: Maximum number of classes in a confusion matrix, and of points of a loss.

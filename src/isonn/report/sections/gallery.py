@@ -1,4 +1,4 @@
-"""The gallery: every graph with its prediction and its reasons."""
+"""The gallery: every graph with its prediction and its reasons, and the worst mistakes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from isonn.graphs.graph import Graph
 from isonn.report.cases import Cases
 from isonn.report.draw import Symbols, drawer_of
+from isonn.report.page import Section
 from isonn.report.panels import Panel
-from isonn.report.section import Section
+
+#: Number of mistakes shown.
+WORST = 6
 
 
 def gallery_of_set(cases: Cases) -> Section:
@@ -41,3 +44,10 @@ def gallery_section(panels: Sequence[Panel], graph: Graph, look: Symbols, senten
     if sentence:
         title = f"Every {noun} and its reasons"
     return Section("gallery", title, content, "Graphs", heading_hidden=len(panels) == 1 and not sentence)
+
+
+def mistakes_section(cases: Cases) -> Section | None:
+    """Return the most confident wrong predictions, with the reason behind each."""
+    wrong = [panel for panel in cases.panels if panel.right is False]
+    worst = sorted(wrong, key=lambda panel: -(panel.confidence or 0))[:WORST]
+    return Section("mistakes", "Worst mistakes", {"worst": worst}, "Mistakes") if worst else None

@@ -9,7 +9,7 @@ import numpy as np
 from isonn.packing import Floats
 from isonn.report.cases import Cases
 from isonn.report.charts import scatter
-from isonn.report.section import Section
+from isonn.report.page import Section
 from isonn.targets import Numbers
 
 

@@ -15,7 +15,7 @@ from isonn.report.cases import Cases
 from isonn.report.charts import share_bar
 from isonn.report.counts import Sides, count_by_class, has_classes, sides_of
 from isonn.report.draw import Drawing, Mark, draw_graph, draw_template, shortened
-from isonn.report.section import Section
+from isonn.report.page import Section
 from isonn.report.words import brief
 from isonn.targets import Numbers
 
@@ -64,6 +64,11 @@ class Piece:
     def total(self) -> int:
         """Number of all graphs."""
         return sum(of for _, _, of in self.counts)
+
+    @property
+    def lowers(self) -> bool:
+        """Whether numbers are lower with it."""
+        return self.means is not None and self.means[0] < self.means[1]
 
     @property
     def marks(self) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 from isonn.experiments.protocols import PROTOCOLS, about_run, find_protocol
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
+from isonn.report.page import Section
 from isonn.report.runs import Group
-from isonn.report.section import Section
 from isonn.report.words import Naming, count_text
 
 #: Names and values.

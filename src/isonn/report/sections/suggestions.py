@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from isonn.explain.suggest import Suggestion, read_goal
 from isonn.report.cases import Cases
-from isonn.report.draw import draw_graph
-from isonn.report.section import Section
+from isonn.report.draw import draw_explained
+from isonn.report.page import Section
 from isonn.report.words import percent_text
 
 #: Suggestions drawn for a graph.
@@ -40,13 +40,7 @@ def _suggestions(cases: Cases, number: int, text: str | None) -> list[Suggested]
 def _suggested(cases: Cases, suggestion: Suggestion, goal: Any) -> Suggested:
     clf = cases.clf
     e = clf.explain(suggestion.graph, label=goal if clf.target_.exclusive else None)
-    drawing = draw_graph(
-        suggestion.graph,
-        symbols=cases.look,
-        title=f"{suggestion.text} {suggestion.smiles}".strip(),
-        node_importance=e.node_importance,
-        edge_importance=e.edge_importance,
-    )
+    drawing = draw_explained(e, cases.look, title=f"{suggestion.text} {suggestion.smiles}".strip())
     answer = f"{suggestion.answer:.3g}" if clf.target_.numeric else percent_text(suggestion.answer)
     if clf.target_.exclusive:
         answer += f" {cases.naming.class_(goal)}"

@@ -13,7 +13,7 @@ from isonn.explain.template import Template
 from isonn.explain.text import degree_text
 from isonn.report.cases import Cases
 from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, draw_template
-from isonn.report.section import Section
+from isonn.report.page import Section
 from isonn.targets import Numbers
 
 #: Maximum number of templates on a page, strongest first. The templates of models with more than `FEW` are not shown.

@@ -9,7 +9,7 @@ from typing import Any
 from isonn.domain import GraphDomain, Neighbour
 from isonn.explain.explanation import Explanation
 from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, shortened
-from isonn.report.section import Section
+from isonn.report.page import Section
 from isonn.report.words import Naming
 
 #: Maximum number of graphs that are listed, and of graphs whose unseen pieces are drawn.
