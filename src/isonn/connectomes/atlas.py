@@ -17,27 +17,21 @@ from isonn.errors import InputError, naming_the_extra
 from isonn.graphs.io.text import read_table
 
 #: Headers of an atlas file for region names, networks and coordinates.
-NAMES, NETWORKS = (
-    ("name", "region", "label", "labels", "roi", "roi_name", "region_name"),
-    ("network", "networks", "net"),
-)
+NAMES = ("name", "region", "label", "labels", "roi", "roi_name", "region_name")
+NETWORKS = ("network", "networks", "net")
 PLACES = ("x", "y", "z")
 #: Names of a first entry that is not a region, as in many atlases.
 BACKGROUND = ("background", "unknown", "???", "")
 #: The first regions of AAL are the cerebrum, the other 26 the cerebellum.
 CEREBRUM = 90
-#: Atlases that nilearn carries or downloads: the function that fetches them, and its options.
-POWER, DOSENBACH, SEITZMAN = (f"coords_{name}" for name in ("power_2011", "dosenbach_2010", "seitzman_2018"))
+#: Atlases that nilearn carries or downloads: the function that fetches them, and its options. The first four names may
+#: end with the number of regions.
 AAL: tuple[str, dict[str, Any]] = ("atlas_aal", {"version": "SPM12", "verbose": 0})  # later versions have other regions
 FETCHED: dict[str, tuple[str, dict[str, Any]]] = {
-    "power": (POWER, {}),
-    "power-264": (POWER, {}),
-    "dosenbach": (DOSENBACH, {}),
-    "dosenbach-160": (DOSENBACH, {}),
-    "seitzman": (SEITZMAN, {}),
-    "seitzman-300": (SEITZMAN, {}),
+    "power": ("coords_power_2011", {}),
+    "dosenbach": ("coords_dosenbach_2010", {}),
+    "seitzman": ("coords_seitzman_2018", {}),
     "aal": AAL,
-    "aal-116": AAL,
     "aal-90": AAL,
     "harvard-oxford": ("atlas_harvard_oxford", {"atlas_name": "cort-maxprob-thr25-2mm", "verbose": 0}),
 }
@@ -103,8 +97,18 @@ class Atlas:
         """The regions by network, in the atlas's order within each; unchanged without networks."""
         if self.networks is None:
             return np.arange(len(self))
-        _, first, code = np.unique(self.networks, return_index=True, return_inverse=True)
-        return np.lexsort((np.arange(len(self)), first[code.reshape(-1)]))
+        return by_network(self.networks)
+
+    @property
+    def network_names(self) -> list[str]:
+        """The networks in order of their first region."""
+        return [] if self.networks is None else list(dict.fromkeys(self.networks.tolist()))
+
+
+def by_network(networks: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the regions by network, with networks in order of first occurrence."""
+    _, first, code = np.unique(networks, return_index=True, return_inverse=True)
+    return np.argsort(first[code.reshape(-1)], kind="stable")
 
 
 def as_atlas(source: Any) -> Atlas:
@@ -130,12 +134,11 @@ def as_atlas(source: Any) -> Atlas:
     if isinstance(source, (str, os.PathLike)):
         return _from_file(Path(source))
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
-        return _from_columns({str(name).lower(): list(source[name]) for name in source.columns}, "the table")
+        return _from_columns(_columns(source), "the table")
     if hasattr(source, "get") and any(key in source for key in ("labels", "lut", "rois")):
         return _from_nilearn(source)
     if isinstance(source, (list, tuple, np.ndarray)):
-        names = [_text(name) for name in source]
-        return Atlas(names[_no_region(names) :])
+        return _from_columns({"name": list(source)}, "the list")
     raise InputError(
         f"atlas={source!r:.60} is of type {type(source).__name__}; give a list of names, a CSV file or a nilearn atlas"
     )
@@ -150,8 +153,8 @@ def _named(name: str) -> Atlas | None:
         if table.is_file():
             return _from_file(table)
         fetcher, options = "atlas_schaefer_2018", {"n_rois": regions, "yeo_networks": networks, "verbose": 0}
-    elif key in FETCHED:
-        fetcher, options = FETCHED[key]
+    elif (plain := re.sub("-(264|160|300|116)$", "", key)) in FETCHED:
+        fetcher, options = FETCHED[plain]
     else:
         return None
     with naming_the_extra(f"the atlas {name}"):
@@ -169,104 +172,84 @@ def _named(name: str) -> Atlas | None:
 
 
 def _from_file(path: Path) -> Atlas:
-    if not path.is_file() and path.suffix:
-        raise InputError(f"atlas {path} does not exist; check the path")
     if not path.is_file():
-        raise InputError(
-            f"atlas {path} is neither a file nor a known name; names are schaefer-200-7 and {', '.join(FETCHED)}"
-        )
+        why = "does not exist; check the path"
+        if not path.suffix:
+            why = f"is neither a file nor a known name; names are schaefer-200-7 and {', '.join(FETCHED)}"
+        raise InputError(f"atlas {path} {why}")
     rows = read_table(path)
     if not rows:
         raise InputError(f"atlas {path} is empty; give a name per line, or columns name, x, y, z")
-    header = [cell.lower() for cell in rows[0]]
-    if not set(header) & set(NAMES):
-        if len(rows[0]) == 1:
-            names = [row[0] for row in rows]
-            return Atlas(names[_no_region(names) :])
-        raise InputError(
-            f"atlas {path} has the columns {', '.join(rows[0])[:80]}; call the one with the names 'name', and x, y, z "
-            f"and network if there are any"
-        )
-    ragged = next((number for number, row in enumerate(rows, 1) if len(row) != len(header)), None)
+    if len(rows[0]) == 1 and rows[0][0].lower() not in NAMES:
+        rows = [["name"], *rows]
+    ragged = next((number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])), None)
     if ragged is not None:
         raise InputError(
-            f"line {ragged} of atlas {path} does not have the {len(header)} cells of the header; correct it"
+            f"line {ragged} of atlas {path} does not have the {len(rows[0])} cells of the header; correct it"
         )
-    return _from_columns({name: [row[i] for row in rows[1:]] for i, name in enumerate(header)}, str(path))
+    return _from_columns({name.lower(): [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}, str(path))
+
+
+def _columns(table: Any) -> dict[str, list[Any]]:
+    """Return the columns of a DataFrame or a record array, by name in small letters."""
+    names = table.columns if hasattr(table, "columns") else np.asarray(table).dtype.names or ()
+    return {str(name).lower(): list(table[name]) for name in names}
 
 
 def _from_columns(columns: dict[str, list[Any]], where: str) -> Atlas:
+    """Create an atlas from columns of names, networks and coordinates; the first row may be the background."""
     found = next((columns[name] for name in NAMES if name in columns), None)
     if found is None:
-        raise InputError(f"{where} has the columns {', '.join(columns)[:80]}; call the one with the names 'name'")
+        raise InputError(
+            f"{where} has the columns {', '.join(columns)[:80]}; call the one with the names 'name', and x, y, z and "
+            f"network if there are any"
+        )
     names = [_text(name) for name in found]
-    skip = _no_region(names)
-    networks = next((columns[name] for name in NETWORKS if name in columns), None)
+    skip = int(len(names) > 1 and names[0].strip().lower() in BACKGROUND)
+    networks = next((columns[name][skip:] for name in NETWORKS if name in columns), None)
+    if networks is None:  # names such as "7Networks_LH_Vis_1" hold them
+        matches = [re.match(r"\d+Networks_[LR]H_([A-Za-z]+)", name) for name in names[skip:]]
+        networks = [match[1] for match in matches if match] if all(matches) else None
     places = None
     if all(name in columns for name in PLACES):
         try:
             places = np.column_stack([np.array(columns[name][skip:], dtype=np.float64) for name in PLACES])
         except (TypeError, ValueError) as error:
             raise InputError(f"x, y and z of {where} are not all numbers; correct them") from error
-    return Atlas(names[skip:], places, _networks_of(names[skip:]) if networks is None else networks[skip:])
-
-
-def _from_coordinates(bunch: Any) -> Atlas:
-    """Read an atlas of spheres: coordinates in ``rois``, perhaps with labels, regions and networks."""
-    rois = bunch["rois"]
-    columns = (
-        {str(name).lower(): np.asarray(rois[name]) for name in rois.columns}
-        if hasattr(rois, "columns")
-        else {name: np.asarray(rois)[name] for name in np.asarray(rois).dtype.names or ()}
-    )
-    if not all(name in columns for name in PLACES):
-        raise InputError(f"rois have the columns {', '.join(columns)[:80]}; x, y and z are needed")
-    places = np.column_stack([columns[name] for name in PLACES]).astype(np.float64)
-    numbers = range(1, len(places) + 1)
-    found = bunch.get("labels")
-    names = [f"region {i}" for i in numbers] if found is None else [_text(one) for one in list(found)]
-    if len(set(names)) < len(names):
-        names = [f"{name} {i}" for i, name in zip(numbers, names, strict=True)]
-    networks = bunch.get("networks")
-    return Atlas(names, places, None if networks is None else list(networks))
-
-
-def _networks_of(labels: list[str]) -> list[str] | None:
-    """Return the networks in names such as "7Networks_LH_Vis_1", or None for other names."""
-    found = [re.match(r"\d+Networks_[LR]H_([A-Za-z]+)", label) for label in labels]
-    return [match[1] for match in found if match] if all(found) else None
+    return Atlas(names[skip:], places, networks)
 
 
 def _from_nilearn(bunch: Any) -> Atlas:
-    if bunch.get("rois") is not None:
-        return _from_coordinates(bunch)
-    found = bunch.get("labels")
-    if hasattr(found, "dtype") and getattr(found.dtype, "names", None):  # a record array, as of MSDL or Smith
-        found = found["name" if "name" in found.dtype.names else found.dtype.names[0]]
-    labels = [] if found is None else [_text(label) for label in list(found)]
-    if not labels:
-        return as_atlas(bunch["lut"])
-    skip = _no_region(labels)
-    networks = bunch.get("networks")
-    networks = None if networks is None or len(networks) != len(labels) else list(networks)[skip:]
-    networks = _networks_of(labels[skip:]) if networks is None else networks
-    places = bunch.get("region_coords")
-    if places is None and bunch.get("maps") is not None:
-        with naming_the_extra("coordinates of an atlas"):
-            from nilearn import plotting
-        maps = bunch["maps"]
-        probabilistic = str(bunch.get("atlas_type", "")) == "probabilistic"
-        find = plotting.find_probabilistic_atlas_cut_coords if probabilistic else plotting.find_parcellation_cut_coords
-        found = np.asarray(find(maps))
-        places = found if len(found) == len(labels) - skip else None
-    elif places is not None:
-        places = np.asarray(places)[len(places) - (len(labels) - skip) :]
-    return Atlas(labels[skip:], places, networks)
-
-
-def _no_region(names: list[str]) -> int:
-    """Return 1 if the first entry is the background, else 0."""
-    return int(bool(names) and names[0].strip().lower() in BACKGROUND and len(names) > 1)
+    """Read an atlas of spheres (coordinates in ``rois``) or of an image (``maps``), with labels or a lookup table."""
+    labels, networks, rois = (bunch.get(key) for key in ("labels", "networks", "rois"))
+    columns: dict[str, list[Any]] = {}
+    if rois is not None:
+        columns = {name: values for name, values in _columns(rois).items() if name in PLACES}
+        if len(columns) < 3:
+            raise InputError(f"rois have the columns {', '.join(_columns(rois))[:80]}; x, y and z are needed")
+        count = len(columns["x"])
+        names = [f"region {i + 1}" for i in range(count)] if labels is None else [_text(label) for label in labels]
+        if len(set(names)) < len(names):
+            names = [f"{name} {i + 1}" for i, name in enumerate(names)]
+    else:
+        if getattr(getattr(labels, "dtype", None), "names", None):  # a record array, as of MSDL or Smith
+            records = _columns(labels)
+            labels = records.get("name", next(iter(records.values())))
+        if labels is None or not len(labels):
+            return as_atlas(bunch["lut"])
+        names = [_text(label) for label in labels]
+        places = bunch.get("region_coords")
+        if places is None and bunch.get("maps") is not None:
+            with naming_the_extra("coordinates of an atlas"):
+                from nilearn import plotting
+            kind = "probabilistic_atlas" if str(bunch.get("atlas_type", "")) == "probabilistic" else "parcellation"
+            places = getattr(plotting, f"find_{kind}_cut_coords")(bunch["maps"])
+        if places is not None and len(names) - 1 <= len(places) <= len(names):
+            padded = [[np.nan] * 3] * (len(names) - len(places)) + np.asarray(places).tolist()  # of the background
+            columns = {name: [place[i] for place in padded] for i, name in enumerate(PLACES)}
+    if networks is not None and len(networks) == len(names):
+        columns["network"] = list(networks)
+    return _from_columns({"name": names, **columns}, "the atlas")
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,9 @@ from html import escape
 
 import numpy as np
 
+from isonn.connectomes.atlas import by_network
 from isonn.explain.template import Template
+from isonn.graphs.columns import OF_CELLS, OF_NODES
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.report.draw import Drawing, Mark, Scene, Symbols, register_drawer, shortened
@@ -33,11 +35,12 @@ class ConnectomeDrawer(MatrixDrawer):
 
     def draw(self, scene: Scene) -> Drawing:
         """Draw one connectome; see `isonn.report.draw.Drawer.draw`."""
-        order = by_network(scene.graph)
+        labels = scene.graph.node_labels
+        order = np.arange(scene.graph.n) if labels is None else by_network(labels)
         place, nodes, edges = np.argsort(order), scene.node_importance, scene.edge_importance
         reordered = replace(
             scene,
-            graph=_short(_reordered(scene.graph, order)),
+            graph=_reordered(scene.graph, order),
             title=scene.title or self.alternative(scene),
             marks=[_moved(mark, place) for mark in scene.marks],
             node_importance=None if nodes is None else nodes[order],
@@ -58,11 +61,12 @@ class ConnectomeDrawer(MatrixDrawer):
 
         A page hides these names, because the picture is too small to read them; see `names`.
         """
+        assert graph.node_names is not None
         step = math.ceil(LINE / size)
         yield f'<g class="ticks every" font-size="{LINE}">'
         for node in range(0, graph.n, step):
             at = size * (node + 0.5)
-            name = str(node) if graph.node_names is None else str(graph.node_names[node])
+            name = str(graph.node_names[node])
             shown = escape(shortened(name, LETTERS))
             whole = f"<title>{escape(name)}</title>" if len(name) > LETTERS else ""
             yield f'<text class="tick row" text-anchor="end" x="-12" y="{at + 3.5:.1f}">{shown}{whole}</text>'
@@ -80,13 +84,13 @@ class ConnectomeDrawer(MatrixDrawer):
     def names(self, scene: Scene, size: int, text: float) -> Iterable[str]:
         """Yield the names of each mark's regions, in letters that are readable on a phone."""
         graph = scene.graph
+        assert graph.node_names is not None
         for i, mark in enumerate(scene.marks):
             yield f'<g class="names{scene.on(i)}" data-m="{i}" font-size="{text:.1f}">'
             low = -math.inf
             for node in sorted(mark.all_nodes)[:NAMED]:
                 at = low = max(size * (node + 0.5) + 0.35 * text, low + text)  # not on top of the previous name
-                name = str(node) if graph.node_names is None else str(graph.node_names[node])
-                word = escape(shortened(name, FEW))
+                word = escape(shortened(str(graph.node_names[node]), FEW))
                 yield f'<text x="-12" y="{at:.0f}">{word}</text>'
                 yield f'<text transform="translate({at:.0f} -12) rotate(90)">{word}</text>'
             yield "</g>"
@@ -97,37 +101,18 @@ class ConnectomeDrawer(MatrixDrawer):
         return super().draw_template(template, named, symbols)
 
 
-def by_network(graph: Graph) -> IntArray:
-    """Return the regions of a graph by network, with networks in order of first occurrence."""
-    if graph.node_labels is None:
-        return np.arange(graph.n)
-    _, first, code = np.unique(graph.node_labels, return_index=True, return_inverse=True)
-    return np.lexsort((np.arange(graph.n), first[code.reshape(-1)]))
-
-
 def _reordered(graph: Graph, order: IntArray) -> Graph:
-    """Return the graph with its nodes in another order."""
-    place = np.argsort(order)
-    edges = place[graph.edges]
-    sorting = np.lexsort((edges[:, 1], edges[:, 0]))
-    return replace(
-        graph,
-        edges=edges[sorting],
-        weights=None if graph.weights is None else graph.weights[sorting],
-        edge_labels=None if graph.edge_labels is None else graph.edge_labels[sorting],
-        node_labels=None if graph.node_labels is None else graph.node_labels[order],
-        node_attributes=None if graph.node_attributes is None else graph.node_attributes[order],
-        node_names=None if graph.node_names is None else graph.node_names[order],
-    )
-
-
-def _short(graph: Graph) -> Graph:
-    """Return the graph without the words that all region names begin with."""
-    return (
-        graph
-        if graph.node_names is None
-        else replace(graph, node_names=np.array(short_names(graph.node_names.tolist())))
-    )
+    """Return the graph with its nodes in another order, and names without the words that all begin with."""
+    edges = np.argsort(order)[graph.edges]
+    cells = np.lexsort((edges[:, 1], edges[:, 0]))
+    names = map(str, range(graph.n)) if graph.node_names is None else short_names(graph.node_names.tolist())
+    moved = {
+        column: getattr(graph, column)[rows]
+        for columns, rows in ((OF_CELLS, cells), (OF_NODES, order))
+        for column in columns
+        if getattr(graph, column) is not None
+    }
+    return replace(graph, **{**moved, "edges": edges[cells], "node_names": np.array([*names])[order]})
 
 
 def _moved(mark: Mark, place: IntArray) -> Mark:

@@ -193,7 +193,7 @@ def chord_figure(result: Findings, atlas: Atlas) -> Figure:
     """
     assert atlas.networks is not None
     shown = strongest_matrix(result)
-    names = list(dict.fromkeys(atlas.networks[atlas.order].tolist()))
+    names = atlas.network_names
     code = np.array([names.index(name) for name in atlas.networks.tolist()])
     a, b = np.triu_indices(len(shown), 1)
     size, total = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))

@@ -199,9 +199,15 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
         'connections that speak for patient'
     """
     if isinstance(source, Explanation):
-        return _of_subject(source, None if atlas is None else as_atlas(atlas), top)
-    model = aligned_model(source)
-    view = _View(model, _column(model, label), _model_atlas(model, atlas))
+        return _of_subject(source, atlas, top)
+    model = source.steps[-1][1] if hasattr(source, "steps") else source
+    if not hasattr(model, "connections_"):
+        raise InputError(f"{type(model).__name__} has no connections; give an AlignedClassifier or an explanation")
+    if atlas is not None:
+        atlas = atlas_of(model.region_names_, atlas)
+    elif model.networks_ is not None or model.coordinates_ is not None:
+        atlas = Atlas(model.region_names_, model.coordinates_, model.networks_)
+    view = _View(model, _column(model, label), atlas)
     weights = view.matrix()
     result = Findings(
         f"connections that {'change with' if model.target_.numeric else 'speak for'} {view.name}",
@@ -216,14 +222,6 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
         target=view.name,
     )
     return result if data is None else _with_values(result, model, view.label, data)
-
-
-def aligned_model(source: Any) -> Any:
-    """Return the fitted aligned model, also if it is the last step of a pipeline."""
-    model = source.steps[-1][1] if hasattr(source, "steps") else source
-    if not hasattr(model, "connections_"):
-        raise InputError(f"{type(model).__name__} has no connections; give an AlignedClassifier or an explanation")
-    return model
 
 
 class _View:
@@ -307,26 +305,16 @@ class _View:
         return lines
 
 
-def _model_atlas(model: Any, atlas: Any) -> Atlas | None:
-    """Return the given atlas in the model's order of regions, or that of the training graphs."""
-    names = model.region_names_
-    if atlas is None:
-        known = model.networks_ is not None or model.coordinates_ is not None
-        return Atlas(names, model.coordinates_, model.networks_) if known else None
+def atlas_of(names: Sequence[str], atlas: Any) -> Atlas:
+    """Return a given atlas with its regions in the order of these names."""
     given = as_atlas(atlas)
     if len(given) == len(names) and names == [str(i) for i in range(len(names))]:
         return given  # the model was fitted to an array: regions are in the atlas's order
-    return in_order(given, names)
-
-
-def in_order(atlas: Atlas, names: Sequence[str]) -> Atlas:
-    """Return the atlas with its regions in another order."""
-    place = {name: i for i, name in enumerate(atlas.names.tolist())}
+    place = {name: i for i, name in enumerate(given.names.tolist())}
     unknown = [name for name in names if name not in place]
     if unknown:
         raise InputError(f"region {unknown[0]!r} is not in the atlas; give the atlas the model was fitted with")
-    order = np.array([place[name] for name in names])
-    return atlas[order]
+    return given[[place[name] for name in names]]
 
 
 def _with_values(found: Findings, model: Any, column: int, data: Any) -> Findings:
@@ -347,21 +335,19 @@ def _with_values(found: Findings, model: Any, column: int, data: Any) -> Finding
     return replace(found, groups=y, values=values)
 
 
-def _of_subject(e: Explanation, atlas: Atlas | None, top: int) -> Findings:
-    names = [e.node_name(node) for node in range(e.graph.n)]
-    if atlas is None:
-        graph = e.graph
+def _of_subject(e: Explanation, atlas: Any, top: int) -> Findings:
+    names, graph = [e.node_name(node) for node in range(e.graph.n)], e.graph
+    if atlas is not None:
+        atlas = atlas_of(names, atlas)
+    elif graph.kind == "connectomes" and graph.node_names is not None:
         places = graph.node_attributes
         places = places if places is not None and places.shape[1] == 3 else None
-        if graph.kind == "connectomes" and graph.node_names is not None:
-            atlas = Atlas(graph.node_names, places, graph.node_labels)
-    else:
-        atlas = in_order(atlas, names)
-    sets = []
-    for match in e.matches:
-        if match.template < len(e.templates) and e.templates[match.template].k > 2:
-            regions = " + ".join(names[node] for node in match.nodes)
-            sets.append(Subnetwork(regions, match.contribution, NAN))
+        atlas = Atlas(graph.node_names, places, graph.node_labels)
+    sets = [
+        Subnetwork(" + ".join(names[node] for node in match.nodes), match.contribution, NAN)
+        for match in e.matches
+        if e.templates[match.template].k > 2
+    ]
     who = e.graph.id or "this subject"
     lines = [line for _, _, line in _strongest(e.edge_importance, names, atlas, not e.source.undirected, top)]
     return Findings(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import re
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from html import escape
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import Atlas, as_atlas
-from isonn.connectomes.figures import STYLE as STYLE_OF_FIGURES
-from isonn.connectomes.figures import draw_figures, matrix_figure, rendered, strongest_matrix
-from isonn.connectomes.findings import Findings, findings, in_order
+from isonn.connectomes.figures import STYLE, draw_figures, matrix_figure, rendered, strongest_matrix
+from isonn.connectomes.findings import Connection, Findings, Subnetwork, atlas_of, findings
 from isonn.errors import InputError, naming_the_extra
 from isonn.explain.explanation import Explanation
 from isonn.files import atomic_file
@@ -29,18 +27,24 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; frame-src 'self'"
 )
-STYLE = """
-:root { color-scheme: light dark; --bg: #ffffff; --ink: #1b1f24; --line: #d9dde2; }
-@media (prefers-color-scheme: dark) { :root { --bg: #14171b; --ink: #e7e9ec; --line: #363d46; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 1.5rem auto; padding: 0 1rem; color: var(--ink);
-  background: var(--bg); }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem; } h2 { font-size: 1.3rem; }
-table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem .2rem 0; text-align: left;
-  border-bottom: 1px solid var(--line); } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-td.effect { white-space: nowrap; }
-iframe { width: 100%; height: min(36rem, 75vw); border: 1px solid var(--line); background: #fff; color-scheme: light; }
-img { background: #fff; max-width: 100%; height: auto; } .scroll { overflow-x: auto; }
-"""
+#: Most rows of a table.
+MOST_SETS, MOST_CONNECTIONS = 10, 20
+#: The columns of tables: heading, attribute of the finding, and format.
+COLUMNS = (
+    ("Sub-network", "regions", ""),
+    ("Region", "region_1", ""),
+    ("and region", "region_2", ""),
+    ("Networks", "networks", ""),
+    ("Direction", "direction", ""),
+    ("Effect [95 %]", "effect", ""),
+    ("Difference", "difference", "+.3g"),
+    ("p (family-wise)", "p_value", ".2g"),
+    ("p (family-wise)", "p_fwer", ".2g"),
+    ("p (FDR)", "p_fdr", ".2g"),
+    ("Folds that find it", "share", ".0%"),
+    ("Worth", "weight", "+.3f"),
+)
+SCORES = {"accuracy": "accuracy", "auroc": "AUROC", "pearson": "Pearson r", "r2": "R²", "mae": "mean absolute error"}
 
 
 def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any = None, top: int = 50) -> None:
@@ -65,55 +69,35 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     """
     result = source if isinstance(source, Findings) else findings(source, label, atlas=atlas, top=top)
     if isinstance(source, Findings) and atlas is not None:
-        result = replace(result, atlas=_given(result, as_atlas(atlas)))
-    figures = draw_figures(result)
+        result = replace(result, atlas=atlas_of(result.names, atlas))
+    with naming_the_extra("a page of findings"):
+        from jinja2 import Environment
+    figures = {
+        name: base64.b64encode(rendered(figure, "svg")).decode() for name, figure in draw_figures(result).items()
+    }
     result = result.shortened()
-    body = [f"<h1>{escape(result.about[:1].upper() + result.about[1:])}</h1>"]
-    body.append(f'<p class="answer">{escape(_answer(result, source))}</p>')
-    if result.atlas is not None and result.atlas.coordinates is not None:
-        inner = escape(_brain(result, result.atlas), quote=True)
-        body.append("<h2>In the brain</h2>")
-        body.append("<p>Drag to turn it. Red connections speak for it, blue ones against it.</p>")
-        body.append(f'<iframe title="Interactive brain with the decisive connections" srcdoc="{inner}"></iframe>')
-    body.append(_subnetworks(result))
-    if "values" in figures:
-        body.append(
-            "<h2>Values by graph</h2><p>A dot is the mean connection of a sub-network in one graph, before confounds "
-            "are removed; bars are means with 95 % intervals. Graphs that chose a set flatter it: judge by the effects "
-            "above.</p>"
-        )
-        body.append(_picture(figures["values"], "Mean connection of each sub-network, by graph"))
-    if "chord" in figures:
-        body.append("<h2>Between networks</h2><p>Wider ribbons carry more weight; red is positive, blue negative.</p>")
-        body.append(_picture(figures["chord"], "Networks on a circle, with ribbons for their connections"))
-    body.append(_connections(result))
-    body.append("<h2>All connections</h2>")
-    body.append(f"<p>{escape(_caption(result.atlas))}</p>")
-    body.append(_picture(figures["matrix"], f"Matrix of all {len(result.weights)} regions"))
-    body.append(_confounds(result))
-    page = (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="icon" href="data:,"><title>{escape(result.about)}</title><style>{STYLE}</style></head>\n'
-        f"<body><main>{''.join(body)}</main></body></html>\n"
+    regions = result.atlas
+    shares = {"of the target": "confound_to_target", "of the model's score": "confound_to_score"}
+    confounds = {"Confound": [str(line["confound"]) for line in result.confounding]}
+    confounds |= {head: [f"{line[key]:.0%}" for line in result.confounding] for head, key in shares.items()}
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    page = environment.from_string(Path(__file__).with_name("page.html").read_text(encoding="utf-8")).render(
+        about=result.about,
+        answer=_answer(result, source),
+        brain="" if regions is None or regions.coordinates is None else _brain(result, regions),
+        subnetworks=_table(result, result.subnetworks[:MOST_SETS]),
+        connections=_table(result, result.connections[:MOST_CONNECTIONS]),
+        confounds=confounds if result.confounding else {},
+        measured=result.effect_name,
+        figures=figures,
+        networks=[] if regions is None else regions.network_names,
+        regions=len(result.weights),
+        policy=POLICY,
+        zip=zip,
+        is_number=re.compile(r"[+-]?[\d.e-]+%?").fullmatch,
     )
     with atomic_file(Path(path)) as temporary:
         temporary.write_text(page, encoding="utf-8")
-
-
-def _given(result: Findings, atlas: Atlas) -> Atlas:
-    numbered = result.names == [str(i) for i in range(len(result.names))]
-    return atlas if numbered and len(atlas) == len(result.names) else in_order(atlas, result.names)
-
-
-def _picture(figure: Any, words: str) -> str:
-    """Return a figure as an image that stands alone, so that names inside it cannot clash with the page."""
-    image = base64.b64encode(rendered(figure, "svg")).decode()
-    return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(words)}">'
-        f'<img alt="{escape(words)}" src="data:image/svg+xml;base64,{image}"></div>'
-    )
 
 
 def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connections") -> str:
@@ -133,16 +117,9 @@ def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connectio
         raise InputError(f"weights have shape {values.shape} for {len(regions)} regions; give one row and column each")
     import matplotlib as mpl
 
-    with mpl.rc_context(STYLE_OF_FIGURES):
+    with mpl.rc_context(STYLE):
         text = rendered(matrix_figure(values, regions, title), "svg").decode("utf-8")
     return text[text.index("<svg") :]
-
-
-def _caption(atlas: Atlas | None) -> str:
-    words = "Red cells speak for it, blue ones against it."
-    if atlas is None or atlas.networks is None:
-        return words
-    return f"{words} Regions are ordered by network: {', '.join(dict.fromkeys(atlas.networks[atlas.order].tolist()))}."
 
 
 def _brain(result: Findings, atlas: Atlas) -> str:
@@ -178,12 +155,14 @@ def _answer(result: Findings, source: Any) -> str:
         text = source.summary(top=0).partition(": score")[0]
         said.append(f"{text[:1].upper()}{text[1:]}.")
     if result.score:
-        said.append(f"On held-out graphs: {_score_text(result.score)}.")
+        units = {name: ".0%" if name == "accuracy" else ".3g" for name in result.score}
+        score = ", ".join(f"{SCORES[name]} {value:{units[name]}}" for name, value in result.score.items())
+        said.append(f"On held-out graphs: {score}.")
     if result.subnetworks:
         first = result.subnetworks[0]
         facts = [f"worth {first.weight:+.2f}", first.direction, result.effect_text(first)]
-        facts.append("" if first.p_value != first.p_value else f"p = {first.p_value:.2g} over all sets")
-        facts.append("" if first.share != first.share else f"found in {first.share:.0%} of folds")
+        facts.append(_text(first.p_value, "p = {:.2g} over all sets"))
+        facts.append(_text(first.share, "found in {:.0%} of folds"))
         extra = ", ".join(fact for fact in facts if fact)
         begin = "The strongest finding is the sub-network"
         if first.p_value > SIGNIFICANT:
@@ -202,95 +181,21 @@ def _answer(result: Findings, source: Any) -> str:
     return " ".join(said)
 
 
-def _score_text(score: Mapping[str, float]) -> str:
-    names = {"accuracy": "accuracy", "auroc": "AUROC", "pearson": "Pearson r", "r2": "R²", "mae": "mean absolute error"}
-    return ", ".join(
-        f"{names[name]} {value:.0%}" if name == "accuracy" else f"{names[name]} {value:.3g}"
-        for name, value in score.items()
-        if name in names
-    )
-
-
-def _subnetworks(result: Findings) -> str:
-    if not result.subnetworks:
-        return ""
+def _table(result: Findings, lines: Sequence[Connection | Subnetwork]) -> dict[str, list[str]]:
+    """Return the columns of a table; those without entries are left out."""
+    rows = []
+    for line in lines:
+        row: dict[str, Any] = {**asdict(line), "effect": result.effect_text(line)}
+        row["networks"] = f"{row['network_1']} - {row['network_2']}" if row.get("network_1") else ""
+        rows.append(row)
     columns = {
-        "Sub-network": [line.regions for line in result.subnetworks],
-        "Direction": [line.direction for line in result.subnetworks],
-        "Effect [95 %]": [result.effect_text(line) for line in result.subnetworks],
-        "Difference": [_number(line.difference) for line in result.subnetworks],
-        "p (family-wise)": [_p(line.p_value) for line in result.subnetworks],
-        "Folds that find it": [_percent(line.share) for line in result.subnetworks],
-        "Worth": [f"{line.weight:+.3f}" for line in result.subnetworks],
+        head: [_text(row[name], f"{{:{form}}}") for row in rows]
+        for head, name, form in COLUMNS
+        if rows and name in rows[0]
     }
-    words = (
-        "<p>Effects are measured on graphs that had no part in choosing the set, because the graphs that chose it "
-        "flatter it. The difference is in the units of the matrices, for graphs with equal confounds.</p>"
-        if result.effect_name
-        else ""
-    )
-    return f"<h2>Sub-networks</h2>{words}{_table(columns, 10)}"
+    return {head: cells for head, cells in columns.items() if any(cells)}
 
 
-def _connections(result: Findings) -> str:
-    lines = result.connections
-    if not lines:
-        return "<p>No connection has an effect.</p>"
-    networks = [f"{line.network_1} - {line.network_2}" if line.network_1 else "" for line in lines]
-    columns = {
-        "Region": [line.region_1 for line in lines],
-        "and region": [line.region_2 for line in lines],
-        "Networks": networks,
-        "Direction": [line.direction for line in lines],
-        "Effect [95 %]": [result.effect_text(line) for line in lines],
-        "Difference": [_number(line.difference) for line in lines],
-        "p (family-wise)": [_p(line.p_fwer) for line in lines],
-        "p (FDR)": [_p(line.p_fdr) for line in lines],
-        "Folds that find it": [_percent(line.share) for line in lines],
-        "Worth": [f"{line.weight:+.3f}" for line in lines],
-    }
-    return f"<h2>Strongest connections</h2>{_table(columns, 20)}"
-
-
-def _confounds(result: Findings) -> str:
-    if not result.confounding:
-        return ""
-    columns = {
-        "Confound": [str(line["confound"]) for line in result.confounding],
-        "of the target": [f"{line['confound_to_target']:.0%}" for line in result.confounding],
-        "of the model's score": [f"{line['confound_to_score']:.0%}" for line in result.confounding],
-    }
-    return (
-        "<h2>Confounds</h2><p>Regressed out of every connection. The share of the target, and of the model's score on "
-        "held-out graphs, that each still explains (adjusted R²). A confound that explains much of the target leaves "
-        f"little to test.</p>{_table(columns, 50)}"
-    )
-
-
-def _number(value: float) -> str:
-    return "" if value != value else f"{value:+.3g}"
-
-
-def _p(value: float) -> str:
-    return "" if value != value else f"{value:.2g}"
-
-
-def _percent(value: float) -> str:
-    return "" if value != value else f"{value:.0%}"
-
-
-def _table(columns: Mapping[str, Sequence[str]], most: int) -> str:
-    """Return a table of the first rows; columns without entries are left out."""
-    kept = {name: cells[:most] for name, cells in columns.items() if any(cells[:most])}
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in kept)
-    rows = zip(*kept.values(), strict=True)
-    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="Table"><table><tr>{heads}</tr>{lines}</table></div>'
-    )
-
-
-def _cell(text: str) -> str:
-    number = bool(re.fullmatch(r"[+-]?[\d.e-]+%?", text))
-    kind = ' class="number"' if number else ' class="effect"' if text.endswith("]") else ""
-    return f"<td{kind}>{escape(text)}</td>"
+def _text(value: Any, words: str) -> str:
+    """Return words with a value in them, or "" if it is not known (NaN)."""
+    return "" if value != value else words.format(value)
