@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
 from isonn.errors import InputError
@@ -23,6 +22,7 @@ from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.join import join_graphs
+from isonn.packing import Floats
 from isonn.params import check_count
 from isonn.plugins import load_plugin
 
@@ -162,7 +162,7 @@ def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2,
     editor, mode = find_editor(given.kind), model.standardize_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # proposals may be unusual; their domain says so
-        start = aim.measure(model, given)[0]
+        start = float(aim.measure(model, given)[0][0])
         seen = {int(graph_hashes(given)[0])}
         beam: list[tuple[Graph, tuple[str, ...]]] = [(given[0], ())]
         found: list[Suggestion] = []
@@ -238,33 +238,29 @@ class Aim:
             raise InputError(f"goal={goal!r:.40} is not 0 or 1, the absence or presence of a label")
         return cls(column, goal)
 
-    def measure(self, model: Any, graphs: GraphSet) -> list[tuple[float, float, Any, bool]]:
-        """Return for each graph its progress, the answer about the goal, the prediction, and if that is the goal.
+    def measure(self, model: Any, graphs: GraphSet) -> tuple[Floats, Floats, list[Any]]:
+        """Return for each graph its progress, the answer about the goal, and the prediction.
 
-        Progress grows towards the goal: log-odds of the goal, or for numbers minus the distance to it.
+        Progress is the log-odds of the goal, or the number itself.
         """
         target = model.target_
         answers = model.predict(graphs) if target.numeric else model.predict_proba(graphs)
         answers = answers.reshape(len(graphs), -1)
-        decided = target.decide(answers)
         values = answers[:, self.column]
         if target.numeric:
-            return [(value, value, value, False) for value in values.tolist()]
+            return values, values, values.tolist()
         if not target.exclusive and not self.goal:
             values = 1 - values
-        odds: NDArray[np.float64] = logit(np.clip(values, 1e-9, 1 - 1e-9))
+        decided = target.decide(answers)
         chosen = decided if target.exclusive else decided[:, self.column]
-        return [
-            (float(odd), float(value), one, bool(one == self.goal))
-            for odd, value, one in zip(odds, values, chosen.tolist(), strict=True)
-        ]
+        return logit(np.clip(values, 1e-9, 1 - 1e-9)), values, chosen.tolist()
 
-    def reach(self, model: Any, start: float, measured: tuple[float, float, Any, bool]) -> tuple[float, bool]:
-        """Return the change from ``start``, and whether the goal is reached."""
+    def reach(self, model: Any, start: float, progress: float, predicted: Any) -> tuple[float, bool]:
+        """Return the change from ``start`` towards the goal, and whether the goal is reached."""
         if not model.target_.numeric:
-            return measured[0] - start, measured[3]
+            return progress - start, bool(predicted == self.goal)
         sign = 1.0 if self.goal >= start else -1.0
-        return sign * (measured[0] - start), sign * (measured[0] - self.goal) >= 0
+        return sign * (progress - start), sign * (progress - self.goal) >= 0
 
 
 def _layer(
@@ -274,7 +270,7 @@ def _layer(
     mode: str | None,
     beam: Sequence[tuple[Graph, tuple[str, ...]]],
     seen: set[int],
-    start: tuple[float, float, Any, bool],
+    start: float,
 ) -> list[Suggestion]:
     """Edit the graphs of the beam, and return the new ones that are nearer to the goal than the given graph."""
     words: list[tuple[str, ...]] = []
@@ -293,10 +289,10 @@ def _layer(
         return []
     chosen = graphs.select(np.array(fresh))
     layer = []
-    for i, (place, measured) in enumerate(zip(fresh, aim.measure(model, chosen), strict=True)):
-        change, reached = aim.reach(model, start[0], measured)
+    for i, (place, progress, answer, predicted) in enumerate(zip(fresh, *aim.measure(model, chosen), strict=True)):
+        change, reached = aim.reach(model, start, float(progress), predicted)
         if change > 0:
-            layer.append(Suggestion(chosen[i], words[rows[place]], measured[1], measured[2], reached, change))
+            layer.append(Suggestion(chosen[i], words[rows[place]], float(answer), predicted, reached, change))
     return layer
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.explain.template import EdgeFacts, NodeFacts, Template
 from isonn.graphs.graph import Graph
-
-if TYPE_CHECKING:
-    from isonn.explain.template import EdgeFacts, NodeFacts, Template
 
 #: Largest number of nodes of a piece that is written as a formula.
 MOST_IN_FORMULA = 12
@@ -26,8 +24,11 @@ LINK_SIGNS = {"single": "\u2013", "double": "=", "triple": "\u2261", "aromatic":
 LINK_SIGNS |= {"-": "\u2013", "=": "=", "#": "\u2261", ":": ":", "": "~"}
 
 
-def template_text(template: Template) -> str:
+def template_text(template: Template, most_values: int | None = None) -> str:
     """Describe a template in words: its nodes by label, and their links.
+
+    Args:
+        most_values: number of attributes of a node that are shown; None shows all.
 
     Example:
         >>> from isonn.explain.template import EdgeFacts, NodeFacts, Template
@@ -38,7 +39,7 @@ def template_text(template: Template) -> str:
     if template.texts:
         return ", ".join(template.texts)
     links = _link_names(template)
-    names = _node_names(template, links)
+    names = _node_names(template, links, most_values)
     neighbours = [degree_text(facts) for facts in template.nodes if facts.degree is not None]
     return formula(template.linked, names, links, neighbours)
 
@@ -96,7 +97,7 @@ def degree_text(facts: NodeFacts) -> str:
     return f"about {facts.degree}" if facts.about else f"{facts.degree}"
 
 
-def _node_names(template: Template, links: NDArray[Any] | None) -> list[str] | None:
+def _node_names(template: Template, links: NDArray[Any] | None, most: int | None) -> list[str] | None:
     """Return a name for each node of a formula, or None if nodes carry neither labels nor values."""
     labelled = template.node_labels is not None
     weighted = any(facts.weight is not None for facts in template.edges.values())
@@ -106,7 +107,8 @@ def _node_names(template: Template, links: NDArray[Any] | None) -> list[str] | N
     for node, (facts, linked) in enumerate(zip(template.nodes, template.linked, strict=True)):
         name = str(template.label_names.get(facts.label, facts.label)) if labelled else "node"
         if facts.values is not None:
-            name += f"[{', '.join(f'{value:.3g}' for value in facts.values)}]"
+            values = [f"{value:.3g}" for value in facts.values]
+            name += f"[{', '.join(values if most is None or len(values) <= most else [*values[:most], '…'])}]"
         # a link without a name lies on a cycle, so its ends need not be called so
         told = links is not None and any(link is None for link in links[node][linked])
         names.append(f"ring {name}" if facts.ring and not told else name)
@@ -155,34 +157,31 @@ def piece_text(
     """
     if graph.kind in PIECE_TEXTS:
         return PIECE_TEXTS[graph.kind](len(nodes))
+    place, small = {node: i for i, node in enumerate(nodes)}, len(nodes) <= MOST_IN_FORMULA
+    inside = np.flatnonzero(np.isin(graph.edges, nodes).all(axis=1)).tolist()
     labels = graph.node_labels if "node_labels" in reads else None
-    values = graph.node_attributes if "node_attributes" in reads else None
+    values = graph.node_attributes if "node_attributes" in reads and small else None
     kinds = graph.edge_labels if "edge_labels" in reads else None
     weights = graph.weights if "edge_weights" in reads else None
-    small = len(nodes) <= MOST_IN_FORMULA
-    names = None if labels is None else [str(label_names.get(label, label)) for label in labels[list(nodes)].tolist()]
-    if names is None and small and (values is not None or weights is not None):
-        names = ["node"] * len(nodes)
-    if names is not None and values is not None and small:
-        names = [f"{name}[{_numbers(row)}]" for name, row in zip(names, values[list(nodes)].tolist(), strict=True)]
-    inside = np.isin(graph.edges, nodes).all(axis=1)
-    links = None
-    if kinds is not None or (weights is not None and small):
-        told = np.full((graph.n, graph.n), None, dtype=object)
-        for place in np.flatnonzero(inside).tolist():
-            kind = None if kinds is None else link_name(kinds[place].item(), edge_label_names)
-            weight = "" if weights is None or not small else f" {weights[place]:.3g}"
-            told[tuple(graph.edges[place])] = f"{kind or ''}{weight}".strip()
-        links = told[np.ix_(nodes, nodes)]
-    text = formula(graph.adjacency[np.ix_(nodes, nodes)] != 0, names, links)
-    if weights is not None and not small and inside.any():
+    facts = [
+        NodeFacts(
+            None if labels is None else labels[node].item(), None if values is None else tuple(values[node].tolist())
+        )
+        for node in nodes
+    ]
+    links = {
+        (place[a], place[b]): EdgeFacts(
+            None if kinds is None else kinds[i].item(), None if weights is None or not small else float(weights[i])
+        )
+        for i, (a, b) in ((i, graph.edges[i].tolist()) for i in inside)
+        if a != b
+    }
+    names = (dict(label_names), dict(edge_label_names or {}))
+    piece = Template(np.zeros((len(nodes), len(nodes))), tuple(facts), links, "", None, *names)
+    text = template_text(piece, MOST_VALUES)
+    if weights is not None and not small and inside:
         text += f" (weights {weights[inside].min():.3g} to {weights[inside].max():.3g})"
     return text
-
-
-def _numbers(values: Sequence[float]) -> str:
-    shown = ", ".join(f"{value:.3g}" for value in values[:MOST_VALUES])
-    return shown if len(values) <= MOST_VALUES else f"{shown}, \u2026"
 
 
 def connections(names: Sequence[str]) -> str:

@@ -170,7 +170,12 @@ def _first_with_reason(panels: Sequence[Panel]) -> Example | None:
 
 def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:
     question = f"Why is {name} predicted {panel.predicted}?"
-    return Header(_KICKER, question, [_answer(panel)], _tiles(panel), how=how)
+    answer = _answer(panel)
+    if panel.certainty and panel.explained != panel.predicted:  # several labels
+        question = f"Which labels does {name} have, and why?"
+        likely = "None is likely" if panel.predicted == "no label" else panel.predicted
+        answer = f"{likely} ({panel.certainty}). {answer}"
+    return Header(_KICKER, question, [answer], _tiles(panel), how=how)
 
 
 def _tiles(panel: Panel) -> list[Tile]:
@@ -180,21 +185,24 @@ def _tiles(panel: Panel) -> list[Tile]:
     if panel.confidence is not None:
         about = f"probability of {panel.explained}"
     tiles = [Tile("Predicted", value, about, main=True)]
-    if panel.reasons:
+    if panel.reasons and panel.reasons[0].without:
         first = panel.reasons[0]
         then = f"then predicted {first.flips}" if first.flips else "the prediction stays" if panel.confidence else about
         then += ": other pieces take over" if first.agrees is False else ""
-        if first.without:
-            tiles.append(Tile("With the strongest reason deleted", first.without, then))
+        tiles.append(Tile(f"With {first.text} deleted", first.without, then))
     return tiles
 
 
 def _answer(panel: Panel) -> str:
-    if not panel.reasons:
+    """Name the strongest reason for and against what is explained, the stronger one first."""
+    numeric = panel.confidence is None
+    sides = []
+    for sign, verb in ((1, "raises" if numeric else "speaks for"), (-1, "lowers" if numeric else "speaks against")):
+        reason = next((reason for reason in panel.reasons if sign * reason.contribution > 0), None)
+        if reason is not None:
+            sides.append((-abs(reason.contribution), f"{reason.text} {verb}"))
+    if not sides:
         return f"No piece of this {panel.noun} speaks for or against {panel.explained}."
-    first = panel.reasons[0]
-    if panel.confidence is None:
-        does = "raises" if first.contribution >= 0 else "lowers"
-        return f"The strongest reason is {first.text}, which {does} {panel.explained}."
-    side = "for" if first.contribution >= 0 else "against"
-    return f"The strongest reason {side} {panel.explained} is {first.text}."
+    words = [text for _, text in sorted(sides)]
+    text = "; ".join([f"{words[0]} {panel.explained} most", *(f"{word} it" for word in words[1:])])
+    return f"{text[0].upper()}{text[1:]}."

@@ -26,18 +26,8 @@ from isonn.seeding import derive_seed
 
 #: Number of folds of a cross-fitted page.
 FOLDS = 5
-#: Methods that explain their predictions, the preferred one first.
-EXPLAINED = (
-    "isonn-subgraph",
-    "isonn-aligned",
-    "isonn-subgraph-short",
-    "isonn-subgraph-linear",
-    "isonn",
-    "isonn-assigned",
-    "isonn-fast",
-    "isonn-deep",
-    "isonn-deep-relative",
-)
+#: Methods of isonn whose model is preferred on a page, in this order; the others follow.
+EXPLAINED = ("isonn-subgraph", "isonn-aligned", "isonn-subgraph-short", "isonn-subgraph-linear", "isonn")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +106,10 @@ def choose_job(group: Group) -> Job | None:
     finished = [
         job
         for job in group.jobs
-        if job.id in group.results and job.method in EXPLAINED and not job.permutation and job.share == 1
+        if job.id in group.results and job.method.startswith("isonn") and not job.permutation and job.share == 1
     ]
-    return min(finished, key=lambda job: (EXPLAINED.index(job.method), job.seed, job.fold), default=None)
+    preferred = {method: place for place, method in enumerate(EXPLAINED)}
+    return min(finished, key=lambda job: (preferred.get(job.method, len(preferred)), job.seed, job.fold), default=None)
 
 
 def refitted(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Judged:

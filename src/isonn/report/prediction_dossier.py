@@ -11,7 +11,7 @@ from isonn.explain.explanation import Explanation
 from isonn.report.dossier import MISSING, Chapter, Dossier, Entry
 from isonn.report.draw import draw_explained
 from isonn.report.panels import reason_marks
-from isonn.report.sections.trust import range_words, value_words
+from isonn.report.sections.trust import trust_row
 from isonn.report.words import Naming, reason_words, signed
 
 
@@ -66,26 +66,18 @@ def _prediction(explanation: Explanation, naming: Naming) -> list[Entry]:
 
 
 def _domain(explanation: Explanation, naming: Naming) -> list[Entry]:
-    domain, entries = explanation.domain, []
-    said = range_words(explanation, naming)
-    if said:
-        entries.append(Entry("4.1 With 90 % probability", said))
+    domain, row = explanation.domain, trust_row(explanation, "", naming, None)
+    entries = [Entry("4.1 With 90 % probability", row.range)] if row.range else []
     if domain is None:
         return [*entries, Entry("4.2 Domain", "This model has none.")]
-    entries.append(Entry("4.2 Domain", f"{domain.text} Distance {domain.distance:.2f}."))
+    entries.append(Entry("4.2 Domain", row.sentence))
     if domain.unseen:
-        rows = [[piece.name, ", ".join(map(str, piece.nodes))] for piece in domain.unseen]
-        entries.append(Entry("4.3 Pieces that no training graph has", "", (("piece", "nodes"), rows)))
-    if domain.neighbours:
-        cases = [
-            [case.id, value_words(case.value, explanation, naming), f"{case.similarity:.2f}", ", ".join(case.shared)]
-            for case in domain.neighbours
-        ]
-        columns = ("known case", "true value", "similarity", "both have")
-        entries.append(Entry("4.4 Nearest known cases", "", (columns, cases)))
-    else:
-        entries.append(Entry("4.4 Nearest known cases", "The model keeps none (keep_examples)."))
-    return entries
+        pieces = [[piece.name, ", ".join(map(str, piece.nodes))] for piece in domain.unseen]
+        entries.append(Entry("4.3 Pieces that no training graph has", "", (("piece", "nodes"), pieces)))
+    if not row.neighbours:
+        return [*entries, Entry("4.4 Nearest known cases", "The model keeps none (keep_examples).")]
+    columns = ("known case", "true value", "similarity", "both have")
+    return [*entries, Entry("4.4 Nearest known cases", "", (columns, row.neighbours))]
 
 
 def _reasons(explanation: Explanation) -> list[Entry]:

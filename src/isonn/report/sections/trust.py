@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isonn.domain import GraphDomain, Neighbour
+from isonn.domain import Neighbour
 from isonn.explain.explanation import Explanation
 from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, shortened
 from isonn.report.page import Section
@@ -68,15 +68,15 @@ def trust_row(explanation: Explanation, name: str, naming: Naming, look: Symbols
         drawing = draw_graph(explanation.graph, symbols=look, title=title, marks=marks, shown=range(len(marks)))
     return TrustRow(
         name,
-        range_words(explanation, naming),
+        _range_words(explanation, naming),
         "" if domain is None else domain.verdict,
-        "" if domain is None else _sentence(domain),
+        "" if domain is None else f"{domain.text} Distance {domain.distance:.2f}.",
         () if domain is None else tuple(_case(case, explanation, naming) for case in domain.neighbours),
         drawing,
     )
 
 
-def range_words(explanation: Explanation, naming: Naming) -> str:
+def _range_words(explanation: Explanation, naming: Naming) -> str:
     """Return the interval or set of a prediction in words, "" if there is none."""
     interval, values = explanation.interval, explanation.prediction_set
     if interval is not None:
@@ -88,7 +88,7 @@ def range_words(explanation: Explanation, naming: Naming) -> str:
     return " or ".join(naming.class_(value) for value in values) or "typical of no class"
 
 
-def value_words(value: Any, explanation: Explanation, naming: Naming) -> str:
+def _value_words(value: Any, explanation: Explanation, naming: Naming) -> str:
     """Return the true value of a known graph in words."""
     if isinstance(value, list):
         value = value[explanation.column]
@@ -99,10 +99,6 @@ def value_words(value: Any, explanation: Explanation, naming: Naming) -> str:
     return f"{value:.3g}"
 
 
-def _sentence(domain: GraphDomain) -> str:
-    return f"{domain.text} Distance {domain.distance:.2f}."
-
-
 def _case(case: Neighbour, explanation: Explanation, naming: Naming) -> tuple[str, str, str, str]:
     shared = ", ".join(case.shared)
-    return shortened(case.id), value_words(case.value, explanation, naming), f"{case.similarity:.2f}", shared
+    return shortened(case.id), _value_words(case.value, explanation, naming), f"{case.similarity:.2f}", shared
