@@ -69,6 +69,13 @@ def test_a_planted_rule_is_found_and_named(alerts):
     assert alerts.rule["accuracy"] == 1.0
 
 
+def test_alerts_warn_of_the_positive_one_of_two_answers():
+    answers = np.where(Y == 1, "active", "inactive")
+    model = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(SMILES, answers)
+    found = model.alerts(SMILES, answers)
+    assert (found.label, found[0].name) == ("active", "alkyl bromide")
+
+
 @pytest.mark.parametrize("head", ["auto", "trees"])
 def test_every_head_has_alerts(head):
     model = isonn.SubgraphClassifier(max_nodes=2, head=head, random_state=0).fit(SMILES[::2], Y[::2])

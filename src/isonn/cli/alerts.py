@@ -16,7 +16,9 @@ def alerts(
     data: Data,
     out: Annotated[Path | None, option(None, "CSV file to write; must not exist. Default: standard output.")] = None,
     html: Annotated[Path | None, option(None, "HTML page to write, with drawings.")] = None,
-    label: Annotated[str | None, option(None, "The class to alert about.", default="the second of two classes")] = None,
+    label: Annotated[
+        str | None, option(None, "The class to alert about.", default="yes or active, else the second of two")
+    ] = None,
     top: Annotated[int, option(None, "Largest number of alerts.")] = 50,
     min_support: Annotated[int, option(None, "Smallest number of molecules that an alert is judged on.")] = 5,
     compare: Annotated[

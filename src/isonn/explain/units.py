@@ -94,7 +94,7 @@ class Partition(ABC):
 
 _PARTITIONS: dict[str, Partition] = {}
 #: Partitions that need an extra, imported on first use. Each module calls `register_partition`.
-_LATER = {"molecules": "isonn.molecules.partition"}
+_LATER = {"molecules": "isonn.molecules.units"}
 
 
 def register_partition(kind: str, partition: Partition) -> None:

@@ -285,6 +285,9 @@ def _graphs_of(molecules: list[Mol], table: dict[str, NDArray[Any]], name: str) 
 _MOST_IN_MATRIX = 200
 #: Elements that RDKit gives no dative bonds, whose order is that of a single bond.
 _WITHOUT_DATIVE = [1, 6, 7, 8, 9, 15, 16, 17, 35, 53]
+#: The place in `BONDS` of twice the order of a bond: single, aromatic, double, triple; -1 for other orders.
+_KIND = np.full(32, -1)
+_KIND[[2, 3, 4, 6]] = [0, 3, 1, 2]
 
 
 def _bonds_of(
@@ -295,44 +298,28 @@ def _bonds_of(
     The matrices of all molecules are read at once, which is faster than a look at every bond. A matrix
     does not tell dative from single bonds and has no bonds of order zero, so unusual molecules are read bond by bond.
     """
-    widths = np.asarray(sizes, dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(widths)])
-    odd = np.concatenate([[0], np.cumsum(~np.isin(numbers, _WITHOUT_DATIVE))])
-    plain = (np.diff(odd[starts]) == 0) & (widths <= _MOST_IN_MATRIX)
-    usual = np.flatnonzero(plain)
-    orders = [Chem.GetAdjacencyMatrix(molecules[i], useBO=True).ravel() for i in usual.tolist()]
+    widths = np.array(sizes, dtype=np.int64)
+    odd = np.add.reduceat(~np.isin(numbers, _WITHOUT_DATIVE), np.cumsum(widths) - widths)
+    small = np.flatnonzero((odd == 0) & (widths <= _MOST_IN_MATRIX))
+    orders = [Chem.GetAdjacencyMatrix(molecules[i], useBO=True).ravel() for i in small.tolist()]
     flat = np.concatenate([np.zeros(0), *orders])
     cells = np.flatnonzero(flat)
-    ends = np.cumsum(widths[usual] ** 2)
-    place = np.searchsorted(ends, cells, side="right")
-    width = widths[usual][place]
-    inside = cells - (ends - widths[usual] ** 2)[place]
-    links = np.column_stack([inside // width, inside % width, _KIND[(2 * flat[cells]).astype(np.int64)]])
-    upper = links[:, 0] < links[:, 1]
-    owner, links = usual[place[upper]], links[upper]
-    counts = np.bincount(owner, minlength=len(molecules))
-    known = np.bincount(owner, links[:, 2] >= 0, minlength=len(molecules))
-    other = [
-        i for i, molecule in enumerate(molecules) if not plain[i] or not counts[i] == known[i] == molecule.GetNumBonds()
-    ]
-    if not other:
-        return owner, links
-    kept = ~np.isin(owner, other)
+    stops = np.cumsum(widths[small] ** 2)
+    place = np.searchsorted(stops, cells, side="right")
+    first, second = np.divmod(cells - (stops - widths[small] ** 2)[place], widths[small][place])
+    links = np.column_stack([small[place], first, second, _KIND[(2 * flat[cells]).astype(np.int64)]])
+    links = links[first < second]
+    known = np.bincount(links[links[:, 3] >= 0, 0], minlength=len(molecules))
+    others = np.flatnonzero(known != [molecule.GetNumBonds() for molecule in molecules]).tolist()
     bonds = [
-        (i, bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), _PLACE.get(bond.GetBondType(), _PLACE[Chem.BondType.ZERO]))
-        for i in other
+        (i, bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), bond_code(bond.GetBondType(), False) // 2)
+        for i in others
         for bond in molecules[i].GetBonds()
     ]
     added = np.array(bonds, dtype=np.int64).reshape(-1, 4)
-    owner, links = np.concatenate([owner[kept], added[:, 0]]), np.concatenate([links[kept], added[:, 1:]])
-    order = np.argsort(owner, kind="stable")
-    return owner[order], links[order]
-
-
-_PLACE = {kind: place for place, kind in enumerate(BONDS)}
-#: The place in `BONDS` of twice the order of a bond; -1 for other orders.
-_KIND = np.full(32, -1)
-_KIND[[2, 3, 4, 6]] = [_PLACE[getattr(Chem.BondType, kind)] for kind in ("SINGLE", "AROMATIC", "DOUBLE", "TRIPLE")]
+    links = np.concatenate([links[~np.isin(links[:, 0], others)], added])
+    links = links[np.argsort(links[:, 0], kind="stable")]
+    return links[:, 0], links[:, 1:]
 
 
 @contextmanager
@@ -365,28 +352,31 @@ def reason_in(log: Sequence[str]) -> str:
     return f"syntax error at character {position}" if position else next(iter(log), "RDKit cannot read it")
 
 
+class _Collect(logging.Handler):
+    """Keeps messages of RDKit without the time of day and the input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = record.getMessage().strip()
+        line = line.partition("] ")[2] or line
+        self.lines.append(" ".join(line.removeprefix("SMILES Parse Error: ").partition(" for input:")[0].split()))
+
+
 @contextmanager
 def collected_log() -> Iterator[list[str]]:
     """Collect RDKit's log messages instead of printing them; log settings are restored afterwards."""
-    lines: list[str] = []
-
-    class Collect(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            line = record.getMessage().strip()
-            line = line.partition("] ")[2] or line  # drop the leading time of day
-            lines.append(" ".join(line.removeprefix("SMILES Parse Error: ").partition(" for input:")[0].split()))
-
-    off = [
-        name for name, _, state in (line.partition(":") for line in rdBase.LogStatus().split()) if state == "disabled"
-    ]
-    logger = logging.getLogger("rdkit")
-    handlers, propagate, level = logger.handlers[:], logger.propagate, logger.level
-    logger.handlers, logger.propagate = [Collect()], False
+    off = [line.partition(":")[0] for line in rdBase.LogStatus().split() if line.endswith(":disabled")]
+    logger, collect = logging.getLogger("rdkit"), _Collect()
+    handlers, propagate, level = logger.handlers, logger.propagate, logger.level
+    logger.handlers, logger.propagate = [collect], False
     logger.setLevel(logging.INFO)
     rdBase.LogToPythonLogger()
     rdBase.EnableLog("rdApp.error")
     try:
-        yield lines
+        yield collect.lines
     finally:
         rdBase.LogToCppStreams()
         for name in off:

@@ -174,35 +174,29 @@ def _kekulized(molecule: Mol, double: tuple[int, int] | None = None) -> RWMol:
     with silence():
         Chem.Kekulize(edited, clearAromaticFlags=True)
     bond = None if double is None else molecule.GetBondBetweenAtoms(*double)
-    if double is not None and bond is not None and bond.GetIsAromatic():
-        ring = {(a, b) for x in molecule.GetBonds() if x.GetIsAromatic()
-                for a, b in (_ends(x), _ends(x)[::-1])}  # fmt: skip
-        path = _alternating(edited, ring, double[0], [double[1]]) or []
-        closed = [double[0], *path] if edited.GetBondBetweenAtoms(*double).GetBondType() == BondType.SINGLE else []
-        for first, second in pairwise(closed):
-            swapped = edited.GetBondBetweenAtoms(first, second)
+    if double is None or bond is None or not bond.GetIsAromatic():
+        return edited
+    if edited.GetBondBetweenAtoms(*double).GetBondType() == BondType.SINGLE:
+        for ends in pairwise([double[0], *(_alternating(molecule, edited, double[0], [double[1]]) or [])]):
+            swapped = edited.GetBondBetweenAtoms(*ends)
             single = swapped.GetBondType() == BondType.SINGLE
             swapped.SetBondType(BondType.DOUBLE if single else BondType.SINGLE)
     return edited
 
 
-def _alternating(edited: RWMol, ring: set[tuple[int, int]], end: int, path: list[int]) -> list[int] | None:
+def _alternating(molecule: Mol, edited: RWMol, end: int, path: list[int]) -> list[int] | None:
     """Continue a path of aromatic bonds, double and single in turn, to ``end``, which its last bond is double to."""
     wanted = BondType.DOUBLE if len(path) % 2 else BondType.SINGLE
-    for neighbour in edited.GetAtomWithIdx(path[-1]).GetNeighbors():
-        step = (path[-1], neighbour.GetIdx())
-        if step not in ring or edited.GetBondBetweenAtoms(*step).GetBondType() != wanted or step[1] in path:
+    for bond in edited.GetAtomWithIdx(path[-1]).GetBonds():
+        atom = bond.GetOtherAtomIdx(path[-1])
+        if bond.GetBondType() != wanted or atom in path or not molecule.GetBondWithIdx(bond.GetIdx()).GetIsAromatic():
             continue
-        if step[1] == end:
+        if atom == end:
             if wanted == BondType.DOUBLE:
                 return [*path, end]
-        elif whole := _alternating(edited, ring, end, [*path, step[1]]):
+        elif whole := _alternating(molecule, edited, end, [*path, atom]):
             return whole
     return None
-
-
-def _ends(bond: Chem.Bond) -> tuple[int, int]:
-    return bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
 
 
 def _checked(edited: RWMol, touched: list[int]) -> Mol:

@@ -7,7 +7,7 @@ import re
 import warnings
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -204,7 +204,7 @@ class MoleculeReader(Reader):
         elif likely:
             targets = _targets_of_model(names, likely)
         else:
-            fitting = [name for name, column in columns.items() if _may_be_target(name) and column.may_be_target]
+            fitting = _fitting(columns)
             targets = fitting if len(fitting) == 1 else []
         return targets, _id_column(columns, unique, targets)
 
@@ -338,23 +338,19 @@ def is_name(text: str) -> bool:
 def _survey(records: Iterable[Record]) -> tuple[dict[str, Column], set[str]]:
     """Return the facts about all columns, and the columns that name molecules with a different text in every row."""
     columns: dict[str, Column] = {}
-    seen: dict[str, set[int]] = {}  # hashes of the texts of a column that may be an id, until one repeats
-    repeated: set[str] = set()
+    seen: dict[str, set[int] | None] = {}  # hashes of the texts of a column that may be an id, until one repeats
     for record in records:
         for name, text in record.cells.items():
             if name not in columns:
                 columns[name] = Column()
-                if _naming_rank(name) is not None:
-                    seen[name] = set()
+                seen[name] = None if _naming_rank(name) is None else set()
             columns[name].add(text)
-            if name in seen:
-                key = hash(text.strip())
-                if key in seen[name]:
-                    del seen[name]
-                    repeated.add(name)
-                else:
-                    seen[name].add(key)
-    return columns, {name for name in seen if not columns[name].missing}
+            texts = seen[name]
+            if texts is not None:
+                before = len(texts)
+                texts.add(hash(text.strip()))
+                seen[name] = texts if len(texts) > before else None
+    return columns, {name for name, texts in seen.items() if texts is not None and not columns[name].missing}
 
 
 def _naming_rank(name: str) -> int | None:
@@ -392,8 +388,7 @@ def choose_column(path: Path, names: Sequence[str], asked: str, option: str) -> 
     return exact[0]
 
 
-def _columns_called(names: Iterable[str], asked: str) -> list[str]:
-    names = list(names)
+def _columns_called(names: Collection[str], asked: str) -> list[str]:
     return [name for name in names if name == asked] or [n for n in names if n.casefold() == asked.casefold()]
 
 
@@ -406,15 +401,16 @@ def _targets_of_model(names: Sequence[str], targets: Sequence[str]) -> list[str]
 def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence[str] | None) -> list[str]:
     """Return the columns to predict: those requested, or the only one that fits, if any."""
     if asked is not None:
-        given = [asked] if isinstance(asked, str) else list(asked)
-        if given == [ALL] and not _columns_called(columns, ALL):
-            return _every_target(path, columns)
-        targets = named_targets(path, list(columns), given)
-        for target in targets:
-            if not columns[target].present:
-                raise DatasetError(f"column {target!r} of {path} is empty; choose another target")
+        if asked in (ALL, [ALL], (ALL,)) and not _columns_called(columns, ALL):
+            targets = [name for name, column in columns.items() if _may_be_target(name) and column.present]
+            if not targets:
+                raise DatasetError(f"{path} has no column that may be a target beside ids and structures; add one")
+            return targets
+        targets = named_targets(path, list(columns), asked)
+        if empty := [target for target in targets if not columns[target].present]:
+            raise DatasetError(f"column {empty[0]!r} of {path} is empty; choose another target")
         return targets
-    fitting = [name for name, column in columns.items() if _may_be_target(name) and column.may_be_target]
+    fitting = _fitting(columns)
     if len(fitting) > 1:
         shown = ", ".join(map(repr, fitting[:15])) + (", ..." if len(fitting) > 15 else "")
         raise DatasetError(
@@ -424,22 +420,19 @@ def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence
     return fitting
 
 
-def named_targets(path: Path, names: Sequence[str], asked: str | Sequence[str]) -> list[str]:
-    """Return the columns with these names; a comma separates names unless it is part of one."""
-    given = [asked] if isinstance(asked, str) else list(asked)
-    texts = [text for name in given for text in ([name] if _columns_called(names, name) else name.split(","))]
-    return list(dict.fromkeys(choose_column(path, names, text.strip(), "target") for text in texts))
+def _fitting(columns: dict[str, Column]) -> list[str]:
+    return [name for name, column in columns.items() if _may_be_target(name) and column.may_be_target]
 
 
 def _may_be_target(name: str) -> bool:
     return not _NO_TARGET.fullmatch(name.strip().casefold())
 
 
-def _every_target(path: Path, columns: dict[str, Column]) -> list[str]:
-    targets = [name for name, column in columns.items() if _may_be_target(name) and column.present]
-    if not targets:
-        raise DatasetError(f"{path} has no column that may be a target beside ids and structures; add one")
-    return targets
+def named_targets(path: Path, names: Sequence[str], asked: str | Sequence[str]) -> list[str]:
+    """Return the columns with these names; a comma separates names unless it is part of one."""
+    given = [asked] if isinstance(asked, str) else asked
+    texts = [text for name in given for text in ([name] if _columns_called(names, name) else name.split(","))]
+    return list(dict.fromkeys(choose_column(path, names, text.strip(), "target") for text in texts))
 
 
 def repeats(structures: NDArray[Any], y: NDArray[Any] | None) -> str:
@@ -451,11 +444,8 @@ def repeats(structures: NDArray[Any], y: NDArray[Any] | None) -> str:
         return ""
     clash = ""
     if y is not None and y.ndim == 1:
-        _, classes = np.unique(y, return_inverse=True)
-        low, high = np.full(len(sizes), len(y)), np.full(len(sizes), -1)
-        np.minimum.at(low, groups, classes)
-        np.maximum.at(high, groups, classes)
-        clash = f", {int((low < high).sum())} of these structures with different targets"
+        pairs = np.unique([groups, np.unique(y, return_inverse=True)[1]], axis=1)
+        clash = f", {int((np.bincount(pairs[0]) > 1).sum())} of these structures with different targets"
     repeat = "repeats" if repeated == 1 else "repeat"
     return f"{repeated} of {len(structures)} molecules {repeat} an earlier one (stereo and isotopes aside){clash}"
 

@@ -34,13 +34,13 @@ class SmilesReader(MoleculeReader):
 
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
         """Yield the rows of the file, in order."""
-        if ".smi" in path.suffixes[-2:] or _is_list(path):
+        if _is_list(path):
             return _smi_records(path)
         return _table_records(path, table_rows(path), smiles)
 
     def table(self, path: Path, smiles: str | None = None) -> RowTable:
         """Open the file with its columns as they are."""
-        if ".smi" in path.suffixes[-2:] or _is_list(path):
+        if _is_list(path):
             listed = super().table(path, smiles)
             return RowTable(listed.names, ((source, [source, *cells[1:]]) for source, cells in listed.rows))
         names, column, rows = _open_table(path, table_rows(path), smiles)
@@ -51,7 +51,9 @@ READER = SmilesReader()
 
 
 def _is_list(path: Path) -> bool:
-    """Return whether a ``.txt`` file is a list of SMILES without a header."""
+    """Return whether a file is a list of SMILES without a header: a ``.smi``, or a ``.txt`` that begins with one."""
+    if path.name.lower().endswith((".smi", ".smi.gz")):
+        return True
     if not path.name.lower().endswith((".txt", ".txt.gz")):
         return False
     with open_text(path) as file:

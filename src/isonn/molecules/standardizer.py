@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,8 @@ CS(=O)(=O)O CCS(=O)(=O)O O=S(=O)(O)C(F)(F)F O=S(=O)(O)c1ccccc1 Cc1ccc(S(=O)(=O)O
 COS(=O)(=O)O O=C(O)O O=c1c(O)c(O)c1=O O=[N+]([O-])c1cc([N+](=O)[O-])c(O)c([N+](=O)[O-])c1
 CO CCO CC(C)O CC(C)=O CC#N CS(C)=O CN(C)C=O C1CCOC1 C1COCCO1 ClCCl ClC(Cl)Cl CCOC(C)=O CCOCC
 """
+#: Number of atoms of the largest of them, picric acid.
+_LARGEST_COMPANION = 16
 #: Elements that stay a molecule alone; a lone sodium or chloride does not, so such salts keep all their fragments.
 _LONE = {6, 7, 8, 15, 16}
 #: Bracket atoms without charge, isotope, map or metal, and nitro groups, which are neutral as a whole.
@@ -68,8 +70,15 @@ _PLAIN = re.compile(
     r"\[(?:Cl|Br|Si|Se|se|te|as|[BCNOPSFIbcnops])@{0,2}(?:H\d?)?\]"
     r"|\[N\+\]\(=O\)\[O-\]|O=\[N\+\]\(\[O-\]\)|\[O-\]\[N\+\]\(=O\)"
 )
+#: RDKit's tools.
+_METALS = rdMolStandardize.MetalDisconnector()
+_LARGEST = rdMolStandardize.LargestFragmentChooser(preferOrganic=True)
+_CHARGES = rdMolStandardize.Uncharger(canonicalOrder=True)
+_TAUTOMERS = rdMolStandardize.TautomerEnumerator()
+_TAUTOMERS.SetMaxTautomers(MAX_TAUTOMERS)
+_TAUTOMERS.SetMaxTransforms(MAX_TRANSFORMS)
 #: Acids stay charged in RDKit's neutral form beside a quaternary nitrogen, as in betaine, but not in its salts.
-_ACID = "[O-;$(O-[C,S,P]=O);!$(O~[+])]"
+_ACID = Chem.MolFromSmarts("[O-;$(O-[C,S,P]=O);!$(O~[+])]")
 _INPUT = "_isonn_input"
 #: Forms of the last texts that needed a look, at most this many, so that memory does not grow with a file.
 _RECENT: dict[tuple[str, str], Standardized] = {}
@@ -223,44 +232,42 @@ def _disconnected(molecule: Mol) -> Mol:
     near = {neighbour.GetAtomicNum() for atom in metals for neighbour in atom.GetNeighbors()}
     if not metals or 6 in near or not near <= NONMETALS:
         return molecule
-    apart = _tools().metals.Disconnect(molecule)
+    apart = _METALS.Disconnect(molecule)
     return molecule if apart.GetNumBonds() == molecule.GetNumBonds() else apart
 
 
 def _main_fragment(molecule: Mol) -> Mol:
     """Return the largest organic fragment that is neither a counter-ion nor a solvent, if there is any."""
-    places = Chem.GetMolFrags(molecule)
-    if len(places) == 1:
-        return molecule
     fragments = Chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False)
-    others = [atoms for atoms, fragment in zip(places, fragments, strict=True) if not _is_companion(fragment)]
-    if not others:
-        return _tools().largest.choose(molecule)
-    kept = {atom for atoms in others for atom in atoms}
-    rest = Chem.RWMol(molecule)
-    for atom in sorted(set(range(molecule.GetNumAtoms())) - kept, reverse=True):
-        rest.RemoveAtom(atom)
-    rest.UpdatePropertyCache(strict=False)
-    Chem.FastFindRings(rest)
-    return rest.GetMol() if len(others) == 1 else _tools().largest.choose(rest.GetMol())
+    if len(fragments) == 1:
+        return molecule
+    for fragment in fragments:
+        fragment.UpdatePropertyCache(strict=False)
+        Chem.FastFindRings(fragment)
+    others = [fragment for fragment in fragments if not _is_companion(fragment)]
+    rest = reduce(Chem.CombineMols, others) if others else molecule
+    return rest if len(others) == 1 else _LARGEST.choose(rest)
+
+
+@lru_cache(maxsize=1)
+def _companions() -> set[str]:
+    return {Chem.CanonSmiles(smiles) for smiles in _COMPANIONS.split()}
 
 
 def _is_companion(fragment: Mol) -> bool:
     """Return whether a fragment is inorganic, a counter-ion or a solvent."""
     if not any(atom.GetAtomicNum() == 6 for atom in fragment.GetAtoms()):
         return True
-    if fragment.GetNumHeavyAtoms() > _tools().largest_companion:
+    if fragment.GetNumHeavyAtoms() > _LARGEST_COMPANION:
         return False
-    fragment.UpdatePropertyCache(strict=False)
-    Chem.FastFindRings(fragment)
-    return Chem.MolToSmiles(_uncharged(fragment), isomericSmiles=False) in _tools().companions
+    return Chem.MolToSmiles(_uncharged(fragment), isomericSmiles=False) in _companions()
 
 
 def _uncharged(molecule: Mol) -> Mol:
     if not any(atom.GetFormalCharge() for atom in molecule.GetAtoms()):
         return molecule
-    neutral = Mol(_tools().charges.uncharge(molecule))
-    for (oxygen,) in neutral.GetSubstructMatches(_tools().acid):
+    neutral = Mol(_CHARGES.uncharge(molecule))
+    for (oxygen,) in neutral.GetSubstructMatches(_ACID):
         atom = neutral.GetAtomWithIdx(oxygen)
         atom.SetFormalCharge(0)
         atom.SetNoImplicit(True)
@@ -275,10 +282,10 @@ def _canonical_tautomer(form: Standardized) -> Standardized:
     seen = {Chem.MolToSmiles(form.mol, isomericSmiles=False): form.mol}
     best = start = next(iter(seen))
     for _ in range(_ROUNDS):
-        forms = _tools().tautomers.Enumerate(seen[best])
+        forms = _TAUTOMERS.Enumerate(seen[best])
         if forms.status != rdMolStandardize.TautomerEnumeratorStatus.Completed:
             return Standardized(form.mol, form.atoms, form.n_input, (*form.changes, "too many tautomers"))
-        chosen = _tools().tautomers.PickCanonical(forms)
+        chosen = _TAUTOMERS.PickCanonical(forms)
         text = Chem.MolToSmiles(chosen, isomericSmiles=False)
         if text in seen:
             best = text if text == best else min(text, best)  # a form that leads back to an earlier one
@@ -363,25 +370,3 @@ def changes_told(changed: int, total: int, counts: dict[str, int]) -> str:
         return ""
     kinds = ", ".join(f"{count} {CHANGES[kind]}" for kind, count in counts.items())
     return f"{changed} of {total} molecules are standardised: {kinds}"
-
-
-class _Tools:
-    """RDKit's objects, made once."""
-
-    def __init__(self) -> None:
-        self.metals = rdMolStandardize.MetalDisconnector()
-        self.largest = rdMolStandardize.LargestFragmentChooser(preferOrganic=True)
-        self.charges = rdMolStandardize.Uncharger(canonicalOrder=True)
-        self.acid = Chem.MolFromSmarts(_ACID)
-        molecules = [Chem.MolFromSmiles(smiles) for smiles in _COMPANIONS.split()]
-        self.companions = {Chem.MolToSmiles(molecule, isomericSmiles=False) for molecule in molecules}
-        self.largest_companion = max(molecule.GetNumHeavyAtoms() for molecule in molecules)
-        self.tautomers = rdMolStandardize.TautomerEnumerator()
-        self.tautomers.SetMaxTautomers(MAX_TAUTOMERS)
-        self.tautomers.SetMaxTransforms(MAX_TRANSFORMS)
-
-
-@lru_cache(maxsize=1)
-def _tools() -> _Tools:
-    with BlockLogs():
-        return _Tools()

@@ -10,7 +10,7 @@ the atoms changes no unit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -19,6 +19,10 @@ from rdkit import Chem
 from rdkit.Chem import BondType, Mol
 
 from isonn.errors import InputError
+from isonn.explain import units as explained
+from isonn.graphs.graph import Graph
+from isonn.molecules.convert import to_mol
+from isonn.molecules.edit import delete_atoms
 from isonn.molecules.groups import FAMILIES, GROUPS, RINGS, Group, Signature, bond_of, features
 from isonn.molecules.labels import NONMETALS, symbol
 
@@ -66,7 +70,7 @@ class Unit:
         text = str(Chem.MolFragmentToSmiles(whole, atoms, isomericSmiles=False))
         if "[H]" in text:
             text = Chem.MolToSmiles(Chem.RemoveHs(Chem.MolFromSmiles(text, sanitize=False), sanitize=False))
-        return text
+        return ".".join(sorted(text.split(".")))
 
     @cached_property
     def smarts(self) -> str:
@@ -318,3 +322,18 @@ def _joined(sets: Iterable[frozenset[int]], shared: int = 1) -> list[frozenset[i
         near = [part for part in parts if len(part & atoms) >= shared]
         parts = [*(part for part in parts if part not in near), atoms.union(*near)]
     return parts
+
+
+class MoleculePartition(explained.Partition):
+    """The units of molecules, deleted with hydrogens in their place."""
+
+    def units(self, graph: Graph) -> list[explained.Unit]:
+        """Return the functional groups, ring systems and chains of a molecule."""
+        return [explained.Unit(unit.name, unit.kind, unit.atoms, source=unit) for unit in units(to_mol(graph))]
+
+    def delete(self, graph: Graph, nodes: Sequence[int]) -> Graph:
+        """Return the molecule without some atoms; hydrogens close the bonds."""
+        return delete_atoms(graph, nodes)
+
+
+explained.register_partition("molecules", MoleculePartition())

@@ -477,7 +477,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
             X: molecules: SMILES, or a `GraphSet` of them.
             y: their classes; not needed for a `GraphSet` with ``y``.
             label: the class to warn of, or one of several labels by its name or number; None uses the second of two
-                classes.
+                classes, or the positive one of two answers such as "active" and "inactive".
             top: maximum number of alerts.
             min_support: minimum number of molecules that an alert is judged on.
 

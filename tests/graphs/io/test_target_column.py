@@ -65,6 +65,14 @@ def test_spellings_of_a_class_are_one_class():
     )
 
 
+def test_spellings_of_two_answers_are_written_alike():
+    """Else "Yes" would sort before "no", and "no" be the class that alerts warn of."""
+    assert set(read_target(["Yes", "yes", "Yes", "no", "No", "no"])[0].tolist()) == {"yes", "no"}
+    assert set(read_target(["Yes", "No", "YES", "Yes"])[0].tolist()) == {"Yes", "No"}
+    mapped = read_target(["Yes", "No", "inconclusive"], values={"inconclusive": "no"})[0]
+    assert mapped.tolist() == ["Yes", "No", "No"]
+
+
 @pytest.mark.parametrize("cells", [["yes", "no", "maybe"], ["1", "0", "n.d."], ["a", "b", "inconclusive"]])
 def test_a_value_that_is_no_answer_is_refused(cells):
     with pytest.raises(DatasetError, match=rf"holds '{cells[2]}' \(2 rows\) beside .*; values='"):

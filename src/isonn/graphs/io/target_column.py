@@ -403,11 +403,15 @@ def _as_classes(column: Column, name: str, texts: Counter[str], given: Mapping[s
         beside = " and ".join(map(repr, answers[:2]))
         raise DatasetError(f"column {name!r} holds {_counted(counts)} beside {beside}; {_remedy(counts, answers[0])}")
     told = []
-    for forms in folded.values():
-        spellings |= dict.fromkeys(forms, forms[0])
+    classes = {key: forms[0] for key, forms in folded.items()}
+    if any(len(forms) > 1 for forms in folded.values()) and len({key == text for key, text in classes.items()}) > 1:
+        classes = {key: key for key in folded}  # "Yes" and "no" would sort the wrong way round
+    for key, forms in folded.items():
+        spellings |= dict.fromkeys(forms, classes[key])
         if len(forms) > 1:
-            told.append(f"{name!r}: {', '.join(map(repr, sorted(forms)))} are read as one class, {forms[0]!r}")
+            told.append(f"{name!r}: {', '.join(map(repr, sorted(forms)))} are read as one class, {classes[key]!r}")
     spellings |= {key: to for key, to in given.items() if key not in spellings}
+    spellings = {text: None if to is None else classes.get(to.casefold(), to) for text, to in spellings.items()}
     if len(folded) > MOST_CLASSES or column.other_texts:
         told.append(f"{name!r} has more than {MOST_CLASSES} different texts, each of which is a class")
     return TargetReading(name, "classes", tuple(told), unit_of(name), spellings)

@@ -50,6 +50,10 @@ class Candidate:
             return self.smarts[0]
         return f"[{','.join(f'$({smarts})' for smarts in self.smarts)}]"
 
+    def shared(self, other: Candidate) -> int:
+        """Return the number of molecules that have both on some of the same atoms."""
+        return sum(bool(atoms & other.atoms.get(i, frozenset())) for i, atoms in self.atoms.items())
+
 
 def match_atoms(molecule: Mol, queries: Sequence[Mol]) -> frozenset[int]:
     """Return the atoms of all matches of some patterns."""
@@ -119,9 +123,8 @@ class Candidates:
         within = np.zeros(both.shape, dtype=bool)
         possible = (both >= WITHIN * support[:, None]) & (support[:, None] <= support)
         for first, second in np.argwhere(possible).tolist():
-            inner, outer = self.named[first].atoms, self.named[second].atoms
-            shared = sum(bool(atoms & outer.get(i, frozenset())) for i, atoms in inner.items())
-            within[first, second] = first != second and shared >= WITHIN * len(inner)
+            inner = self.named[first]
+            within[first, second] = first != second and inner.shared(self.named[second]) >= WITHIN * len(inner.atoms)
         return within
 
     def piece(self, column: int) -> Candidate:

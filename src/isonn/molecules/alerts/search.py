@@ -13,6 +13,7 @@ from rdkit.Chem import Mol
 from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.target_column import yes_or_no
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.splits import grouped_folds
 from isonn.molecules.alerts.candidates import Candidate, Candidates, Library, Rows
@@ -117,7 +118,7 @@ class _Search:
             float(self.truth.mean()),
             self._rule(warned),
             len(self.folds),
-            self._comparison(listed, toxicophores),
+            [self._compare(other, listed) for other in toxicophores],
         )
 
     def _earned(self, held: Rows, rows: Rows) -> bool:
@@ -133,9 +134,7 @@ class _Search:
         name = candidate.name or _contained_group(candidate, self.molecules)
         of_class = np.flatnonzero(candidate.held & self.truth)
         smallest = of_class[np.argsort(self.graphs.sizes[of_class], kind="stable")][:EXAMPLES]
-        members = [
-            Member(member.name, int(self.truth[member.held].sum()), int(member.held.sum())) for member in choice.members
-        ]
+        members = [Member(each.name, int(self.truth[each.held].sum()), int(each.held.sum())) for each in choice.members]
         return Alert(
             name=name,
             relation="is" if candidate.name else "contains" if name else "",
@@ -154,7 +153,7 @@ class _Search:
             toxicophores=tuple(
                 other.name
                 for other in toxicophores
-                if _shared(candidate, other) >= SAME * min(len(other.atoms), len(candidate.atoms)) > 0
+                if candidate.shared(other) >= SAME * min(len(other.atoms), len(candidate.atoms)) > 0
             ),
             examples=self._smiles(smallest),
         )
@@ -186,21 +185,11 @@ class _Search:
             rule["model_accuracy"] = self.clf.held_out_score_["accuracy"]
         return rule
 
-    def _comparison(self, listed: list[tuple[Alert, Candidate]], toxicophores: list[Candidate]) -> list[Comparison]:
-        rows = []
-        for other in toxicophores:
-            of_class = [i for i in other.atoms if self.truth[i]]
-            hit = [
-                any(other.atoms[i] & candidate.atoms.get(i, frozenset()) for _, candidate in listed) for i in of_class
-            ]
-            titles = tuple(alert.title for alert, _ in listed if other.name in alert.toxicophores)
-            rows.append(Comparison(other.name, len(other.atoms), len(of_class), sum(hit), titles))
-        return rows
-
-
-def _shared(first: Candidate, second: Candidate) -> int:
-    """Return the number of molecules that have both on some of the same atoms."""
-    return sum(bool(atoms & second.atoms.get(i, frozenset())) for i, atoms in first.atoms.items())
+    def _compare(self, other: Candidate, listed: list[tuple[Alert, Candidate]]) -> Comparison:
+        of_class = [i for i in other.atoms if self.truth[i]]
+        hit = [any(other.atoms[i] & candidate.atoms.get(i, frozenset()) for _, candidate in listed) for i in of_class]
+        titles = tuple(alert.title for alert, _ in listed if other.name in alert.toxicophores)
+        return Comparison(other.name, len(other.atoms), len(of_class), sum(hit), titles)
 
 
 def _contained_group(candidate: Candidate, molecules: Sequence[Mol]) -> str:
@@ -221,16 +210,16 @@ def _labels(clf: Any) -> list[Any]:
 
 
 def _column(clf: Any, label: Any) -> int:
-    """Return the output of the class to warn of: the second of two by default."""
-    labels = _labels(clf)
+    """Return the output of the class to warn of; by default "active" beside "inactive", or the second of two."""
+    labels, values = _labels(clf), clf.classes_.tolist()
+    if label is None and (len(labels) != 2 or isinstance(clf.target_, Labels)):
+        raise InputError(f"this model has {len(labels)} labels; give the one to warn of as label: {labels}")
+    if label not in (None, *labels, *values):
+        raise InputError(f"label={label!r} is not a class of this model; use one of {labels}")
     if label is None:
-        if len(labels) != 2 or isinstance(clf.target_, Labels):
-            raise InputError(f"this model has {len(labels)} labels; give the one to warn of as label: {labels}")
-        return 1
-    for names in (labels, clf.classes_.tolist()):
-        if label in names:
-            return int(names.index(label))
-    raise InputError(f"label={label!r} is not a class of this model; use one of {labels}")
+        answers = [yes_or_no(str(value)) for value in values]
+        return answers.index(1) if sorted(answers, key=str) == [0, 1] else 1
+    return (labels if label in labels else values).index(label)
 
 
 def _truth(clf: Any, y: NDArray[Any], column: int) -> NDArray[np.float64]:

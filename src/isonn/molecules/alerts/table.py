@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, overload
+from typing import Any, NamedTuple, TextIO
 
 from isonn.files import atomic_file
 
@@ -107,15 +107,8 @@ class Alerts(Sequence[Alert]):
     def __len__(self) -> int:
         return len(self._alerts)
 
-    @overload
-    def __getitem__(self, index: int) -> Alert: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Alert]: ...
     def __getitem__(self, index: Any) -> Any:
         return self._alerts[index]
-
-    def __iter__(self) -> Iterator[Alert]:
-        return iter(self._alerts)
 
     def __repr__(self) -> str:
         lines = [f"{self._count()} for class {self.label} (share {self.base:.2f})", *map(str, self._alerts[:10])]
@@ -177,26 +170,18 @@ class Alerts(Sequence[Alert]):
 
 
 def _row(alert: Alert, compare: bool) -> dict[str, Any]:
-    return {
-        "name": alert.name,
-        "relation": alert.relation,
-        "smarts": alert.smarts,
-        "smiles": alert.smiles,
-        "molecules": alert.molecules,
-        "support": alert.support,
-        "hits": alert.hits,
-        "precision": round(alert.precision, 4),
-        "precision_low": round(alert.precision_interval[0], 4),
-        "precision_high": round(alert.precision_interval[1], 4),
-        "lift": round(alert.lift, 4),
-        "lift_low": round(alert.lift_interval[0], 4),
-        "lift_high": round(alert.lift_interval[1], 4),
-        "model": round(alert.model, 4),
-        "folds": alert.folds,
-        "members": "; ".join(f"{name} ({hits} of {support})" for name, hits, support in alert.members),
-        **({"toxicophores": "; ".join(alert.toxicophores)} if compare else {}),
-        "examples": " ".join(alert.examples),
-    }
+    members = "; ".join(f"{name} ({hits} of {support})" for name, hits, support in alert.members)
+    row = {**vars(alert), "members": members, "examples": " ".join(alert.examples)}
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if name.endswith("_interval"):
+            first = name.removesuffix("interval")
+            flat |= {f"{first}low": round(value[0], 4), f"{first}high": round(value[1], 4)}
+        elif name != "toxicophores":
+            flat[name] = round(value, 4) if isinstance(value, float) else value
+        elif compare:
+            flat[name] = "; ".join(value)
+    return flat
 
 
 def percent(share: float) -> str:
