@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Quiet, option
+from isonn.cli import options as opt
+from isonn.cli.options import argument, flag, option
 
 
 def serve(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL...",
-            help="Model folders written by `isonn fit`, as FOLDER or NAME=FOLDER.",
-            show_default=False,
-        ),
-    ],
-    port: Annotated[int, option(None, "Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8000,
+    models: Annotated[list[str], argument("MODEL", "Model folders written by `isonn fit`, as FOLDER or NAME=FOLDER.")],
+    port: Annotated[
+        int, option(None, "Port to listen on; 0 takes a free one.", metavar="PORT", min=0, max=65535)
+    ] = 8000,
     host: Annotated[str, option(None, "Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
     token: Annotated[
         str | None,
@@ -33,11 +30,11 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        option(None, "A name of this server in web addresses; may be repeated.", default=False),
+        option(None, "A name of this server in web addresses; may be repeated.", metavar="NAME", default=False),
     ] = None,
-    log_structures: Annotated[bool, option(None, "Log the molecules of requests.", "--log-structures")] = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    log_structures: Annotated[bool, flag(None, "Log the molecules of requests.", "--log-structures")] = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Serve saved models: a page to edit a graph and watch its prediction, and a JSON API.
 
@@ -46,7 +43,7 @@ def serve(
     from isonn.errors import InputError, naming_the_extra
 
     with naming_the_extra("isonn serve"):
-        from isonn.serve import create_app
+        from isonn.serve.app import create_app, warm_up
         from isonn.serve.server import is_loopback, listen
         from isonn.serve.server import serve as answer
     if token is not None and len(token) < 16:
@@ -57,18 +54,15 @@ def serve(
     listening = listen(host, port)
     hosts = [*(allow_host or ()), *([] if is_loopback(host) else [host])]
     app = create_app(loaded, token=token, hosts=hosts, log_structures=log_structures)
-    _warm_up(loaded)
+    for loaded_model in loaded.values():
+        warm_up(loaded_model)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}/"
-
-    def started() -> None:
-        names = ", ".join(loaded)
-        if as_json:
-            print(json.dumps({"address": address, "models": list(loaded)}), flush=True)
-            return
-        print(f"{names} at {address} (API: {address}openapi.json); Ctrl-C ends the server", flush=True)
-
-    answer(app, listening, quiet=quiet, started=started)
+    facts = {"address": address, "models": list(loaded)}
+    text = f"{', '.join(loaded)} at {address} (API: {address}openapi.json); Ctrl-C ends the server"
+    with suppress(KeyboardInterrupt):
+        print(json.dumps(facts) if as_json else text, flush=True)
+        answer(app, listening, quiet)
 
 
 def _loaded(given: list[str]) -> dict[str, Any]:
@@ -85,19 +79,3 @@ def _loaded(given: list[str]) -> dict[str, Any]:
             raise InputError(f"two models are called {name!r}; name one of them, as in other={folder}")
         loaded[name] = isonn.load_model(folder)
     return loaded
-
-
-def _warm_up(models: dict[str, Any]) -> None:
-    """Use each model once, so that requests compile, import and read nothing."""
-    import warnings
-
-    from isonn.errors import IsoNNError
-    from isonn.serve.app import warm_up
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for model in models.values():
-            try:
-                warm_up(model)
-            except IsoNNError:  # a model that needs more than an example, such as confounds
-                continue

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-import typer
-
-from isonn.cli.options import AsJson, Model, Quiet, option
+from isonn.cli import options as opt
+from isonn.cli.options import argument, option
 
 
 def suggest(
-    model: Model,
-    graph: Annotated[
-        str, typer.Argument(metavar="GRAPH", help="A SMILES, or a dataset or path with --graph.", show_default=False)
-    ],
+    model: opt.Model,
+    graph: Annotated[str, argument("GRAPH", "A SMILES, or a dataset or path with --graph.")],
     goal: Annotated[
         str | None,
         option(None, "The class to reach, or the number to get to or past.", default="the other of two classes"),
@@ -26,8 +23,8 @@ def suggest(
     ] = None,
     steps: Annotated[int, option(None, "Most edits of a suggestion.", min=1, max=3)] = 2,
     top: Annotated[int, option(None, "Most suggestions.", min=1, max=50)] = 10,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Print small edits that move the prediction for one graph to a goal, each re-scored by the model."""
     import isonn
@@ -77,13 +74,4 @@ def _facts(suggestion: Any) -> dict[str, Any]:
     graph, smiles = suggestion.graph, suggestion.smiles
     once = graph.edges[:, 0] < graph.edges[:, 1]
     structure = {"smiles": smiles} if smiles else {"nodes": graph.n, "edges": graph.edges[once].tolist()}
-    return {
-        "edits": suggestion.edits,
-        **structure,
-        "predicted": suggestion.predicted,
-        "answer": suggestion.answer,
-        "reached": suggestion.reached,
-        "change": suggestion.change,
-        "similarity": suggestion.similarity,
-        "verdict": suggestion.verdict,
-    }
+    return {"edits": suggestion.edits, **structure, **suggestion.to_dict()}

@@ -10,7 +10,7 @@ import importlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,11 @@ class Suggestion:
     def text(self) -> str:
         """All edits in words."""
         return ", then ".join(self.edits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the graph, as plain data that `json.dumps` takes."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "graph"}
+        return {**values, "edits": list(self.edits)}
 
     def __repr__(self) -> str:
         return f"Suggestion({self.text}: {self.answer:.3g}{f' {self.smiles}' if self.smiles else ''})"

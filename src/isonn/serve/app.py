@@ -12,7 +12,9 @@ import ipaddress
 import json
 import logging
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
@@ -224,15 +226,17 @@ class Guard:
 
 def warm_up(model: Any) -> None:
     """Use every path once, so that no later request compiles, imports or reads anything."""
+    from isonn.explain.suggest import find_editor
+
     models = Models({"model": model}, Limits())
     body = answers.facts("model", model)["example"]
-    models.predict(body | {"trust": True})
-    models.whatif(body)
-    if hasattr(model, "suggest"):
-        from isonn.explain.suggest import find_editor
-
-        graphs = read_graphs(body, model, 1, models.limits)
-        find_editor(graphs.kind).propose(graphs[0], model.standardize_)
+    with warnings.catch_warnings(), suppress(IsoNNError):  # a model may need more than an example, such as confounds
+        warnings.simplefilter("ignore")
+        models.predict(body | {"trust": True})
+        models.whatif(body)
+        if hasattr(model, "suggest"):
+            graphs = read_graphs(body, model, 1, models.limits)
+            find_editor(graphs.kind).propose(graphs[0], model.standardize_)
 
 
 async def _body(request: Request, limits: Limits) -> dict[str, Any]:

@@ -164,14 +164,14 @@ def _matrices(items: Sequence[Any], model: Any, limits: Limits) -> GraphSet:
         square = isinstance(item, list) and all(isinstance(row, list) and len(row) == len(item) for row in item)
         if not square or not 0 < len(item) <= limits.nodes:
             raise InputError(f"matrix {i} of {len(items)} is not square; give n rows of n numbers, n <= {limits.nodes}")
-        if not all(_is_number(value) for row in item for value in row):
-            wrong = next(value for row in item for value in row if not _is_number(value))
+        if not all(is_number(value) for row in item for value in row):
+            wrong = next(value for row in item for value in row if not is_number(value))
             raise InputError(f"matrix {i} of {len(items)} has {_shown(wrong)}; give n rows of n numbers")
     return as_graphset([np.array(item, dtype=np.float64) for item in items])
 
 
 def _weights(given: Any, m: int) -> Any:
-    if not isinstance(given, list) or len(given) != m or not all(map(_is_number, given)):
+    if not isinstance(given, list) or len(given) != m or not all(map(is_number, given)):
         raise InputError(f"weights is {_shown(given)}; give one number per edge, {m} in all")
     return np.array(given, dtype=np.float64)
 
@@ -183,8 +183,8 @@ def _labels(field: str, given: Any, count: int, names: Mapping[Any, str]) -> Any
         raise InputError(f"{field} is {_shown(given)}; give one label per {what}, {count} in all")
     codes = {name: code for code, name in names.items()}
     found = [codes.get(label, label) if isinstance(label, str) else label for label in given]
-    kind = int if any(map(_is_whole, (*codes.values(), *found))) else str
-    wrong = [label for label in found if not (_is_whole(label) if kind is int else isinstance(label, str))]
+    kind = int if any(map(is_whole, (*codes.values(), *found))) else str
+    wrong = [label for label in found if not (is_whole(label) if kind is int else isinstance(label, str))]
     if wrong:
         remedy = f"the labels are {', '.join(map(str, list(codes)[:20]))}" if codes else "give numbers or strings only"
         raise InputError(f"{field} has {_shown(wrong[0])}; {remedy}")
@@ -195,7 +195,7 @@ def _labels(field: str, given: Any, count: int, names: Mapping[Any, str]) -> Any
 
 def whole(value: Any, field: str, least: int, most: int) -> int:
     """Return a whole number of a request; raise `InputError` for anything else."""
-    if not _is_whole(value) or not least <= value <= most:
+    if not is_whole(value) or not least <= value <= most:
         raise InputError(f"{field} is {_shown(value)}; give a whole number from {least} to {most:,}")
     return int(value)
 
@@ -205,16 +205,18 @@ def _is_clean(label: Any) -> bool:
     return not isinstance(label, str) or not any("\ud800" <= character <= "\udfff" for character in label)
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number that NumPy can hold."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number, and not too large to compute with."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def _is_edge(edge: Any, n: int) -> bool:
-    whole = isinstance(edge, list) and len(edge) == 2 and all(map(_is_whole, edge))
+    whole = isinstance(edge, list) and len(edge) == 2 and all(map(is_whole, edge))
     return whole and min(edge) >= 0 and max(edge) < n and edge[0] != edge[1]
 
 

@@ -7,7 +7,7 @@ import ipaddress
 import logging
 import socket
 import sys
-from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -100,35 +100,18 @@ def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def serve(app: ASGIApp, listening: socket.socket, *, quiet: bool = False, started: Callable[[], None]) -> None:
+def serve(app: ASGIApp, listening: socket.socket, quiet: bool = False) -> None:
     """Answer requests until a signal; then finish those that run, and return.
 
     Args:
         app: the application.
-        listening: from `listen`.
+        listening: from `listen`; clients that connected before are answered, too.
         quiet: whether to log failures only.
-        started: called once requests are answered.
     """
     log = logging.StreamHandler(sys.stderr)
     log.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     LOG.handlers, LOG.propagate = [log], False
     LOG.setLevel(logging.ERROR if quiet else logging.INFO)
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
-    server = _Server(uvicorn_config(app))
-    server.announce = started
-    try:
-        server.run(sockets=[listening])
-    except KeyboardInterrupt:  # uvicorn sends the signal again when it has ended
-        pass
-    finally:
-        listening.close()
-
-
-class _Server(uvicorn.Server):
-    announce: Callable[[], None]
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Tell that requests are answered."""
-        await super().startup(sockets)
-        if self.started:
-            self.announce()
+    with listening, suppress(KeyboardInterrupt):  # uvicorn sends the signal again when it has ended
+        uvicorn.Server(uvicorn_config(app)).run(sockets=[listening])

@@ -10,7 +10,7 @@ from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
 from isonn.graphs.graph import Graph
 from isonn.graphs.join import join_graphs
 from isonn.report.draw import Drawing, describe, draw_explained, svg_number
-from isonn.serve.bodies import Limits, label_names, read_graphs, whole
+from isonn.serve.bodies import Limits, is_number, is_whole, label_names, read_graphs, whole
 
 #: Radius of the area of a node that reacts to a click, in pixels of the drawing.
 NODE_AREA = 13
@@ -61,20 +61,8 @@ def suggest(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
         raise InputError(f"goal is {ascii(goal)[:40]}; give the class, or the number to reach")
     top = whole(body.get("top", SUGGESTED), "top", 1, MOST_SUGGESTED)
     found = model.suggest(graphs, goal, label=body.get("label"), top=top)
-    return {"suggestions": [_suggestion(one, model) for one in found]}
-
-
-def _suggestion(one: Any, model: Any) -> dict[str, Any]:
-    return {
-        **({"smiles": one.smiles} if one.smiles else {"graph": as_json(one.graph, model)}),
-        "edits": list(one.edits),
-        "answer": one.answer,
-        "predicted": one.predicted,
-        "reached": one.reached,
-        "change": one.change,
-        "similarity": one.similarity,
-        "verdict": one.verdict,
-    }
+    structures = [{"smiles": s.smiles} if s.smiles else {"graph": as_json(s.graph, model)} for s in found]
+    return {"suggestions": [{**where, **s.to_dict()} for where, s in zip(structures, found, strict=True)]}
 
 
 def _edited_molecule(given: str, edit: dict[str, Any] | None, mode: str | None) -> str:
@@ -167,7 +155,7 @@ def _text(edit: dict[str, Any], field: str) -> str:
 
 
 def _weight(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e300:
+    if not is_number(value):
         raise InputError(f"weight is {ascii(value)[:40]}; give a number, 0 to delete the edge")
     return float(value)
 
@@ -179,11 +167,7 @@ def _code(label: Any, names: dict[Any, str], column: Any) -> Any:
     codes = {name: code for code, name in names.items()}
     code = codes.get(label, label) if isinstance(label, str) else label
     text = column is not None and column.dtype.kind == "U"
-    if column is None or not (isinstance(code, str) if text else _is_code(code)):
+    if column is None or not (isinstance(code, str) if text else is_whole(code)):
         known = f"; use one of {', '.join(map(str, list(codes)[:20]))}" if codes else "; use one of the graph's"
         raise InputError(f"{ascii(label)[:40]} is not a label of this model{known}")
     return code
-
-
-def _is_code(code: Any) -> bool:
-    return isinstance(code, int) and not isinstance(code, bool) and abs(code) < 2**63

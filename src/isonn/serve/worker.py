@@ -7,8 +7,9 @@ import json
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import Any
 
 from anyio import fail_after
@@ -99,45 +100,42 @@ def _done(work: Work, body: Body) -> bytes:
     return encoded({**result, "warnings": list(said)} if said else result)
 
 
-def _alike(tasks: Sequence[tuple[Body, Any]], most: int) -> Iterator[list[tuple[Body, Any]]]:
-    """Yield the tasks that differ in their graphs only together, up to so many graphs."""
-    groups: list[tuple[Body, int, list[tuple[Body, Any]]]] = []
+def _alike(tasks: Sequence[tuple[Body, Any]], most: int) -> list[list[tuple[Body, Any]]]:
+    """Return the tasks in groups: those that differ in their graphs only together, up to so many graphs."""
+    groups: list[list[tuple[Body, Any]]] = []
+    latest: dict[str, tuple[int, list[tuple[Body, Any]]]] = {}
     for body, task in tasks:
-        rest, count = _without_graphs(body), len(_graphs(body))
-        for i, (other, total, members) in enumerate(groups):
-            if count and rest == other and total + count <= most:
-                members.append((body, task))
-                groups[i] = (other, total + count, members)
-                break
-        else:
-            groups.append((rest, count if count else most, [(body, task)]))
-    return (members for *_, members in groups)
+        _, graphs, rest = _split(body)
+        key = repr(rest)
+        count, group = latest.get(key, (most, []))
+        if not graphs or count + len(graphs) > most:
+            count, group = 0, []
+            groups.append(group)
+        group.append((body, task))
+        latest[key] = count + len(graphs), group
+    return groups
 
 
 def _together(work: Work, bodies: Sequence[Body]) -> list[bytes] | None:
     """Return the answers to requests that differ in their graphs only; None if each has to be answered by itself."""
-    form = _form(bodies[0])
+    counts = [len(_split(body)[1]) for body in bodies]
+    joined = {_split(bodies[0])[0]: [graph for body in bodies for graph in _split(body)[1]]}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", IsoNNWarning)  # a warning belongs to one of them
-            result = work({**bodies[0], form: [graph for body in bodies for graph in _graphs(body)]})
+            result = work(bodies[0] | joined)
     except (IsoNNError, IsoNNWarning, RequestError, MemoryError, RecursionError):
         return None
     rows = iter(result["predictions"])
-    return [encoded({**result, "predictions": [next(rows) for _ in _graphs(body)]}) for body in bodies]
+    return [encoded(result | {"predictions": list(islice(rows, count))}) for count in counts]
 
 
-def _form(body: Body) -> str:
+def _split(body: Body) -> tuple[str, list[Any], Body]:
+    """Return the field with graphs that may be joined with those of others, the graphs, and the rest of a body."""
     forms = [form for form in FORMS if form in body]
-    return forms[0] if len(forms) == 1 and "confounds" not in body else ""
-
-
-def _graphs(body: Body) -> list[Any]:
-    """Return the graphs of a body that may be joined with others, else []."""
-    given = body.get(_form(body), [])
-    return [given] if isinstance(given, str) else given if isinstance(given, list) else []
-
-
-def _without_graphs(body: Body) -> Body:
-    form = _form(body)
-    return {**{field: value for field, value in body.items() if field != form}, "": form}
+    graphs = body[forms[0]] if len(forms) == 1 else None
+    graphs = [graphs] if isinstance(graphs, str) else graphs
+    rest = {field: value for field, value in body.items() if field not in forms}
+    if not isinstance(graphs, list) or any(isinstance(value, (list, dict)) for value in rest.values()):
+        return "", [], {}  # confounds, or an error
+    return forms[0], graphs, {**rest, forms[0]: None}
