@@ -93,7 +93,7 @@ class Command:
     processes: bool = False
 
 
-_WINDOWS = ("fit", "MUTAG", "--method", "isonn", "--k", "3", "--c", "2", "--epochs", "12", "--out", "out")
+_WINDOWS = ("fit", "MUTAG", "--method", "isonn", "--set", "k=3", "--set", "c=2", "--set", "epochs=12", "--out", "out")
 _EVALUATE = ("evaluate", "MUTAG", "--protocol", "paper", "--methods", "degrees,size", "--seeds", "3", "--out", "out")
 _REPRODUCE = ("reproduce", "table", "--datasets", "MUTAG", "--methods", "degrees,size", "--seeds", "5")
 COMMANDS = {

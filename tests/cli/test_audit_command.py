@@ -9,15 +9,15 @@ import pytest
 from tests_commands import refused, run
 
 import isonn
-from isonn.cli.settings import parse_sizes
-from isonn.errors import InputError
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     """A window model and a subgraph model of MUTAG, made by the command."""
     folder = tmp_path_factory.mktemp("models")
-    windows = run("fit", "MUTAG", "--out", folder / "windows", "--method", "isonn", "--k", 2, "--epochs", 30)
+    windows = run(
+        "fit", "MUTAG", "--out", folder / "windows", "--method", "isonn", "--set", "k=2", "--set", "epochs=30"
+    )
     subgraph = run("fit", "MUTAG", "--out", folder / "sub", "--max-nodes", 3, "--head", "linear")
     assert windows.returncode == subgraph.returncode == 0
     return folder
@@ -48,15 +48,9 @@ def test_options_that_belong_to_another_method_are_refused(models, tmp_path):
     windows = (*fit, "--method", "isonn")
     refused(run(*windows, "--head", "linear"), "--head is not an option of IsoNNClassifier")
     refused(run(*windows, "--max-nodes", 3), "--max-nodes is not an option of IsoNNClassifier")
-    refused(run(*windows, "--k", "2,3"), "several sizes")
-    refused(run(*fit, "--k", "two"), "'two' is not a number of nodes")
-    refused(run(*fit, "--layers", "2x3"), "--layers is not an option of SubgraphClassifier")
+    refused(run(*windows, "--set", "k=[2,3]"), "k=(2, 3) is not a number of nodes")
+    refused(run(*windows, "--set", "k=two"), "k='two' is not a number of nodes")
+    refused(run(*fit, "--set", "layers=[[2,3]]"), "--set layers is not an option of SubgraphClassifier")
     refused(run(*fit, "--max-nodes", 7), "max_nodes=7", "use 1 to 6")
-    refused(run(*fit, "--matching", "fast"), "--matching is not an option of SubgraphClassifier")
+    refused(run(*fit, "--set", "matching=fast"), "--set matching is not an option of SubgraphClassifier")
     refused(run("audit", models / "sub", "MUTAG", "--repeats", 0), "repeats must be at least 1, got 0")
-
-
-def test_sizes_are_numbers_between_commas():
-    assert parse_sizes("4") == (4,)
-    with pytest.raises(InputError, match="'1;2' is not a number of nodes"):
-        parse_sizes("1;2")

@@ -27,7 +27,7 @@ WINDOWS = ("--method", "isonn")
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "mutag"
-    result = run("fit", "MUTAG", "--out", path, *WINDOWS, "--epochs", 3, "--k", 3)
+    result = run("fit", "MUTAG", "--out", path, *WINDOWS, "--set", "epochs=3", "--set", "k=3")
     assert result.returncode == 0, result.stderr
     assert "training score" in result.stdout
     return path
@@ -40,7 +40,7 @@ def test_fit_writes_the_model_the_library_would(model, mutag, tmp_path):
 
 
 def test_fit_keeps_templates_symmetric_when_asked(tmp_path):
-    options = (*WINDOWS, "--epochs", 1, "--k", 3, "--set", "symmetric=true")
+    options = (*WINDOWS, "--set", "epochs=1", "--set", "k=3", "--set", "symmetric=true")
     assert run("fit", "MUTAG", "--out", tmp_path / "model", *options).returncode == 0
     for template in isonn.load_model(tmp_path / "model").templates_:
         np.testing.assert_array_equal(template.adjacency, template.adjacency.T)
@@ -64,20 +64,20 @@ def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
 @pytest.mark.parametrize(
     "options",
     [
-        ("--layers", "2x3,2x3"),
-        ("--layers", "2x3,2x3", "--set", "normalize=relative"),
-        ("--matching", "fast"),
-        ("--matching", "assigned"),
+        ("--set", "layers=[[2,3],[2,3]]"),
+        ("--set", "layers=[[2,3],[2,3]]", "--set", "normalize=relative"),
+        ("--set", "matching=fast"),
+        ("--set", "matching=assigned"),
     ],
 )
 def test_every_variant_can_be_fitted(options, tmp_path):
-    result = run("fit", "MUTAG", "--out", tmp_path / "m", *WINDOWS, "--epochs", 1, "--json", *options)
+    result = run("fit", "MUTAG", "--out", tmp_path / "m", *WINDOWS, "--set", "epochs=1", "--json", *options)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["epochs"] == 1
 
 
 def test_ctrl_c_keeps_the_run_and_resume_goes_on_to_the_same_model(tmp_path):
-    options = (*WINDOWS, "--epochs", 40, "--k", 3, "--c", 1)
+    options = (*WINDOWS, "--set", "epochs=40", "--set", "k=3", "--set", "c=1")
     command = [*COMMAND, "fit", "MUTAG", *map(str, options), "--out", str(tmp_path / "model")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "model.checkpoint").exists():  # written after the first epoch
@@ -98,12 +98,24 @@ def test_ctrl_c_keeps_the_run_and_resume_goes_on_to_the_same_model(tmp_path):
 
 
 def test_resuming_a_run_that_was_killed_after_saving_ends_it(tmp_path):
-    options = ("fit", "MUTAG", *WINDOWS, "--epochs", 2, "--k", 2, "--c", 1, "--out", tmp_path / "model")
+    options = (
+        "fit",
+        "MUTAG",
+        *WINDOWS,
+        "--set",
+        "epochs=2",
+        "--set",
+        "k=2",
+        "--set",
+        "c=1",
+        "--out",
+        tmp_path / "model",
+    )
     assert run(*options).returncode == 0
     before = (tmp_path / "model" / "model.safetensors").read_bytes()
     (tmp_path / "model.checkpoint").touch()  # the kill came before it was removed
     (tmp_path / ".model.abcdefgh").mkdir()
-    refused(run(*options[:6], "--k", 3, *options[8:], "--resume"), "exists already and has other settings")
+    refused(run(*options, "--set", "k=3", "--resume"), "exists already and has other settings")
     other = write_tu(tmp_path / "other")
     refused(run("fit", other, *options[2:], "--resume"), "exists already and was fitted to other data")
     for again in ((), ("--resume",), ("--resume",)):  # the checkpoint is gone after the first
@@ -124,7 +136,7 @@ def test_of_two_fits_to_one_folder_the_slower_leaves_no_checkpoint(tmp_path, mon
         (tmp_path / "model").mkdir(exist_ok=True)  # another fit was quicker
 
     monkeypatch.setattr(Checkpoint, "save", save_and_be_overtaken)
-    options = (*WINDOWS, "--epochs", 2, "--k", 2, "--c", 1, "--out", tmp_path / "model")
+    options = (*WINDOWS, "--set", "epochs=2", "--set", "k=2", "--set", "c=1", "--out", tmp_path / "model")
     refused(run("fit", "MUTAG", *options), "exists already")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
@@ -139,7 +151,7 @@ def test_a_full_disk_ends_fit_in_one_sentence_and_leaves_nothing_behind(every, t
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:
-        result = run("fit", "MUTAG", *WINDOWS, "--epochs", 2, "--k", 2, "--out", tmp_path / "model")
+        result = run("fit", "MUTAG", *WINDOWS, "--set", "epochs=2", "--set", "k=2", "--out", tmp_path / "model")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     refused(result, f"isonn: {'checkpoint ' if every == 'checkpoint' else ''}{tmp_path}", "cannot be written")
@@ -182,22 +194,22 @@ def write_tu(folder, edges="1, 2\n2, 1\n3, 4\n4, 3\n", indicator="1\n1\n2\n2\n",
 
 def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     out = tmp_path / "out"
-    fit = ("fit", "MUTAG", "--out", out, *WINDOWS, "--epochs", 1)
+    fit = ("fit", "MUTAG", "--out", out, *WINDOWS, "--set", "epochs=1")
     offline = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    refused(run(*fit, "--k", 0), "k=0", ">= 1")
-    refused(run(*fit, "--c", 0), "c=0")
-    refused(run(*fit, "--k", 12), "479,001,600 permutations", "assigned")
-    refused(run(*fit, "--k", 1, "--matching", "assigned"), "needs k >= 2")
-    refused(run(*fit, "--matching", "magic"), "magic", "exact")
-    refused(run(*fit, "--layers", "3"), "2x3,3x4")
-    refused(run(*fit, "--layers", "2x3", "--k", 4), "--layers replaces --k and --c")
+    refused(run(*fit, "--set", "k=0"), "k=0", ">= 1")
+    refused(run(*fit, "--set", "c=0"), "c=0")
+    refused(run(*fit, "--set", "k=12"), "479,001,600 permutations", "assigned")
+    refused(run(*fit, "--set", "k=1", "--set", "matching=assigned"), "needs k >= 2")
+    refused(run(*fit, "--set", "matching=magic"), "magic", "exact")
+    refused(run(*fit, "--set", "layers=[[3]]"), "layers=((3,),) are not pairs")
+    refused(run(*fit, "--set", "layers=[[2,3]]", "--set", "k=4"), "layers replaces k and c")
     refused(run("fit", "MUTAG", "--out", "."), ". exists already; choose another --out")
     np.savez(tmp_path / "unknown.npz", adjacency=np.ones((4, 5, 5)))
     refused(
         run("fit", tmp_path / "unknown.npz", "--out", out), "unknown has no targets to learn; add labels (.npz, .mat)"
     )
     refused(run(*fit, "--set", "normalize=rows"), "normalize='rows' is unknown; use one of 'positions'")
-    refused(run(*fit, "--layers", "2x3,2x9,2x9,2x9,2x9"), "layer 5 of 5")
+    refused(run(*fit, "--set", "layers=[[2,3],[2,9],[2,9],[2,9],[2,9]]"), "layer 5 of 5")
     refused(run(*fit, "--method", "gin"), "gin")
     refused(run("fit", "MUTAGG", "--out", out, **offline), "MUTAGG", "did you mean MUTAG")
     refused(run("fit", tmp_path / "nowhere.npz", "--out", out), "nowhere.npz")
@@ -208,8 +220,8 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     short = write_tu(tmp_path / "short", labels="1\n")
     refused(run("fit", short, "--out", out, "--max-nodes", 2), "labels")
     tiny = write_tu(tmp_path / "tiny")
-    refused(run("fit", tiny, "--out", out, *WINDOWS, "--k", 3), "k=3", "use k <= 2")
-    refused(run("fit", tiny, "--out", out, "--view", "degrees", "--max-nodes", 1), "no graph of X has", "max_nodes")
+    refused(run("fit", tiny, "--out", out, *WINDOWS, "--set", "k=3"), "k=3", "use k <= 2")
+    refused(run("fit", tiny, "--out", out, "--set", "view=degrees", "--max-nodes", 1), "no graph of X has", "max_nodes")
     refused(run("predict", tmp_path / "no-model", "MUTAG"), "not a model folder")
     refused(run("cost", "MUTAG", "--k", 40), "k=40", "28")
     assert not out.exists()
@@ -220,9 +232,9 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     ("options", "words"),
     [
         ((*WINDOWS, "--set", "size=100000"), ("99,997 x 99,997 numbers take", "GB of this machine")),
-        ((*WINDOWS, "--k", 10**22), ("k=10000000000000000000000 is too large",)),
-        ((*WINDOWS, "--c", 10**9), ("c=1000000000 is too large; use at most 1,000,000",)),
-        ((*WINDOWS, "--c", 10**6), ("maps of 188 x 1,000,000", "GB of this machine")),
+        ((*WINDOWS, "--set", f"k={10**22}"), ("k=10000000000000000000000 is too large",)),
+        ((*WINDOWS, "--set", f"c={10**9}"), ("c=1000000000 is too large; use at most 1,000,000",)),
+        ((*WINDOWS, "--set", f"c={10**6}"), ("maps of 188 x 1,000,000", "GB of this machine")),
         ((*WINDOWS, "--set", "learning_rate=Infinity"), ("learning_rate=inf is too large; use at most 1,000",)),
         (("--jobs", 10**6), ("--jobs=1000000 is too large; use at most 1,024",)),
     ],
@@ -242,7 +254,9 @@ def test_signals_end_a_run_as_ctrl_c_does(name, tmp_path, monkeypatch):
         signal.raise_signal(getattr(signal, name))
 
     monkeypatch.setattr(Checkpoint, "save", save_and_be_stopped)
-    result = run("fit", "MUTAG", *WINDOWS, "--epochs", 3, "--k", 2, "--c", 1, "--out", tmp_path / "model")
+    result = run(
+        "fit", "MUTAG", *WINDOWS, "--set", "epochs=3", "--set", "k=2", "--set", "c=1", "--out", tmp_path / "model"
+    )
     assert result.returncode == 130
     assert "the run is kept in" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["model.checkpoint"]

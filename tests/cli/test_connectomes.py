@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("models") / "model"
-    done = run("fit", folder, "--out", out, "--confounds", "age,site", "--harmonize", "site", "--shuffles", 39)
+    done = run("fit", folder, "--out", out, "--confounds", "age,site", "--harmonize", "site", "--set", "shuffles=39")
     assert done.returncode == 0, done.stderr
     assert "fitting isonn-aligned" in done.stdout
     assert "held out: accuracy" in done.stdout
@@ -87,7 +87,7 @@ def test_findings_are_printed_and_written(model, folder, tmp_path):
 
 
 def test_several_scores_are_fitted(folder, tmp_path):
-    done = run("fit", folder, "--target", "memory,iq", "--out", tmp_path / "scores", "--shuffles", 9)
+    done = run("fit", folder, "--target", "memory,iq", "--out", tmp_path / "scores", "--set", "shuffles=9")
     assert done.returncode == 0, done.stderr
     assert "held out: r " in done.stdout
     assert "change with iq" in run("findings", tmp_path / "scores", "--label", "iq").stdout
@@ -111,10 +111,10 @@ def test_runs_are_averaged_and_gaps_dropped_by_options(folder, tmp_path):
     gap = matrices[first].copy()
     gap[3] = gap[:, 3] = np.nan
     np.save(first.with_name(first.name.replace("_relmat", "_run-1_relmat")), gap)
-    refused = run("fit", study, "--runs", "average", "--out", tmp_path / "m", "--shuffles", 9)
+    refused = run("fit", study, "--runs", "average", "--out", tmp_path / "m", "--set", "shuffles=9")
     assert refused.returncode == 2
     assert "missing='drop' (--missing drop)" in refused.stderr
-    done = run("fit", study, "--runs", "average", "--missing", "drop", "--out", tmp_path / "m", "--shuffles", 9)
+    done = run("fit", study, "--runs", "average", "--missing", "drop", "--out", tmp_path / "m", "--set", "shuffles=9")
     assert done.returncode == 0, done.stderr
     assert "40 graphs" in done.stdout
 

@@ -131,7 +131,7 @@ def test_json_is_all_there_is_on_standard_output_and_what_the_file_holds(data: P
 def test_released_folds_and_settings_from_the_command_line_reach_the_jobs(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = (data, "--methods", "isonn", "--protocol", "released", "--seeds", 1, "--jobs", 1, "--out", out)
-    result = run(*command, "--k", 2, "--c", 3, "--epochs", 1, "--json")
+    result = run(*command, "--set", "k=2", "--set", "c=3", "--set", "epochs=1", "--json")
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)["rows"]
     assert row["settings"] == {"k": 2, "c": 3, "epochs": 1}
@@ -153,7 +153,7 @@ def test_a_quick_look_under_the_fair_protocol_says_that_it_is_one(data: Path, tm
 
 def test_a_setting_from_the_command_line_is_not_chosen(data: Path, tmp_path: Path) -> None:
     command = (data, "--methods", "isonn", "--protocol", "fair", "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
-    result = run(*command, "--k", 2, "--c", 1, "--epochs", 1, "--set", "normalize=relative", "--json")
+    result = run(*command, "--set", "k=2", "--set", "c=1", "--set", "epochs=1", "--set", "normalize=relative", "--json")
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)["rows"]
     assert (row["settings"], row["candidates"]) == ({"k": 2, "c": 1, "epochs": 1, "normalize": "relative"}, 0)
@@ -293,13 +293,13 @@ def test_permutations_give_a_p_value(data: Path, tmp_path: Path) -> None:
         (["--protocol", "unfair"], InputError, "no protocol 'unfair'"),
         (["--seeds", 0], InputError, "seeds must be at least 1, got 0"),
         (["--jobs", 0], InputError, "--jobs must be at least 1, got 0"),
-        (["--methods", "isonn", "--k", 0], InputError, "k=0 is not a number of nodes"),
-        (["--methods", "isonn", "--k", 99], InputError, "k=99"),
-        (["--layers", "2x3", "--k", 3], InputError, "--layers replaces --k and --c"),
-        (["--methods", "isonn", "--layers", "2x40"], InputError, "k=40"),
+        (["--methods", "isonn", "--set", "k=0"], InputError, "k=0 is not a number of nodes"),
+        (["--methods", "isonn", "--set", "k=99"], InputError, "k=99"),
+        (["--set", "layers=[[2,3]]", "--set", "k=3"], InputError, "layers replaces k and c"),
+        (["--methods", "isonn", "--set", "layers=[[2,40]]"], InputError, "k=40"),
         (["--methods", "isonn", "--set", "normalize=rows"], InputError, "normalize='rows' is unknown"),
         (
-            ["--methods", "isonn-fast", "--matching", "exact"],
+            ["--methods", "isonn-fast", "--set", "matching=exact"],
             InputError,
             "matching exact contradicts method isonn-fa",
         ),
@@ -308,8 +308,8 @@ def test_permutations_give_a_p_value(data: Path, tmp_path: Path) -> None:
             InputError,
             "which has normalize relative",
         ),
-        (["--methods", "size", "--epochs", 3], InputError, "epochs is a setting of isonn, which is not among"),
-        (["--k", 3], InputError, "k is a setting of isonn, which is not among the methods isonn-subgraph"),
+        (["--methods", "size", "--set", "epochs=3"], InputError, "epochs is a setting of isonn, which is not among"),
+        (["--set", "k=3"], InputError, "k is a setting of isonn, which is not among the methods isonn-subgraph"),
         (["--split", "random", "--protocol", "fair"], InputError, "--protocol and --split both set the folds"),
         (["--split", "site"], InputError, "planted has no column 'site'; its columns are: "),
         (["--group", "site"], InputError, "planted has no column 'site'"),

@@ -38,9 +38,9 @@ def test_the_default_is_the_librarys_subgraph_model(default, mutag):
     ("options", "params"),
     [
         (("--templates", "8"), {"n_templates": 8}),
-        (("--view", "labels"), {"view": "labels"}),
+        (("--set", "view=labels"), {"view": "labels"}),
         (
-            ("--view", "labels,degrees", "--class-weight", "balanced"),
+            ("--set", 'view=["labels","degrees"]', "--class-weight", "balanced"),
             {"view": ("labels", "degrees"), "class_weight": "balanced"},
         ),
         (("--head", "linear"), {"head": "linear"}),
@@ -94,10 +94,10 @@ def test_whole_numbers_are_classes_unless_numbers_are_asked_for(mutag, tmp_path)
 
 def test_bad_input_is_one_sentence_and_leaves_nothing(measured, tmp_path):
     fit = ("fit", "MUTAG", "--out", tmp_path / "m")
-    refused(run(*fit, "--view", "colours"), "colours", "labels")
+    refused(run(*fit, "--set", "view=colours"), "colours", "labels")
     refused(run(*fit, "--head", "mlp"), "head='mlp' is unknown", "'linear'")
     refused(run(*fit, "--templates", 0), "n_templates=0")
     refused(run(*fit, "--max-nodes", 7), "max_nodes=7 is not valid; use 1 to 6")
-    refused(run(*fit, "--c", 2), "--c is not an option of SubgraphClassifier")
+    refused(run(*fit, "--set", "c=2"), "--set c is not an option of SubgraphClassifier")
     refused(run("fit", measured, "--out", tmp_path / "m", "--classes"), "measurements such as", "regressor")
     assert not list(tmp_path.iterdir())

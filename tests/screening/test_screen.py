@@ -224,7 +224,7 @@ def test_a_stopped_run_is_neither_overwritten_nor_mixed_with_another(model, tabl
     stopped_after(2, monkeypatch, model, [str(table)], out)
     refused(run("predict", model, table, "--out", out), "holds the rows of a run that was stopped; --resume continues")
     with pytest.raises(InputError, match="was begun with another choice of options; give the same"):
-        screen(model, [str(table)], out, extras={"unseen": True})
+        screen(model, [str(table)], out, extras={"reasons": 1})
     table.write_text(table.read_text().replace("x000", "y000"))
     with pytest.raises(InputError, match="was begun with another data"):
         screen(model, [str(table)], out)

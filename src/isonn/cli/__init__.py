@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import errno
+import importlib
+import inspect
 import os
 import re
 import signal
 import sys
 import threading
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.alerts import alerts
-from isonn.cli.audit import audit
-from isonn.cli.cost import cost
 from isonn.cli.data import app as data_app
-from isonn.cli.doctor import doctor
-from isonn.cli.dossier import dossier
-from isonn.cli.evaluate import evaluate
-from isonn.cli.explain import explain
-from isonn.cli.findings import findings
-from isonn.cli.fit import fit
-from isonn.cli.options import Quiet
-from isonn.cli.predict import predict
-from isonn.cli.report import report
-from isonn.cli.reproduce import reproduce
-from isonn.cli.serve import serve
-from isonn.cli.suggest import suggest
+from isonn.cli.options import Quiet, flag
+
+#: Every command, in the order of `isonn --help`: a function in a file of the same name.
+COMMANDS = "evaluate reproduce fit predict explain suggest findings alerts report dossier serve audit cost doctor"
 
 app = typer.Typer(
     name="isonn",
@@ -48,7 +39,7 @@ isonn --help                   every command; isonn doctor lists what is install
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    show: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    show: Annotated[bool, flag(None, "Print the version and exit.", "--version")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Classify graphs and show the subgraphs behind each prediction."""
@@ -66,23 +57,10 @@ def start(
     progress.hide(quiet)  # an earlier command in this process may have hidden them
 
 
-for command in (
-    evaluate,
-    reproduce,
-    fit,
-    predict,
-    explain,
-    suggest,
-    findings,
-    alerts,
-    report,
-    dossier,
-    serve,
-    audit,
-    cost,
-    doctor,
-):
-    app.command()(command)
+for name in COMMANDS.split():
+    command = getattr(importlib.import_module(f"isonn.cli.{name}"), name)
+    # a paragraph is one line, which the width of the terminal breaks
+    app.command(help=re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(command) or ""))(command)
 app.add_typer(data_app, name="data", help="List, describe and fetch datasets.")
 
 
@@ -181,10 +159,7 @@ def _as_options(text: str) -> str:
         >>> _as_options("give skip_bad=True, or values='weak=' to leave these out")
         "give --skip-bad, or --values 'weak=' to leave these out"
     """
-    for flag, option in (
-        ("numbers=True", "--numbers"),
-        ("numbers=False", "--classes"),
-        ("skip_bad=True", "--skip-bad"),
-    ):
-        text = text.replace(flag, option)
+    names = {"numbers=True": "--numbers", "numbers=False": "--classes", "skip_bad=True": "--skip-bad"}
+    for parameter, option in names.items():
+        text = text.replace(parameter, option)
     return re.sub(r"\b(standardize|censored|values)=('[^']*')", r"--\1 \2", text)

@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, option
-from isonn.cli.reading import graphs_of, label_of, reading, targets_of
+from isonn.cli import options as opt
+from isonn.cli.options import flag, option
+from isonn.cli.reading import graphs_of, label_of, reading
 
 
 def alerts(
-    model: Model,
-    data: Data,
+    model: opt.Model,
+    data: opt.Data,
     out: Annotated[Path | None, option(None, "CSV file to write; must not exist. Default: standard output.")] = None,
     html: Annotated[Path | None, option(None, "HTML page to write, with drawings.")] = None,
     label: Annotated[
@@ -22,12 +23,12 @@ def alerts(
     top: Annotated[int, option(None, "Largest number of alerts.")] = 50,
     min_support: Annotated[int, option(None, "Smallest number of molecules that an alert is judged on.")] = 5,
     compare: Annotated[
-        bool, option(None, "Add a column of published toxicophores of mutagenicity.", "--compare")
+        bool, flag(None, "Add a column of published toxicophores of mutagenicity.", "--compare")
     ] = False,
-    smiles: SmilesColumn = None,
-    target: TrueColumns = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """List groups and pieces of molecules that warn of a class as SMARTS, with the precision of each.
 
@@ -37,6 +38,7 @@ def alerts(
     import isonn
     from isonn.errors import InputError
     from isonn.files import check_new
+    from isonn.screening.sources import target_names
 
     for path in (out, html):
         if path is not None:
@@ -51,7 +53,8 @@ def alerts(
         )
     graphs = graphs_of(data, clf, **reading(smiles, target))
     if graphs.y is None:
-        column = f"add the column {', '.join(targets_of(clf))}" if targets_of(clf) else "add them"
+        columns = ", ".join(target_names(clf))
+        column = f"add the column {columns}" if columns else "add them"
         raise InputError(f"{data} has no classes to judge alerts by; {column}, or name theirs with --target")
     chosen = clf.alerts(graphs, label=label_of(clf, label), top=top, min_support=min_support)
     if html is not None:

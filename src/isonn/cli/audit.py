@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, option
+from isonn.cli import options as opt
+from isonn.cli.options import option
 from isonn.cli.reading import graphs_of, reading
 
 
 def audit(
-    model: Model,
-    data: Data,
+    model: opt.Model,
+    data: opt.Data,
     repeats: Annotated[int, option(None, "Number of relabellings per graph.")] = 20,
     seed: Annotated[int, option(None, "Seed of the relabellings.")] = 0,
-    smiles: SmilesColumn = None,
-    target: TrueColumns = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Relabel the graphs of DATA and count the predictions that change; also report equal graphs."""
     import isonn

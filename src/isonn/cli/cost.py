@@ -6,18 +6,19 @@ import json
 from dataclasses import asdict
 from typing import Annotated
 
-from isonn.cli.options import AsJson, Data, Quiet, SmilesColumn, TargetColumns, option
+from isonn.cli import options as opt
+from isonn.cli.options import option
 from isonn.cli.reading import reading
 
 
 def cost(
-    data: Data,
+    data: opt.Data,
     k: Annotated[int, option(None, "Nodes per template.")] = 4,
     c: Annotated[int, option(None, "Number of templates.")] = 2,
-    smiles: SmilesColumn = None,
-    target: TargetColumns = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TargetColumns = None,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Estimate the cost of matching C templates of K nodes on DATA, measured on a sample of its regions."""
     import isonn

@@ -7,14 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from isonn.cli.options import AsJson, Censored, Data, Quiet, SkipBad, SmilesColumn, Standardize, TargetColumns, Values
+from isonn.cli import options as opt
+from isonn.cli.options import argument
 from isonn.cli.reading import reading
 
 app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")
-def list_datasets(as_json: AsJson = False, quiet: Quiet = False) -> None:
+def list_datasets(as_json: opt.AsJson = False, quiet: opt.Quiet = False) -> None:
     """List the datasets isonn knows by name, and their local paths."""
     from isonn.graphs import find, known
 
@@ -38,15 +39,15 @@ def list_datasets(as_json: AsJson = False, quiet: Quiet = False) -> None:
 
 @app.command()
 def info(
-    data: Data,
-    smiles: SmilesColumn = None,
-    target: TargetColumns = None,
-    standardize: Standardize = None,
-    censored: Censored = None,
-    values: Values = None,
-    skip_bad: SkipBad = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    data: opt.Data,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TargetColumns = None,
+    standardize: opt.Standardize = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
+    skip_bad: opt.SkipBad = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Describe a dataset: graphs, classes, sizes, labels and source."""
     import isonn
@@ -64,11 +65,8 @@ def info(
 
 @app.command()
 def fetch(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="A known dataset, or any name of the TU collection.", show_default=False),
-    ],
-    quiet: Quiet = False,
+    name: Annotated[str, argument("NAME", "A known dataset, or any name of the TU collection.")],
+    quiet: opt.Quiet = False,
 ) -> None:
     """Download a public dataset unless it is already on this machine."""
     from isonn import graphs, progress

@@ -9,7 +9,7 @@ import sys
 from importlib import metadata
 from typing import Any
 
-from isonn.cli.options import AsJson, Quiet
+from isonn.cli import options as opt
 
 #: Packages of the core and of each extra, with the purpose of the extra.
 CORE = ("numpy", "scipy", "scikit-learn", "numba", "igraph", "joblib", "pooch", "safetensors", "typer", "rich")
@@ -25,7 +25,7 @@ EXTRAS = {
 }
 
 
-def doctor(as_json: AsJson = False, quiet: Quiet = False) -> None:
+def doctor(as_json: opt.AsJson = False, quiet: opt.Quiet = False) -> None:
     """Print versions, extras, caches, threads and problems.
 
     The exit code is 1 if a required package is missing or a cache folder cannot be written.
@@ -52,9 +52,13 @@ def examine() -> dict[str, Any]:
         for extra, (purpose, names) in EXTRAS.items()
     }
     folders = {"datasets and downloads": str(cache_folder())}
-    compiled = _compiled_folder() if core.get("numba") else None
+    compiled = None
+    if core.get("numba"):
+        from isonn.compiled import cache_folder as compiled_folder
+
+        compiled = compiled_folder()
     if compiled is not None:
-        folders["compiled code"] = compiled
+        folders["compiled code"] = str(compiled)
     if "ISONN_DATA" in os.environ:
         folders["your datasets (ISONN_DATA)"] = os.environ["ISONN_DATA"]
     problems = [f"{name} is missing; pip install {name}" for name, version in core.items() if version is None]
@@ -74,7 +78,7 @@ def examine() -> dict[str, Any]:
         "core": core,
         "extras": extras,
         "folders": folders,
-        "cores": _cores(),
+        "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1,
         "threads": {name: os.environ[name] for name in _THREADS if name in os.environ},
         "problems": problems,
     }
@@ -108,20 +112,6 @@ def _version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _compiled_folder() -> str | None:
-    from isonn.compiled import cache_folder
-
-    folder = cache_folder()
-    return None if folder is None else str(folder)
-
-
-def _cores() -> int:
-    """Return the number of cores this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _writable(folder: str) -> bool:

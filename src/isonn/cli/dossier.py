@@ -12,22 +12,23 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from isonn.cli.options import AsJson, Data, Model, Quiet, SmilesColumn, TrueColumns, option
+from isonn.cli import options as opt
+from isonn.cli.options import option
 from isonn.cli.reading import graphs_of, reading
 
 
 def dossier(
-    model: Model,
-    data: Data,
+    model: opt.Model,
+    data: opt.Data,
     out: Annotated[Path, option(None, "File to write: .html, or .json with all predictions; must not exist.")],
     about: Annotated[
         Path | None,
         option(None, "TOML file with what only you know: title, endpoint, species, units, protocol and others."),
     ] = None,
-    smiles: SmilesColumn = None,
-    target: TrueColumns = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write a draft dossier of a model: endpoint, algorithm, domain, validation, mechanism, under the QMRF's headings.
 

@@ -3,44 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isonn.cli.changes import listing_changes
-from isonn.cli.options import (
-    FOLDS,
-    METHODS,
-    RUNNING,
-    AsJson,
-    C,
-    Censored,
-    Changes,
-    Confounds,
-    Data,
-    Epochs,
-    Harmonize,
-    Jobs,
-    JoinCase,
-    K,
-    Layers,
-    Matching,
-    Missing,
-    Numbers,
-    Quiet,
-    Runs,
-    Scheduler,
-    Select,
-    Settings,
-    SkipBad,
-    SmilesColumn,
-    Standardize,
-    TargetColumns,
-    Values,
-    option,
-)
-from isonn.cli.reading import reading
+from isonn.cli import options as opt
+from isonn.cli.options import FOLDS, METHODS, RUNNING, flag, option
+from isonn.cli.reading import list_changes, reading
 from isonn.cli.running import (
     dataset_sentence,
     file_name,
@@ -52,7 +23,6 @@ from isonn.cli.running import (
     write_json,
     write_text,
 )
-from isonn.cli.settings import given, only_size
 from isonn.errors import InputError
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
@@ -67,7 +37,7 @@ PERMUTATION_SECONDS = 600
 
 
 def evaluate(
-    data: Data,
+    data: opt.Data,
     methods: Annotated[
         str | None, option(METHODS, "Methods, separated by commas, or all.", default="by the kind of graphs")
     ] = None,
@@ -93,37 +63,41 @@ def evaluate(
     ] = 0,
     learning_curve: Annotated[
         bool,
-        option(FOLDS, "Also fit every method to a tenth, a fifth and half of the training graphs.", "--learning-curve"),
+        flag(FOLDS, "Also fit every method to a tenth, a fifth and half of the training graphs.", "--learning-curve"),
     ] = False,
     seeds: Annotated[int, option(FOLDS, "Number of seeds; results cover all of them.")] = 1,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
+    jobs: opt.Jobs = None,
+    scheduler: opt.Scheduler = None,
     out: Annotated[
         Path | None,
         option(RUNNING, "Folder for the results; a stopped run continues from there.", default="runs/DATA-PROTOCOL"),
     ] = None,
-    k: K = None,
-    c: C = None,
-    epochs: Epochs = None,
-    matching: Matching = None,
-    layers: Layers = None,
-    settings: Settings = None,
-    smiles: SmilesColumn = None,
-    target: TargetColumns = None,
-    numbers: Numbers = None,
-    standardize: Standardize = None,
-    changes: Changes = None,
-    censored: Censored = None,
-    values: Values = None,
-    skip_bad: SkipBad = False,
-    confounds: Confounds = None,
-    harmonize: Harmonize = None,
-    select: Select = None,
-    runs: Runs = None,
-    missing: Missing = None,
-    join_case: JoinCase = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            METHODS,
+            "A parameter of the paper's model (isonn), such as k=3 or layers=[[2,3],[3,4]]; may be repeated.",
+            "--set",
+            metavar="NAME=VALUE",
+            default="the paper's",
+        ),
+    ] = None,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TargetColumns = None,
+    numbers: opt.Numbers = None,
+    standardize: opt.Standardize = None,
+    changes: opt.Changes = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
+    skip_bad: opt.SkipBad = False,
+    confounds: opt.Confounds = None,
+    harmonize: opt.Harmonize = None,
+    select: opt.Select = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
+    join_case: opt.JoinCase = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Train and test methods on the folds of a dataset and print a table.
 
@@ -146,9 +120,7 @@ def evaluate(
         check_count("permutations", permutations)
     if changes is not None:
         check_new(changes)
-    fixed = given(settings, k=k, c=c, epochs=epochs, matching=matching, layers=layers)
-    if "k" in fixed:
-        fixed["k"] = only_size(fixed["k"])
+    fixed = opt.given(settings)
     names = None if methods is None else resolve_methods(methods)
     if names is not None:
         _check_settings(names, fixed)
@@ -156,18 +128,16 @@ def evaluate(
     n_jobs = processes(jobs)
     options = reading(smiles, target, select=select, runs=runs, missing=missing, join_case=join_case)
     options |= reading(standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
-    source = Source(data, options, test, numbers, _names(confounds))
+    source = Source(data, options, test, numbers, opt.split_names(confounds))
     graphs = source.load()
-    with listing_changes(changes) as changed:
-        changed.add(graphs)
+    list_changes(changes, [graphs])
     if names is None:
         names = default_methods(graphs)
         _check_settings(names, fixed)
     blind = [name for name in names if name != "majority" and not takes_confounds(name)]
-    if confounds and not any(map(takes_confounds, names)):
-        raise InputError("--confounds has no effect on these methods; add isonn-aligned or edges, or leave it out")
-    if harmonize and not any(map(takes_confounds, names)):
-        raise InputError("--harmonize has no effect on these methods; add isonn-aligned or edges, or leave it out")
+    for what, asked in (("--confounds", confounds), ("--harmonize", harmonize)):
+        if asked and not any(map(takes_confounds, names)):
+            raise InputError(f"{what} has no effect on these methods; add isonn-aligned or edges, or leave it out")
     chosen = chosen or ("random" if graphs.kind == "molecules" else "fair")
     if group is None and chosen in ("fair", "random") and graphs.kind == "connectomes" and "subject" in graphs.table:
         chosen = f"{chosen}:subject"  # sessions of a subject stay in one fold
@@ -188,18 +158,17 @@ def evaluate(
     dataset = about(graphs)
     if not as_json:
         typer.echo(dataset_sentence(dataset))
-    run_missing(graphs.name, planned, {graphs.name: graphs}, store, n_jobs, scheduler)
+    run = partial(run_missing, datasets={graphs.name: graphs}, store=store, n_jobs=n_jobs, scheduler=scheduler)
+    run(graphs.name, planned)
     slow: list[str] = []
     if permutations:
         again = permuted(planned, permutations)
         slow = _slow(stored_rows(planned, store, spec), again, n_jobs)
         planned += [job for job in again if job.method not in slow]
-        run_missing(f"{graphs.name}, permuted", planned, {graphs.name: graphs}, store, n_jobs, scheduler)
+        run(f"{graphs.name}, permuted", planned)
     if learning_curve:
         planned += thinned(job for job in planned if not job.permutation)
-        run_missing(
-            f"{graphs.name}, parts of the training graphs", planned, {graphs.name: graphs}, store, n_jobs, scheduler
-        )
+        run(f"{graphs.name}, parts of the training graphs", planned)
     rows = stored_rows(planned, store, spec)
     curves = stored_curves(planned, store, rows) if learning_curve else {}
     summary = {
@@ -214,18 +183,16 @@ def evaluate(
     written = write_json(store.folder / "results.json", summary)
     write_text(store.folder / "results.csv", as_csv([("table", rows)]))
     few = check_seeds(chosen, seeds)
-    notes, more = (
-        [
-            *failures(rows),
-            *(f"{name} is left out: {reason}." for name, reason in left_out.items()),
-            *([f"No permutations for {', '.join(slow)}: too slow."] if slow else []),
-            f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
-            *([f"A quick look only: {few}."] if few else []),
-            *([f"Confounds are not regressed out by {', '.join(blind)}."] if blind and confounds else []),
-            *([f"Sites are not harmonised by {', '.join(blind)}."] if blind and harmonize else []),
-        ],
-        remarks(rows),
-    )
+    notes = [
+        *failures(rows),
+        *(f"{name} is left out: {reason}." for name, reason in left_out.items()),
+        *([f"No permutations for {', '.join(slow)}: too slow."] if slow else []),
+        f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
+        *([f"A quick look only: {few}."] if few else []),
+        *([f"Confounds are not regressed out by {', '.join(blind)}."] if blind and confounds else []),
+        *([f"Sites are not harmonised by {', '.join(blind)}."] if blind and harmonize else []),
+    ]
+    more = remarks(rows)
     if curves:
         metric = next(name for row in rows for name in row.metrics)
         more.append(f"{METRICS[metric].heading} by training graphs:\n\n{curves_markdown(curves, metric)}\n")
@@ -234,16 +201,19 @@ def evaluate(
     if as_json:
         sys.stdout.write(written)
     else:
-        _print(rows, [*notes, *legend(rows, terminal_width()), *more], store.folder)
+        print_rows(rows)
+        for sentence in [*notes, *legend(rows, terminal_width()), *more]:
+            typer.echo(sentence)
+        folder = store.folder
+        typer.echo(f"Results: {folder / 'results.json'}, .md, .csv, and one file per job in {folder / 'jobs'}.")
     if any(row.finished < row.jobs for row in rows):
         raise typer.Exit(1)
 
 
 def _protocol(protocol: str | None, split: str | None, group: str | None, test: str | None) -> str | None:
     """Return the protocol given by the options, or None to choose by the data."""
-    asked = [
-        name for name, value in (("--protocol", protocol), ("--split", split), ("--test", test)) if value is not None
-    ]
+    given = {"--protocol": protocol, "--split": split, "--test": test}
+    asked = [name for name, value in given.items() if value is not None]
     if len(asked) > 1:
         raise InputError(f"{asked[0]} and {asked[1]} both set the folds; give one of them")
     if test is not None or (split is not None and split not in ("random", "scaffold")):
@@ -258,10 +228,6 @@ def _protocol(protocol: str | None, split: str | None, group: str | None, test: 
     if chosen in ("paper", "released", "scaffold"):
         raise InputError(f"--group cannot change the folds of {chosen}; use fair or random")
     return f"{chosen or 'fair'}:{group}"
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return () if text is None else tuple(name.strip() for name in text.split(","))
 
 
 def _slow(rows: list[Row], permutations: list[Job], n_jobs: int) -> list[str]:
@@ -281,13 +247,6 @@ def _units(rows: list[Row]) -> str:
     return (
         "In percent" if kinds == {True} else "Accuracy and F1 in percent" if True in kinds else "In units of the target"
     )
-
-
-def _print(rows: list[Row], notes: list[str], folder: Path) -> None:
-    print_rows(rows)
-    for sentence in notes:
-        typer.echo(sentence)
-    typer.echo(f"Results: {folder / 'results.json'}, .md, .csv, and one file per job in {folder / 'jobs'}.")
 
 
 def _left_out(

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from isonn.cli.options import AsJson, Missing, Model, Quiet, Runs, Select, SmilesColumn, TrueColumns, option
+from isonn.cli import options as opt
+from isonn.cli.options import argument, flag, option
 from isonn.cli.reading import given_graphs, label_of, reading
 
 if TYPE_CHECKING:
@@ -17,33 +16,31 @@ if TYPE_CHECKING:
 
 
 def explain(
-    model: Model,
+    model: opt.Model,
     data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA...",
-            help="A known dataset (see `isonn data list`), a path, or one or several SMILES.",
-            show_default=False,
-        ),
+        list[str], argument("DATA", "A known dataset (see `isonn data list`), a path, or one or several SMILES.")
     ],
     out: Annotated[
         Path | None, option(None, "HTML page to write; must not exist.", default="print the reasons")
     ] = None,
     graph: Annotated[
         list[int] | None,
-        option(None, "Index of a graph or row, from 0, as in predictions; may be repeated.", default="the first 20"),
+        option(
+            None,
+            "Index of a graph or row, from 0, as in predictions; may be repeated.",
+            metavar="INDEX",
+            default="the first 20",
+        ),
     ] = None,
     label: Annotated[
         str | None, option(None, "The class or target to explain, by name.", default="the predicted class")
     ] = None,
-    smiles: SmilesColumn = None,
-    target: TrueColumns = None,
-    select: Select = None,
-    runs: Runs = None,
-    missing: Missing = None,
-    suggest: Annotated[
-        bool, option(None, "Show small edits that move each prediction to --goal.", "--suggest")
-    ] = False,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
+    select: opt.Select = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
+    suggest: Annotated[bool, flag(None, "Show small edits that move each prediction to --goal.", "--suggest")] = False,
     goal: Annotated[
         str | None,
         option(
@@ -52,8 +49,8 @@ def explain(
             default="the other of two classes",
         ),
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Show the pieces behind each prediction, and the prediction without them, on an HTML page.
 
@@ -94,32 +91,12 @@ def _line(reason: ReasonRow) -> str:
 
 
 def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:
+    names = ("name", "truth", "predicted", "explained", "probabilities", "score", "logarithm", "base")
+    lists = {"reasons": ("text", "nodes", "contribution", "without")}
+    lists["matches"] = ("template", "nodes", "distance", "contribution")
     return {
         "graph": int(graphs.table["row"][panel.number]) if "row" in graphs.table else panel.number,
-        "name": panel.name,
-        "truth": panel.truth,
-        "predicted": panel.predicted,
-        "explained": panel.explained,
+        **{name: getattr(panel, name) for name in names},
         "probabilities": dict(panel.probabilities),
-        "score": panel.score,
-        "logarithm": panel.logarithm,
-        "base": panel.base,
-        "reasons": [
-            {
-                "text": reason.text,
-                "nodes": reason.nodes,
-                "contribution": reason.contribution,
-                "without": reason.without,
-            }
-            for reason in panel.reasons
-        ],
-        "matches": [
-            {
-                "template": match.template,
-                "nodes": match.nodes,
-                "distance": match.distance,
-                "contribution": match.contribution,
-            }
-            for match in panel.matches
-        ],
+        **{key: [{n: getattr(entry, n) for n in of} for entry in getattr(panel, key)] for key, of in lists.items()},
     }

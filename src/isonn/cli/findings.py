@@ -5,18 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from isonn.cli.options import AsJson, JoinCase, Missing, Model, Quiet, Runs, Select, TrueColumns, option
+from isonn.cli import options as opt
+from isonn.cli.options import argument, option
 from isonn.cli.reading import graphs_of, label_of, reading
 
 
 def findings(
-    model: Model,
-    data: Annotated[
-        str | None,
-        typer.Argument(metavar="[DATA]", help="The subjects, to show the values of each set by class."),
-    ] = None,
+    model: opt.Model,
+    data: Annotated[str | None, argument("DATA", "The subjects, to show the values of each set by class.")] = None,
     out: Annotated[
         Path | None,
         option(None, "File to write; must not exist: .csv, .html or .pdf. Default: print the findings."),
@@ -28,13 +24,13 @@ def findings(
         option(None, "A file or a name such as power; for networks and coordinates.", default="the model's"),
     ] = None,
     top: Annotated[int, option(None, "Largest number of connections.")] = 50,
-    target: TrueColumns = None,
-    select: Select = None,
-    runs: Runs = None,
-    missing: Missing = None,
-    join_case: JoinCase = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    target: opt.TrueColumns = None,
+    select: opt.Select = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
+    join_case: opt.JoinCase = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """List the sets of regions and connections that a model of connectomes found, with effect sizes and p-values.
 

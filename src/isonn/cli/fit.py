@@ -5,71 +5,40 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isonn.cli import options as opt
 from isonn.cli.fit_summary import model_facts, sentences
-from isonn.cli.options import (
-    CONNECTOMES,
-    MODEL,
-    PAPER,
-    SUBGRAPHS,
-    AsJson,
-    C,
-    Censored,
-    Changes,
-    Confounds,
-    Data,
-    Epochs,
-    Harmonize,
-    JoinCase,
-    K,
-    Layers,
-    Matching,
-    Missing,
-    Numbers,
-    Quiet,
-    Runs,
-    Select,
-    Settings,
-    SkipBad,
-    SmilesColumn,
-    Standardize,
-    TargetColumns,
-    Values,
-    option,
-)
-from isonn.cli.reading import is_large, reading, takes_option
-from isonn.cli.settings import examples_kept, given, only_size
+from isonn.cli.options import CONNECTOMES, LARGE, MODEL, flag, option
+from isonn.cli.reading import is_large, list_changes, reading, takes_option
 from isonn.errors import InputError
 
 if TYPE_CHECKING:
     from isonn.graphs import GraphStream
     from isonn.graphs.graph import GraphSet
 
-_LARGE = "Large data"
 #: Methods that can be saved, with the prefix of their estimators' names.
 _ESTIMATORS = {"isonn-subgraph": "Subgraph", "isonn": "IsoNN", "isonn-aligned": "Aligned"}
 #: Parameters of estimators that have an option of their own; others are given with --set.
-_OPTIONS = {"max_nodes", "n_templates", "view", "head", "keep_examples", "class_weight", "k", "c", "layers", "matching"}
-_OPTIONS |= {"epochs", "harmonize", "shuffles"}
+_OPTIONS = ("max_nodes", "n_templates", "head", "keep_examples", "class_weight", "harmonize")
 
 
 def fit(
-    data: Data,
+    data: opt.Data,
     out: Annotated[Path, option(None, "Folder to write the model to; must not exist.", default=False)],
-    smiles: SmilesColumn = None,
-    target: TargetColumns = None,
-    numbers: Numbers = None,
-    standardize: Standardize = None,
-    changes: Changes = None,
-    censored: Censored = None,
-    values: Values = None,
-    skip_bad: SkipBad = False,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TargetColumns = None,
+    numbers: opt.Numbers = None,
+    standardize: opt.Standardize = None,
+    changes: opt.Changes = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
+    skip_bad: opt.SkipBad = False,
     method: Annotated[
         str | None,
         option(
@@ -80,63 +49,47 @@ def fit(
         ),
     ] = None,
     seed: Annotated[int, option(MODEL, "The same seed gives the same model.")] = 0,
+    max_nodes: Annotated[
+        int | None, option(MODEL, "Nodes of the largest subgraphs, 1 to 6.", default="6, fewer for dense graphs")
+    ] = None,
+    templates: Annotated[int | None, option(MODEL, "Keep a short list of this many subgraphs.", default="all")] = None,
+    head: Annotated[str | None, option(MODEL, "auto (sums and logic), linear or trees.")] = None,
     class_weight: Annotated[
         str | None, option(MODEL, "balanced: rare classes count as much as frequent ones.", default="none")
     ] = None,
-    settings: Settings = None,
-    max_nodes: Annotated[
-        int | None, option(SUBGRAPHS, "Nodes of the largest subgraphs, 1 to 6.", default="6, fewer for dense graphs")
-    ] = None,
-    templates: Annotated[
-        int | None,
-        option(
-            SUBGRAPHS,
-            "Keep a short list of this many subgraphs.",
-            default="all",
-        ),
-    ] = None,
-    view: Annotated[
-        str | None,
-        option(SUBGRAPHS, "Information on nodes and edges: auto, or some of labels, refined, degrees."),
-    ] = None,
-    head: Annotated[str | None, option(SUBGRAPHS, "auto (sums and logic), linear or trees.")] = None,
     keep_examples: Annotated[
         str | None,
         option(
-            SUBGRAPHS,
+            MODEL,
             "Store ids or smiles of training graphs with their true values in the model, for `predict --neighbours`. "
             "Whoever gets the model can read them.",
             default="nothing",
         ),
     ] = None,
-    k: K = None,
-    c: C = None,
-    layers: Layers = None,
-    matching: Matching = None,
-    epochs: Epochs = None,
-    resume: Annotated[bool, option(PAPER, "Continue a stopped run.", "--resume")] = False,
+    settings: opt.Settings = None,
+    resume: Annotated[bool, flag(MODEL, "Continue a stopped run of the paper's model.", "--resume")] = False,
     bank: Annotated[
         Path | None,
         option(
-            _LARGE,
+            LARGE,
             "Folder for counted subgraphs, from which the same command continues; default for large DATA: MODEL.bank, "
             "removed at the end.",
         ),
     ] = None,
     jobs: Annotated[
-        int | None, option(_LARGE, "Number of processes that count subgraphs.", default="one per core")
+        int | None, option(LARGE, "Number of processes that count subgraphs.", default="one per core")
     ] = None,
     scheduler: Annotated[
         str | None,
         option(
-            _LARGE,
+            LARGE,
             "Address of a dask scheduler whose workers count subgraphs; they share the folder of --bank.",
             "--cluster",
             "--scheduler",
         ),
     ] = None,
-    confounds: Confounds = None,
-    harmonize: Harmonize = None,
+    confounds: opt.Confounds = None,
+    harmonize: opt.Harmonize = None,
     group: Annotated[
         str | None,
         option(
@@ -145,19 +98,19 @@ def fit(
             default="subject, if subjects have several sessions",
         ),
     ] = None,
-    shuffles: Annotated[int | None, option(CONNECTOMES, "Shuffles for p-values.", default="99")] = None,
-    select: Select = None,
-    runs: Runs = None,
-    missing: Missing = None,
-    join_case: JoinCase = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    select: opt.Select = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
+    join_case: opt.JoinCase = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Train a model on DATA and save it as a folder.
 
-    After Ctrl-C, add --resume to the same command to continue. Data too large for memory resumes automatically.
+    A stopped fit of the paper's model continues with --resume; one of data too large for memory with the same command.
     """
-    from isonn.cli.changes import listing_changes
+    from isonn.cli.running import processes
+    from isonn.experiments.cluster import calls_on_cluster
     from isonn.experiments.metrics import predicts_numbers
     from isonn.files import check_new, remove_strays
 
@@ -165,21 +118,16 @@ def fit(
     files.check()
     if changes is not None:
         check_new(changes)
-    parameters = given(
+    if keep_examples not in (None, "ids", "smiles"):
+        raise InputError(f"--keep-examples {keep_examples} is unknown; use ids or smiles")
+    parameters = opt.given(
         settings,
         max_nodes=max_nodes,
         n_templates=templates,
-        k=k,
-        c=c,
-        view=view,
-        class_weight=class_weight,
         head=head,
-        keep_examples=examples_kept(keep_examples),
-        matching=matching,
-        layers=layers,
-        epochs=epochs,
+        class_weight=class_weight,
+        keep_examples=True if keep_examples == "ids" else keep_examples,
         harmonize=harmonize,
-        shuffles=shuffles,
         random_state=seed,
         verbose=int(not as_json),
     )
@@ -204,30 +152,33 @@ def fit(
         return
     remove_strays(out.parent, out.name)
     try:
-        if stream is not None:
-            model = _fit_stream(method, parameters, numbers, stream, files, jobs, scheduler)
-        else:
-            graphs = source.graphs()
-            if confounds is not None:
-                graphs = graphs.with_confounds([name.strip() for name in confounds.split(",")])
-            model = _estimator(method, parameters, predicts_numbers(graphs) if numbers is None else numbers)
-            _fit_whole(model, graphs, files, {} if group is None else {"groups": group})
-        with listing_changes(changes) as changed:
-            for piece in ([graphs] if stream is None else stream) if changes or stream is None else ():
-                changed.add(piece)
+        training: Any = source.graphs() if stream is None else stream
+        if confounds is not None:
+            training = training.with_confounds(list(opt.split_names(confounds)))
+        if numbers is None:
+            first = training if stream is None else next(iter(stream), None)
+            numbers = first is not None and first.y is not None and predicts_numbers(first)
+        model = _estimator(method, parameters, numbers)
+        arguments: dict[str, Any] = {} if group is None else {"groups": group}
+        if hasattr(model, "epochs"):
+            arguments |= {"checkpoint": files.checkpoint, "resume": resume}
+        workers: Any = nullcontext(processes(jobs)) if scheduler is None else calls_on_cluster(scheduler)
+        with workers as run:
+            if stream is not None:
+                stream.bank, stream.workers = files.bank, run
+            _fit(model, training, files, arguments)
+        changed = list_changes(changes, [training] if stream is None else stream if changes else ())
         model.save(out)
     finally:
         if out.exists():  # saved here or by another process, so this run is not resumed
             files.remove()
-    facts: dict[str, Any] = {"model": str(out)}
-    if stream is None:
-        facts |= {"data": graphs.name, "graphs": len(graphs), **model_facts(model, graphs)}
-    else:
-        facts |= {"data": stream.name, "graphs": stream.graphs, **model_facts(model, None)}
+    graphs = len(training) if stream is None else stream.graphs
+    facts = {"model": str(out), "data": training.name, "graphs": graphs}
+    facts |= model_facts(model, training if stream is None else None)
     if as_json:
-        print(json.dumps({**facts, **changed.facts()}))
+        print(json.dumps({**facts, **changed}))
         return
-    print(f"{facts['data']}: {facts['graphs']} graphs")
+    print(f"{training.name}: {graphs} graphs")
     print(*sentences(facts), sep="\n")
     print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
 
@@ -336,55 +287,18 @@ def _check_method(method: str, needed: str, options: dict[str, Any]) -> None:
             raise InputError(f"{name} is for --method {needed}; leave it out")
 
 
-def _stream_has_numbers(stream: GraphStream) -> bool:
-    from isonn.experiments.metrics import predicts_numbers
-
-    first = next(iter(stream), None)
-    return first is not None and first.y is not None and predicts_numbers(first)
-
-
-def _fit_stream(
-    method: str,
-    settings: dict[str, Any],
-    numbers: bool | None,
-    stream: GraphStream,
-    files: _Files,
-    jobs: int | None,
-    scheduler: str | None,
-) -> Any:
-    """Return a model of a stream.
-
-    Ctrl-C reports what is kept and exits with 130.
-    """
-    from isonn.cli.running import processes
-
-    model = _estimator(method, settings, _stream_has_numbers(stream) if numbers is None else numbers)
-    stream.bank = files.bank
-    workers: AbstractContextManager[Any] = nullcontext(processes(jobs))
-    if scheduler is not None:
-        from isonn.experiments.cluster import calls_on_cluster
-
-        workers = calls_on_cluster(scheduler)
+def _fit(model: Any, training: Any, files: _Files, arguments: dict[str, Any]) -> None:
+    """Fit a model; Ctrl-C reports what is kept and exits with 130."""
     try:
-        with workers as run:
-            stream.workers = run
-            return model.fit(stream)
+        model.fit(training, **arguments)
     except KeyboardInterrupt:
-        parts = len(list(stream.bank.glob("part-*.safetensors")))
-        kept = f"{parts} parts of subgraphs are kept in {stream.bank}; run the same command again to continue"
+        parts = len(list(files.bank.glob("part-*.safetensors")))
+        kept = "nothing was kept"
+        if parts:
+            kept = f"{parts} parts of subgraphs are kept in {files.bank}; run the same command again to continue"
+        elif files.checkpoint.exists():
+            kept = f"the run is kept in {files.checkpoint}; add --resume to the same command to continue"
         print(f"isonn: stopped; {kept}", file=sys.stderr)
-        raise typer.Exit(130) from None
-
-
-def _fit_whole(model: Any, graphs: GraphSet, files: _Files, arguments: dict[str, Any]) -> None:
-    """Fit a model to graphs in memory; Ctrl-C reports what is kept and exits with 130."""
-    if hasattr(model, "epochs"):
-        arguments = {**arguments, "checkpoint": files.checkpoint, "resume": files.resume}
-    try:
-        model.fit(graphs, **arguments)
-    except KeyboardInterrupt:
-        kept = f"the run is kept in {files.checkpoint}; add --resume to the same command to continue"
-        print(f"isonn: stopped; {kept if files.checkpoint.exists() else 'nothing was kept'}", file=sys.stderr)
         raise typer.Exit(130) from None
 
 
@@ -394,20 +308,15 @@ def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
 
     if method not in _ESTIMATORS:
         raise InputError(f"method {method!r} cannot be saved as a model; use --method {' or '.join(_ESTIMATORS)}")
-    settings = dict(settings)
-    if method == "isonn" and "k" in settings:
-        settings["k"] = only_size(settings["k"])
     name = _ESTIMATORS[method] + ("Regressor" if numbers else "Classifier")
     model = getattr(isonn, name)()  # imported by name, because only some need torch
     params = model.get_params()
-    if "verbose" not in params:
-        settings.pop("verbose", None)
-    unknown = sorted(set(settings) - set(params))
+    unknown = sorted(set(settings) - {"verbose", *params})
     if unknown:
         named = unknown[0].removeprefix("n_").replace("_", "-")
         flag = f"--{named}" if unknown[0] in _OPTIONS else f"--set {unknown[0]}"
         raise InputError(f"{flag} is not an option of {name}; leave it out")
-    return model.set_params(**settings)
+    return model.set_params(**{key: value for key, value in settings.items() if key in params})
 
 
 def _tidy_up(settings: dict[str, Any], files: _Files, pieces: Any) -> None:
@@ -419,8 +328,6 @@ def _tidy_up(settings: dict[str, Any], files: _Files, pieces: Any) -> None:
     model = isonn.load_model(out)
     saved = model.get_params()
     wanted = {name: value for name, value in settings.items() if name != "verbose" and name in saved}
-    if isinstance(wanted.get("k"), tuple) and not isinstance(saved["k"], (tuple, list)):
-        wanted["k"] = wanted["k"][0]
     if any(saved[name] != value for name, value in wanted.items()):
         raise InputError(f"{out} exists already and has other settings; choose another --out, or remove it first")
     if not all(model.seen_in_training(piece).all() for piece in pieces):

@@ -42,8 +42,9 @@ def model_facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
 
 def _predicted(model: Any) -> dict[str, Any]:
     from isonn.graphs.io.target_column import unit_of
+    from isonn.screening.sources import target_names
 
-    names = [name for _, name in sorted(model.label_names_.get("target", {}).items())]
+    names = target_names(model)
     unit = unit_of(names[0]) if len(names) == 1 else ""
     if model.target_.numeric:
         return {"kind": "numbers", "targets": names, "unit": unit}

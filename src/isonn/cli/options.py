@@ -1,22 +1,36 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and settings that are given as text."""
 
 from __future__ import annotations
 
+import json
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from isonn.errors import InputError
+
 #: Groups of options in the help of every command.
 DATA, METHODS, FOLDS, RUNNING = "Data", "Methods", "Folds", "Running"
 MOLECULES, CONNECTOMES = "Molecules", "Connectomes"
-MODEL, SUBGRAPHS, PAPER = "Model", "Subgraph models (isonn-subgraph)", "The paper's model (isonn)"
+MODEL, LARGE = "Model", "Large data"
+
+
+def argument(name: str, text: str) -> Any:
+    """Declare an argument: its name in capitals, and its help."""
+    return typer.Argument(metavar=name, help=text, show_default=False)
 
 
 def option(panel: str | None, text: str, *names: str, default: bool | str = True, **more: Any) -> Any:
     """Declare an option: the group it is listed in, its help, its names unless the parameter's will do, its default."""
     return typer.Option(*names, help=text, rich_help_panel=panel, show_default=default, **more)
+
+
+def flag(panel: str | None, text: str, *names: str, **more: Any) -> Any:
+    """Declare an option without a value."""
+    return option(panel, text, *names, metavar="", **more)
 
 
 def _apply_quiet(quiet: bool) -> bool:
@@ -29,21 +43,18 @@ def _apply_quiet(quiet: bool) -> bool:
     return quiet
 
 
-Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A known dataset (see `isonn data list`) or a path.", show_default=False)
-]
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model folder written by `isonn fit`.", show_default=False)
-]
-AsJson = Annotated[bool, option(None, "Print JSON instead of text.", "--json")]
+Data = Annotated[str, argument("DATA", "A known dataset (see `isonn data list`) or a path.")]
+Model = Annotated[Path, argument("MODEL", "A model folder written by `isonn fit`.")]
+AsJson = Annotated[bool, flag(None, "Print JSON instead of text.", "--json")]
 #: Works after every command, and before it as an option of `isonn`.
 Quiet = Annotated[
     bool,
-    option(None, "Hide warnings and progress bars; errors are still printed.", "--quiet", "-q", callback=_apply_quiet),
+    flag(None, "Hide warnings and progress bars; errors are still printed.", "--quiet", "-q", callback=_apply_quiet),
 ]
 
 SmilesColumn = Annotated[
-    str | None, option(DATA, "Column of DATA that holds SMILES; guessed when only one fits.", "--smiles")
+    str | None,
+    option(DATA, "Column of DATA that holds SMILES; guessed when only one fits.", "--smiles", metavar="COLUMN"),
 ]
 TargetColumns = Annotated[
     list[str] | None,
@@ -52,6 +63,7 @@ TargetColumns = Annotated[
         "Column of DATA to predict, guessed when only one fits; repeat it, or write A,B, for several; all: every "
         "column but ids and structures.",
         "--target",
+        metavar="COLUMN",
     ),
 ]
 TrueColumns = Annotated[
@@ -60,12 +72,13 @@ TrueColumns = Annotated[
         DATA,
         "Column of DATA with the true values, if known; repeat it, or write A,B, for several.",
         "--target",
+        metavar="COLUMN",
         default="those the model was fitted to",
     ),
 ]
 Numbers = Annotated[
     bool | None,
-    option(
+    flag(
         DATA,
         "What to predict; default: numbers if the targets are not whole, or have more than 20 values.",
         "--numbers/--classes",
@@ -96,7 +109,7 @@ Values = Annotated[
         metavar="TEXT=VALUE",
     ),
 ]
-SkipBad = Annotated[bool, option(MOLECULES, "Go on where 30 % of the rows or more are not molecules.", "--skip-bad")]
+SkipBad = Annotated[bool, flag(MOLECULES, "Go on where 30 % of the rows or more are not molecules.", "--skip-bad")]
 
 Confounds = Annotated[
     str | None,
@@ -107,7 +120,7 @@ Harmonize = Annotated[
     option(CONNECTOMES, "A column, such as site, whose differences in mean and spread are removed (ComBat)."),
 ]
 Select = Annotated[str | None, option(CONNECTOMES, "Entities of the files to read: 'desc=denoised task=rest'.")]
-JoinCase = Annotated[bool, option(CONNECTOMES, "Classes that differ only in case are one class.", "--join-case")]
+JoinCase = Annotated[bool, flag(CONNECTOMES, "Classes that differ only in case are one class.", "--join-case")]
 
 Runs = Annotated[
     str | None,
@@ -131,32 +144,61 @@ Scheduler = Annotated[
     ),
 ]
 
-K = Annotated[
-    str | None,
-    option(
-        PAPER,
-        "Nodes per template; several sizes (3,4) for isonn-aligned.",
-        "--k",
-        default="4; in evaluate the paper's",
-    ),
-]
-C = Annotated[int | None, option(PAPER, "Number of templates.", "--c", default="2; in evaluate the paper's")]
-Layers = Annotated[str | None, option(PAPER, "Deep IsoNN instead of --k and --c, such as 2x3,3x4.")]
-Matching = Annotated[
-    str | None,
-    option(
-        PAPER,
-        "How templates are matched: exact, fast (the paper's IsoNN-fast), assigned (for k > 9).",
-        default="exact",
-    ),
-]
-Epochs = Annotated[int | None, option(PAPER, "Training epochs.", default="100; in evaluate the paper's")]
 Settings = Annotated[
     list[str] | None,
     option(
         MODEL,
-        "Another parameter of the estimator, such as normalize=relative or min_support=3; may be repeated.",
+        "Another parameter of the estimator, such as min_support=3 or view=labels; of the paper's model k=3, epochs=50 "
+        "or layers=[[2,3],[3,4]]. May be repeated.",
         "--set",
         metavar="NAME=VALUE",
     ),
 ]
+
+
+def given(also: Sequence[str] | None = None, **settings: Any) -> dict[str, Any]:
+    """Return the settings of an estimator that were given.
+
+    Args:
+        also: more settings, from ``--set NAME=VALUE``.
+
+    Example:
+        >>> given(["symmetric=true", "layers=[[2,3]]"], max_nodes=None, head="linear")
+        {'head': 'linear', 'symmetric': True, 'layers': ((2, 3),)}
+    """
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    chosen |= dict(map(parse_setting, also or ()))
+    if "layers" in chosen and {"k", "c"} & set(chosen):
+        raise InputError("layers replaces k and c; give one or the other")
+    return chosen
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Parse ``NAME=VALUE``; the value is JSON (3, 0.5, true, [1, 2]), or else a text.
+
+    Example:
+        >>> parse_setting("learning-rate=0.01"), parse_setting("normalize=relative"), parse_setting("k=[3, 4]")
+        (('learning_rate', 0.01), ('normalize', 'relative'), ('k', (3, 4)))
+    """
+    name, equals, value = text.partition("=")
+    if not (equals and name.strip()):
+        raise InputError(f"--set {text!r} is not a setting; write NAME=VALUE, such as normalize=relative")
+    try:
+        parsed = _as_tuples(json.loads(value))
+    except ValueError:
+        parsed = value
+    return name.strip().replace("-", "_"), parsed
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Return the names in a text that are separated by commas.
+
+    Example:
+        >>> split_names("age, site,age"), split_names(None)
+        (('age', 'site'), ())
+    """
+    return tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))

@@ -11,121 +11,70 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isonn.cli.options import (
-    RUNNING,
-    AsJson,
-    Censored,
-    Changes,
-    Jobs,
-    Missing,
-    Model,
-    Quiet,
-    Runs,
-    Scheduler,
-    Select,
-    SmilesColumn,
-    TrueColumns,
-    Values,
-)
+from isonn.cli import options as opt
+from isonn.cli.options import RUNNING, argument, flag, option
 
 if TYPE_CHECKING:
     from isonn.experiments.metrics import Scores
     from isonn.screening import Screened
 
-COLUMNS, BEST = "Columns to add", "The best rows"
+ADDED, BEST = "Columns to add", "The best rows"
 
 
 def predict(
-    model: Model,
+    model: opt.Model,
     data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA...",
-            help="Files, folders of files, known datasets (see `isonn data list`), or SMILES.",
-            show_default=False,
-        ),
+        list[str], argument("DATA", "Files, folders of files, known datasets (see `isonn data list`), or SMILES.")
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="File to write: .csv, .tsv or .json, also with .gz, or .parquet; must not exist.",
-            show_default="standard output",
+        option(
+            None,
+            "File to write: .csv, .tsv or .json, also with .gz, or .parquet; must not exist.",
+            default="standard output",
         ),
     ] = None,
-    smiles: SmilesColumn = None,
-    target: TrueColumns = None,
-    censored: Censored = None,
-    values: Values = None,
-    changes: Changes = None,
-    select: Select = None,
-    runs: Runs = None,
-    missing: Missing = None,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
+    changes: opt.Changes = None,
+    select: opt.Select = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
     reasons: Annotated[
-        int | None,
-        typer.Option(help="Add the strongest reasons of each prediction, at most this many.", rich_help_panel=COLUMNS),
+        int | None, option(ADDED, "Add the strongest reasons of each prediction, at most this many.")
     ] = None,
-    unseen: Annotated[
-        bool,
-        typer.Option(
-            "--unseen",
-            help="Add the share of each graph's subgraphs not seen in training.",
-            rich_help_panel=COLUMNS,
-        ),
-    ] = False,
     interval: Annotated[
         bool,
-        typer.Option(
+        flag(
+            ADDED,
+            "Add the interval of each number, or the set of classes, that holds the truth with --coverage.",
             "--interval",
-            help="Add the interval of each number, or the set of classes, that holds the truth with --coverage.",
-            rich_help_panel=COLUMNS,
         ),
     ] = False,
-    coverage: Annotated[
-        float, typer.Option(help="Probability with which intervals and sets hold the truth.", rich_help_panel=COLUMNS)
-    ] = 0.9,
+    coverage: Annotated[float, option(ADDED, "Probability with which intervals and sets hold the truth.")] = 0.9,
     domain: Annotated[
         bool,
-        typer.Option(
-            "--domain",
-            help="Add whether the model knows such graphs (in, borderline, out), and what is new.",
-            rich_help_panel=COLUMNS,
-        ),
+        flag(ADDED, "Add whether the model knows such graphs (in, borderline, out), and what is new.", "--domain"),
     ] = False,
     neighbours: Annotated[
         bool,
-        typer.Option(
-            "--neighbours",
-            help="Add the nearest training graphs with their true values, if the model keeps them.",
-            rich_help_panel=COLUMNS,
-        ),
+        flag(ADDED, "Add the nearest training graphs and true values, if the model keeps them.", "--neighbours"),
     ] = False,
     dossier: Annotated[
-        Path | None,
-        typer.Option(help="New folder for a draft dossier of each prediction (QPRF), a page per graph."),
+        Path | None, option(None, "New folder for a draft dossier of each prediction (QPRF), a page per graph.")
     ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(help="Write only the best rows, best first, with their reasons.", rich_help_panel=BEST),
-    ] = None,
+    top: Annotated[int | None, option(BEST, "Write only the best rows, best first, with their reasons.")] = None,
     label: Annotated[
-        str | None,
-        typer.Option(
-            help="The class or column that --top ranks by.",
-            show_default="the second of two classes",
-            rich_help_panel=BEST,
-        ),
+        str | None, option(BEST, "The class or column that --top ranks by.", default="the second of two classes")
     ] = None,
-    lowest: Annotated[
-        bool, typer.Option("--lowest", help="The smallest values are the best.", rich_help_panel=BEST)
-    ] = False,
-    jobs: Jobs = None,
-    cluster: Scheduler = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Continue a run that was stopped; its rows are kept.", rich_help_panel=RUNNING),
-    ] = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    lowest: Annotated[bool, flag(BEST, "The smallest values are the best.", "--lowest")] = False,
+    jobs: opt.Jobs = None,
+    cluster: opt.Scheduler = None,
+    resume: Annotated[bool, flag(RUNNING, "Continue a run that was stopped; its rows are kept.", "--resume")] = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Predict graphs: keep the columns of DATA and add the class with all probabilities, or the value.
 
@@ -148,9 +97,10 @@ def predict(
         return
     if cluster is not None and jobs is not None:
         raise InputError("--cluster runs on the workers of the cluster; leave out --jobs")
-    added: dict[str, Any] = {"unseen": unseen, "reasons": 3 if reasons is None and top is not None else reasons}
     trust = {"interval": interval, "domain": domain, "neighbours": neighbours}
-    added |= {name: check_coverage(coverage) if wanted else None for name, wanted in trust.items()}
+    added: dict[str, Any] = {name: check_coverage(coverage) for name, wanted in trust.items() if wanted}
+    if reasons is not None or top is not None:
+        added = {"reasons": 3 if reasons is None else reasons, **added}
     for new in filter(None, (dossier, changes)):
         check_new(new)
     options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
@@ -190,17 +140,14 @@ def predict(
 def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folder: Path) -> None:
     """Write the dossier of every prediction, a page each."""
     import isonn
-    from isonn.cli.reading import graphs_of
-    from isonn.files import is_path
-    from isonn.graphs.convert import as_graphset, is_smiles
+    from isonn.cli.reading import given_graphs
     from isonn.report.prediction_dossier import facts_of, prediction_dossier
 
     clf = isonn.load_model(model)
     folder.mkdir(parents=True)
     number = 0
     for path in data:
-        alone = not is_path(path) and is_smiles(path)
-        graphs = as_graphset([path], standardize=clf.standardize_) if alone else graphs_of(path, clf, **options)
+        graphs = given_graphs([path], clf, **options)
         rules, standard = _rules(graphs)
         for i in range(len(graphs)):
             name = str(graphs.table["row"][i]) if "row" in graphs.table else str(number)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,15 +36,16 @@ def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
     from isonn.errors import DatasetError, IsoNNWarning
     from isonn.graphs.io.registry import check_options, left_out, option_names, with_likely
     from isonn.graphs.stream import AT_ONCE
+    from isonn.screening.sources import target_names
 
     reader = _reader(data)
     if reader is None or not reader.keeps_rows:
-        return isonn.load(data, **with_likely(data, targets_of(clf), options))
+        return isonn.load(data, **with_likely(data, target_names(clf), options))
     check_options(reader, options)
     if clf.standardize_ is not None and "standardize" in option_names(reader):
         options = {"standardize": clf.standardize_, **options}
     sets, problems = [], []
-    for graphs, unusable in reader.rows(Path(data).expanduser(), AT_ONCE, likely=targets_of(clf), **options):
+    for graphs, unusable in reader.rows(Path(data).expanduser(), AT_ONCE, likely=target_names(clf), **options):
         sets += [] if graphs is None else [graphs]
         problems += unusable or []
     if not sets:
@@ -71,8 +75,9 @@ def given_graphs(data: Sequence[str], clf: Any, **options: Any) -> GraphSet:
 def _is_molecule(text: str) -> bool:
     """Return whether a text is a SMILES, and not a path or the name of a dataset."""
     from isonn.files import is_path
+    from isonn.screening.sources import is_dataset
 
-    if is_path(text) or _is_dataset(text):
+    if is_path(text) or is_dataset(text):
         return False
     try:
         from isonn.molecules.convert import is_smiles
@@ -97,11 +102,6 @@ def label_of(clf: Any, text: str | None) -> Any:
     return called[text]
 
 
-def targets_of(clf: Any) -> list[str]:
-    """Return the columns that a model was fitted to; [] if they had no names."""
-    return [name for _, name in sorted(clf.label_names_.get("target", {}).items())]
-
-
 def takes_option(data: str, option: str) -> bool:
     """Return whether the format of DATA has an option."""
     from isonn.graphs.io.registry import option_names, reader_of
@@ -118,9 +118,7 @@ def is_large(data: str) -> bool:
     from isonn.graphs.io.registry import size_of
 
     path: Path | None = Path(data).expanduser()
-    if path is None or _is_dataset(data):  # named datasets are small
-        return False
-    if not path.exists():
+    if path is not None and not path.exists():
         try:
             path = find(data)
         except DatasetError:  # not a dataset name; loading it raises the error
@@ -131,10 +129,36 @@ def is_large(data: str) -> bool:
     return size_of(path) * (1 if reader is None else reader.growth) >= LARGE
 
 
-def _is_dataset(name: str) -> bool:
-    from isonn.graphs import known
+def list_changes(path: Path | None, sets: Iterable[GraphSet]) -> dict[str, Any]:
+    """Count the molecules that standardisation changed, and list them in a new CSV file unless ``path`` is None.
 
-    return name.casefold() in {entry.name.casefold() for entry in known()}
+    Example:
+        >>> list_changes(tmp_path / "changes.csv", [isonn.as_graphset(["CCO", "CC[NH3+].[Cl-]"])])
+        {'standardized': {'molecules': 1, 'fragment': 1, 'charge': 1}}
+        >>> print((tmp_path / "changes.csv").read_text(), end="")
+        row,id,smiles,standardized,changes
+        1,,CC[NH3+].[Cl-],CCN,"fragment, charge"
+    """
+    from isonn.graphs.io.tables import write_text
+    from isonn.screening.pieces import CHANGE_COLUMNS
+
+    counts: Counter[str] = Counter()
+    before = 0
+    with nullcontext() if path is None else write_text(path) as file:
+        writer = None if file is None else csv.writer(file, lineterminator="\n")
+        if writer is not None:
+            writer.writerow(CHANGE_COLUMNS)
+        for graphs in sets:
+            changes = graphs.table.get("changes")
+            if changes is not None and (changes != "").any():
+                from isonn.molecules.standardizer import changed_rows, count_changes
+
+                counts.update({"molecules": int((changes != "").sum()), **count_changes(changes.tolist())})
+                if writer is not None:
+                    rows = None if "row" in graphs.table else range(before, before + len(graphs))
+                    writer.writerows(changed_rows(graphs, rows))
+            before += len(graphs)
+    return {"standardized": dict(counts)} if counts else {}
 
 
 def _reader(data: str) -> Reader | None:

@@ -6,15 +6,12 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from isonn.cli.options import AsJson, Quiet, option
+from isonn.cli import options as opt
+from isonn.cli.options import argument, option
 
 
 def report(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder of results written by `isonn evaluate --out`.")
-    ],
+    folder: Annotated[Path, argument("DIR", "A folder of results written by `isonn evaluate --out`.")],
     out: Annotated[Path | None, option(None, "HTML page to write.", default="DIR/report.html")] = None,
     data: Annotated[
         str | None, option(None, "Name or path of the graphs, if the name in the run is not enough.")
@@ -23,8 +20,8 @@ def report(
         Path | None, option(None, "A saved model to show.", default="a model of the run, refitted")
     ] = None,
     graphs: Annotated[int, option(None, "Largest number of graphs in the gallery.", min=1)] = 1000,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write one self-contained HTML page about a run: results, templates, and graphs with their matches."""
     from isonn.report.page import write

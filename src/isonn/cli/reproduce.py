@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isonn.cli.options import DATA, FOLDS, METHODS, RUNNING, AsJson, Jobs, Quiet, Scheduler, option
+from isonn.cli import options as opt
+from isonn.cli.options import DATA, FOLDS, METHODS, RUNNING, argument, flag, option
 from isonn.cli.running import (
     dataset_sentence,
     over_seeds,
@@ -25,17 +26,13 @@ from isonn.errors import InputError
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.rows import Row
     from isonn.experiments.spec import Spec, Sweep
-    from isonn.experiments.store import Store
     from isonn.experiments.study import Datasets, Part
 
     Shown = list[tuple[Part, list[Row]]]
 
 
 def reproduce(
-    experiment: Annotated[
-        str,
-        typer.Argument(help="table, kernel-size, channels, time or convergence; or a spec file.", metavar="NAME"),
-    ],
+    experiment: Annotated[str, argument("NAME", "table, kernel-size, channels, time or convergence; or a spec file.")],
     datasets: Annotated[str | None, option(DATA, "Datasets, separated by commas.", default="the paper's")] = None,
     methods: Annotated[
         str | None, option(METHODS, "Methods, separated by commas, or all.", default="the experiment's")
@@ -43,8 +40,8 @@ def reproduce(
     seeds: Annotated[
         int | None, option(FOLDS, "Number of seeds; results cover all of them.", default="the experiment's")
     ] = None,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
+    jobs: opt.Jobs = None,
+    scheduler: opt.Scheduler = None,
     protocol: Annotated[
         str | None, option(FOLDS, "paper, fair, random or released.", default="the experiment's")
     ] = None,
@@ -52,9 +49,9 @@ def reproduce(
         Path | None,
         option(RUNNING, "Folder for the results; a stopped run continues from there.", default="runs/NAME"),
     ] = None,
-    stored: Annotated[bool, option(RUNNING, "Run nothing; show finished seeds.", "--stored")] = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    stored: Annotated[bool, flag(RUNNING, "Run nothing; show finished seeds.", "--stored")] = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Run an experiment of the paper and print the results next to the paper's numbers.
 
@@ -72,6 +69,7 @@ def reproduce(
         plan_study,
         stored_parts,
     )
+    from isonn.experiments.tables import as_csv
 
     spec = load_spec(experiment)
     chosen = protocol if protocol is not None else spec.protocol
@@ -79,14 +77,20 @@ def reproduce(
     number = _seeds(seeds, spec, chosen)
     asked = None if methods is None else resolve_methods(methods)
     n_jobs = processes(jobs if jobs is not None else spec.jobs)
-    names = spec.datasets if datasets is None else _names(datasets)
+    names = spec.datasets if datasets is None else list(opt.split_names(datasets))
+    if not names:
+        raise InputError("--datasets is empty; give names or paths, separated by commas")
     loaded = load_datasets(names, download=not stored)
     default = spec.name if chosen == spec.protocol else f"{spec.name}-{chosen}"
     folder = out if out is not None else Path("runs") / default
 
     unfinished: list[str] = []
     if stored:
-        store = _existing(folder)
+        if not (folder / "run.json").is_file():
+            raise InputError(
+                f"{folder} holds no results of isonn, so there is nothing stored to show; give --out FOLDER"
+            )
+        store = Store(folder)
         parts = stored_parts(spec, loaded, asked, chosen, number, store)
         say_set_aside(store)
         unfinished = _unfinished(parts)
@@ -101,7 +105,7 @@ def reproduce(
     shown = [(part, part_rows(part, store, spec, loaded)) for part in parts]
     about = {"name": chosen, "about": rules.about}
     written = write_json(store.folder / "results.json", _summary(spec, shown, loaded, about, number))
-    write_text(store.folder / "results.csv", _csv(shown))
+    write_text(store.folder / "results.csv", as_csv((part.name, rows) for part, rows in shown))
     over = f"{over_seeds(number)} or as many as are finished" if stored else over_seeds(number)
     foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, loaded), *unfinished]
     command = _command(experiment, datasets, methods, number, protocol)
@@ -134,15 +138,6 @@ def _seeds(seeds: int | None, spec: Spec, protocol: str) -> int:
     return seeds
 
 
-def _existing(folder: Path) -> Store:
-    """Open a folder of results that exists."""
-    from isonn.experiments.store import Store
-
-    if not (folder / "run.json").is_file():
-        raise InputError(f"{folder} holds no results of isonn, so there is nothing stored to show; give --out FOLDER")
-    return Store(folder)
-
-
 def _unfinished(parts: Sequence[Part]) -> list[str]:
     """Return a note on methods without a finished seed, by dataset."""
     notes = []
@@ -151,13 +146,6 @@ def _unfinished(parts: Sequence[Part]) -> list[str]:
         if part.jobs and missing:
             notes.append(f"No finished seed on {part.dataset}: {', '.join(missing)}.")
     return notes
-
-
-def _names(text: str) -> list[str]:
-    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not names:
-        raise InputError("--datasets is empty; give names or paths, separated by commas")
-    return names
 
 
 def _summary(spec: Spec, shown: Shown, loaded: Datasets, protocol: Mapping[str, str], seeds: int) -> dict[str, Any]:
@@ -173,12 +161,6 @@ def _summary(spec: Spec, shown: Shown, loaded: Datasets, protocol: Mapping[str, 
         "rows": [{"part": part.name, **row.as_dict()} for part, rows in shown for row in rows],
         "left_out": {f"{name} on {part.dataset}": why for part, _ in shown for name, why in part.left_out.items()},
     }
-
-
-def _csv(shown: Shown) -> str:
-    from isonn.experiments.tables import as_csv
-
-    return as_csv((part.name, rows) for part, rows in shown)
 
 
 def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:

@@ -1,4 +1,4 @@
-"""Columns that options of `isonn predict` add to predictions: reasons, intervals, domain, neighbours, unseen share.
+"""Columns that options of `isonn predict` add to predictions: reasons, intervals, domain, neighbours.
 
 To add one, write an `Extra` and list it in `EXTRAS`; the command passes ``{name: value of its option}`` to `screen`.
 """
@@ -30,16 +30,6 @@ class Extra(NamedTuple):
 
     names: Callable[[Any, Any], dict[str, bool]]
     columns: Callable[[Any, GraphSet, Any], Cells]
-
-
-def _unseen_names(clf: Any, _: bool) -> dict[str, bool]:
-    if not hasattr(clf, "unseen_share"):
-        raise InputError(f"--unseen needs a subgraph model, but MODEL holds a {type(clf).__name__}; leave it out")
-    return {"unseen": True}
-
-
-def _unseen(clf: Any, graphs: GraphSet, _: bool) -> Cells:
-    return [[round(share, 4) for share in clf.unseen_share(graphs).tolist()]]
 
 
 def _reason_names(clf: Any, most: int) -> dict[str, bool]:
@@ -144,7 +134,6 @@ def _neighbours(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
 
 #: What options can add, by name. The value of the last three is the coverage, so that graphs are assessed once for all.
 EXTRAS = {
-    "unseen": Extra(_unseen_names, _unseen),
     "reasons": Extra(_reason_names, _reasons),
     "interval": Extra(_interval_names, _interval),
     "domain": Extra(_domain_names, _domain),

@@ -109,8 +109,7 @@ def screen(
     """
     from isonn.graphs.stream import AT_ONCE
 
-    clf, options = isonn.load_model(model), options or {}
-    extras = {name: value for name, value in (extras or {}).items() if value is not None and value is not False}
+    clf, options, extras = isonn.load_model(model), options or {}, extras or {}
     added = {name: EXTRAS[name].names(clf, value) for name, value in extras.items()}
     form, compress, parquet = _format(out, as_json)
     sources = sources_of(data, clf, AT_ONCE, **options)

@@ -205,7 +205,7 @@ def sources_of(data: Sequence[str], clf: Any, at_once: int, **options: Any) -> l
     """
     found: list[Source] = []
     truth = "class" if hasattr(clf, "predict_proba") else "value"
-    unknown = [item for item in data if not is_path(item) and not _is_dataset(item)]
+    unknown = [item for item in data if not is_path(item) and not is_dataset(item)]
     # beside a SMILES, other texts are SMILES with an error, unless they are named like files
     smiles = unknown if any(map(is_smiles, unknown)) else []
     smiles = [item for item in smiles if not item.lower().endswith(SUFFIXES)]
@@ -249,7 +249,8 @@ def _tables(item: str, options: dict[str, Any], molecules: bool) -> list[tuple[R
     return inside
 
 
-def _is_dataset(name: str) -> bool:
+def is_dataset(name: str) -> bool:
+    """Return whether a dataset of this name is known, or on this machine."""
     if name.casefold() in {entry.name.casefold() for entry in known()}:
         return True
     try:
