@@ -75,12 +75,6 @@ def test_size_weights_and_direction_matter_and_labels_do_not() -> None:
     assert twin_groups(as_graphset([one, other])).tolist() == [0, 0]
 
 
-def test_single_graphs_are_as_good_as_a_set() -> None:
-    graphs = as_graphset(np.array(random_matrices("plain", number=6)))
-    assert_array_equal(twin_groups(list(graphs)), twin_groups(graphs))
-    assert twin_groups(graphs[[0]]).tolist() == [0]
-
-
 def test_mutag_has_79_graphs_with_a_twin() -> None:
     """As counted before with other tools."""
     groups = twin_groups(load("MUTAG"))

@@ -6,14 +6,14 @@ A model can predict a test graph with a twin in the training set by memory alone
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.graphs.columns import weights_of
 from isonn.graphs.graph import Graph, GraphSet
-from isonn.graphs.join import join_graphs
 from isonn.packing import IntArray, mix64
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _Hashes = NDArray[np.uint64]
 CELLS_AT_ONCE = 2**21
 
 
-def twin_groups(graphs: GraphSet | Iterable[Graph]) -> IntArray:
+def twin_groups(graphs: GraphSet) -> IntArray:
     """Return the group of each graph; two graphs are in one group if they are equal up to relabelling.
 
     Only adjacency matrices are compared: edges, directions and exact weights. Labels and attributes are ignored. Groups
@@ -44,7 +44,6 @@ def twin_groups(graphs: GraphSet | Iterable[Graph]) -> IntArray:
         >>> twin_groups(as_graphset(np.array([path, triangle, same]))).tolist()
         [0, 1, 0]
     """
-    graphs = graphs if isinstance(graphs, GraphSet) else join_graphs([_structure(graph) for graph in graphs])
     colours = _colours(graphs)
     buckets: dict[tuple[int, int, int], list[int]] = {}
     totals = np.zeros(len(graphs), dtype=np.uint64)
@@ -74,8 +73,9 @@ class _Structure:
 
         self.number = number
         self.colours = colours
-        cells, weights = graph.edges, np.ones(len(graph.edges)) if graph.weights is None else graph.weights
-        symmetric = np.array_equiv(_sorted(cells, weights), _sorted(cells[:, ::-1], weights))
+        cells, weights = graph.edges, weights_of(graph)
+        turned = np.lexsort(cells.T)  # cells are sorted by row, then column
+        symmetric = bool((cells == cells[turned, ::-1]).all() and (weights == weights[turned]).all())
         keep = cells[:, 0] < cells[:, 1] if symmetric else cells[:, 0] != cells[:, 1]
         self.weights = weights[keep]
         self.plain = symmetric and bool((weights == 1).all())
@@ -149,8 +149,7 @@ def _colours(graphs: GraphSet, nodes: _Hashes | None = None, cells: _Hashes | No
     """
     starts = graphs.node_offsets[graphs.graph_of_cell]
     rows, columns = starts + graphs.edges[:, 0], starts + graphs.edges[:, 1]
-    values = np.ones(len(graphs.edges)) if graphs.weights is None else graphs.weights
-    weight = mix64(np.ascontiguousarray(values, dtype=np.float64).view(np.uint64))
+    weight = mix64(np.ascontiguousarray(weights_of(graphs), dtype=np.float64).view(np.uint64))
     weight = weight if cells is None else mix64(weight + cells)
     colours = np.zeros(int(graphs.node_offsets[-1]), dtype=np.uint64) if nodes is None else nodes.copy()
     loops = rows == columns
@@ -188,15 +187,6 @@ def _numbered(one: NDArray[Any], other: NDArray[Any]) -> tuple[list[int], list[i
     """Number the distinct values of two columns together, from 0."""
     numbers = np.unique(np.concatenate([one, other]), return_inverse=True)[1].tolist()
     return numbers[: len(one)], numbers[len(one) :]
-
-
-def _sorted(cells: IntArray, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    table = np.column_stack([cells, weights])
-    return table[np.lexsort((cells[:, 1], cells[:, 0]))]
-
-
-def _structure(graph: Graph) -> Graph:
-    return Graph(graph.n, graph.edges, graph.weights)
 
 
 def canonical_order(n: int, links: Sequence[Sequence[int]], colours: Sequence[int]) -> IntArray:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +57,7 @@ class GraphStream:
         If a part raises `isonn.errors.DatasetError`, call `forget_parts` and iterate over the stream: it can read more,
         and has better errors.
         """
-        unread = None if self._parts is None else self._parts(self.at_once)
-        return None if unread is None else [_Changed(part, partial(replace, name=self.name)) for part in unread]
+        return None if self._parts is None else self._parts(self.at_once)
 
     def forget_parts(self) -> None:
         """Let `parts` return None, because one of them could not be read."""
@@ -84,19 +81,6 @@ class GraphStream:
 
     def __repr__(self) -> str:
         return f"GraphStream({self.name}, {self.at_once} graphs at once)"
-
-
-class _Changed:
-    """A part that is changed after reading."""
-
-    def __init__(self, part: Part, change: Callable[[GraphSet], GraphSet]) -> None:
-        self._part, self._change = part, change
-
-    def __len__(self) -> int:
-        return len(self._part)
-
-    def __call__(self) -> GraphSet:
-        return self._change(self._part())
 
 
 def as_stream(X: Any) -> GraphStream:

@@ -140,7 +140,7 @@ def test_options_go_with_a_path(mutag):
 
 
 def test_a_reader_that_needs_an_extra_is_imported_when_its_file_comes(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "_TABLE", [*registry._TABLE, registry._Place("far_away_reader", (".far",))])
+    monkeypatch.setattr(registry, "_TABLE", [*registry._TABLE, ("far_away_reader", (".far",), "")])
     path = tmp_path / "x.far"
     path.write_text("1")
     module = types.ModuleType("far_away_reader")
@@ -151,7 +151,7 @@ def test_a_reader_that_needs_an_extra_is_imported_when_its_file_comes(tmp_path, 
     (tmp_path / "needs_rdkit.py").write_text("import rdkit")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "rdkit", None)
-    monkeypatch.setattr(registry, "_TABLE", [registry._Place("needs_rdkit", (".far",))])
+    monkeypatch.setattr(registry, "_TABLE", [("needs_rdkit", (".far",), "")])
     with pytest.raises(MissingDependencyError, match=r"reading .*x\.far needs rdkit.*isonn\[molecules\]"):
         isonn.load(path)
 

@@ -6,7 +6,6 @@ The file starts with the number of graphs. Each graph has a line ``n class`` and
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,11 @@ from isonn.graphs.join import graphset_from_cells
 
 
 class TextReader(Reader):
-    """Reader of DGCNN and GIN text files; see `read_text`."""
+    """Reader of DGCNN and GIN text files.
+
+    Graphs are undirected, even if only one of two neighbours lists the other. Numbers after the neighbours are node
+    attributes; every node must have the same number of them. The set is named after the file.
+    """
 
     name = "text"
     expects = "a .txt file of DGCNN or GIN"
@@ -29,61 +32,44 @@ class TextReader(Reader):
         return path.suffix.lower() == ".txt" and not path.is_dir() and not is_table(path)
 
     def read(self, path: Path) -> GraphSet:
-        """See `read_text`."""
-        return read_text(path)
+        """Read the graphs of the file."""
+        lines = _Lines(path)
+        n_graphs = lines.integers("the number of graphs", 1)[0]
+        sizes: list[int] = []
+        y: list[int] = []
+        nodes: list[tuple[int, list[int], list[float]]] = []  # label, neighbours and attributes
+        for i in range(n_graphs):
+            lines.inside = f"graph {i} of {n_graphs}"
+            n, label = lines.integers("number of nodes and class", 2)
+            if n < 1:
+                raise lines.error(f"gives graph {i} of {n_graphs} {n} nodes", "a graph has at least one")
+            sizes.append(n)
+            y.append(label)
+            for _ in range(n):
+                nodes.append(lines.node(n))
+                if (found := len(nodes[-1][2])) != (usual := len(nodes[0][2])):
+                    raise lines.error(
+                        f"has {found} attributes after the neighbours where the nodes before have {usual}",
+                        "give every node as many, and check the degree",
+                    )
+        lines.end(n_graphs)
+        node_labels, neighbours, attributes = zip(*nodes, strict=True)
+        count = [len(around) for around in neighbours]
+        within = np.concatenate([np.arange(n) for n in sizes])
+        there = np.column_stack([np.repeat(within, count), np.concatenate(neighbours).astype(np.int64)])
+        owner = np.repeat(np.repeat(np.arange(n_graphs), sizes), count)
+        return graphset_from_cells(
+            np.concatenate([owner, owner]),
+            np.concatenate([there, there[:, ::-1]]),
+            sizes,
+            node_labels=np.array(node_labels, dtype=np.int64),
+            node_attributes=np.array(attributes) if attributes[0] else None,
+            y=np.array(y, dtype=np.int64),
+            name=path.stem,
+        )
 
 
 READER = TextReader()
-
-
-def read_text(path: str | os.PathLike[str]) -> GraphSet:
-    """Read the graphs of a DGCNN/GIN text file.
-
-    Graphs are undirected, even if only one of two neighbours lists the other. Numbers after the neighbours are node
-    attributes; every node must have the same number of them. The set is named after the file.
-    """
-    path = Path(path)
-    lines = _Lines(path)
-    n_graphs = lines.integers("the number of graphs", 1)[0]
-    sizes: list[int] = []
-    y: list[int] = []
-    node_labels: list[int] = []
-    neighbours: list[list[int]] = []  # one entry per node of the file
-    attributes: list[list[float]] = []
-    for i in range(n_graphs):
-        lines.inside = f"graph {i} of {n_graphs}"
-        n, label = lines.integers("number of nodes and class", 2)
-        if n < 1:
-            raise lines.error(f"gives graph {i} of {n_graphs} {n} nodes", "a graph has at least one")
-        sizes.append(n)
-        y.append(label)
-        for _ in range(n):
-            node_label, around, rest = lines.node(n)
-            node_labels.append(node_label)
-            neighbours.append(around)
-            attributes.append(rest)
-            if len(rest) != len(attributes[0]):
-                raise lines.error(
-                    f"has {len(rest)} attributes after the neighbours where the nodes before have {len(attributes[0])}",
-                    "give every node as many, and check the degree",
-                )
-    lines.end(n_graphs)
-
-    count = np.array([len(around) for around in neighbours], dtype=np.int64)
-    graph_of_node = np.repeat(np.arange(n_graphs), sizes)
-    within = np.concatenate([np.arange(n) for n in sizes]) if sizes else np.zeros(0, dtype=np.int64)
-    flat = np.array([v for around in neighbours for v in around], dtype=np.int64)
-    there = np.column_stack([np.repeat(within, count), flat])
-    owner = np.repeat(graph_of_node, count)
-    return graphset_from_cells(
-        np.concatenate([owner, owner]),
-        np.concatenate([there, there[:, ::-1]]),
-        sizes,
-        node_labels=np.array(node_labels, dtype=np.int64),
-        node_attributes=np.array(attributes) if attributes and attributes[0] else None,
-        y=np.array(y, dtype=np.int64),
-        name=path.stem,
-    )
 
 
 class _Lines:
@@ -91,12 +77,7 @@ class _Lines:
 
     def __init__(self, path: Path) -> None:
         self.path, self.number, self.inside = path, 0, "the header"
-        try:
-            self.lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
-        except FileNotFoundError as error:
-            raise DatasetError(f"{path} does not exist; check the path") from error
-        except (OSError, UnicodeDecodeError) as error:
-            raise DatasetError(f"{path} cannot be read as text ({error}); check that this is the right file") from error
+        self.lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
 
     def error(self, what: str, remedy: str) -> DatasetError:
         return DatasetError(f"line {self.number} of {self.path} {what}; {remedy}")

@@ -6,7 +6,6 @@ Files without labels, such as data to predict, are read without ``y``.
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,25 +24,7 @@ from isonn.graphs.io.text import EXACT, read_matrix, read_table, read_text
 
 
 class MatricesReader(Reader):
-    """Reader of matrices over the same nodes; see `read_matrices`."""
-
-    name = "matrices"
-    expects = "matrices (.npz, .mat, or a folder of .csv)"
-
-    def recognises(self, path: Path) -> bool:
-        """Return whether the path is a ``.npz`` or ``.mat`` file, or a folder with ``.csv`` files."""
-        return any(path.glob("*.csv")) if path.is_dir() else path.suffix.lower() in (".npz", ".mat")
-
-    def read(self, path: Path) -> GraphSet:
-        """See `read_matrices`."""
-        return read_matrices(path)
-
-
-READER = MatricesReader()
-
-
-def read_matrices(path: str | os.PathLike[str]) -> GraphSet:
-    """Read adjacency matrices and classes; the set is named after the file or folder.
+    """Reader of matrices over the same nodes; the set is named after the file or folder.
 
     - ``.npz``: ``adjacency`` of shape (g, n, n); ``labels`` (g,); optional ``fold`` (g,), the fold each
       graph was released in, ``names`` (n,) of the nodes, and ``ids`` (g,) of the graphs. Pickled objects raise an
@@ -54,16 +35,22 @@ def read_matrices(path: str | os.PathLike[str]) -> GraphSet:
       are optional and name the nodes. ``labels.csv`` has the columns ``file,label``; further columns become
       `GraphSet.table`. Optional ``nodes.txt`` has one node name per line.
     """
-    path = Path(path)
-    if path.is_dir():
-        return _read_folder(path)
-    if not path.is_file():
-        raise DatasetError(f"{path} does not exist; check the path")
-    if path.suffix.lower() == ".npz":
-        return _read_npz(path)
-    if path.suffix.lower() == ".mat":
-        return _read_mat(path)
-    raise DatasetError(f"{path} is not a file of matrices; give .npz, .mat or a folder of .csv")
+
+    name = "matrices"
+    expects = "matrices (.npz, .mat, or a folder of .csv)"
+
+    def recognises(self, path: Path) -> bool:
+        """Return whether the path is a ``.npz`` or ``.mat`` file, or a folder with ``.csv`` files."""
+        return any(path.glob("*.csv")) if path.is_dir() else path.suffix.lower() in (".npz", ".mat")
+
+    def read(self, path: Path) -> GraphSet:
+        """Read adjacency matrices and classes."""
+        if path.is_dir():
+            return _read_folder(path)
+        return _read_npz(path) if path.suffix.lower() == ".npz" else _read_mat(path)
+
+
+READER = MatricesReader()
 
 
 def _read_npz(path: Path) -> GraphSet:

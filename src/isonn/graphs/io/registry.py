@@ -179,40 +179,16 @@ class Reader(ABC):
         return path.resolve().name if path.is_dir() else path.stem
 
 
-@dataclass(frozen=True)
-class _Place:
-    """A reader of the package, imported when needed.
-
-    Attributes:
-        module: its module, whose ``READER`` is the instance.
-        suffixes: the suffixes of its files.
-        holds: a file pattern; the reader may recognise folders that contain such a file.
-    """
-
-    module: str
-    suffixes: tuple[str, ...] = ()
-    holds: str = ""
-
-    def reader(self) -> Reader:
-        reader = importlib.import_module(self.module).READER
-        assert isinstance(reader, Reader)
-        return reader
-
-    def may_recognise(self, path: Path) -> bool:
-        if path.is_dir():
-            return bool(self.holds) and any(path.glob(self.holds))
-        return path.name.lower().endswith(self.suffixes)
-
-
-#: The readers of the package; the first that recognises a path reads it.
-_TABLE = [
-    _Place("isonn.graphs.io.tu", ("_a.txt",), holds="*_A.txt"),
-    _Place("isonn.graphs.io.dgcnn", (".txt",)),
-    _Place("isonn.graphs.io.npz", (".npz",)),
-    _Place("isonn.connectomes.folder", holds="participants.*"),
-    _Place("isonn.graphs.io.matrices", (".npz", ".mat"), holds="*.csv"),
-    _Place("isonn.molecules.smiles", (*TABLES, ".smi", ".smi.gz")),
-    _Place("isonn.molecules.sdf", (".sdf", ".sdf.gz", ".sd", ".sd.gz")),
+#: The readers of the package, imported when needed; the first that recognises a path reads it. Each is the ``READER``
+#: of its module, with the suffixes of its files, and a pattern of a file that its folders hold.
+_TABLE: list[tuple[str, tuple[str, ...], str]] = [
+    ("isonn.graphs.io.tu", ("_a.txt",), "*_A.txt"),
+    ("isonn.graphs.io.dgcnn", (".txt",), ""),
+    ("isonn.graphs.io.npz", (".npz",), ""),
+    ("isonn.connectomes.folder", (), "participants.*"),
+    ("isonn.graphs.io.matrices", (".npz", ".mat"), "*.csv"),
+    ("isonn.molecules.smiles", (*TABLES, ".smi", ".smi.gz"), ""),
+    ("isonn.molecules.sdf", (".sdf", ".sdf.gz", ".sd", ".sd.gz"), ""),
 ]
 _REGISTERED: list[Reader] = []
 
@@ -241,43 +217,38 @@ def forget_reader(reader: Reader) -> None:
     _REGISTERED.remove(reader)
 
 
-def readers() -> Iterator[Reader]:
-    """Yield the readers in the order they are tried, without those that need a missing package."""
+def readers(path: Path | None = None) -> Iterator[Reader]:
+    """Yield the readers in the order they are tried.
+
+    Args:
+        path: yield only those that may recognise this path; None yields all whose packages are installed.
+    """
     load_plugins("readers")
     yield from _REGISTERED
-    for place in _TABLE:
-        try:
-            yield place.reader()
-        except ImportError:
+    for module, suffixes, holds in _TABLE:
+        if path is not None and not (
+            bool(holds) and any(path.glob(holds)) if path.is_dir() else path.name.lower().endswith(suffixes)
+        ):
             continue
+        try:
+            reader: Reader = importlib.import_module(module).READER
+        except ModuleNotFoundError as error:
+            if path is None:
+                continue
+            name_the_extra(f"reading {path}", error)
+        yield reader
 
 
 def reader_of(path: Path) -> Reader | None:
     """Return the reader that recognises an existing path."""
-    return next((reader for reader in _candidates(path) if reader.recognises(path)), None)
-
-
-def _candidates(path: Path) -> Iterator[Reader]:
-    load_plugins("readers")
-    yield from _REGISTERED
-    for place in _TABLE:
-        if place.may_recognise(path):
-            try:
-                reader = place.reader()
-            except ModuleNotFoundError as error:
-                name_the_extra(f"reading {path}", error)
-            yield reader
+    return next((reader for reader in readers(path) if reader.recognises(path)), None)
 
 
 def read_path(path: Path, **options: Any) -> GraphSet:
     """Read the graphs at an existing path."""
     if _holds_many(path):
         return GraphSet.concat(list(path_pieces(path, None, **options)), name_of(path))
-    return read_one(_required_reader(path), path, **options)
-
-
-def read_one(reader: Reader, path: Path, **options: Any) -> GraphSet:
-    """Read a path with the given reader."""
+    reader = _required_reader(path)
     check_options(reader, options)
     with _named(path):
         return reader.read(path, **options)
@@ -289,10 +260,15 @@ def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[Gra
     for reader, file in datasets_at(path):
         check_options(reader, options)
         with _named(file):
-            pieces = (
-                iter([reader.read(file, **options)]) if at_once is None else reader.stream(file, at_once, **options)
-            )
-        while (piece := _next(pieces, file)) is not None:
+            if at_once is None:
+                pieces = iter([reader.read(file, **options)])
+            else:
+                pieces = reader.stream(file, at_once, **options)
+        while True:
+            with _named(file):
+                piece = next(pieces, None)
+            if piece is None:
+                break
             first = first or piece
             if reason := difference(first, piece):
                 raise DatasetError(f"{file} {reason}; give all files of {path} the same fields")
@@ -307,11 +283,6 @@ def path_parts(path: Path, at_once: int, **options: Any) -> Sequence[Part] | Non
     check_options(reader, options)
     with _named(path):
         return reader.parts(path, at_once, **options)
-
-
-def _next(pieces: Iterator[GraphSet], file: Path) -> GraphSet | None:
-    with _named(file):
-        return next(pieces, None)
 
 
 @contextmanager

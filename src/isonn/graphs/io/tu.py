@@ -32,7 +32,22 @@ Tables = dict[str, NDArray[Any]]
 
 
 class TUReader(Reader):
-    """Reader of TU folders; see `read_tu`."""
+    """Reader of TU folders; ``DS`` below is the part of the file name before ``_A.txt``.
+
+    ===============================  ================================================================
+    ``DS_A.txt``                     a line ``row, column`` per cell, nodes counted from 1 over all
+                                     graphs; a repeated line counts once
+    ``DS_graph_indicator.txt``       the graph of each node, from 1; need not be sorted
+    ``DS_graph_labels.txt``          the class of each graph
+    ``DS_graph_attributes.txt``      optional, the numbers to predict for each graph
+    ``DS_node_labels.txt``           optional
+    ``DS_edge_labels.txt``           optional, one per line of ``DS_A.txt``
+    ``DS_node_attributes.txt``       optional, real numbers
+    ===============================  ================================================================
+
+    Labels of several columns become one number per distinct row; ``node_label_names`` or ``edge_label_names`` map it to
+    the row. Edge attributes are not read.
+    """
 
     name = "tu"
     expects = "a TU folder (*_A.txt)"
@@ -42,8 +57,12 @@ class TUReader(Reader):
         return any(path.glob("*_A.txt")) if path.is_dir() else path.name.endswith("_A.txt")
 
     def read(self, path: Path, *, target: str | None = None) -> GraphSet:
-        """See `read_tu`."""
-        return read_tu(path, target)
+        """Read the graphs of the folder.
+
+        Args:
+            target: read ``y`` from "labels" or "attributes"; None prefers labels.
+        """
+        return _Folder.open(path, target).read()
 
     def stream(self, path: Path, at_once: int, *, target: str | None = None) -> Iterator[GraphSet]:
         """Yield slices of ``at_once`` graphs of the folder; hold only ``y`` and one slice in memory."""
@@ -76,29 +95,6 @@ class TUReader(Reader):
 
 
 READER = TUReader()
-
-
-def read_tu(folder: str | os.PathLike[str], target: str | None = None) -> GraphSet:
-    """Read the graphs of a TU folder; ``DS`` below is the part of the file name before ``_A.txt``.
-
-    ===============================  ================================================================
-    ``DS_A.txt``                     a line ``row, column`` per cell, nodes counted from 1 over all
-                                     graphs; a repeated line counts once
-    ``DS_graph_indicator.txt``       the graph of each node, from 1; need not be sorted
-    ``DS_graph_labels.txt``          the class of each graph
-    ``DS_graph_attributes.txt``      optional, the numbers to predict for each graph
-    ``DS_node_labels.txt``           optional
-    ``DS_edge_labels.txt``           optional, one per line of ``DS_A.txt``
-    ``DS_node_attributes.txt``       optional, real numbers
-    ===============================  ================================================================
-
-    Labels of several columns become one number per distinct row; ``node_label_names`` or ``edge_label_names`` map it to
-    the row. Edge attributes are not read.
-
-    Args:
-        target: read ``y`` from "labels" or "attributes"; None prefers labels.
-    """
-    return _Folder.open(Path(folder), target).read()
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,8 +280,6 @@ class TUPart:
 
 def _name(folder: Path) -> str:
     """Return the part of the file name before ``_A.txt``; there must be one such file."""
-    if not folder.exists():
-        raise DatasetError(f"{folder} is not a folder; give the folder that holds the *_A.txt file of a TU dataset")
     if not folder.is_dir():
         raise DatasetError(f"{folder} is one file of a TU dataset; give its folder {folder.parent}")
     names = sorted(path.name[: -len("_A.txt")] for path in folder.glob("*_A.txt"))
