@@ -38,7 +38,8 @@ UNSEEN = ("mean", "error")
 #: Sets with less than this share of the weight of all sets are left out, unless their family-wise p-value is up to
 #: `LISTED`.
 LEAST_SHARE, LISTED = 0.02, 0.05
-#: The statistics that a saved model keeps.
+#: The attributes that a saved model keeps as JSON, and as arrays.
+FACTS = ("shares", "confounding", "held_out_score", "networks")
 STATISTICS = ("statistics", "fwer", "fdr", "difference", "p_values", "effects", "connection_effects", "owner")
 
 
@@ -305,10 +306,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             "adjustment": self.adjustment_.describe(),
             "whole": self.scaling_.whole,
             "sets": self.model_.describe(),
-            "shares": self.shares_,
-            "confounding": self.confounding_,
-            "held_out_score": self.held_out_score_,
-            "networks": self.networks_,
+            **{name: getattr(self, f"{name}_") for name in FACTS},
         }
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
@@ -327,11 +325,9 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.scaling_ = Scaling(tensors["mean"], tensors["spread"], float(details["whole"]))
         self.adjustment_ = Adjustment.restore(details["adjustment"], tensors)
         self.model_ = SetModel.restore(self.layout_, details["sets"], tensors)
-        self.shares_, self.confounding_ = details["shares"], details["confounding"]
-        self.held_out_score_, self.networks_ = details["held_out_score"], details["networks"]
         self.coordinates_ = tensors.get("coordinates")
-        for name in STATISTICS:
-            setattr(self, f"{name}_", tensors[name])
+        for name in (*FACTS, *STATISTICS):
+            setattr(self, f"{name}_", details[name] if name in FACTS else tensors[name])
         n, p, sets = self.layout_.n, len(self.layout_.pairs), len(self.model_.sets)
         sizes = {
             "weights": (self.model_.intercept, (self.target_.outputs,)),

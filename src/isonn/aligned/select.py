@@ -79,7 +79,7 @@ class PartialT:
     Args:
         cells: connections, shape (g, p).
         target, weights: shape (g,).
-        confounds: shape (g, columns), or None.
+        confounds: shape (g, columns); none by default.
 
     Example:
         >>> draw = np.random.default_rng(0)
@@ -89,7 +89,7 @@ class PartialT:
     """
 
     def __init__(self, cells: Floats, target: Floats, weights: Floats, confounds: Floats | None = None) -> None:
-        self._nuisance = Nuisance.of(confounds, weights)
+        self._nuisance = Nuisance.of(np.zeros((len(cells), 0)) if confounds is None else confounds, weights)
         self.freedom = self._nuisance.freedom
         self._weights = self._nuisance.root**2
         self._rest = self._nuisance.residuals(target[:, None])[:, 0]

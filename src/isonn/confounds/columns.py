@@ -127,9 +127,8 @@ class Confounds:
                 f"{graphs.name} has no {missing[0]!r}, but the model was fitted with the confounds "
                 f"{', '.join(self.names)}; give them with confounds=, or graphs.with_confounds(table)"
             )
-        return np.column_stack(
-            [np.zeros((len(graphs), 0)), *(part.columns(graphs.table[part.name], self.unseen) for part in self.parts)]
-        )
+        columns = [part.columns(graphs.table[part.name], self.unseen) for part in self.parts]
+        return np.column_stack([np.zeros((len(graphs), 0)), *columns])
 
     def slices(self) -> dict[str, slice]:
         """Return the columns of each confound."""
@@ -166,12 +165,13 @@ class Confounds:
 
 
 def _check_complete(name: str, values: NDArray[Any]) -> None:
-    gaps = np.isnan(values) if values.dtype.kind == "f" else np.isin(values, ("", "n/a", "nan"))
-    if values.dtype.kind in "biu" or not gaps.any():
-        if values.dtype.kind == "f" and np.isinf(values).any():
-            raise InputError(f"confound {name!r} of graph {int(np.isinf(values).argmax())} is infinite; correct it")
+    if values.dtype.kind in "biu":
         return
-    raise InputError(
-        f"graph {int(gaps.argmax())} of {len(values)} has no {name} ({int(gaps.sum())} have none), which is a "
-        f"confound; fill the gaps, or leave these graphs out"
-    )
+    gaps = np.isnan(values) if values.dtype.kind == "f" else np.isin(values, ("", "n/a", "nan"))
+    if gaps.any():
+        raise InputError(
+            f"graph {int(gaps.argmax())} of {len(values)} has no {name} ({int(gaps.sum())} have none), which is a "
+            f"confound; fill the gaps, or leave these graphs out"
+        )
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise InputError(f"confound {name!r} of graph {int(np.isinf(values).argmax())} is infinite; correct it")

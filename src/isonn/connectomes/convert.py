@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,8 +21,8 @@ from isonn.connectomes.participants import (
     target_values,
     unique_ids,
 )
-from isonn.connectomes.quality import warn_of_problems
-from isonn.errors import InputError
+from isonn.connectomes.quality import problems
+from isonn.errors import InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
 
 #: Matrices are symmetric if their halves differ by less than this share of the largest weight.
@@ -103,18 +104,11 @@ def from_matrices(
     if not directed:
         _check_symmetric(stack, called)
     if check:
-        warn_of_problems(stack, lambda i: _who(i, called), lambda i: _region(i, regions))
+        for sentence in problems(stack, lambda i: _who(i, called), lambda i: _region(i, regions)):
+            warnings.warn(sentence, IsoNNWarning, stacklevel=2)
     absent = _absent(stack, regions, called, missing)
     graphs = _graphs(stack, absent, regions, diagonal, directed)
-    return replace(
-        graphs,
-        y=y,
-        name=name,
-        ids=called,
-        table=table,
-        kind="connectomes",
-        target_names=targets,
-    )
+    return replace(graphs, y=y, name=name, ids=called, table=table, kind="connectomes", target_names=targets)
 
 
 def _stack(

@@ -245,21 +245,25 @@ class _View:
         """Return the contribution of one standard deviation of every connection, shape (n, n)."""
         return self.margin(np.moveaxis(self.model.connections_, 0, -1))
 
-    def direction(self, sign: float) -> str:
-        """Return the direction in words."""
-        if not sign:
-            return ""
+    def effect(self, sign: float, difference: float, effect: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the direction in words, the difference, and the effect with its interval, as the class sees them."""
         how = f"with higher {self.name}" if self.model.target_.numeric else f"in {self.name}"
-        return f"{'stronger' if sign > 0 else 'weaker'} {how}"
+        value, low, high = (self.turn * effect)[[0, 1, 2] if self.turn > 0 else [0, 2, 1]].tolist()
+        return {
+            "direction": f"{'stronger' if self.turn * sign > 0 else 'weaker'} {how}" if sign else "",
+            "difference": self.turn * float(difference),
+            "effect": value,
+            "low": low,
+            "high": high,
+        }
 
     def subnetworks(self) -> list[Subnetwork]:
         """Return the sets of this column, the smallest p-value first."""
         model, sets = self.model, []
-        layout = model.layout_
         for number in np.flatnonzero(model.owner_ == self.column).tolist():
             regions = model.model_.sets[number]
-            inside = layout.inside(regions.nodes)
-            effect, low, high = self._turned(model.effects_[:3, number])
+            inside = model.layout_.inside(regions.nodes)
+            difference = model.difference_[self.column, inside].mean()
             sets.append(
                 Subnetwork(
                     " + ".join(self.names[node] for node in regions.nodes),
@@ -267,41 +271,20 @@ class _View:
                     float(self.margin(model.model_.coef[:, number])) * regions.sign,
                     float(model.p_values_[number]),
                     float(model.effects_[3, number]),
-                    self.direction(self.turn * regions.sign),
-                    self.turn * float(model.difference_[self.column, inside].mean()),
-                    effect,
-                    low,
-                    high,
+                    **self.effect(regions.sign, difference, model.effects_[:3, number]),
                 )
             )
         return sorted(sets, key=lambda line: (line.p_value, -abs(line.weight)))
 
-    def _turned(self, effect: NDArray[np.float64]) -> list[float]:
-        """Return an effect and its interval as the class sees them."""
-        value, low, high = effect.tolist()
-        return [value, low, high] if self.turn > 0 else [-value, -high, -low]
-
     def connections(self, weights: NDArray[np.float64], top: int) -> list[Connection]:
         """Return the strongest connections with their statistics."""
-        model, numbers = self.model, self.model.layout_.numbers
-        lines = []
+        model, lines = self.model, []
         for a, b, line in _strongest(weights, self.names, self.atlas, model.layout_.directed, top):
-            at = numbers[a, b]
-            effect, low, high = self._turned(model.connection_effects_[:, self.column, at])
-            t = self.turn * float(model.statistics_[self.column, at])
-            lines.append(
-                replace(
-                    line,
-                    direction=self.direction(np.sign(t)),
-                    difference=self.turn * float(model.difference_[self.column, at]),
-                    effect=effect,
-                    low=low,
-                    high=high,
-                    t=t,
-                    p_fwer=float(model.fwer_[self.column, at]),
-                    p_fdr=float(model.fdr_[self.column, at]),
-                )
-            )
+            at = (self.column, model.layout_.numbers[a, b])
+            t = float(model.statistics_[at])
+            facts = self.effect(t, model.difference_[at], model.connection_effects_[:, at[0], at[1]])
+            p: dict[str, Any] = {"p_fwer": float(model.fwer_[at]), "p_fdr": float(model.fdr_[at])}
+            lines.append(replace(line, t=self.turn * t, **facts, **p))
         return lines
 
 
@@ -323,10 +306,10 @@ def _with_values(found: Findings, model: Any, column: int, data: Any) -> Finding
     if graphs.y is None:
         return found
     place = {name: i for i, name in enumerate(found.names)}
-    values = np.zeros((len(graphs), len(found.subnetworks)))
+    members = [[place[name] for name in line.regions.split(" + ")] for line in found.subnetworks]
+    values = np.zeros((len(graphs), len(members)))
     for rows, matrices, _ in model.layout_.matrices(graphs):
-        for number, one in enumerate(found.subnetworks):
-            nodes = [place[name] for name in one.regions.split(" + ")]
+        for number, nodes in enumerate(members):
             inside = matrices[:, nodes][:, :, nodes]
             values[rows, number] = inside.sum(axis=(1, 2)) / (len(nodes) * (len(nodes) - 1))
     y = graphs.y if graphs.y.ndim == 1 else graphs.y[:, column]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import as_atlas
 from isonn.connectomes.convert import from_matrices
-from isonn.connectomes.participants import read_participants
+from isonn.connectomes.participants import ID_COLUMNS, read_participants, warn_of_unused
 from isonn.connectomes.timeseries import Connectivity
 from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
@@ -25,7 +25,6 @@ from isonn.graphs.io.text import read_matrix
 TABLES = ("participants.tsv", "participants.csv")
 ATLASES = ("atlas.csv", "atlas.tsv", "regions.csv", "regions.tsv", "labels.txt", "regions.txt")
 SUFFIXES = (".npy", ".csv", ".tsv", ".mat")
-SUBJECTS = ("participant_id", "subject", "id")
 PHENOTYPE = "phenotype"
 #: Columns that are the target if none is named.
 TARGETS = ("group", "diagnosis", "dx", "class", "label", "y")
@@ -82,9 +81,8 @@ class ConnectomeReader(Reader):
             )
         if runs not in ("rows", "average"):
             raise InputError(f"runs={runs!r} is unknown; use 'rows' or 'average'")
-        columns = _tables(path)
-        listed = [str(subject) for subject in next(columns[name] for name in SUBJECTS if name in columns).tolist()]
-        scans = find_scans(path, listed, as_entities(select))
+        row_of, columns = _tables(path)
+        scans = find_scans(path, list(row_of), as_entities(select))
         source = atlas
         if source is None:
             source = next((path / name for name in ATLASES if (path / name).is_file()), None)
@@ -98,11 +96,14 @@ class ConnectomeReader(Reader):
             matrices = list(Connectivity(connectivity).fit_transform(matrices).dense(dtype=np.float64))
         if runs == "average":
             scans, matrices = _averaged(scans, matrices)
+        subjects, ids = (np.array([getattr(scan, name) for scan in scans], dtype=np.str_) for name in ("subject", "id"))
+        warn_of_unused(set(row_of) - set(subjects.tolist()))
+        rows = [row_of[subject] for subject in subjects.tolist()]
         graphs = from_matrices(
             np.stack(matrices),
             atlas=names if source is None else source,
-            ids=[scan.id for scan in scans],
-            participants=_rows(columns, scans),
+            ids=ids,
+            participants={ID_COLUMNS[0]: ids, **{name: values[rows] for name, values in columns.items()}},
             target=target,
             missing=missing,
             join_case=join_case,
@@ -111,7 +112,6 @@ class ConnectomeReader(Reader):
             check=not series,
             name=self.title(path),
         )
-        subjects = np.array([scan.subject for scan in scans], dtype=np.str_)
         if len(set(subjects.tolist())) == len(subjects):
             return graphs
         entities = {"session": "ses", "run": "run"}
@@ -225,45 +225,27 @@ def _check_single(scans: Sequence[Scan]) -> None:
         raise DatasetError(f"subject {scan.subject} has two matrices, {other.file.name} and {scan.file.name}; {remedy}")
 
 
-def _tables(folder: Path) -> dict[str, NDArray[Any]]:
-    """Return the columns of the participants, and those that only ``phenotype/`` has."""
+def _tables(folder: Path) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
+    """Return the row of each subject, the columns of the participants, and those that only ``phenotype/`` has."""
     table = next(folder / name for name in TABLES if (folder / name).is_file())
     columns = read_participants(table)
-    key = next((name for name in SUBJECTS if name in columns), None)
+    key = next((name for name in ID_COLUMNS if name in columns), None)
     if key is None:
         raise DatasetError(f"{table} has no column participant_id; add one with the id of each subject")
     ids = [str(subject) for subject in columns[key].tolist()]
     for file in sorted((folder / PHENOTYPE).glob("*.tsv")):
         more = read_participants(file)
-        if key not in more:
-            continue
-        row = {str(subject): number for number, subject in enumerate(more[key].tolist())}
-        for name, values in more.items():
+        row = {str(subject): number for number, subject in enumerate(more.get(key, np.zeros(0)).tolist())}
+        for name, values in more.items() if row else ():
             if name not in columns:
-                numeric = values.dtype.kind in "iuf"
-                gap: Any = np.nan if numeric else "n/a"
+                gap: Any = np.nan if values.dtype.kind in "iuf" else "n/a"
                 columns[name] = np.array([values[row[subject]] if subject in row else gap for subject in ids])
-    return columns
+    row_of = {subject: number for number, subject in enumerate(ids)}
+    return row_of, {name: values for name, values in columns.items() if name not in ID_COLUMNS}
 
 
 def _complete(values: NDArray[Any]) -> bool:
     return values.dtype.kind == "f" or not np.isin(values, ("", "n/a")).any()
-
-
-def _rows(columns: Mapping[str, NDArray[Any]], scans: Sequence[Scan]) -> dict[str, NDArray[Any]]:
-    """Return the table with a row per scan; warn of subjects without one."""
-    key = next(name for name in SUBJECTS if name in columns)
-    row = {str(subject): number for number, subject in enumerate(columns[key].tolist())}
-    unused = sorted(set(row) - {scan.subject for scan in scans})
-    if unused:
-        warnings.warn(
-            f"{len(unused)} rows of participants have no matrix and are left out, the first is {unused[0]!r}",
-            IsoNNWarning,
-            stacklevel=4,
-        )
-    rows = np.array([row[scan.subject] for scan in scans])
-    kept = {name: values[rows] for name, values in columns.items() if name not in SUBJECTS}
-    return {"participant_id": np.array([scan.id for scan in scans]), **kept}
 
 
 def _read_all(scans: Sequence[Scan], atlas: Any) -> tuple[list[NDArray[np.float64]], NDArray[np.str_] | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +82,7 @@ def ids_of(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.str_] | None:
 
 def rows_of(columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, g: int) -> NDArray[np.int64]:
     """Return the row of each subject."""
-    table_ids = ids_of(columns)
-    length = len(next(iter(columns.values()), ()))
+    table_ids, length = ids_of(columns), len(next(iter(columns.values()), ()))
     if ids is None or table_ids is None:
         if length != g:
             raise InputError(
@@ -97,14 +96,18 @@ def rows_of(columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, g
             f"subject {without[0]!r} has no row in participants ({len(without)} of {g} have none); add the rows, or "
             f"leave the subjects out"
         )
-    unused = sorted(set(row) - set(ids.tolist()))
-    if unused:
-        warnings.warn(
-            f"{len(unused)} rows of participants have no matrix and are left out, the first is {unused[0]!r}",
-            IsoNNWarning,
-            stacklevel=4,
-        )
+    warn_of_unused(set(row) - set(ids.tolist()))
     return np.array([row[subject] for subject in ids.tolist()], dtype=np.int64)
+
+
+def warn_of_unused(subjects: Collection[str]) -> None:
+    """Warn of subjects without a matrix."""
+    if subjects:
+        warnings.warn(
+            f"{len(subjects)} rows of participants have no matrix and are left out, the first is {min(subjects)!r}",
+            IsoNNWarning,
+            stacklevel=5,
+        )
 
 
 def target_columns(target: str | Sequence[str] | None, table: Mapping[str, Any]) -> tuple[str, ...]:
@@ -126,7 +129,11 @@ def target_values(
 ) -> NDArray[Any]:
     """Return y: one class or number per subject, or a column for each target."""
     for column, values in columns.items():
-        _check_target(values, column, ids)
+        gaps = np.zeros(len(values), dtype=bool) if values.dtype.kind == "f" else np.asarray(values == "n/a")
+        if gaps.any():
+            i = int(gaps.argmax())
+            who = i if ids is None else repr(str(ids[i]))
+            raise InputError(f"subject {who} has no {column}; leave the subject out, or fill the cell")
     if len(names) == 1:
         return class_values(columns[names[0]], names[0], join_case)
     text = next((column for column, values in columns.items() if values.dtype.kind not in "iuf"), None)
@@ -149,11 +156,3 @@ def class_values(values: NDArray[Any], column: str, join_case: bool) -> NDArray[
                 f"join_case=True (--join-case)"
             )
     return np.array([first[value.casefold()] for value in stripped.tolist()], dtype=np.str_)
-
-
-def _check_target(y: NDArray[Any], target: str, ids: NDArray[np.str_] | None) -> None:
-    gaps = np.isnan(y) if y.dtype.kind == "f" else np.asarray(y == "n/a")
-    if gaps.any() and y.dtype.kind != "f":
-        i = int(gaps.argmax())
-        who = i if ids is None else repr(str(ids[i]))
-        raise InputError(f"subject {who} has no {target}; leave the subject out, or fill the cell")

@@ -1,15 +1,12 @@
-"""Quality control of connectivity matrices when they are loaded: one warning per problem, naming subjects."""
+"""Quality control of connectivity matrices when they are loaded: one sentence per problem, naming subjects."""
 
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-
-from isonn.errors import IsoNNWarning
 
 #: The median weight of an outlier is this many times larger or smaller than that of the middle subject.
 OUTLIER = 5.0
@@ -19,23 +16,14 @@ LARGEST_Z = 8.0
 GAP, LEAST_SHARE = 1.1, 0.1
 
 
-def warn_of_problems(
-    stack: NDArray[np.floating], who: Callable[[int], str], region: Callable[[int], str], level: int = 3
-) -> None:
-    """Warn of scales that differ between subjects, outliers, regions without signal, and repeated matrices.
+def problems(stack: NDArray[np.floating], who: Callable[[int], str], region: Callable[[int], str]) -> list[str]:
+    """Return a sentence for each problem: scales that differ, outliers, regions without signal, repeated matrices.
 
     Args:
         stack: matrices of shape (g, n, n); NaN is ignored here.
         who: name of a subject.
         region: name of a region.
-        level: ``stacklevel`` of the warnings.
     """
-    for sentence in problems(stack, who, region):
-        warnings.warn(sentence, IsoNNWarning, stacklevel=level)
-
-
-def problems(stack: NDArray[np.floating], who: Callable[[int], str], region: Callable[[int], str]) -> list[str]:
-    """Return a sentence for each problem."""
     facts = [_facts(matrix) for matrix in stack]
     largest, smallest, middle = (np.array([fact[i] for fact in facts]) for i in range(3))
     dead = np.stack([fact[3] for fact in facts])

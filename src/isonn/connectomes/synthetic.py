@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.connectomes.convert import from_matrices
 from isonn.errors import InputError
-from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
 from isonn.seeding import numpy_stream
@@ -87,15 +87,17 @@ def planted_connectomes(
     matrices[:, rows, columns] = matrices[:, columns, rows] = values
     truth = np.zeros((n_regions, n_regions), dtype=bool)
     truth[rows, columns] = truth[columns, rows] = different
-    graphs = replace(
-        as_graphset(matrices, np.where(patient, "patient", "control"), name=f"planted {planted}"),
-        node_names=np.tile([f"region {i + 1}" for i in range(n_regions)], n_subjects),
-        ids=np.array([f"sub-{i + 1:03d}" for i in range(n_subjects)]),
-        table={
+    graphs = from_matrices(
+        matrices,
+        np.where(patient, "patient", "control"),
+        atlas=[f"region {i + 1}" for i in range(n_regions)],
+        ids=[f"sub-{i + 1:03d}" for i in range(n_subjects)],
+        participants={
             "age": np.round(draw.uniform(20, 60, size=n_subjects)),
             "site": draw.choice(["A", "B", "C"], n_subjects),
         },
-        kind="connectomes",
+        check=False,
+        name=f"planted {planted}",
     )
     return PlantedConnectomes(graphs, truth, regions.astype(np.int64), _places(n_regions))
 
