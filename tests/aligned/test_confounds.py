@@ -169,6 +169,18 @@ def test_an_unseen_site_is_the_average_or_refused(study):
             clf.predict(matrices[new], confounds=table.iloc[new])
 
 
+def test_sites_with_numbers_are_categories(study):
+    matrices, y, table = study
+    coded = table.assign(site=table["site"].map({"A": 1, "B": 2, "C": 3}))
+    named, numbered = (
+        isonn.AlignedClassifier(harmonize="site", **FAST).fit(matrices, y, confounds=confounds)
+        for confounds in (table, coded)
+    )
+    np.testing.assert_array_equal(numbered.statistics_, named.statistics_)
+    with pytest.warns(IsoNNWarning, match="site '7' was not in training"):
+        numbered.predict(matrices, confounds=coded.assign(site=7))
+
+
 def test_effects_may_be_learned_from_one_class(study):
     matrices, y, table = study
     clf = isonn.AlignedClassifier(scale="none", confounds_from="control", squared=("motion",), **FAST)

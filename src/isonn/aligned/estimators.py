@@ -91,7 +91,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             columns,
             np.ones(len(targets)) if given is None else given,
             self.target_.numeric,
-            removed.matrix(graphs),
+            self.adjustment_.matrix(graphs),
             source,
             Exchange.of(as_groups(groups, graphs), columns, removed.strata(graphs)),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -142,8 +142,8 @@ class Adjustment:
                 columns = ", ".join(map(str, graphs.table)) or "none"
                 raise InputError(f"harmonize={site!r} is not a column of {graphs.name}; its columns are: {columns}")
             names.append(site)
-        confounds = Confounds.learn(graphs, names, squared, unseen)
-        combat = None
+        graphs = _with_categories(graphs, site)
+        confounds, combat = Confounds.learn(graphs, names, squared, unseen), None
         if site is not None:
             covariates = confounds.without(site).matrix(graphs)
             combat = Combat.learn(values, graphs.table[site], covariates)
@@ -153,12 +153,16 @@ class Adjustment:
         subtract(values, matrix, slopes)
         return cls(confounds, slopes, site, combat), values
 
+    def matrix(self, graphs: GraphSet) -> Floats:
+        """Return the columns of the confounds of some graphs, shape (g, columns)."""
+        return self.confounds.matrix(_with_categories(graphs, self.site))
+
     def apply(self, graphs: GraphSet, values: Floats) -> Floats:
         """Return the adjusted features of other graphs; ``values`` may be changed."""
-        matrix = self.confounds.matrix(graphs)
+        matrix = self.matrix(graphs)
         if self.combat is not None and self.site is not None:
             covariates = self.confounds.without(self.site).matrix(graphs)
-            values = self.combat.apply(values, graphs.table[self.site], covariates, self.confounds.unseen)
+            values = self.combat.apply(values, graphs.table[self.site], covariates)
         subtract(values, matrix, self.slopes)
         return values
 
@@ -177,3 +181,10 @@ class Adjustment:
         numbers = {name.removeprefix("combat."): part for name, part in tensors.items() if name.startswith("combat.")}
         combat = Combat(tuple(map(str, stored["sites"])), **numbers) if stored["sites"] else None
         return cls(Confounds.restore(stored["confounds"]), tensors["slopes"], stored["site"], combat)
+
+
+def _with_categories(graphs: GraphSet, site: str | None) -> GraphSet:
+    """Return the graphs with the site as text, so that sites with numbers are categories as well."""
+    if site is None or site not in graphs.table:
+        return graphs
+    return replace(graphs, table={**graphs.table, site: graphs.table[site].astype(np.str_)})

@@ -11,14 +11,13 @@ none.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.errors import InputError, IsoNNWarning
+from isonn.errors import InputError
 from isonn.packing import Floats
 
 CONVERGED, MOST_STEPS = 1e-6, 1000
@@ -81,26 +80,12 @@ class Combat:
         shift, scale = (np.stack(numbers) for numbers in zip(*effects, strict=True))
         return cls(tuple(names.tolist()), mean, spread, slopes, shift, scale)
 
-    def apply(self, values: Floats, sites: NDArray[Any], covariates: Floats, unseen: str = "mean") -> Floats:
-        """Return the connections as they would be at the average site."""
-        place = {name: number for number, name in enumerate(self.sites)}
-        code = np.array([place.get(str(site), -1) for site in sites.tolist()], dtype=np.int64)
-        new = np.flatnonzero(code < 0)
-        if len(new):
-            if unseen == "error":
-                raise InputError(
-                    f"site {str(sites[new[0]])!r} was not in training; its shift and scale are unknown; leave its "
-                    f"{len(new)} graphs out, or use unseen='mean'"
-                )
-            warnings.warn(
-                f"site {str(sites[new[0]])!r} was not in training; its {len(new)} graphs are not harmonised",
-                IsoNNWarning,
-                stacklevel=2,
-            )
+    def apply(self, values: Floats, sites: NDArray[Any], covariates: Floats) -> Floats:
+        """Return the connections as they would be at the average site; those of unknown sites as they are."""
         spread = np.where(np.isfinite(self.spread), self.spread, 1.0)
         result = values.copy()
-        for number in np.unique(code[code >= 0]).tolist():
-            rows = code == number
+        for number, site in enumerate(self.sites):
+            rows = sites.astype(np.str_) == site
             usual = self.mean + covariates[rows] @ self.slopes
             rest = (values[rows] - usual) / spread
             result[rows] = np.where(
