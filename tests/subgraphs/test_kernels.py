@@ -58,16 +58,6 @@ def test_a_search_that_is_left_and_taken_up_again_counts_the_same(graphs, pause,
     assert_same_counts(as_counts(count_table(given, 200)), whole)
 
 
-def test_twins_are_the_graphs_that_are_equal_node_by_node_in_every_view(graphs):
-    given = coded([graphs[i] for i in (0, 1, 0, 2, 1)])
-    assert loaded(given).twins.tolist() == [0, 1, 0, 3, 1]
-    given = coded([graphs[0]] * 3, (1, 2, 3), second=(3,))
-    given.views[1].node_codes[given.node_offsets[1]] += 1
-    given.views[0].edge_codes[given.edge_offsets[2]] += 1
-    assert loaded(given).twins.tolist() == [0, 1, 2]
-    assert_same_counts(as_counts(count_table(given)), counts_by_definition(given))
-
-
 def test_a_counter_that_is_used_again_counts_as_a_new_one(graphs, monkeypatch):
     parts = [coded(graphs[a:b], SIZES, second=(3,)) for a, b in ((0, 2), (2, 3), (1, 4))]
     parts[1].views[0].node_codes[:] += 40  # needs more bits

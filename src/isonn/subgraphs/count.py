@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,7 +17,7 @@ from isonn.packing import Floats, IntArray
 from isonn.progress import Report, silent
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs
-from isonn.subgraphs.sample import Sample, sample_subgraphs
+from isonn.subgraphs.sample import sample_subgraphs
 from isonn.subgraphs.table import Key, MemoryChunk, compact, smallest_type
 
 #: Number of nodes below which another thread costs more than it saves.
@@ -100,21 +100,15 @@ _Weighted = tuple[IntArray, IntArray, NDArray[np.float64]]
 
 
 def _sampled_counts(
-    graphs: CodedGraphs, counter: Counter, skipped: Sequence[tuple[int, int]], limit: int, seed: int
+    graphs: CodedGraphs, counter: Counter, skipped: dict[int, int], limit: int, seed: int
 ) -> tuple[list[_Weighted], dict[Key, float]]:
     """Sample the subgraphs of graphs that have too many; return their counts and the share sampled."""
     more: list[_Weighted] = []
     shares: dict[Key, float] = {}
-    samples: dict[Key, tuple[Sample, IntArray]] = {}  # equal graphs have equal samples
-    least = {i: min(size for graph, size in skipped if graph == i) for i, _ in skipped}
-    for i, smallest in least.items():
+    for i, smallest in skipped.items():
         for k in (k for k in graphs.sizes if k >= smallest):
-            twin = int(counter.twins[i])
-            if twin == i:
-                sample = sample_subgraphs(graphs, i, k, limit, seed)
-                columns = counter.columns_of(sample.nodes + graphs.node_offsets[i]).astype(np.int64)
-                samples[i, k] = sample, columns
-            sample, columns = samples[twin, k]
+            sample = sample_subgraphs(graphs, i, k, limit, seed)
+            columns = counter.columns_of(sample.nodes + graphs.node_offsets[i])
             shares[i, k] = sample.share
             for number, view in enumerate(graphs.views):
                 if k in view.sizes:
@@ -136,7 +130,7 @@ def list_subgraphs(counter: Counter, graph: CodedGraphs, limit: int, seed: int) 
     _, _, _, skipped = counter.count(limit, emit=True)
     nodes, columns = [counter.found_nodes.astype(np.int64)], [counter.found_columns.astype(np.int64)]
     weights = [np.ones(len(columns[0]))]
-    smallest = min((size for _, size in skipped), default=widest + 1)
+    smallest = skipped.get(0, widest + 1)
     for k in (k for k in graph.sizes if k >= smallest):
         sample = sample_subgraphs(graph, 0, k, limit, seed)
         found = counter.columns_of(sample.nodes).astype(np.int64)
@@ -183,7 +177,7 @@ def affordable_size(sample: CodedGraphs, graphs: int) -> int:
     affordable = SIZES[0]
     for size in SIZES[1:]:
         mean, stored = by_size[: size + 1].sum() / len(sample), entries[: size + 1].sum() / len(sample)
-        dense = len({graph for graph, least in skipped if least <= size}) / len(sample)
+        dense = sum(least <= size for least in skipped.values()) / len(sample)
         if mean > MOST_PER_GRAPH or mean * graphs > MOST_IN_ALL or stored * graphs > MOST_ENTRIES:
             break
         if dense > DENSE_SHARE:

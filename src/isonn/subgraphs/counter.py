@@ -17,12 +17,8 @@ from isonn.progress import announce
 from isonn.subgraphs.encode import CodedGraphs
 from isonn.subgraphs.kernels import (
     COLUMNS,
-    COLUMNS_FULL,
     ENTRIES,
     ENTRIES_FULL,
-    IN_TABLE,
-    JOINT,
-    JOINT_FULL,
     LISTED,
     MAX_EDGE_CODE,
     MAX_K,
@@ -38,17 +34,18 @@ from isonn.subgraphs.kernels import (
     Scratch,
     Search,
     Tables,
+    add_counts,
     code_node_sets,
     count_graphs,
-    find_twins,
-    insert_columns,
     insert_entries,
-    pack_rows,
-    unpack,
+    insert_rows,
+    name_entries,
 )
 
-#: Number of entries beyond which the tables start anew, about 300 MB.
+#: Number of entries beyond which the tables start anew, about 200 MB.
 MOST_ENTRIES = 2**21
+#: Number of entries that are named at a time, in less than a quarter of a second.
+NAMED_AT_ONCE = 2**17
 
 
 class Counter:
@@ -93,7 +90,7 @@ class Counter:
         largest = [int(column.max(initial=0)) for column in codes]
         if largest[0] > MAX_NODE_CODE:
             raise InputError("the nodes are of too many kinds to count; merge rare node labels")
-        full = self._tables is not None and int(self._tables.used[JOINT]) > MOST_ENTRIES
+        full = self._tables is not None and int(self._tables.used[ENTRIES]) > MOST_ENTRIES
         if self._tables is None or full or any(map(operator.gt, largest, self._largest)):
             self._start([max(pair) for pair in zip(largest, self._largest, strict=True)], len(graphs.node_offsets))
         if not self._number_codes(codes):  # together with those of earlier graphs
@@ -119,11 +116,7 @@ class Counter:
             *adjacency_of(int(offsets[-1]), ends),
             nodes,
             edges + np.int32(1),  # 0: no edge
-            np.arange(len(offsets) - 1),
         )
-        if len(self.twins) > 1:
-            slots = np.full(1 << (2 * len(self.twins)).bit_length(), -1, dtype=np.int64)
-            find_twins(self._graphs, slots, np.zeros(len(self.twins), dtype=np.uint64))
 
     def _start(self, largest: list[int], graphs: int) -> None:
         """Empty all tables, for codes up to the largest ones, and give the templates the first columns."""
@@ -132,32 +125,26 @@ class Counter:
         views, templates = len(self.sizes), sum(len(rows) for _, _, rows in self._templates)
         # small tables for a few graphs, because `explain` counts one at a time
         size = 1 << max(10, min(16, 4 + graphs.bit_length()), templates.bit_length())
-        # bits of a packed row; codes are not split between words
-        bits = [views.bit_length() + SIZE_BITS, *(max(1, code.bit_length()) for code in largest)]
-        room, words = 64 - bits[0], 1
-        for width in [bits[1]] * self.k + [bits[2]] * (self.k * (self.k - 1) // 2):
-            words, room = (words, room - width) if room >= width else (words + 1, 64 - width)
-        used = np.zeros(6, dtype=np.int64)
-        used[ENTRIES] = views  # entry v stands for "no node yet" in view v
-        used[JOINT] = 1  # and entry 0 in all of them
+        bits = np.array([views.bit_length() + SIZE_BITS, *(max(1, code.bit_length()) for code in largest)])
+        words = 1 + int(_layout(self.k, bits)[0][-1])
         self._tables = Tables(
-            joint=np.zeros((2 * size, 3), dtype=np.uint64),
-            views=np.zeros((size + 1, views), dtype=np.int64),
-            entries=np.zeros((2 * size, 3), dtype=np.uint64),
-            key_a=np.zeros(size + 1, dtype=np.uint64),
-            key_b=np.zeros(size + 1, dtype=np.uint64),
-            columns=np.zeros((size + 1, words), dtype=np.uint64),
-            slots=np.full(2 * size, -1, dtype=np.int32),
-            bits=np.array(bits),
-            used=used,
+            keys=np.zeros((size, 2), dtype=np.uint64),
+            table=np.zeros((2 * size, 3), dtype=np.uint64),
+            columns_of=np.full((size, views), -1, dtype=np.int32),
+            columns=np.zeros((size, words), dtype=np.uint64),
+            column_slots=np.full(2 * size, -1, dtype=np.int32),
+            bits=bits,
+            used=np.array([1, templates]),  # entry 0 stands for "no node yet"
             weak=self._weak,
         )
+        self._named, start = 1, 0
         for view, k, rows in self._templates:
-            start = int(used[COLUMNS])
-            pack_rows(view, k, rows.astype(np.int32), self._tables.bits, self._tables.columns[start:])
-            used[COLUMNS] += len(rows)
-        if templates:
-            insert_columns(templates, self._tables.columns, self._tables.slots, self._weak)
+            packed = self._tables.columns[start : start + len(rows)]
+            packed[:, 0] = (view << SIZE_BITS | k) << (64 - int(bits[0]))
+            for word, shift, codes in zip(*_layout(k, bits)[:2], rows.T.astype(np.uint64), strict=True):
+                packed[:, word] |= codes << shift
+            start += len(rows)
+        insert_rows(templates, self._tables.columns, self._tables.column_slots, self._weak)
 
     def _number_codes(self, codes: tuple[NDArray[Any], NDArray[Any]]) -> bool:
         """Number the combinations of codes; return whether edges are of few enough kinds."""
@@ -170,16 +157,7 @@ class Counter:
         wanted = np.zeros((len(self.sizes), MAX_K + 1), dtype=np.bool_)
         for view, sizes in enumerate(self.sizes):
             wanted[view, list(sizes)] = True
-        finest = [
-            len(np.unique(of_nodes)) == len(of_nodes) and len(np.unique(of_edges)) == len(of_edges)
-            for of_nodes, of_edges in zip(nodes, edges, strict=True)
-        ]
-        return Meaning(nodes, np.ascontiguousarray(np.pad(edges, ((0, 0), (1, 0)))), wanted, np.array(finest))
-
-    @property
-    def twins(self) -> IntArray:
-        """The first graph that equals each one node by node, ``(g,)``."""
-        return np.asarray(self._graphs.twins)
+        return Meaning(nodes, np.ascontiguousarray(np.pad(edges, ((0, 0), (1, 0)))), wanted)
 
     @property
     def columns(self) -> NDArray[np.uint64]:
@@ -189,13 +167,19 @@ class Counter:
 
     def rows(self, columns: NDArray[Any]) -> NDArray[np.int32]:
         """Return view, size and the codes of the canonical row, padded with 0, for each of some columns."""
+        packed, bits = self._tables.columns[columns], self._tables.bits
         rows = np.zeros((len(columns), 2 + self.k * (self.k + 1) // 2), dtype=np.int32)
-        unpack(self._tables.columns[columns], self._tables.bits, rows)
+        rows[:, 0], rows[:, 1] = np.divmod(packed[:, 0] >> np.uint64(64 - bits[0]), 2**SIZE_BITS)
+        for k in np.flatnonzero(np.bincount(rows[:, 1])).tolist():
+            word, shift, width = _layout(k, bits)
+            some = np.flatnonzero(rows[:, 1] == k)
+            codes = packed[some[:, None], word] >> shift & ((np.uint64(1) << width) - np.uint64(1))
+            rows[some, 2 : 2 + len(word)] = codes
         return rows
 
     def count(
         self, limit: int, emit: bool = False, stop: threading.Event | None = None
-    ) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int32], list[tuple[int, int]]]:
+    ) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int32], dict[int, int]]:
         """Count the subgraphs of the loaded graphs; raise KeyboardInterrupt once ``stop`` is set.
 
         Args:
@@ -203,107 +187,105 @@ class Counter:
             emit: also keep the nodes and column of each subgraph of the last graph.
 
         Returns:
-            The end of each graph's counts, columns, counts, and (graph, size) where there are too many subgraphs to
-            list. This size and all larger ones are left out for that graph.
+            The end of each graph's counts, columns, counts, and the graphs with too many subgraphs to list, with the
+            smallest size that has too many. This size and all larger ones are left out for that graph.
         """
         announce("count subgraphs", count_graphs)
-        graphs, nodes = len(self.twins), len(self._graphs.node_codes)
+        graphs, nodes = len(self._graphs.offsets) - 1, len(self._graphs.node_codes)
         depths = np.full(graphs, self.k, dtype=np.int64)
         room = 1 << 12 if emit else 0
-        columns, counts = (np.empty(max(1024, 16 * nodes), dtype=np.int32) for _ in range(2))
-        listed_nodes, listed_columns = np.empty((room, self.k), dtype=np.int32), np.empty(room, dtype=np.int32)
-        output = Output(columns, counts, np.zeros(graphs, dtype=np.int64), listed_nodes, listed_columns)
-        search, scratch = self._new_search(), _new_scratch(self._tables.columns.shape[1])
-        used, limits = self._tables.used, (limit, PAUSE)
-        used[WRITTEN] = used[LISTED] = 0
-        skipped: list[tuple[int, int]] = []
+        entries, hits = (np.empty(max(1024, 8 * nodes), dtype=np.int32) for _ in range(2))
+        listed_nodes, listed = np.empty((room, self.k), dtype=np.int32), np.empty(room, dtype=np.int32)
+        output = Output(entries, hits, np.zeros(graphs, dtype=np.int64), listed_nodes, listed)
+        search = self._new_search()
+        skipped: dict[int, int] = {}
         graph = 0
         while graph < graphs:
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
-            given = depths, limits, self._graphs, self._meaning, self._tables, search, output, scratch, emit
+            given = depths, (limit, PAUSE), self._graphs, self._tables, search, output, emit
             status, graph, size = count_graphs(graph, *given)
             if status == TOO_MANY:
-                alike = np.flatnonzero(self.twins == graph)
-                skipped.extend((int(twin), int(size)) for twin in alike)
-                depths[alike] = size - 1
+                skipped[graph] = size
+                depths[graph] = size - 1
             elif status == OUTPUT_FULL:
-                output = output._replace(columns=_longer(output.columns), counts=_longer(output.counts))
+                output = output._replace(entries=_longer(output.entries), counts=_longer(output.counts))
                 if emit:
-                    output = output._replace(nodes=_longer(output.nodes), column=_longer(output.column))
-            else:
-                search = self._grow(status, search)
-        written, listed = int(used[WRITTEN]), int(used[LISTED])
+                    output = output._replace(nodes=_longer(output.nodes), listed=_longer(output.listed))
+            elif status == ENTRIES_FULL:
+                self._grow()
+                search = search._replace(hits=_longer(search.hits), touched=_longer(search.touched))
+        columns_of = self._name_entries(stop)
+        written, n_listed = int(search.state[WRITTEN]), int(search.state[LISTED])
         if emit:
-            self.found_nodes, self.found_columns = output.nodes[:listed], output.column[:listed]
-        return output.ends, output.columns[:written], output.counts[:written], sorted(skipped)
+            of_views = columns_of[output.listed[:n_listed]]
+            self.found_nodes = output.nodes[np.nonzero(of_views >= 0)[0]]
+            self.found_columns = of_views[of_views >= 0]
+        columns, counts = (np.empty(written * len(self.sizes), dtype=np.int32) for _ in range(2))
+        sums = np.zeros(len(self.columns), dtype=np.int32)
+        written = add_counts(output.entries[:written], output.counts, columns_of, sums, output.ends, columns, counts)
+        return output.ends, columns[:written], counts[:written], skipped
 
     def columns_of(self, nodes: IntArray) -> NDArray[np.int32]:
         """Return the column of each set of nodes ``(w, k)``, numbered over all graphs, in each view, ``(w, views)``."""
         nodes = np.ascontiguousarray(nodes if self._places is None else self._places[nodes], dtype=np.int64)
-        out = np.empty((len(nodes), self._tables.views.shape[1]), dtype=np.int32)
-        scratch = _new_scratch(self._tables.columns.shape[1])
-        done = 0
-        while done < len(nodes):
-            done, status = code_node_sets(nodes, done, self._graphs, self._meaning, self._tables, scratch, out)
-            self._grow(status, None)
-        return out
+        entries, done = np.empty(len(nodes), dtype=np.int64), 0
+        while (done := code_node_sets(nodes, done, self._graphs, self._tables, entries)) < len(nodes):
+            self._grow()
+        return self._name_entries()[entries]
+
+    def _name_entries(self, stop: threading.Event | None = None) -> NDArray[np.int32]:
+        """Find the columns of new entries; return those of all, ``(entries, views)``."""
+        scratch, count = _new_scratch(self._tables.columns.shape[1]), int(self._tables.used[ENTRIES])
+        while self._named < count:
+            if stop is not None and stop.is_set():
+                raise KeyboardInterrupt
+            end = min(count, self._named + NAMED_AT_ONCE)
+            self._named = name_entries(self._named, end, self._meaning, self._tables, scratch)
+            if self._named < end:
+                columns = _longer(self._tables.columns)
+                slots = np.full(2 * len(columns), -1, dtype=np.int32)
+                insert_rows(len(self.columns), columns, slots, self._weak)
+                self._tables = self._tables._replace(columns=columns, column_slots=slots)
+        return np.asarray(self._tables.columns_of)
 
     def _new_search(self) -> Search:
-        longest, entries = int(np.diff(self._graphs.offsets).max(initial=0)), len(self._tables.views)
-        single = [np.zeros(1, dtype=np.int64) for _ in range(4)]
-        by_level = [np.zeros(MAX_K + 1, dtype=np.int64) for _ in range(6)]
+        longest, entries = int(np.diff(self._graphs.offsets).max(initial=0)), len(self._tables.keys)
+        by_level = [np.zeros(MAX_K + 1, dtype=np.int64) for _ in range(7)]  # and the state
         by_place = [np.empty((self.k, longest + 1), dtype=kind) for kind in (np.int32, np.uint64)]
         by_node = [np.zeros(longest, dtype=kind) for kind in (np.int32, np.uint8)]
         by_entry = [np.zeros(entries, dtype=np.int32) for _ in range(2)]
-        counts = np.zeros(len(self._tables.columns), dtype=np.int32)
-        return Search._make([*single, *by_level, *by_place, *by_node, *by_entry, counts])
+        return Search._make([*by_level, *by_place, *by_node, *by_entry])
 
-    def _grow(self, status: int, search: Search | None) -> Any:
-        """Double the size of the full table; return the search with as much room."""
-        tables = self._tables
-        if status == JOINT_FULL:
-            joint = np.zeros((2 * len(tables.joint), 3), dtype=np.uint64)
-            insert_entries(tables.joint, joint, tables.weak)
-            self._tables = tables._replace(joint=joint, views=_longer(tables.views))
-            if search is not None:
-                search = search._replace(hits=_longer(search.hits), touched=_longer(search.touched))
-        elif status == ENTRIES_FULL:
-            if tables.used[IN_TABLE] * 2 >= len(tables.entries):
-                entries = np.zeros((2 * len(tables.entries), 3), dtype=np.uint64)
-                insert_entries(tables.entries, entries, tables.weak)
-                self._tables = self._tables._replace(entries=entries)
-            if tables.used[ENTRIES] >= len(tables.key_a):
-                self._tables = self._tables._replace(key_a=_longer(tables.key_a), key_b=_longer(tables.key_b))
-        elif status == COLUMNS_FULL:
-            slots = np.full(2 * len(tables.slots), -1, dtype=np.int32)
-            insert_columns(int(tables.used[COLUMNS]), tables.columns, slots, tables.weak)
-            self._tables = tables._replace(slots=slots, columns=_longer(tables.columns))
-            if search is not None:
-                search = search._replace(counts=_longer(search.counts))
-        return search
+    def _grow(self) -> None:
+        """Double the room for entries."""
+        keys = _longer(self._tables.keys)
+        table = np.zeros((2 * len(keys), 3), dtype=np.uint64)
+        insert_entries(len(self._tables.keys), keys, table, self._weak)
+        self._tables = self._tables._replace(keys=keys, table=table, columns_of=_longer(self._tables.columns_of))
 
 
 def _new_scratch(words: int) -> Scratch:
     """Allocate scratch memory; compiling this would take a second."""
-    return Scratch(
-        np.zeros(2 + MAX_K * (MAX_K + 1) // 2, dtype=np.int32),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros((MAX_K, MAX_K), dtype=np.int64),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros(MAX_K * MAX_K, dtype=np.int64),
-        np.zeros((MAX_K, MAX_K), dtype=np.int64),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros(MAX_K, dtype=np.int64),
-        np.zeros(words, dtype=np.uint64),
-    )
+    shapes = {"pairs": (MAX_K, MAX_K), "keys": (MAX_K, MAX_K), "best": MAX_K**2, "words": words}
+    unsigned = ("links", "words")
+    fields = {name: (shapes.get(name, MAX_K), np.uint64 if name in unsigned else np.int64) for name in Scratch._fields}
+    return Scratch(**{name: np.zeros(shape, dtype=kind) for name, (shape, kind) in fields.items()})
+
+
+def _layout(k: int, bits: NDArray[Any]) -> tuple[IntArray, NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the word, shift and width of each code in a packed row of k nodes; codes are not split between words."""
+    word, free, places = 0, 64 - int(bits[0]), []
+    for width in [int(bits[1])] * k + [int(bits[2])] * (k * (k - 1) // 2):
+        word, free = (word, free - width) if free >= width else (word + 1, 64 - width)
+        places.append((word, free, width))
+    words, shifts, widths = np.array(places).T
+    return words, shifts.astype(np.uint64), widths.astype(np.uint64)
 
 
 def _longer(array: NDArray[Any]) -> NDArray[Any]:
     """Double the length, padding with zeros."""
-    longer = np.zeros((2 * len(array), *array.shape[1:]), dtype=array.dtype)
-    longer[: len(array)] = array
-    return longer
+    return np.concatenate([array, np.zeros_like(array)])
 
 
 class JointCodes:
