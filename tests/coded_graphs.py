@@ -12,7 +12,7 @@ import isonn
 from isonn.subgraphs.count import count_in_threads
 from isonn.subgraphs.counter import Counter as CompiledCounter
 from isonn.subgraphs.encode import CodedGraphs, Codes
-from isonn.subgraphs.table import join_chunks
+from isonn.subgraphs.table import join_tables
 
 SIZES = (1, 2, 3, 4)
 MANY = 10**6
@@ -97,13 +97,14 @@ def counts_by_definition(given):
 
 
 def count_table(given, limit=MANY, **settings):
-    return join_chunks(count_in_threads(given, limit, **settings))
+    return join_tables(count_in_threads(given, limit, **settings))
 
 
 def as_counts(table):
     """A table in the form of `counts_by_definition`."""
-    counts = np.split(table.counts.toarray(), np.cumsum(list(map(len, table.rows.values())))[:-1], axis=1)
-    return {key: (rows, found) for (key, rows), found in zip(table.rows.items(), counts, strict=True)}
+    rows = [table.rows(key) for key in table.keys]
+    counts = np.split(table.counts.toarray(), np.cumsum(list(map(len, rows)))[:-1], axis=1)
+    return dict(zip(table.keys, zip(rows, counts, strict=True), strict=True))
 
 
 def loaded(given, by_code=False, **settings):

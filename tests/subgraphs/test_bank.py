@@ -19,11 +19,11 @@ import isonn
 from isonn.errors import DatasetError, InputError, IsoNNError
 from isonn.graphs.graph import GraphSet
 from isonn.subgraphs import bank
-from isonn.subgraphs.bank import Limits, count_to_folder, read_bank
+from isonn.subgraphs.bank import count_to_folder, read_bank
 from isonn.subgraphs.count import count_in_threads
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import DistinctValues
-from isonn.subgraphs.table import join_chunks, join_sampled
+from isonn.subgraphs.table import join_tables
 from isonn.subgraphs.views import views_of
 
 LIMIT = 25  # some of the graphs have more subgraphs of four nodes
@@ -33,12 +33,13 @@ ENCODING = Encoding.fit(DistinctValues().add(GRAPHS), views_of(("labels", "degre
 
 def count(folder, graphs=GRAPHS, size=10, limit=LIMIT, seed=0, **settings):
     source = isonn.stream(graphs, size)
-    return count_to_folder(source, ENCODING, Path(folder), Limits(limit, seed), **settings)
+    return count_to_folder(source, ENCODING, Path(folder), limit, seed, **settings)
 
 
 def same(chunks, expected):
-    assert join_sampled(chunks) == pytest.approx(join_sampled(expected))
-    assert_same_counts(as_counts(join_chunks(chunks)), as_counts(join_chunks(expected)), rtol=1e-6)
+    joined, expected = join_tables(chunks), join_tables(expected)
+    assert joined.sampled == pytest.approx(expected.sampled)
+    assert_same_counts(as_counts(joined), as_counts(expected), rtol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +126,7 @@ def test_an_altered_file_is_not_read(tmp_path):
     content[-1] ^= 1
     path.write_bytes(content)
     with pytest.raises(DatasetError, match=r"part-000002\.safetensors is damaged"):
-        as_counts(join_chunks(read_bank(tmp_path)))
+        as_counts(join_tables(read_bank(tmp_path)))
 
 
 def test_a_missing_file_and_a_folder_without_a_bank_are_named(tmp_path):

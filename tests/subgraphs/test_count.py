@@ -20,13 +20,14 @@ from coded_graphs import (
     row_by_definition,
     subsets_by_definition,
 )
+from scipy.sparse import csr_array
 
 import isonn
 from isonn.errors import InputError
 from isonn.subgraphs import count as counting
 from isonn.subgraphs.count import count_in_threads
 from isonn.subgraphs.kernels import MAX_EDGE_CODE, MAX_NODE_CODE
-from isonn.subgraphs.table import join_chunks, join_sampled
+from isonn.subgraphs.table import join_tables
 from isonn.subgraphs.vocabulary import Vocabulary
 
 
@@ -83,7 +84,7 @@ def test_relabelling_the_nodes_changes_nothing(graphs, limit):
     (after,) = count_in_threads(coded([relabelled(graph, generator) for graph in graphs], second=(3,)), limit)
     assert before.sampled == pytest.approx(after.sampled)
     assert bool(before.sampled) == (limit == 8)
-    assert_same_counts(as_counts(join_chunks([before])), as_counts(join_chunks([after])), rtol=1e-12)
+    assert_same_counts(as_counts(before), as_counts(after), rtol=1e-12)
 
 
 @pytest.mark.parametrize("limit", [MANY, 15])
@@ -100,8 +101,9 @@ def test_threads_change_no_count(graphs, n_jobs, monkeypatch):
     monkeypatch.setattr(counting, "NODES_PER_BLOCK", 6)
     chunks = count_in_threads(given, 30, n_jobs=n_jobs)
     assert len(chunks) > 5
-    assert join_sampled(chunks) == whole.sampled
-    assert_same_counts(as_counts(join_chunks(chunks)), as_counts(join_chunks([whole])))
+    joined = join_tables(chunks)
+    assert joined.sampled == whole.sampled
+    assert_same_counts(as_counts(joined), as_counts(whole))
 
 
 @pytest.mark.parametrize("limit", [MANY, 10])
@@ -163,8 +165,8 @@ def test_progress_is_told_in_graphs(graphs):
 def list_pieces(given, limit, seed):
     """The pieces of one graph, half of which are templates."""
     table = count_table(given, limit, seed=seed)
-    some = replace(table, rows={key: rows[::2] for key, rows in table.rows.items()})
-    some = replace(some, support=np.ones(sum(map(len, some.rows.values())), dtype=np.int64))
+    every = np.ones((1, sum(len(table.rows(key)[::2]) for key in table.keys)))
+    some = replace(table, rows=lambda key: table.rows(key)[::2], chunks=lambda: [csr_array(every)])
     vocabulary, _ = Vocabulary.learn(some, 1, np.ones(1, dtype=bool))
     listed = vocabulary.list_pieces(given, limit, seed)
     codes = [(block.view, block.size, *row) for block in vocabulary.blocks for row in block.rows.tolist()]

@@ -10,7 +10,7 @@ from coded_graphs import PLANTED, planted
 import isonn
 from isonn.subgraphs.count import count_in_threads
 from isonn.subgraphs.features import SumFeatures
-from isonn.subgraphs.table import join_chunks
+from isonn.subgraphs.table import join_tables
 from isonn.subgraphs.terms import LARGEST_DEVIATION, SIZE_WEIGHT, NumberTerms, SizeTerms, size_counts, term_table
 from isonn.subgraphs.vocabulary import Vocabulary
 
@@ -27,7 +27,7 @@ def table_of(graphs, *cuts):
     vectorizer = isonn.SubgraphVectorizer(3).fit(graphs)
     bounds = zip((0, *cuts), (*cuts, len(graphs)), strict=True)
     coded = [vectorizer.encoding_.encode(graphs[a:b]) for a, b in bounds]
-    return vectorizer, join_chunks([count_in_threads(chunk)[0] for chunk in coded])
+    return vectorizer, join_tables([count_in_threads(chunk)[0] for chunk in coded])
 
 
 @pytest.mark.parametrize("transform", ["norm", "log", "count"])

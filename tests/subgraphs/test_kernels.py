@@ -82,7 +82,7 @@ def pieces(counter):
 def test_templates_have_the_first_columns(graphs):
     given = coded(graphs, SIZES, second=(3,))
     table = count_table(given)
-    templates = [(view, size, rows[::2]) for (view, size), rows in table.rows.items()]
+    templates = [(*key, table.rows(key)[::2]) for key in table.keys]
     counter = loaded(given, templates=templates)
     counter.count(MANY)
     rows = counter.rows(np.arange(len(counter.columns)))

@@ -11,7 +11,7 @@ import isonn
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.subgraphs import table as tables
 from isonn.subgraphs.count import count_chunk, count_in_threads
-from isonn.subgraphs.table import join_chunks, join_sampled, merge_rows, tell_apart
+from isonn.subgraphs.table import join_tables, merge_rows, tell_apart
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +27,11 @@ def test_chunks_that_are_joined_are_the_whole(given, cuts, limit, rows_at_once, 
     bounds = zip((0, *cuts), (*cuts, len(given)), strict=True)
     chunks = [count_chunk(given.slice(*bound), limit, 0) for bound in bounds]
     whole = count_chunk(given, limit, 0)
-    assert join_sampled(chunks) == whole.sampled
     assert bool(whole.sampled) == (limit == 15)
-    joined, expected = join_chunks(chunks), join_chunks([whole])
-    assert_same_counts(as_counts(joined), as_counts(expected))
-    np.testing.assert_array_equal(joined.support, expected.support)
+    joined = join_tables(chunks)
+    assert joined.sampled == whole.sampled
+    assert_same_counts(as_counts(joined), as_counts(whole))
+    np.testing.assert_array_equal(joined.support, whole.support)
     kind = np.float64 if whole.sampled else np.float32  # weights of samples keep all digits
     assert {counts.dtype for counts in joined.chunks()} == {np.dtype(kind)}
 
@@ -62,7 +62,7 @@ def test_graphs_with_equal_hashes_and_other_counts_are_told_apart(cuts):
     hashes = graph_hashes(isonn.as_graphset(made))
     assert len(np.unique(hashes)) == 3  # colours do not tell a circle from two triangles
     bounds = zip((0, *cuts), (*cuts, 7), strict=True)
-    table = join_chunks([chunk for a, b in bounds for chunk in count_in_threads(coded(made[a:b]), MANY)])
+    table = join_tables([chunk for a, b in bounds for chunk in count_in_threads(coded(made[a:b]), MANY)])
     found = tell_apart(hashes, table)
     assert found[0] == found[3] != found[1] == found[4]
     assert found[[2, 5, 6]].tolist() == hashes[[2, 5, 6]].tolist()  # equal graphs keep theirs, so copies change none

@@ -10,9 +10,8 @@ import errno
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,37 +27,31 @@ from isonn.files import atomic_file, remove_strays
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Part
 from isonn.graphs.stream import GraphStream
-from isonn.packing import IntArray
 from isonn.processes import Call, Run, run_in_order
 from isonn.progress import Report, silent
 from isonn.subgraphs.count import count_chunk
 from isonn.subgraphs.encode import CodedGraphs, Encoding
-from isonn.subgraphs.table import Key
+from isonn.subgraphs.table import CountTable
 
 FORMAT = "isonn-bank-5"
 SUMMARY = "bank.json"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How subgraphs are counted: the number per size and graph above which they are sampled, and the seed."""
-
-    max_subgraphs: int = 100_000
-    seed: int = 0
 
 
 def count_to_folder(
     graphs: GraphStream,
     encoding: Encoding,
     folder: Path,
-    limits: Limits,
+    limit: int,
+    seed: int,
     workers: int | Run = 1,
     report: Report = silent,
-) -> list[FileChunk]:
+) -> list[CountTable]:
     """Count the subgraphs of a stream into a folder; memory holds two chunks per process.
 
     Args:
         folder: the folder for the files. Files in it are not counted again; those of other graphs raise `InputError`.
+        limit: subgraphs per size and graph above which they are sampled.
+        seed: seed of the samples.
         workers: number of processes, or a function that runs calls elsewhere; its workers must see the folder under the
             same path.
         report: called with the number of graphs that are done.
@@ -75,12 +68,7 @@ def count_to_folder(
         for chunk in chunks:
             path = _chunk_path(folder.absolute(), len(sizes))  # workers stay in the folder they started in
             sizes.append(len(chunk))
-            if isinstance(chunk, GraphSet):
-                coded = encoding.encode(chunk)
-                key = _key(coded, limits)
-                yield _count_to_file, (None if _holds(path, key) else coded, path, key, limits)
-            else:  # the process that counts the graphs reads them
-                yield _count_unread, (chunk, encoding, path, limits)
+            yield _count_part, (chunk, encoding, path, limit, seed)
 
     try:
         for _ in run_in_order(calls(), workers):
@@ -110,44 +98,27 @@ def bank_folder(given: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def read_bank(folder: Path) -> list[FileChunk]:
-    """Return the chunks of a complete folder."""
-    return [FileChunk.open(_chunk_path(folder, number)) for number in range(len(_chunk_sizes(folder)))]
+def read_bank(folder: Path) -> list[CountTable]:
+    """Return the parts of a complete folder."""
+    return [_open_part(_chunk_path(folder, number)) for number in range(len(_chunk_sizes(folder)))]
 
 
-@dataclass(frozen=True, eq=False)
-class FileChunk:
-    """The tables of a run of graphs, in a file."""
+def _open_part(path: Path) -> CountTable:
+    """Read and check the header of a part; return a table that reads the rest when it is needed."""
+    header = _header(path)
+    widths, graphs = json.loads(header["widths"]), int(header["graphs"])
 
-    path: Path
-    graphs: int
-    widths: dict[Key, int]
-    sampled: dict[Key, float]
+    def counts() -> list[csr_array]:
+        arrays = _read(path, "data", "indices", "indptr")
+        return [csr_array(tuple(arrays), shape=(graphs, sum(width for _, _, width in widths)))]
 
-    @classmethod
-    def open(cls, path: Path) -> FileChunk:
-        """Read and check the header."""
-        header = _header(path)
-        widths = {(view, k): width for view, k, width in json.loads(header["widths"])}
-        sampled = {(graph, k): share for graph, k, share in json.loads(header["sampled"])}
-        return cls(path, int(header["graphs"]), widths, sampled)
-
-    def __len__(self) -> int:
-        return self.graphs
-
-    @property
-    def keys(self) -> Sequence[Key]:
-        """The views and sizes."""
-        return list(self.widths)
-
-    def rows(self, key: Key) -> IntArray:
-        """Return the distinct subgraphs of one view and size."""
-        return _read(self.path, f"{key[0]}.{key[1]}.rows")[0]
-
-    def counts(self) -> csr_array:
-        """Return their counts."""
-        columns = _read(self.path, "data", "indices", "indptr")
-        return csr_array(tuple(columns), shape=(self.graphs, sum(self.widths.values())))
+    return CountTable(
+        [(view, k) for view, k, _ in widths],
+        graphs,
+        {(graph, k): share for graph, k, share in json.loads(header["sampled"])},
+        lambda key: _read(path, f"{key[0]}.{key[1]}.rows")[0],
+        counts,
+    )
 
 
 def _unwritable(folder: Path, error: OSError, kept: int) -> IsoNNError:
@@ -179,9 +150,9 @@ def _chunk_path(folder: Path, number: int) -> Path:
     return folder / f"part-{number:06d}.safetensors"
 
 
-def _key(graphs: CodedGraphs, limits: Limits) -> str:
+def _key(graphs: CodedGraphs, limit: int, seed: int) -> str:
     """Return a digest of the graphs and settings."""
-    settings = [limits.max_subgraphs, limits.seed, [view.sizes for view in graphs.views]]
+    settings = [limit, seed, [view.sizes for view in graphs.views]]
     hasher = hashlib.sha256(json.dumps(settings, default=int).encode())
     columns = [graphs.node_offsets, graphs.edge_offsets, graphs.edges]
     for view in graphs.views:
@@ -207,31 +178,28 @@ def _holds(path: Path, key: str) -> bool:
     return True
 
 
-def _count_to_file(graphs: CodedGraphs | None, path: Path, key: str, limits: Limits) -> None:
-    """Count and write one chunk, unless it exists."""
-    if graphs is None:
+def _count_part(part: GraphSet | Part, encoding: Encoding, path: Path, limit: int, seed: int) -> None:
+    """Read graphs if needed, count them and write one part, unless it exists."""
+    graphs = encoding.encode(part if isinstance(part, GraphSet) else part())
+    key = _key(graphs, limit, seed)
+    if _holds(path, key):
         return
-    chunk = count_chunk(graphs, limits.max_subgraphs, limits.seed)
-    tensors: dict[str, NDArray[Any]] = {f"{view}.{k}.rows": rows for (view, k), rows in chunk.distinct.items()}
-    tensors |= {column: getattr(chunk.table, column) for column in ("data", "indices", "indptr")}
+    table = count_chunk(graphs, limit, seed)
+    rows = {key: table.rows(key) for key in table.keys}
+    (counts,) = table.chunks()
+    tensors: dict[str, NDArray[Any]] = {f"{view}.{k}.rows": codes for (view, k), codes in rows.items()}
+    tensors |= {column: getattr(counts, column) for column in ("data", "indices", "indptr")}
     header = {
         "format": FORMAT,
         "key": key,
         "graphs": str(len(graphs)),
-        "widths": json.dumps([[view, k, len(rows)] for (view, k), rows in chunk.distinct.items()]),
-        "sampled": json.dumps([[int(graph), int(k), share] for (graph, k), share in chunk.sampled.items()]),
+        "widths": json.dumps([[view, k, len(codes)] for (view, k), codes in rows.items()]),
+        "sampled": json.dumps([[int(graph), int(k), share] for (graph, k), share in table.sampled.items()]),
         "sha256": json.dumps({name: _digest(tensor) for name, tensor in tensors.items()}),
     }
     header["digest"] = _header_digest(header)
     with atomic_file(path) as temporary:
         temporary.write_bytes(save(tensors, header))
-
-
-def _count_unread(part: Part, encoding: Encoding, path: Path, limits: Limits) -> None:
-    """Read, count and write one chunk, unless it exists."""
-    graphs = encoding.encode(part())
-    key = _key(graphs, limits)
-    _count_to_file(None if _holds(path, key) else graphs, path, key, limits)
 
 
 class _DamagedError(DatasetError):

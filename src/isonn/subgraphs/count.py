@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from isonn.progress import Report, silent
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs
 from isonn.subgraphs.sample import sample_subgraphs
-from isonn.subgraphs.table import Key, MemoryChunk, compact, smallest_type
+from isonn.subgraphs.table import CountTable, Key, compact, smallest_type
 
 #: Number of nodes below which another thread costs more than it saves.
 NODES_PER_BLOCK = 2**14
@@ -26,7 +27,7 @@ NODES_PER_BLOCK = 2**14
 
 def count_in_threads(
     graphs: CodedGraphs, limit: int = 100_000, seed: int = 0, n_jobs: int = 1, report: Report = silent
-) -> list[MemoryChunk]:
+) -> list[CountTable]:
     """Count the connected subgraphs of graphs; the chunks follow each other.
 
     Args:
@@ -36,13 +37,13 @@ def count_in_threads(
         report: called with the number of graphs that are done.
     """
     bounds = _blocks(graphs, n_jobs)
-    chunks: list[MemoryChunk] = []
+    chunks: list[CountTable] = []
     stop = threading.Event()
 
-    def count(bound: tuple[int, int]) -> MemoryChunk:
+    def count(bound: tuple[int, int]) -> CountTable:
         return count_chunk(graphs.slice(*bound), limit, seed, stop)
 
-    def gather(counted: Iterable[MemoryChunk]) -> None:
+    def gather(counted: Iterable[CountTable]) -> None:
         for chunk in counted:
             chunks.append(chunk)
             report(bounds[len(chunks) - 1][1], "graphs cut")
@@ -60,7 +61,7 @@ def count_in_threads(
     return chunks
 
 
-def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None) -> MemoryChunk:
+def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None) -> CountTable:
     """Count the subgraphs of some graphs; after another thread sets ``stop``, it ends within a second."""
     counter = Counter(tuple(view.sizes for view in graphs.views))
     counter.load(graphs, by_code=True)
@@ -78,7 +79,8 @@ def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Even
         for k in view.sizes:
             inside = (rows[:, 0] == number) & (rows[:, 1] == k)
             distinct[number, k] = smallest_type(rows[inside, 2 : 2 + k * (k + 1) // 2])
-    return MemoryChunk(distinct, compact(table), sampled)
+    counts = compact(table)
+    return CountTable(list(distinct), len(graphs), sampled, distinct.__getitem__, lambda: [counts])
 
 
 def counts_of(
@@ -96,7 +98,7 @@ def counts_of(
 
 
 #: Graph, column and weight of sampled subgraphs.
-_Weighted = tuple[IntArray, IntArray, NDArray[np.float64]]
+_Weighted = tuple[NDArray[Any], NDArray[Any], Floats]
 
 
 def _sampled_counts(

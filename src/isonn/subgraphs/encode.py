@@ -209,7 +209,7 @@ class Encoding:
         label = known[number - 1].item() if 0 < number <= len(known) else None
         return label, None if levels is None or len(levels) < 2 else levels.value(level)
 
-    def template(self, view: int, k: int, row: IntArray, names: dict[str, dict[Any, str]]) -> Template:
+    def template(self, view: int, k: int, row: NDArray[np.integer], names: dict[str, dict[Any, str]]) -> Template:
         """Return a canonical row of codes as a template.
 
         Args:

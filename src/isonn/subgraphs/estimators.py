@@ -36,7 +36,7 @@ from isonn.subgraphs.survey import Survey, directed_error, directed_graph
 from isonn.subgraphs.terms import term_table, terms_of
 from isonn.subgraphs.training import Training, fit_model
 from isonn.subgraphs.trust import Trust, examples_of
-from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks
+from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks, warn_of_unseen
 from isonn.subgraphs.views import View, view_param_from_json
 from isonn.targets import as_y
 
@@ -341,7 +341,7 @@ class SubgraphEstimator(GraphEstimator):
 
     def _matched_graph(self, X: Any) -> SubgraphMatches:
         graphs = self._checked(as_one_graph(X, self.standardize_))
-        self.vectorizer_.warn_of_unseen(graphs)
+        warn_of_unseen(self.vectorizer_.encoding_, graphs)
         matched = self._model.matches(graphs, self.target_)
         matched.predict = self._answers_for_edited
         return matched

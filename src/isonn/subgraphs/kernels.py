@@ -390,7 +390,7 @@ def name_entries(start, stop, meaning, tables, scratch):  # type: ignore[no-unty
     joint, links, codes, pairs, ranks, place, least, ordered, best, order, words = scratch
     of_node, of_edge, wanted = meaning
     for entry in range(start, stop):
-        size, at = 0, entry
+        size, at = 0, np.int64(entry)
         while at > 0:  # the last node first
             joint[size], links[size] = keys[at, 0] & np.uint64(0xFFFFFFFF), keys[at, 1]
             at = np.int64(keys[at, 0] >> np.uint64(32))
@@ -412,15 +412,15 @@ def name_entries(start, stop, meaning, tables, scratch):  # type: ignore[no-unty
             # pack the row into words that sort like rows
             for i in range(len(words)):
                 words[i] = 0
-            at, free = 0, 64 - bits[0]
+            word, free = 0, 64 - bits[0]
             words[0] = np.uint64(view << SIZE_BITS | size) << np.uint64(free)
             for i in range(-1, size):  # nodes, then pairs
                 for j in range(i + 1, size):
                     width, code = (bits[1], codes[order[j]]) if i < 0 else (bits[2], pairs[order[i], order[j]])
                     if free < width:
-                        at, free = at + 1, 64
+                        word, free = word + 1, 64
                     free -= width
-                    words[at] |= np.uint64(code) << np.uint64(free)
+                    words[word] |= np.uint64(code) << np.uint64(free)
             h = np.uint64(0)
             for i in range(len(words)):
                 h = _stir(h, words[i])
@@ -477,10 +477,13 @@ def add_counts(entries, hits, columns_of, sums, ends, columns, counts):  # type:
 
 
 @compiled()
-def move_entries(indptr, indices, data, place, terms, width, ends, columns, values):  # type: ignore[no-untyped-def]
+def move_entries(indptr, indices, data, place, terms, width, rows, ends, columns, values):  # type: ignore[no-untyped-def]
     """Write the entries of a sparse table whose column has a place, at that place, then the terms that are not 0."""
     n = 0
     for i in range(len(ends) - 1):
+        ends[i + 1] = n
+        if not rows[i]:
+            continue
         for j in range(indptr[i], indptr[i + 1]):
             column = place[indices[j]]
             if column >= 0:

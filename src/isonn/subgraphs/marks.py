@@ -124,20 +124,14 @@ def presence_by_class(
     features: csr_array, targets: NDArray[Any], target: Target, templates: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return how many training graphs contain each template, by class (one row for numbers), and the class sizes."""
-    member = _members(targets, target)
-    held = _sums_of_holders(features, member.astype(np.float64), templates)
-    return np.rint(held.T).astype(np.int32), np.rint(np.asarray(member.sum(axis=0))).astype(np.int64)
-
-
-def _sums_of_holders(features: csr_array, values: NDArray[np.float64], templates: int) -> NDArray[np.float64]:
-    """Sum values, ``(g, t)``, over the graphs that contain each of the first columns, ``(templates, t)``."""
-    sums = np.zeros((features.shape[1], values.shape[1]))
-    for start in range(0, len(values), GRAPHS_AT_ONCE):
+    member = _members(targets, target).astype(np.float64)
+    held = np.zeros((features.shape[1], member.shape[1]))
+    for start in range(0, len(member), GRAPHS_AT_ONCE):
         indptr = features.indptr[start : start + GRAPHS_AT_ONCE + 1]
         indices = features.indices[indptr[0] : indptr[-1]]
-        held = csr_array((np.ones(len(indices)), indices, indptr - indptr[0]), (len(indptr) - 1, len(sums)))
-        sums += held.T @ values[start : start + GRAPHS_AT_ONCE]
-    return sums[:templates]
+        some = csr_array((np.ones(len(indices)), indices, indptr - indptr[0]), (len(indptr) - 1, len(held)))
+        held += some.T @ member[start : start + GRAPHS_AT_ONCE]
+    return np.rint(held[:templates].T).astype(np.int32), np.rint(member.sum(axis=0)).astype(np.int64)
 
 
 def _members(targets: NDArray[Any], target: Target) -> NDArray[np.float32]:

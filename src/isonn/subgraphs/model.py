@@ -17,7 +17,7 @@ from isonn.processes import in_threads
 from isonn.subgraphs.explain import SubgraphMatches
 from isonn.subgraphs.features import SumFeatures
 from isonn.subgraphs.terms import graph_terms, term_table, terms_of
-from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks
+from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks, warn_of_unseen
 from isonn.subgraphs.vocabulary import PlacedCounts
 from isonn.targets import Target
 
@@ -63,7 +63,7 @@ class SubgraphModel:
             return outputs, int((unseen > STRANGE).sum())
 
         outputs, strange = zip(*in_threads(read, in_chunks(graphs, n_jobs), n_jobs), strict=True)
-        self.vectorizer.warn_of_unseen(graphs, sum(strange) if sum(strange) > len(graphs) / 2 else 0)
+        warn_of_unseen(self.vectorizer.encoding_, graphs, sum(strange) if sum(strange) > len(graphs) / 2 else 0)
         return np.concatenate(outputs)
 
     def matches(self, graphs: GraphSet, target: Target) -> SubgraphMatches:

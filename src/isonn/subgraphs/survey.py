@@ -93,15 +93,9 @@ class Survey:
 
 def columns_of(views: tuple[View, ...], graphs: GraphSet) -> list[str]:
     """Return the columns to look at, given the first graphs."""
-    has = DistinctValues(()).add(graphs).has
-    has["edge_weights"] = True  # later graphs may have weights
-    wanted = set()
-    for view in views:
-        use = {name: has[name] if getattr(view, name) == "auto" else bool(getattr(view, name)) for name in COLUMNS}
-        if view.node_attributes == "auto" and use["node_labels"]:
-            use["node_attributes"] = False
-        wanted |= {name for name in COLUMNS if use[name]}
-    return sorted(wanted)
+    has = {**DistinctValues(()).add(graphs).has, "edge_weights": True}  # later graphs may have weights
+    used = [view.uses(has) for view in views]
+    return [name for name in sorted(COLUMNS) if any(use[name] for use in used)]
 
 
 def _in_order(graphs: GraphStream, views: tuple[View, ...]) -> Iterator[Survey]:

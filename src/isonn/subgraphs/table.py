@@ -1,7 +1,7 @@
 """`CountTable`: how often each graph contains each distinct subgraph.
 
-Graphs are counted in chunks. A chunk is in memory (`MemoryChunk`), or in a file of a folder, so that a stopped run does
-not count it again (`isonn.subgraphs.bank`). `join_chunks` joins them without copying the counts.
+Graphs are counted in chunks. A chunk is a table in memory, or in a file of a folder, so that a stopped run does not
+count it again (`isonn.subgraphs.bank`). `join_tables` joins them without copying the counts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,75 +26,34 @@ ROWS_AT_ONCE = 2**20
 DOUBLE_ENTRIES = 2**25
 
 
-class Chunk(Protocol):
-    """The distinct subgraphs of a run of graphs and their counts, in memory or in a file."""
-
-    @property
-    def keys(self) -> Sequence[Key]:
-        """The views and sizes."""
-
-    @property
-    def sampled(self) -> dict[Key, float]:
-        """The share of subgraphs that was sampled, by graph and size."""
-
-    def __len__(self) -> int:
-        """Return the number of graphs."""
-
-    def rows(self, key: Key) -> IntArray:
-        """Return the distinct subgraphs of one view and size as canonical rows, sorted, ``(d, k + k*(k-1)/2)``.
-
-        A row has node codes, then edge codes in the order of the upper triangle.
-        """
-
-    def counts(self) -> csr_array:
-        """Return how often each graph contains each of them; columns are in the order of keys, then of rows."""
-
-
-@dataclass(frozen=True, eq=False)
-class MemoryChunk:
-    """A chunk in memory."""
-
-    distinct: dict[Key, IntArray]
-    table: csr_array
-    sampled: dict[Key, float]
-
-    def __len__(self) -> int:
-        return int(self.table.shape[0])
-
-    @property
-    def keys(self) -> Sequence[Key]:
-        """The views and sizes."""
-        return list(self.distinct)
-
-    def rows(self, key: Key) -> IntArray:
-        """Return the distinct subgraphs of one view and size."""
-        return self.distinct[key]
-
-    def counts(self) -> csr_array:
-        """Return their counts."""
-        return self.table
-
-
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """The distinct subgraphs of some graphs, and their counts.
+    """The distinct subgraphs of some graphs and their counts, which may be read from disk.
 
     Attributes:
-        rows: canonical rows, sorted, by view and size; columns are numbered in this order.
+        keys: the views and sizes.
         graphs: number of graphs.
-        support: number of graphs that contain each subgraph, ``(d,)``.
-        chunks: returns the counts in runs of graphs, ``(g, d)``, which may be read from disk.
+        sampled: the share of subgraphs that was sampled, by graph and size.
+        rows: returns the distinct subgraphs of one view and size as canonical rows, sorted, ``(d, k + k*(k-1)/2)``:
+            node codes, then edge codes in the order of the upper triangle. Columns are in the order of keys, then rows.
+        chunks: returns the counts in runs of graphs, ``(g, d)``.
     """
 
-    rows: dict[Key, IntArray]
+    keys: Sequence[Key]
     graphs: int
-    support: IntArray
+    sampled: dict[Key, float]
+    rows: Callable[[Key], IntArray]
     chunks: Callable[[], Iterable[csr_array]]
 
     @property
     def block(self) -> IntArray:
         """The number of the view and size of each subgraph, ``(d,)``."""
-        return np.repeat(np.arange(len(self.rows)), list(map(len, self.rows.values())))
+        return np.repeat(np.arange(len(self.keys)), [len(self.rows(key)) for key in self.keys])
+
+    @cached_property
+    def support(self) -> IntArray:
+        """The number of graphs that contain each subgraph, ``(d,)``."""
+        return self._support(np.ones(self.graphs, dtype=bool))
 
     @property
     def counts(self) -> csr_array:
@@ -102,9 +62,10 @@ class CountTable:
 
     def support_in(self, rows: NDArray[np.bool_]) -> IntArray:
         """Return the number of some of the graphs that contain each subgraph, ``(d,)``."""
-        if rows.all():
-            return self.support
-        support, done = np.zeros(len(self.support), dtype=np.int64), 0
+        return self.support if rows.all() else self._support(rows)
+
+    def _support(self, rows: NDArray[np.bool_]) -> IntArray:
+        support, done = np.zeros(len(self.block), dtype=np.int64), 0
         for counts in self.chunks():
             kept = np.repeat(rows[done : done + counts.shape[0]], np.diff(counts.indptr))
             support += np.bincount(counts.indices[kept], minlength=len(support))
@@ -129,7 +90,7 @@ def tell_apart(hashes: NDArray[np.uint64], table: CountTable, sampled: Collectio
     rows = np.flatnonzero(compared)
     if not len(rows):
         return hashes
-    pieces = np.concatenate([row_hashes(codes) + np.uint64(16 * view + k) for (view, k), codes in table.rows.items()])
+    pieces = np.concatenate([row_hashes(table.rows((view, k))) + np.uint64(16 * view + k) for view, k in table.keys])
     sums, done = np.zeros(len(hashes), dtype=np.uint64), 0
     for counts in table.chunks():
         inside = rows[(rows >= done) & (rows < done + counts.shape[0])]
@@ -147,43 +108,36 @@ def tell_apart(hashes: NDArray[np.uint64], table: CountTable, sampled: Collectio
     return changed
 
 
-def join_chunks(chunks: Sequence[Chunk]) -> CountTable:
-    """Join runs of graphs; counts are read when needed, chunk by chunk.
+def join_tables(tables: Sequence[CountTable]) -> CountTable:
+    """Join runs of graphs; counts are read when needed, table by table.
 
-    Counts from several chunks are float32 (exact up to 2**24), or float64 if any are estimates.
+    Counts from several tables are float32 (exact up to 2**24), or float64 if any are estimates.
     """
+    if len(tables) == 1:
+        return tables[0]
     rows: dict[Key, IntArray] = {}
-    places: list[list[NDArray[np.int32]]] = [[] for _ in chunks]
+    places: list[list[NDArray[np.int32]]] = [[] for _ in tables]
     width = 0
-    for key in chunks[0].keys:
-        rows[key], merged = merge_rows(chunk.rows(key) for chunk in chunks)
-        for place, found in zip(places, merged, strict=True):
-            place.append(found + np.int32(width))
+    for key in tables[0].keys:
+        rows[key], merged = merge_rows(table.rows(key) for table in tables)
+        for place, new in zip(places, merged, strict=True):
+            place.append(new + np.int32(width))
         width += len(rows[key])
-    dtype = np.float64 if any(chunk.sampled for chunk in chunks) else np.float32
+    starts = list(itertools.accumulate((table.graphs for table in tables), initial=0))
+    sampled = {
+        (start + graph, size): share
+        for start, table in zip(starts, tables, strict=False)
+        for (graph, size), share in table.sampled.items()
+    }
+    dtype = np.float64 if sampled else np.float32
 
     def read() -> Iterator[csr_array]:
-        for chunk, place in zip(chunks, places, strict=True):
-            counts = chunk.counts()
-            if len(chunks) > 1:
+        for table, place in zip(tables, places, strict=True):
+            for counts in table.chunks():
                 data = counts.data.astype(dtype), np.concatenate(place)[counts.indices], counts.indptr
-                counts = csr_array(data, shape=(len(chunk), width))
-            yield counts
+                yield csr_array(data, shape=(counts.shape[0], width))
 
-    support = np.zeros(width, dtype=np.int64)
-    for counts in read():
-        support += np.bincount(counts.indices, minlength=width)
-    return CountTable(rows, sum(map(len, chunks)), support, read)
-
-
-def join_sampled(chunks: Sequence[Chunk]) -> dict[Key, float]:
-    """Return the sampled shares of all chunks, by graph and size."""
-    starts = itertools.accumulate(map(len, chunks), initial=0)
-    return {
-        (start + graph, size): share
-        for start, chunk in zip(starts, chunks, strict=False)
-        for (graph, size), share in chunk.sampled.items()
-    }
+    return CountTable(tables[0].keys, starts[-1], sampled, rows.__getitem__, read)
 
 
 def merge_rows(parts: Iterable[IntArray]) -> tuple[IntArray, list[NDArray[np.int32]]]:

@@ -24,7 +24,7 @@ from isonn.references import SIGNALS, Near, References, held_out_errors, learn_r
 from isonn.subgraphs.model import STRANGE_NODES, SubgraphModel
 from isonn.subgraphs.terms import term_table, terms_of
 from isonn.subgraphs.training import Training
-from isonn.subgraphs.vectorizer import in_chunks
+from isonn.subgraphs.vectorizer import in_chunks, unseen_pieces
 from isonn.subgraphs.vocabulary import Vocabulary
 from isonn.targets import Target
 
@@ -132,7 +132,7 @@ class Trust:
             self.limits.verdicts(distance, assessed.terms, assessed.unknown),
             distance,
             self.limits.outside(assessed.terms, names),
-            lambda i: vectorizer.unseen_pieces(graphs[i : i + 1], STRANGE_NODES),
+            lambda i: unseen_pieces(vectorizer, graphs[i : i + 1], STRANGE_NODES),
             neighbours_of,
         )
 

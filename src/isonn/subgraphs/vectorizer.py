@@ -25,11 +25,11 @@ from isonn.graphs.stream import GraphStream, as_stream
 from isonn.params import check_count, check_subgraph_size
 from isonn.processes import in_threads
 from isonn.seeding import derive_seed, resolve_seed
-from isonn.subgraphs.bank import Limits, bank_folder, count_to_folder
+from isonn.subgraphs.bank import bank_folder, count_to_folder
 from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, warn_of_samples
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import Survey
-from isonn.subgraphs.table import Chunk, CountTable, join_chunks, join_sampled, tell_apart
+from isonn.subgraphs.table import CountTable, join_tables, tell_apart
 from isonn.subgraphs.views import View, views_of
 from isonn.subgraphs.vocabulary import Listed, PlacedCounts, Templates, Vocabulary
 
@@ -222,24 +222,24 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     @contextmanager
     def table(self, graphs: GraphStream, survey: Survey) -> Iterator[CountTable]:
         """Count the subgraphs of the training graphs: in memory, or in a folder for a stream."""
-        chunks: Sequence[Chunk]
+        show = self.verbose > 0
         if graphs.whole is not None and graphs.bank is None:
             coded = self.encoding_.encode(graphs.whole)
-            with progress.bar("counting", len(coded), show=self.verbose > 0) as report:
-                chunks = count_in_threads(coded, self.max_subgraphs, self.cut_seed, self.n_jobs, report)
-            yield self._joined(chunks, graphs.name)
+            with progress.bar("counting", len(coded), show=show) as report:
+                tables = count_in_threads(coded, self.max_subgraphs, self.cut_seed, self.n_jobs, report)
+            yield self._joined(tables, graphs.name)
             return
         with bank_folder(graphs.bank) as folder:
-            limits = Limits(self.max_subgraphs, self.cut_seed)
-            with progress.bar("cutting", len(survey), show=self.verbose > 0) as report:
-                workers = 1 if graphs.workers is None else graphs.workers
-                chunks = count_to_folder(graphs, self.encoding_, folder, limits, workers, report)
-            if sum(map(len, chunks)) != len(survey):
+            with progress.bar("cutting", len(survey), show=show) as report:
+                given = graphs, self.encoding_, folder, self.max_subgraphs, self.cut_seed
+                tables = count_to_folder(*given, 1 if graphs.workers is None else graphs.workers, report)
+            table = self._joined(tables, graphs.name)
+            if table.graphs != len(survey):
                 raise InputError(
-                    f"{graphs.name} held {len(survey)} graphs when first read and {sum(map(len, chunks))} afterwards; "
-                    f"do not change it while it is being read"
+                    f"{graphs.name} held {len(survey)} graphs when first read and {table.graphs} afterwards; do not "
+                    f"change it while it is being read"
                 )
-            yield self._joined(chunks, graphs.name)
+            yield table
 
     def learn(self, table: CountTable, name: str, distinct: NDArray[np.bool_]) -> PlacedCounts:
         """Choose the templates among the subgraphs of distinct graphs; return the counts with their columns."""
@@ -259,51 +259,6 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     def list_pieces(self, graphs: GraphSet) -> Listed:
         """List the subgraphs of a set of one graph."""
         return self.vocabulary_.list_pieces(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed)
-
-    def warn_of_unseen(self, graphs: GraphSet, strange: int = 0) -> None:
-        """Warn once about labels never seen in training, and about graphs of mostly unseen subgraphs.
-
-        Args:
-            strange: number of graphs that consist mostly of subgraphs that no training graph has; 0 to say nothing.
-        """
-        facts = []
-        if unseen := self.encoding_.unseen_labels(graphs):
-            facts.append(
-                f"{' and '.join(unseen)} of {graphs.name} have a label never seen in training; they are matched as if "
-                f"they had none"
-            )
-        if strange:
-            facts.append(
-                f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training "
-                f"graph has; predictions for them are guesses (see unseen_share)"
-            )
-        if facts:
-            warnings.warn("; ".join(facts), IsoNNWarning, stacklevel=2)
-
-    def unseen_pieces(self, graphs: GraphSet, largest: int, most: int = 5) -> list[UnseenPiece]:
-        """Return the smallest pieces of a set of one graph that no training graph has, at most ``most``.
-
-        Pieces that contain a smaller one are left out.
-        """
-        listed = self.list_pieces(graphs)
-        rows = np.flatnonzero((listed.unseen & (listed.rows[:, 1] <= largest))[listed.piece])
-        rows = rows[np.lexsort((rows, listed.rows[listed.piece[rows], 1]))]
-        pieces: list[UnseenPiece] = []
-        for row in rows.tolist():
-            nodes = tuple(node for node in listed.nodes[row].tolist() if node >= 0)
-            if not any(set(piece.nodes) <= set(nodes) for piece in pieces):
-                view, size, *codes = listed.rows[listed.piece[row]].tolist()
-                pieces.append(UnseenPiece(self._piece_name(graphs, nodes, view, size, codes), nodes))
-                if len(pieces) == most:
-                    break
-        return pieces
-
-    def _piece_name(self, graphs: GraphSet, nodes: Sequence[int], view: int, size: int, codes: list[int]) -> str:
-        if size == 1 and graphs.node_labels is not None:  # a label that the encoding may not know
-            label = graphs.node_labels[nodes[0]].item()
-            return str(graphs.node_label_names.get(label, label))
-        row = np.array(codes[: size * (size + 1) // 2])
-        return self.encoding_.template(view, size, row, self.label_names_).text()
 
     def describe(self) -> dict[str, Any]:
         """Return what was learned and is not in `tensors`, as JSON."""
@@ -334,9 +289,10 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             "a larger max_nodes or view='auto'"
         )
 
-    def _joined(self, chunks: Sequence[Chunk], name: str) -> CountTable:
-        self.sampled_ = warn_of_samples(join_sampled(chunks), sum(map(len, chunks)), name)
-        return join_chunks(chunks)
+    def _joined(self, tables: Sequence[CountTable], name: str) -> CountTable:
+        table = join_tables(tables)
+        self.sampled_ = warn_of_samples(table.sampled, table.graphs, name)
+        return table
 
     def _require_fit(self) -> None:
         if not hasattr(self, "vocabulary_"):
@@ -356,3 +312,50 @@ def in_chunks(graphs: GraphSet, jobs: int = 1) -> list[GraphSet]:
     if len(graphs) <= size:
         return [graphs]
     return [graphs[start : start + size] for start in range(0, len(graphs), size)]
+
+
+def warn_of_unseen(encoding: Encoding, graphs: GraphSet, strange: int = 0) -> None:
+    """Warn once about labels never seen in training, and about graphs of mostly unseen subgraphs.
+
+    Args:
+        strange: number of graphs that consist mostly of subgraphs that no training graph has; 0 to say nothing.
+    """
+    facts = []
+    if unseen := encoding.unseen_labels(graphs):
+        facts.append(
+            f"{' and '.join(unseen)} of {graphs.name} have a label never seen in training; they are matched as if they "
+            f"had none"
+        )
+    if strange:
+        facts.append(
+            f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training graph "
+            f"has; predictions for them are guesses (see unseen_share)"
+        )
+    if facts:
+        warnings.warn("; ".join(facts), IsoNNWarning, stacklevel=2)
+
+
+def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet, largest: int, most: int = 5) -> list[UnseenPiece]:
+    """Return the smallest pieces of a set of one graph that no training graph has, at most ``most``.
+
+    Pieces that contain a smaller one are left out.
+    """
+    listed = vectorizer.list_pieces(graphs)
+    rows = np.flatnonzero((listed.unseen & (listed.rows[:, 1] <= largest))[listed.piece])
+    rows = rows[np.lexsort((rows, listed.rows[listed.piece[rows], 1]))]
+    pieces: list[UnseenPiece] = []
+    for row in rows.tolist():
+        nodes = tuple(node for node in listed.nodes[row].tolist() if node >= 0)
+        if any(set(piece.nodes) <= set(nodes) for piece in pieces):
+            continue
+        view, size = listed.rows[listed.piece[row], :2].tolist()
+        if size == 1 and graphs.node_labels is not None:  # a label that the encoding may not know
+            label = graphs.node_labels[nodes[0]].item()
+            name = str(graphs.node_label_names.get(label, label))
+        else:
+            codes = listed.rows[listed.piece[row], 2 : 2 + size * (size + 1) // 2]
+            name = vectorizer.encoding_.template(view, size, codes, vectorizer.label_names_).text()
+        pieces.append(UnseenPiece(name, nodes))
+        if len(pieces) == most:
+            break
+    return pieces

@@ -85,11 +85,16 @@ class View(ABC):
         """Whether its templates are told before the unlabelled shapes of other views."""
         return False
 
-    def resolve(self, has: Mapping[str, bool], name: str) -> Self:
-        """Return the view with "auto" decided by what the graphs of a set have."""
-        use = {column: has[column] if getattr(self, column) == "auto" else getattr(self, column) for column in COLUMNS}
+    def uses(self, has: Mapping[str, bool]) -> dict[str, bool]:
+        """Return which columns the view looks at, with "auto" decided by what graphs have."""
+        use = {c: has[c] if getattr(self, c) == "auto" else bool(getattr(self, c)) for c in COLUMNS}
         if self.node_attributes == "auto" and use["node_labels"]:
             use["node_attributes"] = False  # with levels beside labels, hardly any two subgraphs would be equal
+        return use
+
+    def resolve(self, has: Mapping[str, bool], name: str) -> Self:
+        """Return the view with "auto" decided by what the graphs of a set have."""
+        use = self.uses(has)
         for column in COLUMNS[:3]:  # weights default to 1
             if use[column] and not has[column]:
                 raise InputError(f"{column}=True, but {name} has none; use {column}='auto' or False")

@@ -123,7 +123,8 @@ class Vocabulary:
         support, number = table.support_in(distinct), table.block
         _check_columns(table, support, min_support)
         kept, blocks, first = support >= min_support, [], 0
-        for i, ((view, size), rows) in enumerate(table.rows.items()):
+        for i, (view, size) in enumerate(table.keys):
+            rows = table.rows((view, size))
             templates = np.ascontiguousarray(rows[kept[number == i]])
             blocks.append(Block(view, size, templates, first, np.sort(row_hashes(rows))))
             first += len(templates)
@@ -218,10 +219,8 @@ class Vocabulary:
             done = 0
             for counts in counted.chunks():
                 run = slice(done, done + counts.shape[0])
-                table = counts if rows is None else _only(counts, rows[run])
-                some = terms[run] if rows is None else np.where(rows[run, None], terms[run], 0)
-                data = table.data.astype(precision(counted.entries))
-                yield moved(table, data, counted.place, len(self), some)
+                data, kept = counts.data.astype(precision(counted.entries)), None if rows is None else rows[run]
+                yield moved(counts, data, counted.place, len(self), terms[run], kept)
                 done = run.stop
 
         return stack_rows(read(), counted.graphs, counted.entries + terms.size)
@@ -321,8 +320,7 @@ class Templates(Sequence[Template]):
             return [self[i] for i in range(len(self))[index]]
         column = range(len(self))[index]
         block = self._vocabulary.block_of(column)
-        row = block.rows[column - block.first].astype(np.int64)
-        return self._encoding.template(block.view, block.size, row, self._names)
+        return self._encoding.template(block.view, block.size, block.rows[column - block.first], self._names)
 
     def __repr__(self) -> str:
         sizes: dict[int, int] = {}
@@ -333,7 +331,12 @@ class Templates(Sequence[Template]):
 
 
 def moved(
-    table: csr_array, data: NDArray[Any], place: NDArray[np.int32], width: int, terms: NDArray[Any] | None = None
+    table: csr_array,
+    data: NDArray[Any],
+    place: NDArray[np.int32],
+    width: int,
+    terms: NDArray[Any],
+    rows: NDArray[np.bool_] | None = None,
 ) -> csr_array:
     """Return other numbers in the columns of a table that have a place, at that place, in the same order.
 
@@ -342,27 +345,20 @@ def moved(
         data: the numbers for its entries.
         place: the new column of each column, or -1, ``(d,)``.
         width: number of new columns.
-        terms: numbers for the columns to the right of these, ``(g, terms)``; None for none.
+        terms: numbers for the columns to the right of these, ``(g, terms)``.
+        rows: the rows to fill, ``(g,)``; None for all.
     """
-    g = table.shape[0]
-    terms = np.zeros((g, 0), dtype=data.dtype) if terms is None else terms.astype(data.dtype)
-    room = table.nnz + terms.size
+    g, room = table.shape[0], table.nnz + terms.size
+    rows = np.ones(g, dtype=bool) if rows is None else rows
     ends, columns, values = np.zeros(g + 1, dtype=np.int64), np.empty(room, dtype=np.int32), np.empty(room, data.dtype)
     cells = table.indptr.astype(np.int64), table.indices.astype(np.int32, copy=False), data
-    move_entries(*cells, place, terms, width, ends, columns, values)
+    move_entries(*cells, place, terms.astype(data.dtype), width, rows, ends, columns, values)
     return csr_array((values[: ends[-1]], columns[: ends[-1]], ends), shape=(g, width + terms.shape[1]))
-
-
-def _only(counts: csr_array, rows: NDArray[np.bool_]) -> csr_array:
-    """Empty all other rows."""
-    kept = np.repeat(rows, np.diff(counts.indptr))
-    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
-    return csr_array((counts.data[kept], counts.indices[kept], ends), shape=counts.shape)
 
 
 def _check_columns(table: CountTable, support: IntArray, min_support: int) -> None:
     """Raise `InputError` if the vocabulary would have too many columns, with settings that would fit."""
-    sizes = np.array([size for _, size in table.rows])[table.block]
+    sizes = np.array([size for _, size in table.keys])[table.block]
 
     def columns(least: int, max_nodes: int) -> int:
         return int(((support >= least) & (sizes <= max_nodes)).sum())
