@@ -14,7 +14,7 @@ from networkx.algorithms.isomorphism import GraphMatcher, categorical_node_match
 import isonn
 from isonn.baselines import FrequentClassifier
 from isonn.baselines import mining as patterns
-from isonn.baselines.mining import Pattern, mine, presence
+from isonn.baselines.mining import mine, presence
 from isonn.baselines.shapes import Shape, ShapeReader
 from isonn.errors import InputError, MissingDependencyError
 from isonn.graphs import GraphSet, as_graphset, balanced_folds
@@ -91,7 +91,7 @@ def test_presence_is_subgraph_isomorphism() -> None:
 
 
 def test_supports_are_what_presence_counts(mutag: GraphSet) -> None:
-    shapes = ShapeReader(mutag, "auto", 0.1, "test").read(mutag)
+    shapes = ShapeReader(mutag, "test").read(mutag)
     mined = mine(shapes, 50, 20, 2, 6, 60).patterns
     np.testing.assert_array_equal(presence(shapes, mined).sum(0), [pattern.support for pattern in mined])
 
@@ -142,35 +142,20 @@ def test_nodes_that_all_differ_are_in_one_place() -> None:
 
 
 def test_weights_leave_the_strongest_pairs_of_either_direction_and_sign() -> None:
-    matrix = np.zeros((5, 5))
+    matrix = np.zeros((7, 7))
     matrix[0, 1], matrix[1, 0], matrix[2, 3], matrix[4, 0], matrix[2, 2] = 0.1, 5.0, -4.0, 0.2, 9.0
     graphs = as_graphset([matrix, 2 * matrix])
-    for shape in ShapeReader(graphs, "auto", 0.2, "test").read(graphs):
-        assert shape.edges.tolist() == [[0, 1], [2, 3]]  # 2 of the 10 pairs; the loop is none
+    for shape in ShapeReader(graphs, "test").read(graphs):
+        assert shape.edges.tolist() == [[0, 1], [2, 3]]  # 2 of the 21 pairs; the loop is none
     tied = as_graphset([np.where(matrix != 0, 3.0, 0.0)])
-    assert len(ShapeReader(graphs, "auto", 0.2, "test").read(tied)[0].edges) == 3
-
-
-def test_positions_tell_the_nodes_of_aligned_graphs_apart() -> None:
-    first, second = np.zeros((2, 4, 4))
-    first[0, 1] = first[1, 0] = second[2, 3] = second[3, 2] = 1
-    X, y = [first, second] * 5, ["front", "back"] * 5
-    model = FrequentClassifier(labels="position", hidden=(16,), random_state=0).fit(X, y)
-    assert model.predict([first, second]).tolist() == ["front", "back"]
-    assert sorted(pattern.labels for pattern in model.patterns_) == [(0, 1), (2, 3)]
-    blind = FrequentClassifier(labels=False, hidden=(16,), random_state=0).fit(X, y)
-    assert blind.patterns_ == [Pattern(10, (0, 0), ((0, 1),))]
+    assert len(ShapeReader(graphs, "test").read(tied)[0].edges) == 3
 
 
 def test_labels_are_asked_for_where_they_are_needed(mutag: GraphSet) -> None:
     bare = [graph.adjacency for graph in mutag[:20]]
-    y = np.arange(20) % 2
-    quick = {"max_nodes": 3, "hidden": (4,), "epochs": 1}
-    with pytest.raises(InputError, match="no node labels for FrequentClassifier"):
-        FrequentClassifier(labels=True, **quick).fit(bare, y)
-    with pytest.raises(InputError, match="was fitted with them; give labels, or fit with labels=False"):
-        FrequentClassifier(**quick).fit(mutag[:20], y).predict(bare)
-    assert FrequentClassifier(labels=False, **quick).fit(mutag[:20], y).predict(bare).shape == (20,)
+    model = FrequentClassifier(max_nodes=3, hidden=(4,), epochs=1).fit(mutag[:20], np.arange(20) % 2)
+    with pytest.raises(InputError, match="was fitted with them; give labels, or fit it to graphs without them"):
+        model.predict(bare)
 
 
 def test_graphs_without_a_common_subgraph_are_refused() -> None:
@@ -187,8 +172,6 @@ def test_graphs_without_a_common_subgraph_are_refused() -> None:
         ({"min_support": 0.0}, "min_support=0.0 must be from 0.01 to 1"),
         ({"time_limit": 0}, "time_limit=0 must be above 0 seconds"),
         ({"hidden": (0,)}, r"hidden=\(0,\) has a layer without units"),
-        ({"labels": "edges"}, "labels='edges' is unknown"),
-        ({"density": 2}, "density=2 is not a valid share of pairs"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], complaint: str) -> None:
@@ -196,10 +179,9 @@ def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], com
         FrequentClassifier(**settings).fit(np.zeros((2, 3, 3)), [0, 1])
 
 
-@pytest.mark.parametrize(("module", "package"), [("fast_gspan", "fast-gspan")])
-def test_a_missing_package_is_named_with_the_extra(module: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingDependencyError, match=rf"need {package}, .*pip install 'isonn\[baselines\]'"):
+def test_a_missing_package_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fast_gspan", None)
+    with pytest.raises(MissingDependencyError, match=r"needs fast_gspan, .*pip install 'isonn\[baselines\]'"):
         FrequentClassifier(max_nodes=2).fit(np.ones((2, 3, 3)), [0, 1])
 
 

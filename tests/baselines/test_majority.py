@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 from isonn.baselines import MajorityClassifier
-from isonn.errors import IsoNNWarning, NotFittedError
+from isonn.errors import IsoNNWarning
 
 GRAPHS = np.zeros((7, 3, 3))
 
@@ -29,8 +28,3 @@ def test_each_label_of_an_indicator_matrix_is_answered_on_its_own() -> None:
         fitted = MajorityClassifier().fit(np.zeros((4, 2, 2)), y)
     np.testing.assert_allclose(fitted.predict_proba(np.zeros((2, 5, 5))), [[0.75, 0, 0.5]] * 2)
     np.testing.assert_array_equal(fitted.predict(np.zeros((2, 5, 5))), [[1, 0, 0]] * 2)
-
-
-def test_needs_a_fit_before_it_predicts() -> None:
-    with pytest.raises(NotFittedError, match="is not fitted"):
-        clone(MajorityClassifier().fit(GRAPHS, [0, 1, 1, 0, 1, 1, 0])).predict(GRAPHS)

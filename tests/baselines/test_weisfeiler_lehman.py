@@ -85,15 +85,6 @@ def test_with_three_classes_the_most_similar_class_wins() -> None:
         np.testing.assert_allclose(model.predict_proba(X).sum(1), 1)
 
 
-def test_labels_can_be_left_out(mutag: GraphSet) -> None:
-    bare = as_graphset([graph.adjacency for graph in mutag], mutag.y)
-    expected = WLClassifier().fit(bare).predict_proba(bare)
-    np.testing.assert_array_equal(WLClassifier(labels=False).fit(mutag).predict_proba(mutag), expected)
-    assert np.abs(WLClassifier().fit(mutag).predict_proba(mutag) - expected).max() > 0.01
-    with pytest.raises(InputError, match="no node labels for WLClassifier"):
-        WLClassifier(labels=True).fit(bare)
-
-
 def test_a_graph_of_unseen_labels_is_similar_to_none() -> None:
     graphs = [as_graphset([np.ones((3, 3))]) for _ in range(2)]
     known, unknown = (
@@ -128,8 +119,6 @@ def test_the_choice_prefers_the_kernel_that_separates_and_survives_a_class_of_on
     [
         ({"decision": "median"}, "decision='median' is unknown"),
         ({"iterations": 0}, "iterations=0 is not a valid number of iterations"),
-        ({"labels": None}, "labels=None is unknown"),
-        ({"density": 0}, "density=0 is not a valid share of pairs"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], complaint: str) -> None:

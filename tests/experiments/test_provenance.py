@@ -38,7 +38,3 @@ def test_a_plus_says_that_any_of_the_source_differs_from_the_commit(checkout: Pa
 def test_an_installed_isonn_has_no_commit(checkout: Path) -> None:
     (checkout / "pyproject.toml").unlink()
     assert provenance._commit() is None
-
-
-def test_the_folder_is_the_whole_source() -> None:
-    assert (provenance._FOLDER / "windows").is_dir()

@@ -85,18 +85,6 @@ def test_equal_eigenvalues_give_finite_and_repeatable_distances(dtype):
     torch.testing.assert_close(fast_distance(templates, regions), distances, rtol=0, atol=0)
 
 
-def test_a_batch_of_mixed_regions_is_matched_one_by_one(generator, dtype):
-    regions = torch.cat([symmetric(2, 3, generator, dtype), torch.randn(2, 3, 3, dtype=dtype, generator=generator)])
-    regions = regions[torch.tensor([2, 0, 3, 1])]
-    templates = torch.rand(2, 3, 3, dtype=dtype, generator=generator)
-    alone = torch.cat([fast_distance(templates, region[None]) for region in regions])
-    torch.testing.assert_close(fast_distance(templates, regions), alone)
-
-
-def test_no_regions_give_an_empty_result(dtype):
-    assert fast_distance(torch.ones(2, 3, 3, dtype=dtype), torch.ones(0, 3, 3, dtype=dtype)).shape == (0, 2)
-
-
 def test_nan_and_complex_input_are_refused():
     good = torch.zeros(1, 2, 2)
     with pytest.raises(InputError, match="regions contain NaN or infinity"):

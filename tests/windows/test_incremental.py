@@ -13,11 +13,10 @@ from isonn.matching.exact import exact_winners
 from isonn.matching.permutations import permutations
 from isonn.nn import IsoLayer
 from isonn.windows import incremental as certified
-from isonn.windows.best import best_permutations, settle
 from isonn.windows.certificates import twin_codes, twins_of
 from isonn.windows.cut import cut_windows
 from isonn.windows.incremental import CertifiedWindows
-from isonn.windows.match import Windows, cells_of_all, relabel
+from isonn.windows.match import cells_of_all, relabel
 
 
 @pytest.fixture
@@ -223,34 +222,6 @@ def test_templates_of_another_type_or_size_are_refused(generator):
 
 
 # ---- the parts
-
-
-@pytest.mark.parametrize(("f", "count"), [(6, 9), (120, 9), (720, 9), (5040, 9), (5040, 3)])
-def test_leaders_are_the_largest_products(f, count, dtype, generator):
-    table = torch.randn(f, 9, dtype=dtype, generator=generator)
-    windows = Windows.of(torch.randn(2, 7, 7, dtype=dtype, generator=generator), 3)
-    regions = torch.from_numpy(windows.values(np.arange(50)))
-    values, which = best_permutations(table.numpy(), windows, np.arange(50), count)
-    expected = (regions @ table.t()).sort(1, descending=True).values[:, :count].t()
-    torch.testing.assert_close(torch.from_numpy(values[: len(expected)]), expected)
-    assert (which[f:] == -1).all()
-    assert (values[f:] == -np.inf).all()
-    there = torch.from_numpy(which[:f]).t()
-    torch.testing.assert_close(torch.einsum("wce,we->cw", table[there], regions), expected)
-
-
-def test_leaders_of_many_parts_are_merged(generator, monkeypatch):
-    table = torch.randn(100, 4, generator=generator).numpy()
-    windows = Windows.of(torch.randn(1, 7, 7, generator=generator), 2)
-    whole = best_permutations(table, windows, np.arange(30), 9)
-    monkeypatch.setattr("isonn.windows.best.PART_PERMUTATIONS", 24)
-    np.testing.assert_array_equal(best_permutations(table, windows, np.arange(30), 9)[1], whole[1])
-
-
-def test_settling_prefers_the_better_then_the_first():
-    table = np.array([[1.0, 0.0], [2.0, 0.0], [2.0, 0.0]])
-    candidates = np.array([[2, 1, 0, -1], [0, -1, -1, -1]])
-    np.testing.assert_array_equal(settle(table, np.ones((2, 2)), candidates), [1, 0])
 
 
 @pytest.mark.parametrize("k", [3, 5])

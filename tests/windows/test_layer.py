@@ -7,7 +7,7 @@ from reference import layer_by_definition
 from isonn.errors import InputError
 from isonn.nn import IsoLayer, IsoNN, IsoStack
 from isonn.windows.bank import bank_windows
-from isonn.windows.network import deep_equivalent, map_shape
+from isonn.windows.network import map_shape
 
 
 @pytest.mark.parametrize("normalize", ["positions", "templates", "relative"])
@@ -76,7 +76,7 @@ def test_gradients_of_a_deep_model_reach_its_first_templates(generator):
     ("k", "c", "depth"), [(1, 1, 1), (3, 2, 1), (4, 1, 2), (4, 2, 2), (9, 4, 2), (10, 4, 3), (3, 5, 3), (243, 1, 5)]
 )
 def test_the_deep_counterpart_has_the_depth_of_the_paper(k, c, depth):
-    assert deep_equivalent(k, c) == ((2, 3),) * depth == IsoNN.deep_equivalent(k, c)
+    assert IsoNN.deep_equivalent(k, c) == ((2, 3),) * depth
 
 
 def test_layers_that_leave_no_region_are_refused_by_name():

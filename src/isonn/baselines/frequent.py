@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.neural_network import MLPClassifier
 
 from isonn.baselines.mining import mine, presence
-from isonn.baselines.shapes import ShapeReader, check_shape_settings
+from isonn.baselines.shapes import ShapeReader
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
@@ -35,8 +35,8 @@ class FrequentClassifier(GraphClassifier):
     graph contains a pattern, for training and new graphs alike. The paper leaves open the following choices. A pattern
     is a connected subgraph, induced or not, of ``min_nodes`` to ``max_nodes`` nodes; ties in frequency go to the
     smaller pattern. Node labels must agree if there are any; edge labels and directions are ignored. Graphs with
-    weights keep their strongest pairs (``density``) as edges. Without labels, graphs as dense as brains contain every
-    small pattern, so all features are equal; ``labels="position"`` distinguishes their nodes.
+    weights keep the strongest tenth of their pairs as edges. Without labels, graphs as dense as brains contain every
+    small pattern, so all features are equal.
 
     Mining stops early (``stopped_`` has the reason) after ``time_limit`` seconds, or at the first size whose patterns
     may occur more often than gBolt can count. At the time limit the patterns depend on the speed of the machine, but
@@ -47,9 +47,6 @@ class FrequentClassifier(GraphClassifier):
         min_support: smallest share of training graphs that contain a pattern (at least 2 graphs), from 0.01 to 1.
         min_nodes, max_nodes: smallest and largest number of nodes of a pattern.
         time_limit: time limit for mining, in seconds.
-        labels: "auto" (use node labels if the training graphs have them), True, False, or "position" (for aligned
-            graphs; the label of node i is i).
-        density: the share of node pairs that are edges in graphs with weights.
         hidden: units of the hidden layers.
         epochs: training epochs of Adam (learning rate 0.001).
         random_state: seed of the weights and the batches.
@@ -71,8 +68,6 @@ class FrequentClassifier(GraphClassifier):
     min_nodes: int = 2
     max_nodes: int = 10
     time_limit: float = 60.0
-    labels: bool | str = "auto"
-    density: float = 0.1
     hidden: tuple[int, ...] = (1024, 128)
     epochs: int = 100
     random_state: Any = None
@@ -89,10 +84,9 @@ class FrequentClassifier(GraphClassifier):
             raise InputError(f"time_limit={self.time_limit!r} must be above 0 seconds")
         if not all(isinstance(units, Integral) and units >= 1 for units in self.hidden):
             raise InputError(f"hidden={self.hidden!r} has a layer without units; give integers >= 1")
-        check_shape_settings(self.labels, self.density)
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        self.reader_ = ShapeReader(graphs, self.labels, self.density, type(self).__name__)
+        self.reader_ = ShapeReader(graphs, type(self).__name__)
         shapes = self.reader_.read(graphs)
         support = max(2, math.ceil(self.min_support * len(shapes)))
         self.patterns_, self.stopped_ = mine(

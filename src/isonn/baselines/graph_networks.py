@@ -18,7 +18,7 @@ from torch.nn.functional import batch_norm
 
 from isonn.baselines.neural import Dropout, NeuralClassifier, check_dropout
 from isonn.baselines.simple import degrees
-from isonn.errors import InputError, MissingDependencyError
+from isonn.errors import InputError, naming_the_extra
 from isonn.graphs.graph import GraphSet
 from isonn.params import check_count
 
@@ -107,14 +107,9 @@ class NodeNorm(nn.BatchNorm1d):
 
 def geometric_layers(method: str) -> Any:
     """Import ``torch_geometric.nn``, when a network is first built."""
-    try:
-        with _IMPORTING, warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # importing it scripts classes, which warns
-            return importlib.import_module("torch_geometric.nn")
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{method} needs torch_geometric, which is not installed; pip install 'isonn[baselines]'"
-        ) from error
+    with naming_the_extra(method), _IMPORTING, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # importing it scripts classes, which warns
+        return importlib.import_module("torch_geometric.nn")
 
 
 # Inputs of graph networks: padded matrices, or one big graph with a code per node. Both have ``x`` (node features),

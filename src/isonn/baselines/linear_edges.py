@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
-from isonn.baselines.simple import FeatureRegressor
+from isonn.baselines.simple import FeatureRegressor, margins_as_probabilities
 from isonn.confounds import Adjustment
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator
@@ -180,11 +180,7 @@ class EdgesSVMClassifier(EdgeEstimator, GraphClassifier):
         self.svm_ = SVC(C=self.C, kernel="linear").fit(self._features(graphs), targets)
 
     def _answers(self, graphs: GraphSet) -> Floats:
-        outputs = self.svm_.decision_function(self._features(graphs))
-        if outputs.ndim == 1:
-            positive = expit(outputs)
-            return np.column_stack([1 - positive, positive])
-        return np.asarray(softmax(outputs, axis=1))
+        return margins_as_probabilities(self.svm_.decision_function(self._features(graphs)))
 
 
 @dataclass(eq=False, repr=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import time
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from isonn.baselines.shapes import Shape
-from isonn.errors import MissingDependencyError
+from isonn.errors import MissingDependencyError, naming_the_extra
 
 #: gBolt stores every place where a pattern occurs. Patterns with more places than this (its own constant), and their
 #: extensions, are missing from its output. This happens for 4 nodes in a brain of 90 nodes and 400 edges.
@@ -94,7 +93,9 @@ def _rank(pattern: Pattern) -> tuple[Any, ...]:
 
 def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: float) -> list[Pattern] | None:
     """Return all patterns of at most ``size`` nodes with that support, or None if gBolt was stopped."""
-    networkx, fast_gspan = _import("networkx"), _import("fast_gspan")
+    with naming_the_extra("FrequentClassifier"):
+        import fast_gspan
+        import networkx
     graphs = []
     for shape in shapes:
         graph = networkx.Graph()
@@ -140,13 +141,3 @@ def _count_walks(shapes: Sequence[Shape], size: int) -> float:
             before, walks = walks, adjacency @ walks - turning_back * before
         total += float(walks.sum())
     return total
-
-
-def _import(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        package = module.replace("_", "-")
-        raise MissingDependencyError(
-            f"frequent subgraphs need {package}, which is not installed; pip install 'isonn[baselines]'"
-        ) from error

@@ -27,27 +27,24 @@ class Shape(NamedTuple):
     edges: IntArray
 
 
+#: Share of the pairs of nodes that are edges in graphs with weights.
+DENSITY = 0.1
+
+
 class ShapeReader:
     """Converts graphs to shapes in the same way as the training graphs.
 
-    Directions are ignored. With weights, only the strongest pairs are edges: the share ``density`` of the n(n-1)/2
-    pairs of a graph with the largest absolute weights (the larger of both directions). Pairs that tie with the last are
-    included, so that the choice does not depend on node order.
+    Node labels are used if the training graphs have them. Directions are ignored. With weights, only the strongest
+    pairs are edges: the tenth of the n(n-1)/2 pairs of a graph with the largest absolute weights (the larger of both
+    directions). Pairs that tie with the last are included, so that the choice does not depend on node order.
 
     Args:
         graphs: the training graphs.
-        labels: "auto" (use node labels if the graphs have them), True, False, or "position" (for aligned graphs; the
-            label of node i is i).
-        density: share of pairs that are edges, from 0 to 1, if training graphs have weights.
         method: the estimator's name, for errors.
     """
 
-    def __init__(self, graphs: GraphSet, labels: bool | str, density: float, method: str) -> None:
-        self.method = method
-        if labels is True and graphs.node_labels is None:
-            raise InputError(f'{graphs.name} has no node labels for {method}(labels=True); use labels="auto" or False')
-        self.labels = graphs.node_labels is not None if labels == "auto" else labels
-        self.density = density if graphs.weights is not None else None
+    def __init__(self, graphs: GraphSet, method: str) -> None:
+        self.method, self.labelled, self.weighted = method, graphs.node_labels is not None, graphs.weights is not None
         self.codes = _numbered(self._values(graphs), {})
 
     def read(self, graphs: GraphSet) -> list[Shape]:
@@ -59,14 +56,12 @@ class ShapeReader:
         return [Shape(labels[first[i] : first[i + 1]], ends - first[i]) for i, ends in enumerate(edges)]
 
     def _values(self, graphs: GraphSet) -> list[Any]:
-        if self.labels is False:
+        if not self.labelled:
             return [0] * int(graphs.node_offsets[-1])
-        if self.labels == "position":
-            return [node for n in graphs.sizes.tolist() for node in range(n)]
         if graphs.node_labels is None:
             raise InputError(
-                f"{graphs.name} has no node labels, but this {self.method} was fitted with them; give labels, "
-                "or fit with labels=False"
+                f"{graphs.name} has no node labels, but this {self.method} was fitted with them; give labels, or fit "
+                "it to graphs without them"
             )
         values: list[Any] = graphs.node_labels.tolist()
         return values
@@ -75,22 +70,14 @@ class ShapeReader:
         links = links_of(graphs)
         keep = links.ends[:, 0] != links.ends[:, 1]
         owner, ends = links.graph[keep], links.ends[keep]
-        if self.density is not None and graphs.weights is not None:
-            keep = _strongest(graphs, owner, ends, self.density)
+        if self.weighted and graphs.weights is not None:
+            keep = _strongest(graphs, owner, ends)
             owner, ends = owner[keep], ends[keep]
         cuts = np.searchsorted(owner, np.arange(len(graphs) + 1))
         return (ends[cuts[i] : cuts[i + 1]] for i in range(len(graphs)))
 
 
-def check_shape_settings(labels: bool | str, density: float) -> None:
-    """Validate parameters of `ShapeReader`."""
-    if not (isinstance(labels, bool) or labels in ("auto", "position")):
-        raise InputError(f'labels={labels!r} is unknown; use "auto", "position", True or False')
-    if isinstance(density, bool) or not isinstance(density, (int, float, np.number)) or not 0 < density <= 1:
-        raise InputError(f"density={density!r} is not a valid share of pairs; use a number above 0 and at most 1")
-
-
-def _strongest(graphs: GraphSet, owner: IntArray, ends: IntArray, density: float) -> NDArray[np.bool_]:
+def _strongest(graphs: GraphSet, owner: IntArray, ends: IntArray) -> NDArray[np.bool_]:
     """Return which of the pairs ``ends``, sorted by graph, are among the strongest of their graph."""
     assert graphs.weights is not None
     nodes = int(graphs.node_offsets[-1])
@@ -104,7 +91,7 @@ def _strongest(graphs: GraphSet, owner: IntArray, ends: IntArray, density: float
     cuts = np.searchsorted(owner, np.arange(len(graphs) + 1))
     for i, n in enumerate(graphs.sizes.tolist()):
         part = slice(cuts[i], cuts[i + 1])
-        wanted = round(density * n * (n - 1) / 2)
+        wanted = round(DENSITY * n * (n - 1) / 2)
         if 0 < wanted < cuts[i + 1] - cuts[i]:
             keep[part] = strength[part] >= np.partition(strength[part], -wanted)[-wanted]
     return keep

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
@@ -131,6 +132,19 @@ class FeatureRegressor(_Features, GraphRegressor):
     def _answers(self, graphs: GraphSet) -> Floats:
         features = self._new_features(graphs)
         return self.target_.link(np.column_stack([model.predict(features) for model in self.models_]))
+
+
+def margins_as_probabilities(margins: Floats) -> Floats:
+    """Return the logistic function of the margins of two classes, or the softmax of those of several, (g, classes).
+
+    Example:
+        >>> margins_as_probabilities(np.array([0.0])).tolist()
+        [[0.5, 0.5]]
+    """
+    if margins.ndim > 1:
+        return np.asarray(softmax(margins, axis=1))
+    positive = expit(margins)
+    return np.column_stack([1 - positive, positive])
 
 
 class _GraphSize:

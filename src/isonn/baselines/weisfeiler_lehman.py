@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from isonn.baselines.shapes import Shape, ShapeReader, check_shape_settings
+from isonn.baselines.shapes import Shape, ShapeReader
+from isonn.baselines.simple import margins_as_probabilities
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.isomorphism import refine_colours
 from isonn.packing import mix64
 from isonn.seeding import derive_seed, resolve_seed
 
@@ -41,14 +42,12 @@ def wl_colours(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[n
     sizes = np.array([len(shape.labels) for shape in shapes])
     starts = np.cumsum(sizes) - sizes
     ends = np.concatenate([shape.edges + start for shape, start in zip(shapes, starts, strict=True)])
+    rows, columns = np.concatenate([ends, ends[:, ::-1]]).T
     owner = np.repeat(np.arange(len(shapes)), sizes)
     colours = mix64(np.concatenate([shape.labels for shape in shapes]).astype(np.uint64))
-    for iteration in range(iterations + 1):
-        if iteration:
-            around = np.zeros_like(colours)  # a sum, so the order of neighbours does not matter
-            np.add.at(around, ends[:, 0], mix64(colours[ends[:, 1]]))
-            np.add.at(around, ends[:, 1], mix64(colours[ends[:, 0]]))
-            colours = mix64(colours + mix64(around))
+    yield owner, colours
+    for _ in range(iterations):
+        colours = refine_colours(colours, rows, columns, np.zeros(len(rows), dtype=np.uint64), rounds=1)
         yield owner, colours
 
 
@@ -120,7 +119,7 @@ class WLClassifier(GraphClassifier):
     ``decision="svm"`` is the usual choice: a support vector machine whose penalty C and number of iterations are chosen
     by stratified cross-validation within the training graphs.
 
-    Edge directions and edge labels are ignored; graphs with weights keep their strongest pairs (``density``) as edges.
+    Edge directions and edge labels are ignored; graphs with weights keep the strongest tenth of their pairs as edges.
     Without node labels all nodes start equal, so the first iteration separates degrees. Probabilities with "mean" are
     the mean similarity and its complement (with three or more classes, shares of the sum). With "svm" they are a
     logistic function or softmax of the decision function and are not calibrated.
@@ -128,9 +127,6 @@ class WLClassifier(GraphClassifier):
     Args:
         decision: "mean" or "svm".
         iterations: number of refinements; None means 5 with "mean", and chosen from 1 to 6 with "svm".
-        labels: "auto" (use node labels if the training graphs have them), True, False, or "position" (for aligned
-            graphs; the label of node i is i).
-        density: the share of node pairs that are edges in graphs with weights.
         random_state: seed of the inner splits of "svm".
 
     Attributes set by ``fit``:
@@ -148,8 +144,6 @@ class WLClassifier(GraphClassifier):
     decision: str = "mean"
     iterations: int | None = None
     _: KW_ONLY
-    labels: bool | str = "auto"
-    density: float = 0.1
     random_state: Any = None
 
     def _check_params(self) -> None:
@@ -158,10 +152,9 @@ class WLClassifier(GraphClassifier):
         given = self.iterations
         if given is not None and (isinstance(given, bool) or not isinstance(given, Integral) or given < 1):
             raise InputError(f"iterations={given!r} is not a valid number of iterations; use an integer >= 1, or None")
-        check_shape_settings(self.labels, self.density)
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
-        self.reader_ = ShapeReader(graphs, self.labels, self.density, type(self).__name__)
+        self.reader_ = ShapeReader(graphs, type(self).__name__)
         shapes = self.reader_.read(graphs)
         self.targets_ = targets
         if self.decision == "svm":
@@ -181,12 +174,7 @@ class WLClassifier(GraphClassifier):
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         similarity = self.kernel_.transform(self.reader_.read(graphs))
         if self.decision == "svm":
-            outputs = self.svm_.decision_function(similarity)
-            positive = expit(outputs)
-            of_svm: NDArray[np.float64] = (
-                np.column_stack([1 - positive, positive]) if outputs.ndim == 1 else softmax(outputs, axis=1)
-            )
-            return of_svm
+            return margins_as_probabilities(self.svm_.decision_function(similarity))
         if len(self.classes_) == 2:
             mean = np.clip(similarity.mean(axis=1), 0, 1)
             return np.column_stack([1 - mean, mean])

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from isonn import __version__
-from isonn.errors import InputError, IsoNNError, MissingDependencyError
+from isonn.errors import InputError, IsoNNError, naming_the_extra
 from isonn.experiments.jobs import Job
 from isonn.experiments.provenance import versions
 from isonn.experiments.store import failure
@@ -84,10 +84,12 @@ def _outcomes(
 
     # A separate task, because scattered data is lost with the workers that hold it.
     shared = {name: cluster.submit(_same, datasets[name]) for name in dict.fromkeys(job.dataset for job in jobs)}
-    calls = ((job, _on_worker, (attempt, job, shared[job.dataset], cluster.expected)) for job in jobs)
+    calls = ((job, _call, (attempt, (job, shared[job.dataset]), cluster.expected)) for job in jobs)
     for job, outcome in cluster.completed(calls, lambda left: f"{left} of {len(jobs)} jobs to go", lambda: len(jobs)):
         if isinstance(outcome, KilledWorker):
             yield job, None
+        elif isinstance(outcome, InputError):  # a worker that joined later, with other versions
+            yield job, failure(job, str(outcome))
         elif isinstance(outcome, Exception):  # for example code that the worker cannot import; the other jobs continue
             yield job, failure(job, f"the worker could not run this job ({type(outcome).__name__}: {outcome})")
         else:
@@ -221,14 +223,6 @@ def _same(graphs: GraphSet) -> GraphSet:
     return graphs
 
 
-def _on_worker(attempt: Attempt, job: Job, graphs: GraphSet, expected: dict[str, str]) -> dict[str, Any]:
-    here = _compared()
-    if here != expected:  # a worker that joined after the others were checked
-        return failure(job, _difference("a worker that joined later", here, expected))
-    with _ALONE:
-        return attempt(job, graphs)
-
-
 def _call(function: Callable[..., Any], given: tuple[Any, ...], expected: dict[str, str]) -> Any:
     here = _compared()
     if here != expected:
@@ -239,12 +233,8 @@ def _call(function: Callable[..., Any], given: tuple[Any, ...], expected: dict[s
 
 @contextmanager
 def _connected(address: str) -> Iterator[_Cluster]:
-    try:
+    with naming_the_extra("running on a cluster"):
         from distributed import Client
-    except ImportError as error:
-        raise MissingDependencyError(
-            "running on a cluster needs dask.distributed; install it with: pip install 'isonn[cluster]'"
-        ) from error
     # Checked first, because a client waits forever if the address is not a scheduler.
     about = _ask(address, FIRST_ANSWER_SECONDS)
     if isinstance(about, str):

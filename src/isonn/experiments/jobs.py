@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +29,7 @@ from isonn.graphs.splits import Fold
 from isonn.packing import IntArray
 from isonn.params import check_count
 from isonn.processes import limit_threads
-from isonn.seeding import derive_seed, numpy_stream
+from isonn.seeding import derive_seed, numpy_stream, torch_threads
 
 # Layers of 100 million weights get huge pages, which takes a third off a training step on Linux. torch reads this when
 # it first allocates memory; results do not depend on it.
@@ -111,7 +110,7 @@ def _candidates(content: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
 
 def plan(
     graphs: GraphSet,
-    methods: Iterable[str],
+    methods: Sequence[str],
     settings: Mapping[str, Mapping[str, Any]],
     protocol: str,
     seeds: int,
@@ -128,13 +127,8 @@ def plan(
         raise InputError(f"seeds must be at least 1, got {seeds}")
     check_count("seeds", seeds)
     judged = find_protocol(protocol)
-    n_folds = len(judged.split(graphs, 0))
-    methods = tuple(methods)
-    digest = judged.digest(graphs)
-    choices = {
-        method: tuple(dict(c) for c in (candidates or {}).get(method, ())) if judged.chooses else ()
-        for method in methods
-    }
+    n_folds, digest = len(judged.split(graphs, 0)), judged.digest(graphs)
+    choices = candidates if candidates is not None and judged.chooses else {}
     return [
         Job(
             dataset=graphs.name,
@@ -144,7 +138,7 @@ def plan(
             fold=fold,
             seed=seed,
             digest=digest,
-            candidates=choices[method],
+            candidates=tuple(dict(candidate) for candidate in choices.get(method, ())),
             version=METHODS[method].version if method in METHODS else 1,
         )
         for seed in range(seeds)
@@ -196,7 +190,8 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     if job.permutation:
         graphs = _permuted(graphs, protocol, folds, numpy_stream(job.seed, "permutation", job.permutation))
     said: list[str] = []
-    with _one_thread(), _collecting_warnings(said):
+    # thread counts change the last bits of sums, and processes share the cores
+    with limit_threads(1), torch_threads(1), _collecting_warnings(said):
         begin = time.perf_counter()
         inner = [_judge(job, candidate, graphs, train) for candidate in job.candidates]
         chosen = job.candidates[_best(inner, protocol, graphs)] if inner else {}
@@ -322,18 +317,3 @@ def _collecting_warnings(said: list[str]) -> Iterator[None]:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif str(warning.message) not in said:
             said.append(str(warning.message))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Limit every library to one thread: thread counts change the last bits of sums, and processes share the cores."""
-    torch = sys.modules.get("torch")  # if torch is loaded later, the method sets its threads
-    before = torch.get_num_threads() if torch is not None else 1
-    with limit_threads(1):
-        if torch is not None:
-            torch.set_num_threads(1)  # also the MKL linked into torch, which threadpoolctl cannot see
-        try:
-            yield
-        finally:
-            if torch is not None:
-                torch.set_num_threads(before)

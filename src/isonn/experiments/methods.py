@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from isonn.errors import InputError
+
 if TYPE_CHECKING:
     from isonn.estimator import GraphEstimator
     from isonn.graphs.graph import GraphSet
@@ -182,8 +184,6 @@ def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
     asked = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
     chosen = dict.fromkeys(method for name in asked if name for method in (METHODS if name == ALL else [_known(name)]))
     if not chosen:
-        from isonn.errors import InputError  # imported here, because it loads scikit-learn
-
         raise InputError(f"no method was named; name some of {', '.join(METHODS)}, or {ALL}")
     return tuple(chosen)
 
@@ -205,15 +205,11 @@ def build(name: str, settings: Mapping[str, Any], seed: int, size: int, numbers:
     """
     method = METHODS[_known(name)]
     if numbers and not method.regressor:
-        from isonn.errors import InputError
-
         raise InputError(f"{name} predicts classes, not numbers; leave it out")
     estimator = getattr(importlib.import_module(method.module), method.regressor if numbers else method.estimator)
     parameters = [name for name in inspect.signature(estimator).parameters if name not in method.fixed]
     unknown = sorted(set(settings) - set(parameters))
     if unknown:
-        from isonn.errors import InputError
-
         takes = f"it takes {', '.join(parameters)}" if parameters else "it takes none"
         raise InputError(f"{name} has no setting {unknown[0]!r}; {takes}")
     given = {key: value for key, value in (("random_state", seed), ("size", size)) if key in parameters}
@@ -226,8 +222,6 @@ def _known(name: str) -> str:
         return name
     if name.removesuffix(f"-{PAPER_EPOCHS}") in _OWN_EPOCHS:  # their stored results have the shorter name
         return name.removesuffix(f"-{PAPER_EPOCHS}")
-    from isonn.errors import InputError
-
     near = difflib.get_close_matches(name.lower(), METHODS, n=1, cutoff=0.5)
     meant = f"; did you mean {near[0]}? Known" if near else "; known"
     raise InputError(f"there is no method {name!r}{meant} methods are {', '.join(METHODS)}, and {ALL}")

@@ -236,11 +236,11 @@ def _references(groups: Mapping[tuple[str, str, str, str], list[Job]]) -> dict[t
     """
     found: dict[tuple[str, str], list[Job]] = {}
     for dataset, protocol in {(dataset, protocol) for dataset, _, _, protocol in groups}:
-        for method in PAPER_REFERENCES if protocol == "paper" else REFERENCES:
-            own = [group for key, group in groups.items() if (key[0], key[1], key[3]) == (dataset, method, protocol)]
-            if own:
-                if len(own) == 1:
-                    found[dataset, protocol] = own[0]
+        here = [(key[1], group) for key, group in groups.items() if (key[0], key[3]) == (dataset, protocol)]
+        for reference in PAPER_REFERENCES if protocol == "paper" else REFERENCES:
+            if same := [group for method, group in here if method == reference]:
+                if len(same) == 1:
+                    found[dataset, protocol] = same[0]
                 break
     return found
 
@@ -341,30 +341,27 @@ def _scores(result: Mapping[str, Any], target: str) -> Mapping[str, Any]:
 
 
 def _spread(jobs: Sequence[Job], results: Results, metric: str, target: str) -> Spread | None:
-    folds: dict[int, list[float | None]] = {}
-    whole: dict[int, bool] = {}
+    folds: dict[int, list[Mapping[str, Any] | None]] = {}
     for job in jobs:
-        result = results.get(job.id)
-        whole[job.seed] = whole.get(job.seed, True) and result is not None
-        value = None if result is None else shown(metric, _scores(result, target))
-        folds.setdefault(job.seed, []).append(value)
-    by_seed = {}
-    for seed, values in folds.items():
-        known = [value for value in values if value is not None]
-        if whole[seed] and known:  # seeds with a missing fold would be compared on other graphs
-            by_seed[seed] = statistics.fmean(known)
-    if not by_seed:
+        folds.setdefault(job.seed, []).append(results.get(job.id))
+    known: dict[int, list[float]] = {}
+    for seed, found in folds.items():
+        whole = [result for result in found if result is not None]
+        values = [value for result in whole if (value := shown(metric, _scores(result, target))) is not None]
+        if len(whole) == len(found) and values:  # seeds with a missing fold would be compared on other graphs
+            known[seed] = values
+    if not known:
         return None
-    values_by_seed = list(by_seed.values())
-    known = [value for seed in by_seed for value in folds[seed] if value is not None]
-    found = corrected_interval(known, _test_to_train([results[job.id] for job in jobs if job.id in results]))
+    by_seed = {seed: statistics.fmean(values) for seed, values in known.items()}
+    every = [value for values in known.values() for value in values]
+    interval = corrected_interval(every, _test_to_train([results[job.id] for job in jobs if job.id in results]))
     percent = METRICS[metric].percent
     low, high = (limit * (100 if percent else 1) for limit in METRICS[metric].limits)
     return Spread(
-        statistics.fmean(values_by_seed),
-        statistics.stdev(values_by_seed) if len(by_seed) > 1 else None,
+        statistics.fmean(by_seed.values()),
+        statistics.stdev(by_seed.values()) if len(by_seed) > 1 else None,
         by_seed,
-        None if found is None else (max(low, found[0]), min(high, found[1])),
+        None if interval is None else (max(low, interval[0]), min(high, interval[1])),
         1 if percent else 3,
     )
 
@@ -378,22 +375,19 @@ def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results, r
 
     Seeds with the same test graphs (folds released with the data) repeat one measurement, so their mean is used.
     """
-    metric = next(iter(row.metrics), None)
+    metric = next(iter(row.metrics), "")
     theirs = {(job.seed, job.fold): results[job.id] for job in reference if job.id in results}
-    pairs = [
-        (results[job.id], theirs[job.seed, job.fold])
-        for job in jobs
-        if job.id in results and (job.seed, job.fold) in theirs
-    ]
-    if not pairs or metric is None:
-        return None
     by_test: dict[tuple[int, ...], list[float]] = {}
-    for one, other in pairs:
-        ours, reference_value = _scores(one, row.target).get(metric), _scores(other, row.target).get(metric)
-        if ours is not None and reference_value is not None:
-            by_test.setdefault(tuple(sorted(one["test"])), []).append(ours - reference_value)
+    pairs = []
+    for job in jobs:
+        if job.id not in results or (job.seed, job.fold) not in theirs:
+            continue
+        pairs.append(results[job.id])
+        ours, other = (_scores(one, row.target).get(metric) for one in (pairs[-1], theirs[job.seed, job.fold]))
+        if ours is not None and other is not None:
+            by_test.setdefault(tuple(sorted(pairs[-1]["test"])), []).append(ours - other)
     differences = [statistics.fmean(repeated) for repeated in by_test.values()]
-    return corrected_t_test(differences, _test_to_train([one for one, _ in pairs]))
+    return corrected_t_test(differences, _test_to_train(pairs)) if differences else None
 
 
 def _permutation_ps(jobs: Sequence[Job], permuted: Sequence[Job], results: Results, row: Row) -> dict[str, float]:

@@ -86,15 +86,13 @@ class Source:
         """Return a stored source, or None if there is none that can be used."""
         if not isinstance(stored, dict) or not isinstance(stored.get("data"), str):
             return None
-        options, test, confounds = stored.get("options"), stored.get("test"), stored.get("confounds")
-        if not isinstance(options, dict) or not isinstance(test, (str, type(None))) or not isinstance(confounds, list):
-            return None
+        test = stored.get("test")
         return cls(
             _absolute(stored["data"], folder),
-            {str(name): value for name, value in options.items()},
-            None if test is None else _absolute(test, folder),
-            stored.get("numbers") if isinstance(stored.get("numbers"), bool) else None,
-            tuple(map(str, confounds)),
+            dict(stored.get("options") or {}),
+            None if test is None else _absolute(str(test), folder),
+            stored.get("numbers"),
+            tuple(stored.get("confounds") or ()),
         )
 
 

@@ -69,7 +69,11 @@ def assigned_permutations(templates: Tensor, regions: Tensor) -> Tensor:
 
 def _check(templates: Tensor, regions: Tensor) -> None:
     check_pair(templates, regions)
-    if templates.shape[-1] < 2:
+    _check_size(templates.shape[-1])
+
+
+def _check_size(k: int) -> None:
+    if k < 2:
         raise InputError("matching='assigned' needs k >= 2, got k=1; use matching='exact'")
 
 
@@ -197,8 +201,7 @@ class AssignmentMatcher(Matcher):
 
     def check(self, k: int) -> None:
         """Raise `InputError` for fewer than 2 nodes."""
-        if k < 2:
-            raise InputError("matching='assigned' needs k >= 2, got k=1; use matching='exact'")
+        _check_size(k)
 
     def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
         """Compute `assigned_distance`."""

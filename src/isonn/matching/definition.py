@@ -5,11 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from isonn.matching.matcher import Matcher, check_pair
-from isonn.matching.permutations import check_enumerable, permutations
+from isonn.matching.exact import ExactMatcher
+from isonn.matching.matcher import check_pair
+from isonn.matching.permutations import permutations
 
 
-class DefinitionMatcher(Matcher):
+class DefinitionMatcher(ExactMatcher):
     """All k! permutations of every template, each compared with every region, as the paper's equations say.
 
     The result is that of "exact". Time and memory grow as k! for every window, and equal windows are not merged, so use
@@ -17,11 +18,8 @@ class DefinitionMatcher(Matcher):
     """
 
     name = "definition"
+    exact = False
     merges = False
-
-    def check(self, k: int) -> None:
-        """Raise `InputError` for more than 9 nodes."""
-        check_enumerable(k)
 
     def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
         """Return the minimum over all permutations P of the squared norm of P K P' - M."""

@@ -15,9 +15,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import lru_cache
-from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -30,6 +28,7 @@ from torch.autograd.function import once_differentiable
 from isonn.errors import IsoNNWarning
 from isonn.matching.matcher import Matcher, check_pair
 from isonn.matching.permutations import cells_of, check_enumerable, permutations
+from isonn.seeding import torch_threads
 
 #: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache, were
 #: fastest for k = 4 to 7.
@@ -356,42 +355,23 @@ def for_each_block(new_worker: Callable[[], Callable[[slice], None]], count: int
         new_worker: called once per thread; returns the function that processes a block, with its own memory.
     """
     blocks = [slice(start, min(start + size, count)) for start in range(0, count, size)]
-    threads = min(torch.get_num_threads(), len(blocks))
-    to_do: SimpleQueue[slice] = SimpleQueue()
-    for block in blocks:
-        to_do.put(block)
-    if len(blocks) < MIN_BLOCKS or threads == 1:
-        _work(new_worker, to_do)
+    threads = min(torch.get_num_threads(), len(blocks)) if len(blocks) >= MIN_BLOCKS else 1
+    to_do = iter(blocks)  # whoever is free takes the next: torch's own threads may still be spinning on a core
+
+    def work() -> None:
+        with torch.no_grad():  # new threads do not inherit it
+            worker = new_worker()
+            for block in to_do:
+                worker(block)
+
+    if threads == 1:
+        work()
         return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # inside a block; new threads start with this setting
-    try:
-        with ThreadPoolExecutor(threads - 1) as pool:
-            # whoever is free takes the next block: torch's own threads may still be spinning on one of the cores
-            others = [pool.submit(_work, new_worker, to_do) for _ in range(threads - 1)]
-            try:
-                _work(new_worker, to_do)
-            except BaseException:
-                _take_all(to_do)
-                raise
-            for other in others:
-                other.result()
-    finally:
-        torch.set_num_threads(before)
-
-
-def _work(new_worker: Callable[[], Callable[[slice], None]], to_do: SimpleQueue[slice]) -> None:
-    with torch.no_grad():  # new threads do not inherit it
-        worker = new_worker()
-        while True:
-            try:
-                block = to_do.get_nowait()
-            except Empty:
-                return
-            worker(block)
-
-
-def _take_all(to_do: SimpleQueue[slice]) -> None:
-    while not to_do.empty():
-        with suppress(Empty):
-            to_do.get_nowait()
+    with torch_threads(1), ThreadPoolExecutor(threads - 1) as pool:  # one thread inside a block
+        others = [pool.submit(work) for _ in range(threads - 1)]
+        try:
+            work()
+        finally:
+            list(to_do)  # after an error, nobody starts another block
+        for other in others:
+            other.result()

@@ -128,27 +128,19 @@ class SpectralMatcher(Matcher):
     name = "fast"
     depends_on_order = True
     prepares = True
+    _eigenvectors = staticmethod(absolute_eigenvectors)
 
     def prepare(self, regions: Tensor) -> Tensor:
-        """Compute `absolute_eigenvectors`."""
-        return absolute_eigenvectors(regions, "regions")
+        """Compute the eigenvectors of the regions."""
+        return self._eigenvectors(regions, "regions")
 
     def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
-        """Compute `fast_distance`."""
-        return fast_distance(templates, regions, prepared)
+        """Compute `fast_distance`, or `authors_fast_distance`."""
+        return _distance(templates, regions, prepared, self._eigenvectors)
 
 
-class AuthorsSpectralMatcher(Matcher):
+class AuthorsSpectralMatcher(SpectralMatcher):
     """IsoNN-fast as the authors' published code computes it."""
 
     name = "fast-authors"
-    depends_on_order = True
-    prepares = True
-
-    def prepare(self, regions: Tensor) -> Tensor:
-        """Compute `general_eigenvectors`."""
-        return general_eigenvectors(regions, "regions")
-
-    def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
-        """Compute `authors_fast_distance`."""
-        return authors_fast_distance(templates, regions, prepared)
+    _eigenvectors = staticmethod(general_eigenvectors)

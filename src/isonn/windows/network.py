@@ -68,20 +68,6 @@ def map_shape(n: int, layers: Layers) -> tuple[int, int]:
     return count, side
 
 
-def deep_equivalent(k: int, c: int) -> tuple[tuple[int, int], ...]:
-    """Return the paper's deep counterpart of ``c`` templates of size ``k``: layers of 2 templates of size 3.
-
-    The paper calls the two equivalent. They have about as many maps, but L layers of size 3 see blocks of 2 L + 1
-    nodes, not of 3 to the power of L.
-
-    Example:
-        >>> deep_equivalent(k=9, c=4)
-        ((2, 3), (2, 3))
-    """
-    depth = max(_ceil_log(c, 2), _ceil_log(k, 3), 1)
-    return ((2, 3),) * depth
-
-
 def _ceil_log(value: int, base: int) -> int:
     """Return the smallest power that reaches the value; in integers, because log(243, 3) is not 5 in floating point."""
     if value < 1:
@@ -134,5 +120,13 @@ class IsoNN(nn.Module):
 
     @staticmethod
     def deep_equivalent(k: int, c: int) -> tuple[tuple[int, int], ...]:
-        """Return the ``layers`` of the paper's deep counterpart of a shallow model with c templates of size k."""
-        return deep_equivalent(k, c)
+        """Return the paper's deep counterpart of ``c`` templates of size ``k``: layers of 2 templates of size 3.
+
+        The paper calls the two equivalent. They have about as many maps, but L layers of size 3 see blocks of 2 L + 1
+        nodes, not of 3 to the power of L.
+
+        Example:
+            >>> IsoNN.deep_equivalent(k=9, c=4)
+            ((2, 3), (2, 3))
+        """
+        return ((2, 3),) * max(_ceil_log(c, 2), _ceil_log(k, 3), 1)
