@@ -1,4 +1,4 @@
-"""Archive finished jobs that no other archive holds: `python tools/pack_jobs.py runs docs/results/jobs-0.3.tar.gz`.
+"""Archive finished jobs that no other archive holds: `python tools/pack_jobs.py runs docs/results/jobs-0.3-2.tar.gz`.
 
 An archive of an earlier session is never written again, so that every session adds only what it ran. To continue,
 unpack all of them: `mkdir -p runs && for f in docs/results/*.tar.gz; do tar xzf $f -C runs; done`.
@@ -19,8 +19,9 @@ def pack(runs: Path, archive: Path) -> int:
     for other in archive.parent.glob("*.tar.gz"):
         if other != archive:
             with tarfile.open(other) as content:
-                known |= {Path(name).name for name in content.getnames()}
-    paths = sorted(path for path in runs.glob("*/jobs/*.json") if path.name not in known and path.name[0] != ".")
+                known |= set(content.getnames())
+    every = sorted(path for path in runs.glob("*/jobs/*.json") if path.name[0] != ".")
+    paths = [path for path in every if path.relative_to(runs).as_posix() not in known]
     abouts = sorted({path.parents[1] / "run.json" for path in paths})
     with gzip.GzipFile(archive, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as content:
         for path in (*abouts, *paths):
