@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from isonn.report.charts import Strip, bar, dot_plot, line_chart
+import pytest
+
+from isonn.report.charts import Strip, dot_plot, line_chart
 
 
 def test_larger_values_lie_further_right_and_all_lie_inside():
@@ -34,6 +36,8 @@ def test_a_falling_line_goes_down_the_page():
 
 
 def test_a_contribution_points_to_its_side():
+    jinja2 = pytest.importorskip("jinja2")
+    bar = jinja2.Environment(loader=jinja2.PackageLoader("isonn.report", "html")).get_template("macros.html").module.bar
     for_it, against = bar(1.0, 2.0), bar(-2.0, 2.0)
     assert 'class="pos" x="50.0" y="2" width="25.0"' in for_it
     assert 'class="neg" x="0.0" y="2" width="50.0"' in against

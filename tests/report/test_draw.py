@@ -14,7 +14,7 @@ import pytest
 import isonn
 from isonn.graphs.join import graphset_from_cells
 from isonn.report.draw import Mark, draw_graph, symbols
-from isonn.report.node_link import LARGEST, matrix_graph
+from isonn.report.node_link import LARGEST
 
 
 def parsed(svg: str) -> ElementTree.Element:
@@ -92,7 +92,7 @@ def test_directed_edges_have_heads_and_loops_are_drawn():
 
 def test_weights_are_widths_and_negative_ones_dashed():
     matrix = np.array([[0, 1.0, -0.2], [1.0, 0, 0], [-0.2, 0, 0]])
-    svg = draw_graph(matrix_graph(matrix)).svg
+    svg = draw_graph(isonn.as_graphset([matrix])[0]).svg
     assert 'class="w3"' in svg
     assert 'class="w1 neg"' in svg
 
@@ -101,7 +101,7 @@ def test_a_dense_graph_is_a_matrix_of_its_weights():
     plt = pytest.importorskip("matplotlib.image")
     weights = np.random.default_rng(0).normal(size=(20, 20))
     weights[0, 1], weights[1, 0] = 9.0, -9.0
-    drawing = draw_graph(matrix_graph(weights), marks=[Mark((3, 4, 5), (7, 8, 12))], shown=[0])
+    drawing = draw_graph(isonn.as_graphset([weights])[0], marks=[Mark((3, 4, 5), (7, 8, 12))], shown=[0])
     assert drawing.kind == "matrix"
     png = re.search(r'base64,([^"]+)"', drawing.svg).group(1)
     pixels = plt.imread(io.BytesIO(base64.b64decode(png)), format="png")  # another library reads what we wrote

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,26 +41,17 @@ def edge_shares(
     Returns:
         ndarray of shape (n, n) with the sum of ``contributions``.
     """
-    n = len(adjacency)
-    total = np.zeros(n * n)
-    for block, cell, real, share in _cells(adjacency, nodes, columns):
-        empty = share.sum(axis=1) == 0
-        share[empty] = real[empty]
-        share *= (contributions[block] / np.maximum(share.sum(axis=1), np.finfo(float).tiny))[:, None]
-        total += np.bincount(cell[real], weights=share[real], minlength=n * n)
-    return total.reshape(n, n)
-
-
-def _cells(
-    adjacency: NDArray[np.float64], nodes: IntArray, columns: IntArray | None
-) -> Iterator[tuple[slice, IntArray, NDArray[np.bool_], NDArray[np.float64]]]:
-    """Yield blocks of regions with their cells in the flat matrix, whether each is valid, and its absolute weight."""
     n, (count, k) = len(adjacency), nodes.shape
-    weight = np.abs(adjacency).reshape(-1)
+    total, weight = np.zeros(n * n), np.abs(adjacency).reshape(-1)
     step = max(1, BLOCK_NUMBERS // (k * k))
     for start in range(0, count, step):
         block = slice(start, start + step)
         row, column = nodes[block, :, None], (nodes if columns is None else columns)[block, None, :]
         real = ((row >= 0) & (column >= 0)).reshape(-1, k * k)
         cell = (row * n + column).reshape(-1, k * k)
-        yield block, cell, real, np.where(real, weight[np.where(real, cell, 0)], 0.0)
+        share = np.where(real, weight[np.where(real, cell, 0)], 0.0)
+        empty = share.sum(axis=1) == 0
+        share[empty] = real[empty]
+        share *= (contributions[block] / np.maximum(share.sum(axis=1), np.finfo(float).tiny))[:, None]
+        total += np.bincount(cell[real], weights=share[real], minlength=n * n)
+    return total.reshape(n, n)

@@ -98,43 +98,6 @@ def scatter(
     return "".join([*parts, "</svg>"])
 
 
-def bar(value: float, largest: float) -> str:
-    """Draw a contribution as a bar to the right (for the class) or left (against it) of a middle line."""
-    width = 0.0 if largest <= 0 else min(1.0, abs(value) / largest) * 50
-    x = 50 if value >= 0 else 50 - width
-    name = "pos" if value >= 0 else "neg"
-    return (
-        '<svg class="bar" viewBox="0 0 100 12" width="100" height="12" aria-hidden="true" focusable="false">'
-        f'<rect class="{name}" x="{x:.1f}" y="2" width="{width:.1f}" height="8"/>'
-        '<path class="middle" d="M50 0v12"/></svg>'
-    )
-
-
-def share_bar(share: float) -> str:
-    """Draw a share of 1 as a bar."""
-    return (
-        '<svg class="share" viewBox="0 0 40 8" width="40" height="8" aria-hidden="true" focusable="false">'
-        f'<rect class="whole" width="40" height="8"/><rect class="pos" width="{40 * min(max(share, 0.0), 1.0):.1f}" '
-        'height="8"/></svg>'
-    )
-
-
-def interval_row(mean: float, low: float, high: float, largest: float) -> str:
-    """Draw one line of a forest plot from -largest to largest, as wide as its container, so that it fits phones."""
-
-    def place(x: float) -> float:
-        return 100 + 96 * min(max(x / largest, -1.0), 1.0)
-
-    name = "pos" if low > 0 else "neg" if high < 0 else "open"
-    low, mean, high = place(low), place(mean), place(high)
-    return (
-        '<svg class="interval-row" viewBox="0 0 200 16" preserveAspectRatio="none" aria-hidden="true">'
-        '<path class="middle" d="M100 0v16"/>'
-        f'<path class="{name}" d="M{low:.1f} 8H{high:.1f}M{low:.1f} 5v6M{high:.1f} 5v6"/>'
-        f'<path class="{name} mean" d="M{mean:.1f} 2v12"/></svg>'
-    )
-
-
 #: Marks that distinguish lines without colour.
 _MARKS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2715"
 

@@ -162,10 +162,7 @@ def _first_with_reason(panels: Sequence[Panel]) -> Example | None:
     """Return the first graph with a reason for its prediction, else the first with any reason."""
     candidates = [panel for panel in panels if panel.reasons]
     panel = next((p for p in candidates if p.reasons[0].contribution > 0), next(iter(candidates), None))
-    if panel is None:
-        return None
-    first = panel.reasons[0]
-    return Example(panel, panel.drawing, f"{first.text}")
+    return None if panel is None else Example(panel, panel.drawing, panel.reasons[0].text)
 
 
 def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:

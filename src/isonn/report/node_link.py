@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +91,16 @@ def template_graph(template: Template) -> Graph:
     adjacency = np.asarray(template.adjacency, dtype=np.float64)
     threshold = THRESHOLD * min(1.0, float(adjacency.max(initial=0.0)) or 1.0)
     cells = np.where(adjacency > threshold, 1.0 if template.edge_labels is not None else adjacency, 0.0)
-    return matrix_graph(cells, 0.0, template.node_labels, template.edge_labels)
+    rows, columns = np.nonzero(cells)
+    kinds, edges = template.edge_labels, np.column_stack([rows, columns])
+    return graphset_from_cells(
+        np.zeros(len(edges), dtype=np.int64),
+        edges,
+        [template.k],
+        weights=cells[rows, columns],
+        edge_labels=None if kinds is None else kinds[rows, columns],  # None for a link of any kind on a ring
+        node_labels=template.node_labels,
+    )[0]
 
 
 class _Plan:
@@ -202,30 +210,6 @@ def _around(graph: Graph, starts: Sequence[int]) -> NDArray[np.int64]:
         if len(nearest) >= AROUND:
             break
     return np.sort(np.array(list(nearest)[:AROUND]))
-
-
-def matrix_graph(
-    adjacency: NDArray[Any],
-    threshold: float = 0.0,
-    node_labels: NDArray[Any] | None = None,
-    edge_labels: NDArray[Any] | None = None,
-) -> Graph:
-    """Convert a matrix to a graph with an edge for each cell whose absolute value exceeds the threshold.
-
-    Args:
-        node_labels, edge_labels: shape (n,) and (n, n), or None.
-    """
-    rows, columns = np.nonzero(np.abs(adjacency) > threshold)
-    cells = np.column_stack([rows, columns])
-    values = np.asarray(adjacency, dtype=np.float64)[rows, columns]
-    return graphset_from_cells(
-        np.zeros(len(cells), dtype=np.int64),
-        cells,
-        [len(adjacency)],
-        weights=values,
-        edge_labels=None if edge_labels is None else edge_labels[rows, columns],
-        node_labels=node_labels,
-    )[0]
 
 
 register_drawer("graph", NodeLinkDrawer())

@@ -17,7 +17,6 @@ from typing import Any
 from isonn import __version__
 from isonn.errors import InputError, MissingDependencyError
 from isonn.files import atomic_file
-from isonn.report.charts import share_bar
 from isonn.report.draw import Drawing
 from isonn.report.panels import Panel
 from isonn.report.words import percent_text, side, signed
@@ -152,7 +151,7 @@ def render(name: str, **content: Any) -> str:
 @lru_cache(maxsize=1)
 def _environment() -> Any:
     """Return the environment of all pages, which keeps templates that were compiled."""
-    jinja2 = _jinja2()
+    jinja2 = require_jinja2()
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("isonn.report", "html"),
         autoescape=True,
@@ -165,7 +164,6 @@ def _environment() -> Any:
         signed=signed,
         capitalize_first=_capitalized,
         index=_index,
-        share=_share,
         short=_short,
         side=side,
         unbroken=_unbroken,
@@ -182,13 +180,13 @@ def write(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def require_jinja2() -> None:
-    """Raise `MissingDependencyError` at once, not after minutes of work, if jinja2 is missing."""
-    _jinja2()
-
-
-def _share(pair: tuple[int, int]) -> str:
-    return share_bar(pair[0] / max(pair[1], 1))
+def require_jinja2() -> Any:
+    """Return jinja2; raise `MissingDependencyError` at once, not after minutes of work, if it is missing."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingDependencyError("pages need jinja2; pip install 'isonn[report]'") from error
+    return jinja2
 
 
 def _unbroken(text: str) -> Any:
@@ -230,14 +228,6 @@ def _blocks(environment: Any) -> Callable[[Sequence[Panel]], Iterator[str]]:
             yield base64.b64encode(gzip.compress(json.dumps(texts).encode(), compresslevel=6, mtime=0)).decode()
 
     return packed
-
-
-def _jinja2() -> Any:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingDependencyError("pages need jinja2; pip install 'isonn[report]'") from error
-    return jinja2
 
 
 def _file(name: str) -> str:

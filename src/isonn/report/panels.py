@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from isonn.explain.explanation import Explanation, Match
 from isonn.explain.reasons import Reason
 from isonn.graphs.graph import Graph
-from isonn.report.charts import bar
 from isonn.report.counts import Holders
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_explained
 from isonn.report.waterfall import waterfall
@@ -38,7 +37,6 @@ class ReasonRow:
         nodes: its nodes, by name.
         members: its nodes, by number.
         contribution: its contribution to the score.
-        bar: the contribution as a picture.
         without: the prediction with the piece deleted, as text; "" if nothing is left.
         flips: the class predicted then, if it differs, else None.
         removed: how the piece was removed, in words.
@@ -50,7 +48,6 @@ class ReasonRow:
     nodes: str
     members: tuple[int, ...]
     contribution: float
-    bar: str
     without: str
     flips: str | None
     held: str
@@ -58,8 +55,7 @@ class ReasonRow:
     removed: str = "With it deleted"
 
 
-@dataclass(frozen=True)
-class MatchRow:
+class MatchRow(NamedTuple):
     """One line of the table of matches.
 
     Attributes:
@@ -122,17 +118,12 @@ class Panel:
     @property
     def title(self) -> str:
         """The name of the graph, as a heading."""
-        return _called(self.noun, self.name)
+        return f"{self.noun.capitalize()} {self.name}" if self.name.isdecimal() else self.name
 
     @property
     def called(self) -> str:
         """The name of the graph, within a sentence."""
         return f"{self.noun} {self.name}" if self.name.isdecimal() else self.name
-
-
-def _called(noun: str, name: str) -> str:
-    """Return the name of a graph as a heading; a mere number follows the noun."""
-    return f"{noun.capitalize()} {name}" if name.isdecimal() else name
 
 
 def panel_of(
@@ -156,6 +147,7 @@ def panel_of(
     target, column = explanation.target, explanation.column
     numeric = isinstance(target, Numbers)
     predicted = _answer_text(explanation, explanation.probabilities, naming)
+    answers = explanation.probabilities.tolist()
     # units tell more than matches, where they add up
     matches = [] if explanation.exact else explanation.matches[:LISTED]
     right = None if truth is None or numeric or isinstance(target, Labels) else bool(truth == explanation.label)
@@ -164,34 +156,37 @@ def panel_of(
         name=name,
         truth=None if truth is None else f"{truth:.3g}" if numeric else naming.class_(truth),
         predicted=predicted,
-        confidence=None if numeric else float(explanation.probabilities[column]),
+        confidence=None if numeric else answers[column],
         right=right,
-        probabilities=() if numeric else _probabilities(explanation, naming),
+        probabilities=() if numeric else tuple(zip(map(naming.class_, explanation.classes), answers, strict=True)),
         score=explanation.score,
         base=explanation.base,
         count=explanation.count,
-        drawing=_drawing(explanation, matches, f"{_called(naming.noun, name)}: ", predicted, look),
+        drawing=_drawing(explanation, matches, f"{name}, predicted {predicted}", look),
         reasons=_reason_rows(explanation, naming, holders),
-        matches=tuple(_match_row(explanation, match, look) for match in matches),
+        matches=tuple(
+            MatchRow(match.template, _place(explanation.graph, match, look), match.contribution, match.distance)
+            for match in matches
+        ),
         about=describe(explanation.graph),
         explained=naming.target(explanation.explained) if numeric else naming.class_(explanation.explained),
         certainty=_certainty(explanation, predicted, naming),
         noun=naming.noun,
-        value=float(explanation.probabilities[column]) if numeric else None,
+        value=answers[column] if numeric else None,
         logarithm=explanation.logarithm,
         waterfall=waterfall(explanation),
         smiles=str(explanation.graph.row.get("smiles", "")) if explanation.graph.kind == "molecules" else "",
     )
 
 
-def _drawing(explanation: Explanation, matches: Sequence[Match], name: str, predicted: str, look: Symbols) -> Drawing:
+def _drawing(explanation: Explanation, matches: Sequence[Match], what: str, look: Symbols) -> Drawing:
     """Draw a graph with its reasons and listed matches, which the page highlights."""
     reasons = explanation.reasons
     strongest = f"; strongest reason: {reason_words(reasons[0])}" if reasons else ""
     return draw_explained(
         explanation,
         look,
-        title=f"{name}{describe(explanation.graph)}, predicted {predicted}{strongest}",
+        title=f"{what}; {describe(explanation.graph)}{strongest}",
         marks=[*reason_marks(reasons), *(Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches)],
         shown=range(min(1, len(reasons))),
     )
@@ -207,16 +202,18 @@ def reason_marks(reasons: Sequence[Reason]) -> list[Mark]:
 
 
 def _reason_rows(explanation: Explanation, naming: Naming, holders: Holders | None) -> tuple[ReasonRow, ...]:
-    column, numeric = explanation.column, isinstance(explanation.target, Numbers)
-    largest = max((abs(reason.contribution) for reason in explanation.reasons), default=0.0)
+    column = explanation.column
+    text = "{:.3g}".format if isinstance(explanation.target, Numbers) else percent_text
     return tuple(
         ReasonRow(
             text=reason_words(reason),
-            nodes=_nodes(reason),
+            # the words of connections name their regions
+            nodes=""
+            if reason.unit.kind in CONNECTIONS
+            else listed([brief(n, reason.graph.kind) for n in reason.names]),
             members=reason.nodes,
             contribution=reason.contribution,
-            bar=bar(reason.contribution, largest),
-            without="" if (left := reason.without) is None else _amount(float(left[column]), numeric),
+            without="" if (left := reason.without) is None else text(float(left[column])),
             flips=None if left is None else _flips(explanation, left, naming),
             held="" if holders is None else holders.words(reason, naming),
             agrees=reason.agrees,
@@ -224,10 +221,6 @@ def _reason_rows(explanation: Explanation, naming: Naming, holders: Holders | No
         )
         for reason in explanation.reasons
     )
-
-
-def _amount(answer: float, numeric: bool) -> str:
-    return f"{answer:.3g}" if numeric else percent_text(answer)
 
 
 def _certainty(explanation: Explanation, predicted: str, naming: Naming) -> str:
@@ -239,11 +232,6 @@ def _certainty(explanation: Explanation, predicted: str, naming: Naming) -> str:
     if explained == predicted:
         return share
     return f"most likely {explained}, {share}" if predicted == "no label" else f"{explained} {share}"
-
-
-def _probabilities(explanation: Explanation, naming: Naming) -> tuple[tuple[str, float], ...]:
-    pairs = zip(explanation.classes.tolist(), explanation.probabilities.tolist(), strict=True)
-    return tuple((naming.class_(value), float(share)) for value, share in pairs)
 
 
 def _answer_text(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
@@ -261,11 +249,6 @@ def _flips(explanation: Explanation, answers: NDArray[np.float64], naming: Namin
         return None
     then = _answer_text(explanation, answers, naming)
     return None if then == _answer_text(explanation, explanation.probabilities, naming) else then
-
-
-def _match_row(explanation: Explanation, match: Match, look: Symbols) -> MatchRow:
-    place = _place(explanation.graph, match, look)
-    return MatchRow(match.template, place, match.contribution, match.distance)
 
 
 def _place(graph: Graph, match: Match, look: Symbols) -> str:

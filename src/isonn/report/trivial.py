@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isonn.graphs.graph import GraphSet
 from isonn.report.judged import folds_of
@@ -19,23 +17,19 @@ def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
     """Return the best trivial method, cross-fitted on these graphs; None if there are too few to fit anything to."""
     if graphs.y is None:
         return None
-    if isinstance(clf.target_, Numbers):
-        error = clf.target_.metrics(*_guessed(graphs, lambda mean: mean))["rmse"]
-        return Tile("Trivial: always the mean", f"{error:.3g}", "typical error (RMSE)")
-    if isinstance(clf.target_, Labels):
-        accuracy = clf.target_.metrics(*_guessed(graphs, lambda mean: mean > 0.5))["accuracy"]
-        about = f"{round(accuracy * len(graphs)):,} of {len(graphs):,} right"
-        return Tile("Trivial: the most frequent value of each label", percent_text(accuracy), about)
-    return _trivial_classes(graphs)
-
-
-def _guessed(graphs: GraphSet, guess: Callable[[NDArray[Any]], Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return y, and what is guessed from its mean in the other folds."""
+    target = clf.target_
+    if not isinstance(target, (Numbers, Labels)):
+        return _trivial_classes(graphs)
     y = np.asarray(graphs.y, dtype=float)
     guesses = np.full(y.shape, np.nan)
     for train, test in folds_of(graphs):
-        guesses[test] = guess(np.nanmean(y[train], axis=0))
-    return y, guesses
+        mean = np.nanmean(y[train], axis=0)
+        guesses[test] = mean if isinstance(target, Numbers) else mean > 0.5
+    metrics = target.metrics(y, guesses)
+    if isinstance(target, Numbers):
+        return Tile("Trivial: always the mean", f"{metrics['rmse']:.3g}", "typical error (RMSE)")
+    about = f"{round(metrics['accuracy'] * len(graphs)):,} of {len(graphs):,} right"
+    return Tile("Trivial: the most frequent value of each label", percent_text(metrics["accuracy"]), about)
 
 
 def _trivial_classes(graphs: GraphSet) -> Tile | None:

@@ -12,7 +12,7 @@ from isonn.experiments.metrics import shown
 from isonn.experiments.rows import learning_curve
 from isonn.experiments.tables import cells, legend
 from isonn.graphs.graph import GraphSet
-from isonn.report.charts import Strip, dot_plot, interval_row, line_chart
+from isonn.report.charts import Strip, dot_plot, line_chart
 from isonn.report.comparison import Difference, Rank, kind_of, metric_heading, ranked_scores, reference_method
 from isonn.report.page import Section
 from isonn.report.runs import Group
@@ -57,12 +57,8 @@ def differences_section(ranks: Sequence[Rank], against: Mapping[str, Sequence[Di
     largest: dict[str, float] = {}  # lines of one metric have one scale
     for pair in (pair for pairs in against.values() for pair in pairs):
         largest[pair.metric] = max(largest.get(pair.metric, 0.0), abs(pair.low), abs(pair.high)) or 1.0
-    lines = {
-        method: [(pair, interval_row(pair.mean, pair.low, pair.high, largest[pair.metric])) for pair in pairs]
-        for method, pairs in against.items()
-    }
-    reference = reference_method(ranks)
-    content = {"reference": reference, "lines": lines, "several": any(len(pairs) > 1 for pairs in against.values())}
+    reference, several = reference_method(ranks), any(len(pairs) > 1 for pairs in against.values())
+    content = {"reference": reference, "lines": against, "several": several, "largest": largest}
     return Section("differences", f"{reference} against the others", content, "Differences")
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from isonn.explain.reasons import ClassReason
 from isonn.graphs.graph import GraphSet
 from isonn.report.cases import Cases
-from isonn.report.charts import share_bar
 from isonn.report.counts import Sides, count_by_class, has_classes, sides_of
 from isonn.report.draw import Drawing, Mark, draw_graph, draw_template, shortened
 from isonn.report.page import Section
@@ -35,7 +34,7 @@ class Piece:
         text: the piece in words.
         column: its number in ``templates_``.
         drawing: the drawing of the piece.
-        bar: its effect as a picture; effect: the number.
+        effect: its importance.
         counts: per class its name, the graphs that contain it, and all of them.
         examples: numbers of graphs that contain it.
         example: one of them, drawn with the piece highlighted, or None.
@@ -47,7 +46,6 @@ class Piece:
     text: str
     column: int
     drawing: Drawing
-    bar: str
     effect: float
     counts: tuple[tuple[str, int, int], ...]
     examples: tuple[int, ...]
@@ -85,7 +83,7 @@ def class_pieces(cases: Cases) -> dict[Any, list[Piece]]:
     largest = max((abs(reason.effect) for reasons in reasons_by_class.values() for reason in reasons), default=0.0)
     return {
         value: [
-            _piece(reason, cases, largest)
+            _piece(reason, cases)
             for reason in [reason for reason in reasons if cases.counts[:, [reason.column]].nnz][:PIECES]
             if abs(reason.effect) >= LEAST * largest
         ]
@@ -102,6 +100,7 @@ def pieces_section(cases: Cases, pieces: Mapping[Any, Sequence[Piece]], first: A
     texts = "".join(piece.text for pieces in ordered.values() for piece in pieces).replace(": ", "")
     content = {
         "groups": [(cases.output_name(value), pieces) for value, pieces in ordered.items()],
+        "largest": max(piece.effect for pieces in ordered.values() for piece in pieces),
         "numeric": numeric,
         "noun": cases.naming.noun,
         "ring_links": "~" in texts,
@@ -111,7 +110,7 @@ def pieces_section(cases: Cases, pieces: Mapping[Any, Sequence[Piece]], first: A
     return Section("pieces", title, content, "Reasons")
 
 
-def _piece(reason: ClassReason, cases: Cases, largest: float) -> Piece:
+def _piece(reason: ClassReason, cases: Cases) -> Piece:
     graphs, numbers = cases.judged_graphs, cases.numbers
     times = cases.counts[:, [reason.column]].toarray().ravel()
     held, text = times > 0, shortened(brief(reason.text, graphs.kind), 160)
@@ -128,7 +127,6 @@ def _piece(reason: ClassReason, cases: Cases, largest: float) -> Piece:
         text=text,
         column=reason.column,
         drawing=draw_template(reason.template, graphs.kind, title=text, symbols=cases.look),
-        bar=share_bar(reason.effect / largest if largest else 0.0),
         effect=float(reason.effect),
         counts=count_by_class(held, sides),
         examples=tuple(examples),

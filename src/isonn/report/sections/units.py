@@ -16,7 +16,6 @@ from isonn.explain.explanation import Explanation, node_importance_of
 from isonn.explain.reasons import Reason
 from isonn.explain.units import REST, find_partition
 from isonn.report.cases import Cases
-from isonn.report.charts import bar
 from isonn.report.counts import count_by_class, has_classes, sides_of
 from isonn.report.page import Section
 from isonn.targets import Numbers
@@ -170,10 +169,9 @@ def joined(rows: Sequence[UnitRow]) -> str:
 
 @dataclass(frozen=True)
 class UnitLine:
-    """A unit in the table: its row, a bar, the graphs of each class that contain it, and links to examples."""
+    """A unit in the table: its row, the graphs of each class that contain it, and links to examples."""
 
     row: UnitRow
-    bar: str
     counts: tuple[tuple[str, int, int], ...]
     examples: tuple[tuple[int, str], ...]
 
@@ -195,6 +193,7 @@ class UnitGroup:
         sentence: what speaks for it and against it.
         lines: those that raise its score, then those that lower it.
         skeleton: frequent rings and chains of carbon, which tell the size, in words.
+        largest: the largest absolute mean contribution.
     """
 
     value: Any
@@ -202,6 +201,7 @@ class UnitGroup:
     sentence: str
     lines: tuple[UnitLine, ...]
     skeleton: str
+    largest: float
 
 
 def unit_groups(cases: Cases) -> list[UnitGroup]:
@@ -240,21 +240,21 @@ def _group(cases: Cases, value: Any, rows: list[UnitRow], numbers: list[int]) ->
     name, noun = cases.output_name(value), cases.naming.noun
     up, down = told(rows, 1, LISTED), told(rows, -1, LISTED)
     largest = max((abs(row.mean) for row in (*up, *down)), default=0.0)
-    lines = tuple(_line(cases, row, value, numbers, largest) for row in (*up, *down))
+    lines = tuple(_line(cases, row, value, numbers) for row in (*up, *down))
     common = [row for row in rows if row.skeleton][:NAMED]
     skeleton = ""
     if common:
         means = ", ".join(f"{row.text} {row.mean:+.2f} (in {len(row.graphs):,})" for row in common)
         skeleton = f"Left out, because they are the size of a {noun} rather than an answer: {means}."
-    return UnitGroup(value, name, _sentence(cases, value, lines, largest), lines, skeleton)
+    return UnitGroup(value, name, _sentence(cases, value, lines, largest), lines, skeleton, largest)
 
 
-def _line(cases: Cases, row: UnitRow, value: Any, numbers: list[int], largest: float) -> UnitLine:
+def _line(cases: Cases, row: UnitRow, value: Any, numbers: list[int]) -> UnitLine:
     graphs = cases.graphs[numbers]
     held = np.isin(numbers, row.graphs)
     counts = count_by_class(held, sides_of(graphs, cases.naming, value)) if has_classes(graphs) else ()
     names = tuple((number, cases.name(number)) for number in row.graphs[:EXAMPLES])
-    return UnitLine(row, bar(row.mean, largest), counts or (("", len(row.graphs), len(numbers)),), names)
+    return UnitLine(row, counts or (("", len(row.graphs), len(numbers)),), names)
 
 
 def _sentence(cases: Cases, value: Any, lines: Sequence[UnitLine], largest: float) -> str:
