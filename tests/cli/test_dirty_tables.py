@@ -197,6 +197,32 @@ def test_numbers_are_told_with_their_unit(tmp_path):
     assert " mol/L\n" in run("explain", tmp_path / "model", "CCCO").stdout
 
 
+@pytest.fixture
+def solubility(tmp_path):
+    rows = [(f"{'C' * (i % 12 + 1)}{end}", -i / 3) for i, end in enumerate(["O", "N", "C(=O)O", "Cl", "S"] * 8)]
+    return write(tmp_path / "s.csv", ("smiles", "logS [mol/L]"), rows)
+
+
+def test_predictions_of_numbers_have_their_unit_and_their_errors(solubility, tmp_path):
+    assert fit(solubility, tmp_path / "model").returncode == 0
+    result = run("predict", tmp_path / "model", solubility)
+    assert "predicted (mol/L)" in result.stdout.splitlines()[0]
+    assert "RMSE" in result.stderr
+    assert "40 of 40 graphs are training graphs" in result.stderr
+
+
+def test_a_report_of_numbers_has_parity_and_residuals_and_no_confusion(solubility, tmp_path):
+    page = tmp_path / "page.html"
+    asked = ("--methods", "majority,isonn-subgraph", "--jobs", 1, "--out", tmp_path / "runs")
+    assert run("evaluate", solubility, *asked).returncode == 0
+    result = run("report", tmp_path / "runs", "--out", page)
+    assert result.returncode == 0, result.stderr
+    shown = page.read_text().partition("<body")[2].casefold()
+    assert "parity" in shown
+    assert "residual" in shown
+    assert "confusion" not in shown
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -210,5 +236,6 @@ def test_tables_that_only_the_user_can_mend_are_refused_in_one_sentence(tmp_path
     data = tmp_path / "odd.csv"
     data.write_text(text)
     refused(fit(data, tmp_path / "model"), *words)
+    refused(run("evaluate", data, "--methods", "majority"), *words)
     if "2020" in text:
         refused(fit(data, tmp_path / "model", "--target", "y"), "holds dates such as '2020-01-02'")

@@ -11,7 +11,7 @@ import typer
 
 from isonn.cli import options as opt
 from isonn.cli.options import FOLDS, METHODS, RUNNING, flag, option
-from isonn.cli.reading import list_changes, reading
+from isonn.cli.reading import check_target, list_changes, reading
 from isonn.cli.running import (
     dataset_sentence,
     file_name,
@@ -130,6 +130,7 @@ def evaluate(
     options |= reading(standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
     source = Source(data, options, test, numbers, opt.split_names(confounds))
     graphs = source.load()
+    check_target(graphs, data)
     list_changes(changes, [graphs])
     if names is None:
         names = default_methods(graphs)

@@ -15,7 +15,7 @@ import typer
 from isonn.cli import options as opt
 from isonn.cli.fit_summary import model_facts, sentences
 from isonn.cli.options import CONNECTOMES, LARGE, MODEL, flag, option
-from isonn.cli.reading import is_large, list_changes, reading, takes_option
+from isonn.cli.reading import check_target, is_large, list_changes, reading, takes_option
 from isonn.errors import InputError
 
 if TYPE_CHECKING:
@@ -247,11 +247,7 @@ class _Source:
     def graphs(self) -> GraphSet:
         """Return the graphs with targets; raise `InputError` if there are none."""
         graphs = self.load()
-        if graphs.y is None and takes_option(self.data, "target"):
-            raise InputError(
-                f"{graphs.name} has no column that may be the target (dates, ids and unique texts are none); "
-                f"name it with --target"
-            )
+        check_target(graphs, self.data)
         if graphs.y is None:
             raise InputError(
                 f"{graphs.name} has no targets to learn; add labels (.npz, .mat), a labels.csv (folder of matrices), a "

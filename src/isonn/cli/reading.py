@@ -111,6 +111,17 @@ def takes_option(data: str, option: str) -> bool:
     return reader is not None and option in option_names(reader)
 
 
+def check_target(graphs: GraphSet, data: str) -> None:
+    """Raise `InputError` if DATA is a table without a target."""
+    if graphs.y is None and takes_option(data, "target"):
+        from isonn.errors import InputError
+
+        raise InputError(
+            f"{graphs.name} has no column that may be the target (dates, ids and unique texts are none); "
+            f"name it with --target"
+        )
+
+
 def is_large(data: str) -> bool:
     """Return whether DATA is so large that it is read in pieces."""
     from isonn.errors import DatasetError
