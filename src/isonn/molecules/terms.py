@@ -8,7 +8,7 @@ the atom that bears them. Terms are computed from the labels of graphs, for all 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from rdkit import Chem
@@ -21,64 +21,61 @@ from isonn.graphs.join import join_graphs
 from isonn.molecules.atoms import Atoms, Flags
 from isonn.molecules.convert import from_smiles
 from isonn.molecules.crippen import crippen
+from isonn.molecules.labels import BONDS
 from isonn.molecules.tables import read_table
 from isonn.packing import Floats, IntArray
 from isonn.subgraphs import terms as registry
 
-
-class Term(NamedTuple):
-    """A whole-molecule term.
-
-    Args:
-        name: short name, unique.
-        text: what it measures, with its unit.
-        shared: whether it is a sum of per-atom values of one sign.
-    """
-
-    name: str
-    text: str
-    shared: bool
-
-
-#: All terms in the order of the columns; those shared among atoms come first.
-TERMS: tuple[Term, ...] = (
-    Term("logP+", "sum of the positive atom values of logP (Crippen)", True),
-    Term("logP-", "sum of the negative atom values of logP (Crippen)", True),
-    Term("molar refractivity", "molar refractivity (Crippen), cm³/mol", True),
-    Term("polar surface", "topological polar surface area of N and O (Ertl), Å²", True),
-    Term("surface area", "approximate surface area (Labute), Å²", True),
-    Term("weight", "average molecular weight, g/mol", True),
-    Term("heavy atoms", "number of atoms other than hydrogen", True),
-    Term("heteroatoms", "number of atoms other than carbon and hydrogen", True),
-    Term("aromatic heteroatoms", "number of aromatic atoms other than carbon", True),
-    Term("halogens", "number of F, Cl, Br and I atoms", True),
-    Term("donors", "number of atoms that donate hydrogen bonds", True),
-    Term("acceptors", "number of atoms that accept hydrogen bonds", True),
-    Term("basic nitrogens", "number of aliphatic amine, amidine and guanidine nitrogens", True),
-    Term("acidic groups", "number of acidic atoms (OH of C, S and P acids, tetrazole NH), charged or not", True),
-    Term("positive charges", "sum of the positive formal charges, e", True),
-    Term("negative charges", "sum of the negative formal charges, e", True),
-    Term("rotatable bonds", "number of rotatable bonds (strict definition of RDKit)", False),
-    Term("aromatic rings", "number of independent rings of aromatic bonds", False),
-    Term("aliphatic rings", "number of other independent rings", False),
-    Term("amide bonds", "number of amide bonds", False),
-    Term("sp3 share", "share of the carbons that are sp3", False),
+#: Names of the terms shared among atoms, in the order of the rows of ``per_atom``; `terms` describes them.
+SHARED_NAMES = (
+    *("logP+", "logP-", "molar refractivity", "polar surface", "surface area", "weight", "heavy atoms", "heteroatoms"),
+    *("aromatic heteroatoms", "halogens", "donors", "acceptors", "basic nitrogens", "acidic groups"),
+    *("positive charges", "negative charges"),
 )
 #: Names of all terms, in the order of the columns.
-TERM_NAMES: tuple[str, ...] = tuple(term.name for term in TERMS)
-#: Names of the terms shared among atoms, in the order of the rows of ``per_atom``.
-SHARED_NAMES: tuple[str, ...] = tuple(term.name for term in TERMS if term.shared)
+TERM_NAMES = (*SHARED_NAMES, "rotatable bonds", "aromatic rings", "aliphatic rings", "amide bonds", "sp3 share")
+#: Weight and radius of each element, and how much shorter than the sum of the radii a bond of each kind is, in Å.
+_WEIGHTS = np.array([Chem.GetPeriodicTable().GetAtomicWeight(number) for number in range(119)])
+_RADII = np.array([0.0, *(Chem.GetPeriodicTable().GetRb0(number) for number in range(1, 119))])
+_SHORTER = np.array([0.0, 0.2, 0.3, 0.1, *[0.0] * (len(BONDS) - 4)])
 
 
 def terms(molecule: Any) -> tuple[Floats, Floats]:
     """Return the whole-molecule terms of a molecule and each atom's share.
 
+    Shared among atoms:
+
+    - logP+: sum of the positive atom values of logP (Crippen)
+    - logP-: sum of the negative atom values of logP (Crippen)
+    - molar refractivity: molar refractivity (Crippen), cm³/mol
+    - polar surface: topological polar surface area of N and O (Ertl), Å²
+    - surface area: approximate surface area (Labute), Å²
+    - weight: average molecular weight, g/mol
+    - heavy atoms: number of atoms other than hydrogen
+    - heteroatoms: number of atoms other than carbon and hydrogen
+    - aromatic heteroatoms: number of aromatic atoms other than carbon
+    - halogens: number of F, Cl, Br and I atoms
+    - donors: number of atoms that donate hydrogen bonds
+    - acceptors: number of atoms that accept hydrogen bonds
+    - basic nitrogens: number of aliphatic amine, amidine and guanidine nitrogens
+    - acidic groups: number of acidic atoms (OH of C, S and P acids, tetrazole NH), charged or not
+    - positive charges: sum of the positive formal charges, e
+    - negative charges: sum of the negative formal charges, e
+
+    Of the whole molecule:
+
+    - rotatable bonds: number of rotatable bonds (strict definition of RDKit)
+    - aromatic rings: number of independent rings of aromatic bonds
+    - aliphatic rings: number of other independent rings
+    - amide bonds: number of amide bonds
+    - sp3 share: share of the carbons that are sp3
+
     Args:
         molecule: a graph of `from_smiles`, an RDKit molecule or a SMILES string, which are not standardised.
 
     Returns:
-        The values of :data:`TERMS`, of shape (n_terms,), and the shares of the terms in :data:`SHARED_NAMES`, of shape
-        (n_shared, n_atoms); each row sums to its value. The share of a hydrogen goes to the atom that bears it.
+        The values of :data:`TERM_NAMES`, of shape (n_terms,), and the shares of the terms in :data:`SHARED_NAMES`, of
+        shape (n_shared, n_atoms); each row sums to its value. The share of a hydrogen goes to the atom that bears it.
 
     Example:
         >>> values, per_atom = terms("CCO")
@@ -102,7 +99,7 @@ def term_table(graphs: GraphSet) -> Floats:
         graphs: molecules, from `from_smiles`.
 
     Returns:
-        A row per molecule and a column per term of :data:`TERMS`.
+        A row per molecule and a column per term of :data:`TERM_NAMES`.
 
     Example:
         >>> term_table(isonn.molecules.from_smiles(["CCO", "c1ccccc1"])).shape
@@ -133,14 +130,13 @@ def atom_terms(atoms: Atoms) -> Floats:
     logp, refractivity = crippen(atoms)
     heavy = atoms.number != 1
     hetero = heavy & ~atoms.element(0, 6)
-    weights = _weights()
     rows = [
         np.maximum(logp, 0.0),
         np.minimum(logp, 0.0),
         refractivity,
         polar_surface(atoms),
         surface(atoms),
-        weights[atoms.number] + atoms.hydrogens * weights[1],
+        _WEIGHTS[atoms.number] + atoms.hydrogens * _WEIGHTS[1],
         heavy & (atoms.number > 0),
         hetero,
         hetero & atoms.aromatic,
@@ -153,12 +149,6 @@ def atom_terms(atoms: Atoms) -> Floats:
         np.minimum(atoms.charge, 0),
     ]
     return np.where(heavy, np.array(rows, dtype=np.float64).reshape(len(rows), len(atoms)), 0.0)
-
-
-@lru_cache(maxsize=1)
-def _weights() -> Floats:
-    table = Chem.GetPeriodicTable()
-    return np.array([table.GetAtomicWeight(number) for number in range(119)])
 
 
 @lru_cache(maxsize=1)
@@ -208,12 +198,8 @@ def _in_triangle(atoms: Atoms, chosen: IntArray) -> Flags:
 
 def surface(atoms: Atoms) -> Floats:
     """Return the surface of each atom with its hydrogens: spheres without the caps inside their neighbours (Labute)."""
-    radius = _radii()[atoms.number]
-    shorter = np.zeros(len(atoms.kind))
-    for bonds, less in _SHORTER.items():
-        shorter[atoms.kind == bonds] = less
-    here, there = radius[atoms.bonds.here], radius[atoms.bonds.there]
-    hydrogen = _radii()[1]
+    radius, hydrogen = _RADII[atoms.number], _RADII[1]
+    here, there, shorter = radius[atoms.bonds.here], radius[atoms.bonds.there], _SHORTER[atoms.kind]
     covered = atoms.hydrogens * _covered(radius, hydrogen, 0.0)
     covered += np.bincount(atoms.bonds.here, _covered(here, there, shorter), minlength=len(atoms))
     heavy = np.pi * radius * (4 * radius - covered)
@@ -221,19 +207,9 @@ def surface(atoms: Atoms) -> Floats:
     return np.asarray(np.maximum(heavy, 0.0) + atoms.hydrogens * np.maximum(each, 0.0))
 
 
-#: How much shorter than the sum of the radii a bond of each kind is, in Å.
-_SHORTER = {0: 0.0, 1: 0.2, 2: 0.3, 3: 0.1}
-
-
 def _covered(here: Any, there: Any, shorter: Any) -> Floats:
     distance = np.minimum(np.maximum(np.abs(here - there), here + there - shorter), here + there)
     return np.asarray((there**2 - (here - distance) ** 2) / np.maximum(distance, 1e-9))
-
-
-@lru_cache(maxsize=1)
-def _radii() -> Floats:
-    table = Chem.GetPeriodicTable()
-    return np.array([0.0, *(table.GetRb0(number) for number in range(1, 119))])
 
 
 def _donors(atoms: Atoms) -> Flags:

@@ -70,14 +70,14 @@ def choose(candidates: Candidates, truth: Rows, rows: Rows, min_support: int) ->
     Returns:
         Alerts, those of named groups first.
     """
-    named = _Named(candidates, truth, rows, min_support)
+    merged = _merged(candidates, truth, rows, min_support)
     left = rows.copy()
     share = float(truth[rows].mean())
     chosen = []
-    waiting = named.order()
+    waiting = list(merged)
     while waiting:
         i = waiting.pop(0)
-        candidate, members = candidates.named[i], named.members.get(i, [])
+        candidate, members = candidates.named[i], merged.get(i, [])
         if _explains(candidate.held, truth, left, share, min_support):
             chosen.append(Choice(candidate, tuple(candidates.named[j] for j in members)))
             left &= ~candidate.held
@@ -86,44 +86,30 @@ def choose(candidates: Candidates, truth: Rows, rows: Rows, min_support: int) ->
     return chosen + _pieces(candidates, truth, rows, left, min_support)
 
 
-class _Named:
-    """Named candidates whose precision is above the class's share, and which of them are merged.
+def _merged(candidates: Candidates, truth: Rows, rows: Rows, min_support: int) -> dict[int, list[int]]:
+    """Return named candidates whose precision is above the class's share, each with those merged into it.
 
-    Attributes:
-        members: by candidate, those merged into it.
+    The surest come first, those that contain a candidate of another precision after the others.
     """
-
-    def __init__(self, candidates: Candidates, truth: Rows, rows: Rows, min_support: int) -> None:
-        self._held, self._truth = candidates.held[rows], truth[rows]
-        self._support, self._hits = self._held.sum(axis=0), self._held[self._truth].sum(axis=0)
-        low, _ = wilson(self._hits, self._support, Z_CHOSEN)
-        earned = np.flatnonzero((self._support >= min_support) & (low > self._truth.mean()))
-        self.members: dict[int, list[int]] = {}
-        self._split: set[int] = set()  # contain a candidate of another precision
-        for i in earned[np.argsort(-self._support[earned], kind="stable")].tolist():
-            self._merge(i, candidates.within[i])
-
-    def _merge(self, i: int, within: Rows) -> None:
-        for outer in self.members:
-            if within[outer]:
-                if not self._differ(i, outer):
-                    self.members[outer].append(i)
-                    return
-                self._split.add(outer)
-        self.members[i] = []
-
-    def _differ(self, inner: int, outer: int) -> bool:
-        """Whether the precision of a candidate differs from that of the rest of one that contains it."""
-        inside = self._held[:, inner]
-        rest = self._truth[self._held[:, outer] & ~inside]
-        hits, support = self._hits[inner], self._support[inner]
-        table = [[hits, support - hits], [rest.sum(), len(rest) - rest.sum()]]
-        return float(fisher_exact(table)[1]) < DIFFERENT
-
-    def order(self) -> list[int]:
-        """Return candidates, the surest first, those that contain others after them."""
-        low, _ = wilson(self._hits, self._support)
-        return sorted(self.members, key=lambda i: (i in self._split, -low[i], i))
+    held, truth = candidates.held[rows], truth[rows]
+    support, hits = held.sum(axis=0), held[truth].sum(axis=0)
+    earned = np.flatnonzero((support >= min_support) & (wilson(hits, support, Z_CHOSEN)[0] > truth.mean()))
+    members: dict[int, list[int]] = {}
+    split: set[int] = set()
+    for i in earned[np.argsort(-support[earned], kind="stable")].tolist():
+        for outer in members:
+            if not candidates.within[i, outer]:
+                continue
+            rest = truth[held[:, outer] & ~held[:, i]]
+            table = [[hits[i], support[i] - hits[i]], [rest.sum(), len(rest) - rest.sum()]]
+            if float(fisher_exact(table)[1]) >= DIFFERENT:
+                members[outer].append(i)
+                break
+            split.add(outer)
+        else:
+            members[i] = []
+    low, _ = wilson(hits, support)
+    return {i: members[i] for i in sorted(members, key=lambda i: (i in split, -low[i], i))}
 
 
 def _explains(held: Rows, truth: Rows, left: Rows, share: float, min_support: int) -> bool:
