@@ -77,6 +77,16 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
                 inner fold. If every group has one target, whole groups are exchanged in
                 permutations; otherwise graphs are exchanged within groups.
             sample_weight: one weight per graph.
+
+        Returns:
+            The fitted estimator.
+
+        Example:
+            >>> from isonn.connectomes import planted_connectomes
+            >>> graphs = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1).graphs
+            >>> clf = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs, confounds=["age", "site"])
+            >>> sorted({line["confound"] for line in clf.confounding_})
+            ['age', 'site']
         """
         self._check_params()
         self._fitted = False
@@ -196,7 +206,22 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         return super().predict_set(with_confounds(X, confounds), coverage)
 
     def transform(self, X: Any, confounds: Any = None) -> Floats:
-        """Return the strength of every set of regions in each graph, then the sum of single connections per output."""
+        """Return the strength of every set of regions in each graph, then the sum of single connections per output.
+
+        Args:
+            X: the graphs.
+            confounds: their confounds, as in ``fit``; None uses those of ``X``.
+
+        Returns:
+            ndarray of shape (g, sets + outputs); `get_feature_names_out` names its columns.
+
+        Example:
+            >>> from isonn.connectomes import planted_connectomes
+            >>> graphs = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1).graphs
+            >>> clf = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs)
+            >>> clf.transform(graphs).shape == (40, len(clf.get_feature_names_out()))
+            True
+        """
         cells = self._cells(self._checked(with_confounds(X, confounds)))
         return np.column_stack([self.model_.set_values(cells), cells @ self.model_.connections.T])
 
@@ -216,6 +241,9 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             label: the class (or the column of ``y``) to explain; None explains the predicted class.
             top: number of matches to list; None lists all. The importances always count all matches.
             confounds: the confounds of this graph, as in ``fit``; None uses those that it has.
+
+        Returns:
+            An `Explanation`; its ``units`` are sets of regions, strong single connections, and all the others.
         """
         self._require_fit()
         graph = with_confounds(as_one_graph(X), confounds)

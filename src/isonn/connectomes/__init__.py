@@ -1,6 +1,7 @@
 """Connectomes: atlases, matrices, time series, folders of subjects, and views of the brain.
 
-Time series and the interactive brain need nilearn (extra ``connectomes``); the rest does not.
+Time series and the brain need nilearn (extra ``connectomes``), figures and pages matplotlib and jinja2 (extra
+``report``); the rest does not.
 """
 
 from isonn.connectomes.atlas import Atlas, as_atlas

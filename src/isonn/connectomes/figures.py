@@ -74,7 +74,8 @@ def save_figures(result: Findings, folder: str | Path, formats: Sequence[str] = 
 
 def draw_figures(result: Findings) -> dict[str, Figure]:
     """Return the figures that the findings allow, by name: matrix, brain, chord, values."""
-    import matplotlib as mpl
+    with naming_the_extra("figures"):
+        import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
         figures = {"matrix": matrix_figure(result.weights, result.atlas or Atlas(result.names), _unit(result))}

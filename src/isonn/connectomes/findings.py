@@ -191,6 +191,9 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
         top: maximum number of connections.
         data: graphs with targets, for the value of each sub-network by class.
 
+    Returns:
+        `Findings`: sub-networks with the smallest p-value first, connections with the largest weight first.
+
     Example:
         >>> from isonn.connectomes import planted_connectomes
         >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)

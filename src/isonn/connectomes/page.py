@@ -53,7 +53,7 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     The page is one self-contained file that fetches nothing.
 
     Args:
-        source: `Findings`, an explanation of one subject, a fitted aligned model, or a pipeline that ends with line.
+        source: `Findings`, an explanation of one subject, a fitted aligned model, or a pipeline that ends with one.
         path: the file to write.
         atlas: anything `as_atlas` takes; the brain needs coordinates. Not needed if the graphs were made with an atlas.
         label: for a model, the class to show.
@@ -115,8 +115,8 @@ def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connectio
     values, regions = np.asarray(weights, dtype=np.float64), as_atlas(atlas)
     if values.shape != (len(regions), len(regions)):
         raise InputError(f"weights have shape {values.shape} for {len(regions)} regions; give one row and column each")
-    import matplotlib as mpl
-
+    with naming_the_extra("figures"):
+        import matplotlib as mpl
     with mpl.rc_context(STYLE):
         text = rendered(matrix_figure(values, regions, title), "svg").decode("utf-8")
     return text[text.index("<svg") :]
