@@ -1,7 +1,7 @@
 """The bank: a folder with the counts of a stream, for more graphs than fit in memory.
 
-Each chunk is a file (safetensors: codes and counts as small integers), written as soon as it is counted; `bank.json`
-follows when all are there. A complete file is never counted again, so a stopped run continues where it was.
+Each part is a file (safetensors: codes and counts as small integers), written as soon as it is counted. A complete file
+is never counted again, so a stopped run continues where it was.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from isonn.subgraphs.encode import CodedGraphs, Encoding
 from isonn.subgraphs.table import CountTable
 
 FORMAT = "isonn-bank-5"
-SUMMARY = "bank.json"
 
 
 def count_to_folder(
@@ -57,18 +56,19 @@ def count_to_folder(
         report: called with the number of graphs that are done.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("part-*", SUMMARY):
-        remove_strays(folder, name)
+    remove_strays(folder, "part-*")
     sizes: list[int] = []
+    paths: list[Path] = []
     done = 0
 
     def calls() -> Iterator[Call]:
         unread = graphs.parts() if isinstance(workers, int) and workers > 1 else None
         chunks: Iterable[GraphSet | Part] = graphs if unread is None else unread
         for chunk in chunks:
-            path = _chunk_path(folder.absolute(), len(sizes))  # workers stay in the folder they started in
+            # workers stay in the folder they started in
+            paths.append(folder.absolute() / f"part-{len(sizes):06d}.safetensors")
             sizes.append(len(chunk))
-            yield _count_part, (chunk, encoding, path, limit, seed)
+            yield _count_part, (chunk, encoding, paths[-1], limit, seed)
 
     try:
         for _ in run_in_order(calls(), workers):
@@ -76,8 +76,6 @@ def count_to_folder(
             report(sum(sizes[:done]), "graphs cut")
         if not sizes:
             raise InputError(f"there are no graphs to count for {folder}; give at least one")
-        with atomic_file(folder / SUMMARY) as temporary:
-            temporary.write_text(json.dumps({"format": FORMAT, "parts": sizes}) + "\n", encoding="utf-8")
     except BrokenProcessPool as error:
         raise IsoNNError(
             f"a process that cut subgraphs died, most likely out of memory; {done} parts are kept in {folder}, so "
@@ -85,7 +83,7 @@ def count_to_folder(
         ) from error
     except OSError as error:
         raise _unwritable(folder, error, done) from error
-    return read_bank(folder)
+    return [_open_part(path) for path in paths]
 
 
 @contextmanager
@@ -96,11 +94,6 @@ def bank_folder(given: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="isonn-bank-") as folder:
         yield Path(folder)
-
-
-def read_bank(folder: Path) -> list[CountTable]:
-    """Return the parts of a complete folder."""
-    return [_open_part(_chunk_path(folder, number)) for number in range(len(_chunk_sizes(folder)))]
 
 
 def _open_part(path: Path) -> CountTable:
@@ -127,27 +120,6 @@ def _unwritable(folder: Path, error: OSError, kept: int) -> IsoNNError:
             f"the disk of {folder} is full; {kept} complete parts are kept, so free some space and run this again"
         )
     return IsoNNError(f"subgraphs cannot be kept in {folder} ({error}); choose another folder, or remove this one")
-
-
-def _chunk_sizes(folder: Path) -> list[int]:
-    """Return the number of graphs in each part of a finished folder."""
-    try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        some = any(folder.glob("part-*.safetensors"))
-        remedy = "run this again to cut the rest" if some else "give a folder that a stream was counted into"
-        raise DatasetError(f"{folder} has no {'complete ' if some else ''}bank; {remedy}") from None
-    except ValueError as error:
-        raise DatasetError(f"{folder / SUMMARY} is damaged ({error}); run this again to rewrite it") from error
-    _check_format(folder / SUMMARY, summary.get("format") if isinstance(summary, dict) else None)
-    parts = summary.get("parts")
-    if not isinstance(parts, list) or not all(type(size) is int for size in parts):
-        raise DatasetError(f"{folder / SUMMARY} is damaged; run this again to rewrite it")
-    return parts
-
-
-def _chunk_path(folder: Path, number: int) -> Path:
-    return folder / f"part-{number:06d}.safetensors"
 
 
 def _key(graphs: CodedGraphs, limit: int, seed: int) -> str:
@@ -214,7 +186,11 @@ def _header(path: Path) -> dict[str, str]:
         raise _DamagedError(f"{path} is missing; run this again to cut it again") from error
     except (SafetensorError, OSError) as error:
         raise _damaged(path) from error
-    _check_format(path, header.get("format"))
+    if header.get("format") != FORMAT:
+        raise DatasetError(
+            f"{path} has format {header.get('format')!r} but this version of isonn reads {FORMAT!r}; remove its folder "
+            f"to cut the graphs again, or use the version that wrote it"
+        )
     if header.pop("digest", None) != _header_digest(header):
         raise _damaged(path)
     return header
@@ -224,14 +200,6 @@ def _header_digest(header: dict[str, str]) -> str:
     """Return the SHA-256 of a header, which contains those of the arrays."""
     content = {name: value for name, value in header.items() if name != "digest"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _check_format(path: Path, found: object) -> None:
-    if found != FORMAT:
-        raise DatasetError(
-            f"{path} has format {found!r} but this version of isonn reads {FORMAT!r}; remove its folder to cut the "
-            f"graphs again, or use the version that wrote it"
-        )
 
 
 def _read(path: Path, *names: str) -> list[NDArray[Any]]:

@@ -85,8 +85,11 @@ class Counter:
                 visited in the same order: a third fewer entries for proteins, half as many for molecules. Nodes are
                 then listed in another order, so `explain` does without.
         """
-        ends, edge_codes = _sorted_edges(graphs)
-        codes = np.stack([view.node_codes for view in graphs.views]), edge_codes
+        ends = graphs.edges + np.repeat(graphs.node_offsets[:-1], np.diff(graphs.edge_offsets))[:, None]
+        codes = (
+            np.stack([view.node_codes for view in graphs.views]),
+            np.stack([view.edge_codes for view in graphs.views]),
+        )
         largest = [int(column.max(initial=0)) for column in codes]
         if largest[0] > MAX_NODE_CODE:
             raise InputError("the nodes are of too many kinds to count; merge rare node labels")
@@ -165,11 +168,15 @@ class Counter:
         packed: NDArray[np.uint64] = self._tables.columns[: int(self._tables.used[COLUMNS])]
         return packed
 
+    def kinds(self, columns: NDArray[Any]) -> IntArray:
+        """Return the view, times 2**SIZE_BITS, plus the size of each of some columns."""
+        return np.asarray(self._tables.columns[columns, 0] >> np.uint64(64 - self._tables.bits[0]), dtype=np.int64)
+
     def rows(self, columns: NDArray[Any]) -> NDArray[np.int32]:
         """Return view, size and the codes of the canonical row, padded with 0, for each of some columns."""
         packed, bits = self._tables.columns[columns], self._tables.bits
         rows = np.zeros((len(columns), 2 + self.k * (self.k + 1) // 2), dtype=np.int32)
-        rows[:, 0], rows[:, 1] = np.divmod(packed[:, 0] >> np.uint64(64 - bits[0]), 2**SIZE_BITS)
+        rows[:, 0], rows[:, 1] = np.divmod(self.kinds(columns), 2**SIZE_BITS)
         for k in np.flatnonzero(np.bincount(rows[:, 1])).tolist():
             word, shift, width = _layout(k, bits)
             some = np.flatnonzero(rows[:, 1] == k)
@@ -317,20 +324,6 @@ class JointCodes:
         known = self._known
         joint = [known.setdefault(tuple(column), len(known)) for column in codes[:, place].T.tolist()]
         self.numbers = np.array(joint, dtype=np.int32)[number]
-
-
-def _sorted_edges(graphs: CodedGraphs) -> tuple[IntArray, IntArray]:
-    """Return edges (smaller, larger) of nodes numbered over all graphs, sorted, and their codes by view."""
-    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
-    ends = graphs.edges + graphs.node_offsets[owner, None]
-    codes = np.stack([view.edge_codes for view in graphs.views])
-    step = np.diff(ends, axis=0)
-    rises = (step[:, 0] > 0) | ((step[:, 0] == 0) & (step[:, 1] > 0))
-    if (ends[:, 0] < ends[:, 1]).all() and rises.all():
-        return ends, codes
-    ends = np.sort(ends, axis=1)
-    order = np.lexsort((ends[:, 1], ends[:, 0]))
-    return ends[order], codes[:, order]
 
 
 def _by_code(node_offsets: IntArray, codes: NDArray[np.int32], meaning: NDArray[np.int32]) -> tuple[IntArray, IntArray]:

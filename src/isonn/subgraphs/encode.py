@@ -45,7 +45,7 @@ class CodedGraphs:
 
     Attributes:
         node_offsets, edge_offsets: where the nodes and edges of each graph start, ``(g + 1,)``.
-        edges: each edge once, with nodes numbered from 0 within their graph, ``(edges, 2)``.
+        edges: each edge once, as (smaller, larger) node, numbered from 0 within their graph, sorted, ``(edges, 2)``.
         views: the codes of each view.
     """
 

@@ -210,7 +210,9 @@ class SubgraphEstimator(GraphEstimator):
     def unseen_share(self, X: Any) -> NDArray[np.float64]:
         """Return the share of each graph's subgraphs that no training graph has, shape (g,); high if it is unusual."""
         chunks, vectorizer = in_chunks(self._checked(X)), self.vectorizer_
-        return np.concatenate([vectorizer.vocabulary_.unseen(vectorizer.count(chunk)) for chunk in chunks])
+        return np.concatenate(
+            [vectorizer.vocabulary_.unseen(vectorizer.count(chunk, self.max_nodes_)) for chunk in chunks]
+        )
 
     @property
     def vectorizer_(self) -> SubgraphVectorizer:

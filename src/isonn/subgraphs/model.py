@@ -23,7 +23,7 @@ from isonn.targets import Target
 
 #: A graph is unusual if more than this share of its pieces of up to four nodes is unknown (larger pieces often are, in
 #: small sets). A warning appears if most graphs are.
-STRANGE, STRANGE_NODES = 0.5, 4
+STRANGE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class SubgraphModel:
 
         def read(chunk: GraphSet) -> tuple[Floats, int]:
             counted = self.vectorizer.count(chunk)
-            unseen = self.features.vocabulary.unseen(counted, STRANGE_NODES)
+            unseen = self.features.vocabulary.unseen(counted)
             outputs = self.head.outputs(self.inputs(counted, term_table(chunk, self.kind)))
             return outputs, int((unseen > STRANGE).sum())
 

@@ -21,7 +21,7 @@ from isonn.heads.head import below, prefixed
 from isonn.packing import Floats, IntArray
 from isonn.processes import in_threads
 from isonn.references import SIGNALS, Near, References, held_out_errors, learn_references
-from isonn.subgraphs.model import STRANGE_NODES, SubgraphModel
+from isonn.subgraphs.model import SubgraphModel
 from isonn.subgraphs.terms import term_table, terms_of
 from isonn.subgraphs.training import Training
 from isonn.subgraphs.vectorizer import in_chunks, unseen_pieces
@@ -132,7 +132,7 @@ class Trust:
             self.limits.verdicts(distance, assessed.terms, assessed.unknown),
             distance,
             self.limits.outside(assessed.terms, names),
-            lambda i: unseen_pieces(vectorizer, graphs[i : i + 1], STRANGE_NODES),
+            lambda i: unseen_pieces(vectorizer, graphs[i : i + 1]),
             neighbours_of,
         )
 

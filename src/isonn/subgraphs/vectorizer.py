@@ -31,7 +31,7 @@ from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import Survey
 from isonn.subgraphs.table import CountTable, join_tables, tell_apart
 from isonn.subgraphs.views import View, views_of
-from isonn.subgraphs.vocabulary import Listed, PlacedCounts, Templates, Vocabulary
+from isonn.subgraphs.vocabulary import SMALL, Listed, PlacedCounts, Templates, Vocabulary
 
 #: Number of graphs counted together when they are transformed.
 GRAPHS_AT_ONCE = 4096
@@ -252,9 +252,9 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             )
         return counted
 
-    def count(self, graphs: GraphSet) -> PlacedCounts:
-        """Count the subgraphs of new graphs."""
-        return self.vocabulary_.count(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed)
+    def count(self, graphs: GraphSet, judged: int = SMALL) -> PlacedCounts:
+        """Count the subgraphs of new graphs; those of up to ``judged`` nodes are compared with the training graphs."""
+        return self.vocabulary_.count(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed, judged)
 
     def list_pieces(self, graphs: GraphSet) -> Listed:
         """List the subgraphs of a set of one graph."""
@@ -335,13 +335,13 @@ def warn_of_unseen(encoding: Encoding, graphs: GraphSet, strange: int = 0) -> No
         warnings.warn("; ".join(facts), IsoNNWarning, stacklevel=2)
 
 
-def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet, largest: int, most: int = 5) -> list[UnseenPiece]:
-    """Return the smallest pieces of a set of one graph that no training graph has, at most ``most``.
+def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet, most: int = 5) -> list[UnseenPiece]:
+    """Return pieces of a set of one graph, of up to SMALL nodes, that no training graph has, at most ``most``.
 
     Pieces that contain a smaller one are left out.
     """
     listed = vectorizer.list_pieces(graphs)
-    rows = np.flatnonzero((listed.unseen & (listed.rows[:, 1] <= largest))[listed.piece])
+    rows = np.flatnonzero(listed.unseen[listed.piece])
     rows = rows[np.lexsort((rows, listed.rows[listed.piece[rows], 1]))]
     pieces: list[UnseenPiece] = []
     for row in rows.tolist():

@@ -18,11 +18,13 @@ from isonn.packing import Floats, IntArray, row_hashes
 from isonn.subgraphs.count import counts_of, list_subgraphs
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs, Encoding
-from isonn.subgraphs.kernels import move_entries
+from isonn.subgraphs.kernels import MAX_K, SIZE_BITS, move_entries
 from isonn.subgraphs.table import CountTable, precision, stack_rows
 
 #: Maximum number of columns of a vocabulary: 16 GB of weights and tables.
 MAX_COLUMNS = 50_000_000
+#: New pieces of up to so many nodes are looked up among those of the training graphs, unless a caller wants more.
+SMALL = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,8 @@ class PlacedCounts:
         entries: number of counts of templates.
         place: the column of each subgraph, ascending, or -1 if it is not a template, ``(d,)``.
         block: the number of its view and size, ``(d,)``.
-        unseen: which of them no training graph has, ``(d,)``.
+        unseen: which of them no training graph has, ``(d,)``; False for those of more than ``judged`` nodes.
+        judged: see ``unseen``.
         chunks: returns the counts in runs of graphs, ``(g, d)``, sorted by column.
     """
 
@@ -76,6 +79,7 @@ class PlacedCounts:
     place: NDArray[np.int32]
     block: IntArray
     unseen: NDArray[np.bool_]
+    judged: int
     chunks: Callable[[], Iterable[csr_array]]
 
 
@@ -89,7 +93,7 @@ class Listed:
         weights: number of subgraphs it stands for; 1 unless they were sampled.
         rows: view, size and canonical codes of each distinct piece, ``(d, 2 + width)``.
         columns: the column of each distinct piece in the vocabulary, or -1, ``(d,)``.
-        block, unseen: as in `PlacedCounts`, ``(d,)``.
+        block, unseen: as in `PlacedCounts`, ``(d,)``, with ``judged`` SMALL.
     """
 
     nodes: IntArray
@@ -130,7 +134,7 @@ class Vocabulary:
             first += len(templates)
         place = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
         entries, unseen = int(table.support[kept].sum()), np.zeros(len(kept), dtype=bool)
-        return cls(tuple(blocks)), PlacedCounts(table.graphs, entries, place, number, unseen, table.chunks)
+        return cls(tuple(blocks)), PlacedCounts(table.graphs, entries, place, number, unseen, MAX_K, table.chunks)
 
     @property
     def sizes(self) -> tuple[tuple[int, ...], ...]:
@@ -153,10 +157,10 @@ class Vocabulary:
         yield counter
         self.counters.append(counter)  # not after an error, which may leave it in the middle of a graph
 
-    def count(self, graphs: CodedGraphs, limit: int, seed: int) -> PlacedCounts:
+    def count(self, graphs: CodedGraphs, limit: int, seed: int, judged: int = SMALL) -> PlacedCounts:
         """Count the subgraphs of new graphs; see `isonn.subgraphs.count.count_in_threads` for the arguments."""
         with self._counter() as counter:
-            return counter.count(graphs, limit, seed)
+            return counter.count(graphs, limit, seed, judged)
 
     def list_pieces(self, graph: CodedGraphs, limit: int, seed: int) -> Listed:
         """List the subgraphs of one graph."""
@@ -225,9 +229,9 @@ class Vocabulary:
 
         return stack_rows(read(), counted.graphs, counted.entries + terms.size)
 
-    def unseen(self, counted: PlacedCounts, largest: int = 6) -> Floats:
-        """Return the share of each graph's subgraphs, up to a size, that no training graph contains, shape (g,)."""
-        small = np.array([block.size <= largest for block in self.blocks])[counted.block]
+    def unseen(self, counted: PlacedCounts) -> Floats:
+        """Return the share of each graph's judged subgraphs that no training graph contains, shape (g,)."""
+        small = np.array([block.size <= counted.judged for block in self.blocks])[counted.block]
         shares = []
         for counts in counted.chunks():
             both = np.stack([small, small & counted.unseen], axis=1).astype(np.float64)
@@ -256,21 +260,21 @@ class TemplateCounter:
         self._counter = Counter(vocabulary.sizes, [(b.view, b.size, b.rows) for b in vocabulary.blocks])
         self._round = -1
 
-    def count(self, graphs: CodedGraphs, limit: int, seed: int) -> PlacedCounts:
+    def count(self, graphs: CodedGraphs, limit: int, seed: int, judged: int) -> PlacedCounts:
         """Count the subgraphs of graphs."""
         counter, p = self._counter, len(self._vocabulary)
         counter.load(graphs, by_code=True)
         counts, _ = counts_of(counter, graphs, limit, seed)
         counts.sort_indices()
-        self._judge_new()
+        self._judge_new(judged)
         place = np.full(counts.shape[1], -1, dtype=np.int32)
         place[:p] = np.arange(p)
-        return PlacedCounts(len(graphs), counts.nnz, place, self._block, self._unseen, lambda: [counts])
+        return PlacedCounts(len(graphs), counts.nnz, place, self._block, self._unseen, judged, lambda: [counts])
 
     def list_pieces(self, graph: CodedGraphs, limit: int, seed: int) -> Listed:
         """List the subgraphs of one graph: templates in the order of columns, then others as they occur."""
         nodes, columns, weights = list_subgraphs(self._counter, graph, limit, seed)
-        self._judge_new()
+        self._judge_new(SMALL)
         distinct, first, piece = np.unique(columns, return_index=True, return_inverse=True)
         p = len(self._vocabulary)
         order = np.argsort(np.where(distinct < p, distinct, p + first))
@@ -287,23 +291,30 @@ class TemplateCounter:
             self._unseen[distinct],
         )
 
-    def _judge_new(self) -> None:
-        """Find block and novelty of the subgraphs that are new in the counter."""
+    def _judge_new(self, judged: int) -> None:
+        """Find the block of new subgraphs, and which no training graph has of those with up to ``judged`` nodes."""
         counter, blocks = self._counter, self._vocabulary.blocks
         if self._round != counter.round:  # it started anew
             self._round = counter.round
             self._block = np.repeat(np.arange(len(blocks)), list(map(len, blocks)))
-            self._unseen = np.zeros(len(self._block), dtype=bool)
-        if len(self._block) == len(counter.columns):
+            self._unseen, self._waiting = np.zeros(len(self._block), dtype=bool), np.zeros(0, dtype=np.int64)
+        before, count = len(self._block), len(counter.columns)
+        if before < count:
+            new = np.arange(before, count)
+            number = np.zeros(2**SIZE_BITS * (1 + len(self._vocabulary.sizes)), dtype=np.int64)
+            number[[block.view << SIZE_BITS | block.size for block in blocks]] = np.arange(len(blocks))
+            self._block = np.concatenate([self._block, number[counter.kinds(new)]])
+            self._unseen = np.concatenate([self._unseen, np.zeros(len(new), dtype=bool)])
+            self._waiting = np.concatenate([self._waiting, new])
+        sizes = np.array([block.size for block in blocks])[self._block[self._waiting]]
+        now, self._waiting = self._waiting[sizes <= judged], self._waiting[sizes > judged]
+        if not len(now):
             return
-        rows = counter.rows(np.arange(len(self._block), len(counter.columns)))
-        block, unseen = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=bool)
-        for number, of in enumerate(blocks):
-            inside = np.flatnonzero((rows[:, 0] == of.view) & (rows[:, 1] == of.size))
-            block[inside] = number
-            unseen[inside] = ~of.has_seen(rows[inside, 2 : 2 + of.size * (of.size + 1) // 2])
-        self._block = np.concatenate([self._block, block])
-        self._unseen = np.concatenate([self._unseen, unseen])
+        rows, unseen = counter.rows(now), self._unseen.copy()  # earlier counts keep theirs
+        for i, block in enumerate(blocks):
+            inside = np.flatnonzero(self._block[now] == i)
+            unseen[now[inside]] = ~block.has_seen(rows[inside, 2 : 2 + block.size * (block.size + 1) // 2])
+        self._unseen = unseen
 
 
 class Templates(Sequence[Template]):
